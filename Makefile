@@ -1,0 +1,127 @@
+# nmtwatch: the Makefile is the architecture drawing. Stages in flow order, one list each.
+#
+#   analyzers (pure)  <-  reports  <-  nmtwatch (the world)        agent stands alone
+#
+# A sanitizer is another build directory: make BUILD=build/asan SANITIZE=address,undefined test-unit
+
+VERSION := $(shell cat VERSION)
+BUILD   ?= build
+CC      ?= gcc
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+CFLAGS   ?= -O2 -g
+WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"'
+ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -fno-strict-aliasing -fstack-protector-strong
+LDFLAGS  ?=
+ifneq ($(SANITIZE),)
+ALL_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+LDFLAGS  += -fsanitize=$(SANITIZE)
+endif
+# jansson, zlib and inih are linked in: the binary can be copied alone into a container with a libc.
+LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
+
+# --- analyzers: bytes and numbers in, findings out ------------------------------------------------
+PARSE := span jcmd_reply nmt_summary metaspace classloader_stats class_hierarchy classes \
+         class_histogram class_log hsperfdata proc_text
+MODEL := nmt_category sample event
+TREND := theil_sen rate warmup
+CLASSES := normalize family shape census
+NATIVE := internal
+JUDGE := thresholds finding judge judge_classes judge_memory check
+ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
+             $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%)
+
+# --- reports: findings and series to whatever people read -----------------------------------------
+REPORTS := $(addprefix reports/,escape units event_json finding_json terminal plugin story chart html \
+             markdown report_json prometheus_rules)
+
+# --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
+JVM := failure proc perfdata target discover attach attach_connect
+WATCH := pause_budget tap question watcher watch_output
+RECORD := writer reader
+ALERT := notify
+COMMANDS := options target_option list check watch record replay report rules
+NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
+            $(ALERT:%=nmtwatch/alert/%) nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
+
+obj = $(patsubst %,$(BUILD)/%.o,$(1))
+
+.PHONY: all setup demo test test-unit test-golden test-fuzz-seeds test-sim test-e2e test-schema \
+        check-compilers bench fuzz stress format lint clean install
+all: $(BUILD)/nmtwatch
+
+$(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/libanalyzers.a: $(call obj,$(ANALYZERS))
+	@rm -f $@; $(AR) rcs $@ $^
+$(BUILD)/libreports.a: $(call obj,$(REPORTS))
+	@rm -f $@; $(AR) rcs $@ $^
+$(BUILD)/libnmtwatch.a: $(call obj,$(NMTWATCH))
+	@rm -f $@; $(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c VERSION
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# --- tests -----------------------------------------------------------------------------------------
+# A unit test mirrors its source: tests/unit/parse/span_test.c tests analyzers/parse/span.c.
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*_test.c tests/golden/*_test.c))
+FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
+
+$(BUILD)/tests/%_test: tests/%_test.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) -lcmocka $(LIBS)
+
+# The same entry point serves libFuzzer (make fuzz) and the replay of seeds (make test).
+$(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c tests/fuzz/replay_main.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+
+$(BUILD)/fake_jvm: tests/sim/fake_jvm.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -lz -pthread
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+unit-tests: $(UNIT_TESTS)
+fuzz-replayers: $(FUZZERS:%=$(BUILD)/fuzz/%)
+.PHONY: unit-tests fuzz-replayers
+
+# --- what people call --------------------------------------------------------------------------------
+setup:
+	@scripts/setup.sh
+
+demo: setup
+	@$(MAKE) --no-print-directory -s all
+	@scripts/demo.sh $(BUILD)
+
+test: setup
+	@scripts/test.sh
+
+bench: setup
+	@$(MAKE) --no-print-directory -s all $(BUILD)/fake_jvm
+	@scripts/bench.sh $(BUILD)
+
+fuzz: setup
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
+
+stress: setup
+	@$(MAKE) --no-print-directory -s all
+	@scripts/stress.sh $(BUILD)
+
+install: all
+	install -D -m 755 $(BUILD)/nmtwatch $(DESTDIR)$(PREFIX)/bin/nmtwatch
+	install -D -m 644 docs/nmtwatch.1 $(DESTDIR)$(PREFIX)/share/man/man1/nmtwatch.1
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/nmtwatch/copyright
+
+C_FILES = $(shell git ls-files '*.c' '*.h')
+format:
+	clang-format -i $(C_FILES)
+lint:
+	@scripts/lint.sh
+
+clean:
+	rm -rf build

@@ -1,0 +1,76 @@
+/*
+ * judge: events of one JVM in, alerts out. The same code for live, replay, report.
+ *
+ * The problem: a JVM that starts up loads thousands of classes and stops; a JVM that explodes loads
+ * a few of the same kind every second and never stops. The judge therefore waits for a rate that
+ * *stays*, asks the names who it is (analyzers/classes), and asks the unloads whether anything
+ * comes back (a leak) or all of it (churn). Growth of memory is measured from a baseline taken when
+ * warm-up has ended; how it ended is part of every alert.
+ *
+ * One alert an episode: raised once, updated never, cleared once after CLEAR_AFTER_S below
+ * CLEAR_PERCENT of its threshold.
+ *
+ *   judge_create -> judge_feed ... -> judge_destroy
+ *
+ * Deterministic: no clock, no file, no environment; equal events and thresholds give equal alerts.
+ * Memory is bounded, whatever is fed. Calling context: one thread per judge.
+ */
+#ifndef ANALYZERS_JUDGE_JUDGE_H
+#define ANALYZERS_JUDGE_JUDGE_H
+
+#include "analyzers/judge/finding.h"
+#include "analyzers/judge/thresholds.h"
+#include "analyzers/model/event.h"
+
+struct judge;
+
+enum alert_state { ALERT_RAISED, ALERT_CLEARED };
+
+struct alert {
+    enum alert_state state;
+    int64_t ms;         /* of the event that decided */
+    int64_t started_ms; /* of the episode, as far as it can be told */
+    struct finding finding;
+};
+
+/* Called from inside judge_feed; the alert is valid during the call. */
+typedef void judge_alert_fn(void *context, const struct alert *alert);
+
+/* warmup_s < 0: automatic. NULL when out of memory. */
+struct judge *judge_create(const struct target_identity *identity,
+                           const struct thresholds *thresholds, int64_t warmup_s,
+                           judge_alert_fn *on_alert, void *context);
+void judge_feed(struct judge *judge, const struct event *event);
+
+/* What the judge holds at this moment, for tables, ticks and pages. */
+struct judge_view {
+    bool warm;              /* warm-up has ended */
+    int64_t baseline_ms;    /* when the baseline was taken; -1 not yet */
+    char warmup_reason[96]; /* "class loads fell below 2/s", "60 s as asked", ... */
+    bool have_rates;
+    double load_per_s;   /* over the last ten seconds */
+    double unload_per_s; /* over the last minute: nothing unloads before a GC */
+    double net_per_s;
+    bool have_internal;
+    int64_t internal_bytes; /* what Internal means on this JDK (analyzers/native/internal.h) */
+    int64_t internal_growth_bytes;
+    bool have_class_metaspace;
+    int64_t class_metaspace_bytes;
+    int64_t class_metaspace_growth_bytes;
+    int active_alerts;
+    enum severity worst_active;
+    enum severity worst_ever; /* SEVERITY_INFO: no alert so far */
+};
+void judge_view(const struct judge *judge, struct judge_view *view);
+
+/* The active findings; returns how many were written. */
+int judge_active(const struct judge *judge, struct finding *out, int max);
+
+/* Would names help now? The watch's ladder asks this before it pays for a census: true while the
+ * class-load rate has stayed above SUSPICION_RATE_PER_S for some seconds and no family explains
+ * it yet. */
+bool judge_wants_names(const struct judge *judge);
+
+void judge_destroy(struct judge *judge);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * event: everything a watch of a JVM learns, in the order it learns it.
+ *
+ * One vocabulary serves the live run, the recording and `watch --json`: the judge is fed events and
+ * nothing else, so that a replay of a recording raises exactly the alerts of the live run.
+ *
+ * Time is milliseconds since the Unix epoch for people (`wall_ms`, header only) and milliseconds
+ * since the watch began for arithmetic (`ms`): a wall clock may step, `ms` never goes backwards in a
+ * live run, and the judge survives a recording in which it does.
+ *
+ * Ownership: plain data; `names.rows` and `loaders.rows` point to memory of whoever made the event
+ * and are valid during the call that passes it on.
+ */
+#ifndef ANALYZERS_MODEL_EVENT_H
+#define ANALYZERS_MODEL_EVENT_H
+
+#include "analyzers/model/sample.h"
+
+#define EVENT_NAME_MAX 192   /* longest class or loader name kept, bytes with NUL */
+#define EVENT_FAMILY_MAX 224 /* "unknown:" + stem */
+#define EVENT_ROWS_MAX 32    /* rows in one census; the rest is in the totals */
+
+/* Who the JVM is; the first line of a recording. */
+struct target_identity {
+    int64_t pid;
+    int64_t nspid;
+    int64_t start_time_ticks; /* field 22 of /proc/PID/stat: tells a recycled pid */
+    int64_t uptime_ms;        /* at the first sample */
+    int jdk_major;            /* 8, 11, 17, ...; 0 unknown */
+    char jdk[64];             /* full version text */
+    char main[EVENT_NAME_MAX];
+    char nmt_level[16]; /* off summary detail unknown */
+};
+
+/* How a census of class names was taken. */
+enum census_method {
+    CENSUS_TAP,             /* class-load log switched on by VM.log: a flow of loads and unloads */
+    CENSUS_CLASSES,         /* VM.classes: a stock of live classes */
+    CENSUS_CLASS_HIERARCHY, /* VM.class_hierarchy: a stock */
+    CENSUS_CLASS_HISTOGRAM, /* GC.class_histogram -all: a stock, blind to classes without instances */
+    CENSUS_LOADER_TYPES,    /* VM.classloader_stats: families known by the type of their loader */
+    CENSUS_METHOD_COUNT,
+};
+const char *census_method_name(enum census_method method);
+
+/* One family of class names. In a flow the counters are cumulative since the tap began. */
+struct family_row {
+    char family[EVENT_FAMILY_MAX]; /* id in families.def, or unknown:<stem> */
+    char stem[EVENT_NAME_MAX];     /* most frequent normalised name */
+    char example[EVENT_NAME_MAX];  /* a class name as the JVM printed it */
+    char source[EVENT_NAME_MAX];   /* "source:" of the log, or the loader's type; may be empty */
+    char invokes[EVENT_NAME_MAX];  /* JDK 17 accessors: the most frequent (invokes: ...) target */
+    int64_t loads;                 /* classes defined (flow) or alive (stock) */
+    int64_t unloads;               /* flow only */
+    int64_t names;                 /* distinct full names among them */
+    int64_t max_same_name;         /* loads of the most repeated full name */
+    int64_t repeating;             /* loads that belong to stems seen often: a generator's mark */
+};
+
+struct names_event {
+    enum census_method method;
+    int tap;      /* number of this tap within the watch, 1.. ; 0 for a stock */
+    bool last;    /* the tap ends with this event */
+    int64_t from_ms;
+    int64_t loads;   /* all loads seen, attributed or not */
+    int64_t unloads;
+    int64_t lost_bytes; /* log text that was skipped (rotation, truncation): the counts are low */
+    int row_count;
+    const struct family_row *rows; /* most loads first */
+};
+
+/* One type of class loader. */
+struct loader_row {
+    char type[EVENT_NAME_MAX];
+    int64_t loaders;
+    int64_t classes;
+    int64_t chunk_bytes;
+};
+
+struct loaders_event {
+    int64_t loaders;
+    int64_t classes;
+    int64_t chunk_bytes;
+    int row_count;
+    const struct loader_row *rows; /* most loaders first */
+};
+
+/* A command that stopped the target, or would have. */
+struct cost_event {
+    char command[64];
+    int64_t predicted_us; /* of pause in the target */
+    int64_t measured_us;  /* wall time of the exchange: an upper bound of the pause; -1 when skipped */
+    char skipped[128];    /* the reason, empty when it ran */
+};
+
+enum event_kind {
+    EVENT_SAMPLE,
+    EVENT_LOADERS,
+    EVENT_NAMES,
+    EVENT_COST,
+    EVENT_NOTE, /* something the operator should know: NMT is off, the tap failed and why */
+    EVENT_GONE, /* the target ended or was replaced; the text says how */
+    EVENT_KIND_COUNT,
+};
+
+struct event {
+    enum event_kind kind;
+    int64_t ms; /* since the watch began */
+    union {
+        struct sample sample;
+        struct loaders_event loaders;
+        struct names_event names;
+        struct cost_event cost;
+        char text[512]; /* NOTE, GONE */
+    };
+};
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * command: the verbs of nmtwatch. One file per verb; main.c is a table of these.
+ *
+ * run gets the arguments after the verb (argv[0] is the verb) and returns the exit code.
+ * Exit codes are documented in docs/exit-codes.md.
+ */
+#ifndef NMTWATCH_COMMANDS_COMMAND_H
+#define NMTWATCH_COMMANDS_COMMAND_H
+
+struct command {
+    const char *name;
+    const char *summary; /* for `nmtwatch help` */
+    const char *usage;   /* whole text of `nmtwatch VERB --help` */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct command command_list;
+extern const struct command command_check;
+extern const struct command command_watch;
+extern const struct command command_record;
+extern const struct command command_replay;
+extern const struct command command_report;
+extern const struct command command_rules;
+
+#define EXIT_WARNING 1
+#define EXIT_CRITICAL 2
+#define EXIT_UNKNOWN 3
+#define EXIT_USAGE 64  /* sysexits' EX_USAGE */
+#define EXIT_IO 74     /* sysexits' EX_IOERR: disk full, unreadable file */
+
+#endif

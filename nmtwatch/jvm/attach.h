@@ -1,0 +1,67 @@
+/*
+ * attach: HotSpot's attach protocol, as a state machine that never blocks.
+ *
+ * The JVM's listener is one thread, strictly serial, without time-out: so one command is in flight
+ * per target, each step has a deadline, the reply is drained into memory before anybody parses it,
+ * and its size is capped. JDK 24+ streams replies from inside the safepoint by default, so that a
+ * slow reader stops the application: where the JVM offers it, `jcmd streaming=0` is asked for.
+ *
+ *   attach_create -> attach_ask -> attach_step (when attach_fd is ready or attach_wait_ms is over)
+ *                 -> attach_reply -> attach_ask ... -> attach_destroy
+ *   attach_run does ask and step in a loop, for callers with one target.
+ *
+ * Opening: the socket is /tmp/.java_pid<nspid> in the target's root. If absent, .attach_pid<nspid>
+ * is created (target's cwd, else /tmp), SigCgt is checked for SIGQUIT and the start time for pid
+ * reuse, then SIGQUIT is sent, at most once per attach_ask; the file is removed again. A refused
+ * connection is a stale socket: no signal. Connecting is done in a child with the target's uid and
+ * gid when the JVM would not accept ours.
+ *
+ * Ownership: attach owns its buffers; the reply is valid until the next attach_ask or _destroy.
+ * Calling context: event loop, one thread. SIGPIPE must be ignored (MSG_NOSIGNAL is used as well).
+ */
+#ifndef NMTWATCH_JVM_ATTACH_H
+#define NMTWATCH_JVM_ATTACH_H
+
+#include "analyzers/parse/span.h"
+#include "nmtwatch/jvm/target.h"
+
+struct attach;
+
+struct attach_limits {
+    int timeout_ms;         /* whole exchange; 0: 5000 */
+    size_t reply_max_bytes; /* 0: 256 MiB */
+};
+
+struct attach *attach_create(const struct target *target, const struct attach_limits *limits);
+
+/* Starts one exchange. commands: jcmd commands separated by '\n' ("VM.version\nVM.native_memory
+ * summary"), at most 1024 bytes with protocol 1. Fails only for misuse (one in flight, too long):
+ * -1 with errno EBUSY, E2BIG. */
+int attach_ask(struct attach *attach, const char *commands);
+/* Starts an exchange of another operation ("load" of an agent, "properties"). args may be NULL. */
+int attach_ask_operation(struct attach *attach, const char *operation, const char *args[3]);
+
+enum attach_state { ATTACH_IDLE, ATTACH_BUSY, ATTACH_DONE, ATTACH_FAILED };
+enum attach_state attach_step(struct attach *attach);
+/* What to poll for: fd (or -1), events for poll(2), and the time after which to step anyway. */
+int attach_fd(const struct attach *attach, short *events);
+int attach_wait_ms(const struct attach *attach);
+
+/* After ATTACH_DONE: the text after the result code line. Several commands' replies follow each
+ * other without separators. result_code: the first line's number (0 good). */
+struct span attach_reply(const struct attach *attach, int *result_code);
+/* After ATTACH_FAILED. */
+const struct failure *attach_failure(const struct attach *attach);
+/* Wall time of the last exchange after the connection stood, microseconds. */
+int64_t attach_elapsed_us(const struct attach *attach);
+/* Gives the reply's memory back (a class list is megabytes). */
+void attach_release(struct attach *attach);
+/* Gives up on the exchange in flight. */
+void attach_abandon(struct attach *attach);
+
+/* Blocking: ask and step until done. Returns FAILURE_NONE with the reply in *reply, or the kind. */
+enum failure_kind attach_run(struct attach *attach, const char *commands, struct span *reply,
+                             struct failure *failure);
+void attach_destroy(struct attach *attach);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * perfdata: the target's hsperfdata file as counters of a sample. No safepoint, no signal, no lock.
+ *
+ *   perfdata_open -> perfdata_sample ... -> perfdata_close
+ *
+ * The file is opened O_NOFOLLOW, must be a regular file of the target's uid, and is read with pread
+ * into our own buffer: never mapped (a truncated mapping is SIGBUS) and never flock'ed (the JVM of
+ * the next start would take the file for live). Offsets of the counters are found once and checked
+ * against the file's size at each read. One thread.
+ */
+#ifndef NMTWATCH_JVM_PERFDATA_H
+#define NMTWATCH_JVM_PERFDATA_H
+
+#include "analyzers/parse/hsperfdata.h"
+#include "nmtwatch/jvm/target.h"
+
+#define PERFDATA_MAX_BYTES (1 << 20) /* default file: 32 KiB; -XX:PerfDataMemorySize may raise it */
+
+struct perfdata;
+
+/* NULL with errno: ENOENT (none: -XX:-UsePerfData, PerfDisableSharedMem), EAGAIN (not accessible
+ * yet), EPERM (a link or somebody else's file), EINVAL (not an hsperfdata image). */
+struct perfdata *perfdata_open(const char *path, uid_t owner);
+/* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD, METASPACE_MAX_BYTES as far as they exist.
+ * False when the file cannot be read any more. */
+bool perfdata_sample(struct perfdata *perfdata, struct sample *sample);
+/* A string counter ("java.property.java.vm.version"); false when absent. */
+bool perfdata_string(struct perfdata *perfdata, const char *name, char *out, size_t size);
+bool perfdata_number(struct perfdata *perfdata, const char *name, int64_t *value);
+void perfdata_close(struct perfdata *perfdata);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * proc: what the kernel knows of a target, at no cost to it (fields of struct sample).
+ *
+ *   proc_open -> proc_sample ... -> proc_close
+ *
+ * Keeps /proc/PID/stat and statm open: a poll is two pread calls. One thread.
+ */
+#ifndef NMTWATCH_JVM_PROC_H
+#define NMTWATCH_JVM_PROC_H
+
+#include "nmtwatch/jvm/target.h"
+
+struct proc {
+    int stat_fd;
+    int statm_fd;
+    uint64_t start_time_ticks;
+};
+
+/* 0, or -1 with errno. */
+int proc_open(struct proc *proc, const struct target *target);
+/* Sets RSS_BYTES, THREADS, CPU_MS, UPTIME_MS. False when the process is gone or another one. */
+bool proc_sample(struct proc *proc, struct sample *sample);
+void proc_close(struct proc *proc);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * target: one JVM as the kernel shows it: pid here and in its own namespace, owner, start time, the
+ * way to its files through /proc/PID/root, and who it says it is (hsperfdata, command line).
+ *
+ *   target_open -> target_still_same ... -> target_close
+ *
+ * A pid alone is not an identity: the start time from /proc/PID/stat goes with it everywhere.
+ * Ownership: the caller owns the struct. Calling context: setup and event loop, one thread.
+ */
+#ifndef NMTWATCH_JVM_TARGET_H
+#define NMTWATCH_JVM_TARGET_H
+
+#include "analyzers/model/event.h"
+#include "nmtwatch/jvm/failure.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct target {
+    pid_t pid;
+    pid_t nspid; /* innermost pid of NSpid: what the JVM calls itself */
+    uid_t uid;
+    gid_t gid;
+    uint64_t start_time_ticks;
+    bool libjvm_mapped;
+    char root[48];        /* "/proc/PID/root", or "" when the target shares our root and mounts */
+    char tmp[64];         /* its /tmp as we reach it: root + "/tmp" */
+    char perfdata[320];   /* path of its hsperfdata file as we reach it; "" when there is none */
+    struct target_identity identity;
+};
+
+/* Looks at /proc/PID; does not attach, does not send a signal. */
+enum failure_kind target_open(struct target *target, pid_t pid, struct failure *failure);
+/* False when the process ended or the pid is somebody else's now. */
+bool target_still_same(const struct target *target);
+/* Reads identity again (a JVM in its first moments has no hsperfdata yet). */
+void target_refresh_identity(struct target *target);
+void target_close(struct target *target);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * story: a recording, replayed and kept in the shape that reports need: who, what over time, which
+ * families, which alerts, what the watching cost. HTML, Markdown, JSON and pictures all read it.
+ *
+ *   story_create -> story_event / story_alert ... -> (reports read the fields) -> story_destroy
+ *
+ * Points are decimated to STORY_POINTS_MAX by merging neighbours (the later one of two wins, the
+ * first and the last are always kept): memory is bounded for recordings of any length.
+ * Ownership: the story owns everything it points to. One thread.
+ */
+#ifndef REPORTS_STORY_H
+#define REPORTS_STORY_H
+
+#include "analyzers/judge/judge.h"
+
+#define STORY_POINTS_MAX 4096
+#define STORY_FAMILIES_MAX 64
+#define STORY_ALERTS_MAX 256
+
+struct story_point {
+    int64_t ms;
+    struct sample sample;
+};
+
+struct story_family {
+    struct family_row row; /* counters summed over taps; the largest of stocks */
+    enum census_method method;
+    int64_t observed_ms; /* how long taps looked: loads / observed = rate */
+};
+
+struct story_cost {
+    char command[64];
+    int64_t runs;
+    int64_t skipped;
+    int64_t measured_us; /* sum over runs */
+    int64_t worst_us;
+    char last_skip_reason[128];
+};
+
+struct story {
+    struct target_identity identity;
+    int64_t wall_start_ms; /* Unix epoch */
+    struct thresholds thresholds;
+
+    int point_count;
+    struct story_point *points;
+
+    int family_count;
+    struct story_family families[STORY_FAMILIES_MAX]; /* most loads first */
+    int loader_count;
+    struct loader_row loaders[EVENT_ROWS_MAX]; /* the latest census */
+
+    int alert_count; /* raised and cleared, in order */
+    struct alert alerts[STORY_ALERTS_MAX];
+    int64_t alerts_dropped;
+
+    int cost_count;
+    struct story_cost costs[16];
+    int note_count;
+    struct {
+        int64_t ms;
+        char text[512];
+    } notes[32]; /* NOTE and GONE events, first come */
+
+    struct judge_view view;  /* at the end of the recording */
+    char damage[256];        /* where the recording was damaged, empty when whole */
+    char watch_cost[256];    /* one sentence: CPU and RSS of the watcher, pause spent; may be empty */
+};
+
+struct story *story_create(const struct target_identity *identity, int64_t wall_start_ms,
+                           const struct thresholds *thresholds);
+void story_event(struct story *story, const struct event *event);
+void story_alert(struct story *story, const struct alert *alert);
+void story_finish(struct story *story, const struct judge_view *view); /* sorts, sums up */
+void story_destroy(struct story *story);
+
+/* The verdict in one sentence, for the top of every report. */
+void story_verdict(const struct story *story, char *out, size_t size);
+/* Committed bytes of one category over the points is what charts draw: the categories worth a line
+ * (largest change first, at most max); returns how many. */
+int story_top_categories(const struct story *story, enum nmt_category *out, int max);
+
+#endif
