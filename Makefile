@@ -6,7 +6,9 @@
 
 VERSION := $(shell cat VERSION)
 BUILD   ?= build
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
@@ -23,37 +25,38 @@ endif
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
-PARSE := span jcmd_reply nmt_summary metaspace classloader_stats class_hierarchy classes \
-         class_histogram class_log hsperfdata proc_text
-MODEL := nmt_category sample event
-TREND := theil_sen rate warmup
-CLASSES := normalize family shape census
+PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
+         classes class_histogram class_log hsperfdata proc_text
+MODEL := nmt_category sample sample_nmt event
+TREND := theil_sen thinned rate warmup
+CLASSES := normalize pattern family shape census census_text loader_table
 NATIVE := internal
-JUDGE := thresholds finding judge judge_classes judge_memory check
+JUDGE := thresholds finding judge judge_classes judge_loaders judge_memory check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
-REPORTS := $(addprefix reports/,escape units event_json finding_json terminal plugin story chart html \
+REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal plugin story story_verdict chart_series chart evidence html \
              markdown report_json prometheus_rules)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-JVM := failure proc perfdata target discover attach attach_connect
-WATCH := pause_budget tap question watcher watch_output
+JVM := failure proc perfdata jdk_files target discover attach attach_connect
+WATCH := pause_budget tap replies identify watcher ladder naming session watch_output
 RECORD := writer reader
 ALERT := notify
-COMMANDS := options target_option list check watch record replay report rules
+COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
 
-obj = $(patsubst %,$(BUILD)/%.o,$(1))
+# Objects have a folder of their own: build/nmtwatch is the program.
+obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test test-unit test-golden test-fuzz-seeds test-sim test-e2e test-schema \
-        check-compilers bench fuzz stress format lint clean install
+.PHONY: all setup demo test bench fuzz stress format lint clean install
 all: $(BUILD)/nmtwatch
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	@echo "  LINK $@"
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/libanalyzers.a: $(call obj,$(ANALYZERS))
 	@rm -f $@; $(AR) rcs $@ $^
@@ -62,9 +65,10 @@ $(BUILD)/libreports.a: $(call obj,$(REPORTS))
 $(BUILD)/libnmtwatch.a: $(call obj,$(NMTWATCH))
 	@rm -f $@; $(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c VERSION
+$(BUILD)/obj/%.o: %.c VERSION
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo "  CC   $<"
+	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # --- tests -----------------------------------------------------------------------------------------
 # A unit test mirrors its source: tests/unit/parse/span_test.c tests analyzers/parse/span.c.
@@ -80,13 +84,13 @@ $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c tests/fuzz/replay_main.c $(BUILD)/libnmtwat
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
-$(BUILD)/fake_jvm: tests/sim/fake_jvm.c
+$(BUILD)/fake_jvm: tests/sim/fake_jvm.c tests/sim/fake_replies.c tests/sim/fake_jvm.h
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -lz -pthread
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) -pthread
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-unit-tests: $(UNIT_TESTS)
+unit-tests: $(UNIT_TESTS) $(BUILD)/fake_jvm
 fuzz-replayers: $(FUZZERS:%=$(BUILD)/fuzz/%)
 .PHONY: unit-tests fuzz-replayers
 
@@ -94,12 +98,15 @@ fuzz-replayers: $(FUZZERS:%=$(BUILD)/fuzz/%)
 setup:
 	@scripts/setup.sh
 
-demo: setup
+demo:
+	@scripts/setup.sh demo
 	@$(MAKE) --no-print-directory -s all
 	@scripts/demo.sh $(BUILD)
 
 test: setup
 	@scripts/test.sh
+test-%: setup
+	@scripts/test.sh $*
 
 bench: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/fake_jvm

@@ -3,11 +3,11 @@
  *
  * The problem: half of all generators number their classes (Script123), a quarter end in something
  * random (Foo$ByteBuddy$QfmHDdaB, Host$$Lambda/0x00007f...), and the rest define the *same* name
- * again and again in new loaders. So a census counts definitions per stem (the name with what varies
- * folded away), repeats of an identical name, and hands each stem to families.def, or to the shape
- * rules when no row matches: then the family is "unknown:<stem>", and only if the stem's members
- * really form a family (dense counter, random tails, many repeats); a class that merely has digits
- * in its name (Base64) is left alone and shows up in the totals only.
+ * again and again in new loaders. So a census counts definitions per stem (the name with what
+ * varies folded away), repeats of an identical name, and hands each stem to families.def, or to the
+ * shape rules when no row matches: then the family is "unknown:<stem>", and only if the stem's
+ * members really form a family (dense counter, random tails, many repeats); a class that merely has
+ * digits in its name (Base64) is left alone and shows up in the totals only.
  *
  * Classes from the CDS archive or the runtime image (source "shared objects file", "jrt:/...") are
  * counted in the totals and never in a family.
@@ -32,7 +32,8 @@ struct census *census_create(size_t max_stems);
 void census_load(struct census *census, struct span name, struct span source);
 /* A class was unloaded. */
 void census_unload(struct census *census, struct span name);
-/* JDK 17's VM.class_hierarchy: "(invokes: java/util/ArrayList::readObject ...)" beside an accessor. */
+/* JDK 17's VM.class_hierarchy: "(invokes: java/util/ArrayList::readObject ...)" beside an accessor.
+ */
 void census_invokes(struct census *census, struct span name, struct span target);
 /* VM.classloader_stats: so many loaders of a type, holding so many classes; types that belong to a
  * generator (loader_types.def) become rows of its family. */

@@ -29,11 +29,12 @@ struct finding_row {
 const struct finding_row *finding_row(enum finding_kind kind);
 
 /* Evidence: named figures in a fixed order. The key carries the unit (_bytes, _per_s, _percent). */
-enum evidence_type { EVIDENCE_INT, EVIDENCE_TEXT };
+enum evidence_type { EVIDENCE_INT, EVIDENCE_REAL, EVIDENCE_TEXT };
 struct evidence {
     char key[40];
     enum evidence_type type;
     int64_t number;
+    double real;
     char text[EVENT_NAME_MAX];
 };
 #define EVIDENCE_MAX 20
@@ -42,8 +43,8 @@ struct finding {
     enum finding_kind kind;
     enum severity severity;
     char family[EVENT_FAMILY_MAX]; /* empty when the finding is about no family */
-    char title[320];               /* one sentence with the main figures */
-    char advice[640];              /* what to change: the family's fix where there is one */
+    char title[400];               /* one sentence with the main figures */
+    char advice[800];              /* what to change: the family's fix where there is one */
     int evidence_count;
     struct evidence evidence[EVIDENCE_MAX];
 };
@@ -51,6 +52,8 @@ struct finding {
 /* Starts a finding from its row: severity, title, advice. */
 void finding_init(struct finding *finding, enum finding_kind kind);
 void finding_add_int(struct finding *finding, const char *key, int64_t number);
+void finding_add_real(struct finding *finding, const char *key, double real);
+/* Nothing is added for an empty text. */
 void finding_add_text(struct finding *finding, const char *key, const char *text);
 /* NULL when absent. */
 const struct evidence *finding_evidence(const struct finding *finding, const char *key);

@@ -5,8 +5,8 @@
  * nothing else, so that a replay of a recording raises exactly the alerts of the live run.
  *
  * Time is milliseconds since the Unix epoch for people (`wall_ms`, header only) and milliseconds
- * since the watch began for arithmetic (`ms`): a wall clock may step, `ms` never goes backwards in a
- * live run, and the judge survives a recording in which it does.
+ * since the watch began for arithmetic (`ms`): a wall clock may step, `ms` never goes backwards in
+ * a live run, and the judge survives a recording in which it does.
  *
  * Ownership: plain data; `names.rows` and `loaders.rows` point to memory of whoever made the event
  * and are valid during the call that passes it on.
@@ -16,9 +16,9 @@
 
 #include "analyzers/model/sample.h"
 
-#define EVENT_NAME_MAX 192   /* longest class or loader name kept, bytes with NUL */
+#define EVENT_NAME_MAX   192 /* longest class or loader name kept, bytes with NUL */
 #define EVENT_FAMILY_MAX 224 /* "unknown:" + stem */
-#define EVENT_ROWS_MAX 32    /* rows in one census; the rest is in the totals */
+#define EVENT_ROWS_MAX   32  /* rows in one census; the rest is in the totals */
 
 /* Who the JVM is; the first line of a recording. */
 struct target_identity {
@@ -37,7 +37,8 @@ enum census_method {
     CENSUS_TAP,             /* class-load log switched on by VM.log: a flow of loads and unloads */
     CENSUS_CLASSES,         /* VM.classes: a stock of live classes */
     CENSUS_CLASS_HIERARCHY, /* VM.class_hierarchy: a stock */
-    CENSUS_CLASS_HISTOGRAM, /* GC.class_histogram -all: a stock, blind to classes without instances */
+    CENSUS_CLASS_HISTOGRAM, /* GC.class_histogram -all: a stock, blind to classes without instances
+                             */
     CENSUS_LOADER_TYPES,    /* VM.classloader_stats: families known by the type of their loader */
     CENSUS_METHOD_COUNT,
 };
@@ -59,10 +60,10 @@ struct family_row {
 
 struct names_event {
     enum census_method method;
-    int tap;      /* number of this tap within the watch, 1.. ; 0 for a stock */
-    bool last;    /* the tap ends with this event */
+    int tap;   /* number of this tap within the watch, 1.. ; 0 for a stock */
+    bool last; /* the tap ends with this event */
     int64_t from_ms;
-    int64_t loads;   /* all loads seen, attributed or not */
+    int64_t loads; /* all loads seen, attributed or not */
     int64_t unloads;
     int64_t lost_bytes; /* log text that was skipped (rotation, truncation): the counts are low */
     int row_count;
@@ -89,8 +90,9 @@ struct loaders_event {
 struct cost_event {
     char command[64];
     int64_t predicted_us; /* of pause in the target */
-    int64_t measured_us;  /* wall time of the exchange: an upper bound of the pause; -1 when skipped */
-    char skipped[128];    /* the reason, empty when it ran */
+    int64_t
+        measured_us;   /* wall time of the exchange: an upper bound of the pause; -1 when skipped */
+    char skipped[128]; /* the reason, empty when it ran */
 };
 
 enum event_kind {

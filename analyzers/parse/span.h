@@ -33,6 +33,10 @@ enum parse_result {
 };
 
 #define SPAN_LITERAL(s) ((struct span){(s), sizeof(s) - 1})
+#define SPAN_INIT(s)                                                                               \
+    {                                                                                              \
+        (s), sizeof(s) - 1                                                                         \
+    } /* in the initialiser of a static table */
 
 static inline struct span span_of(const char *ptr, size_t len)
 {
@@ -54,13 +58,19 @@ struct span span_trim(struct span text);
  * Returns false when nothing is left. *terminated tells whether a '\n' ended it. */
 bool span_next_line(struct span *rest, struct span *line, bool *terminated);
 
-/* Takes a decimal number off the front; false (and *text untouched) when there is none or it does
- * not fit into int64_t. */
+/* Takes a decimal number, optionally signed (+ or -), off the front; false (and *text untouched)
+ * when there is none or it does not fit into int64_t. */
 bool span_take_i64(struct span *text, int64_t *value);
+/* The same for a number without any sign. */
+bool span_take_unsigned(struct span *text, int64_t *value);
+/* Takes 1 to 16 hexadecimal digits, without "0x", off the front; false and untouched when there are
+ * none or more. */
+bool span_take_hex(struct span *text, uint64_t *value);
 /* Takes the literal off the front; false and untouched when it is not there. */
 bool span_take(struct span *text, struct span literal);
 
-/* Copies into a C string of size bytes, cut at a UTF-8 boundary when too long; always terminated. */
+/* Copies into a C string of size bytes, cut at a UTF-8 boundary when too long; always terminated.
+ */
 void span_copy(struct span text, char *out, size_t size);
 
 #endif

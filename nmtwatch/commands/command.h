@@ -10,7 +10,7 @@
 struct command {
     const char *name;
     const char *summary; /* for `nmtwatch help` */
-    const char *usage;   /* whole text of `nmtwatch VERB --help` */
+    const char *usage; /* `nmtwatch VERB --help`: synopsis and prose; options.h adds the options */
     int (*run)(int argc, char **argv);
 };
 
@@ -22,10 +22,10 @@ extern const struct command command_replay;
 extern const struct command command_report;
 extern const struct command command_rules;
 
-#define EXIT_WARNING 1
+#define EXIT_WARNING  1
 #define EXIT_CRITICAL 2
-#define EXIT_UNKNOWN 3
-#define EXIT_USAGE 64  /* sysexits' EX_USAGE */
-#define EXIT_IO 74     /* sysexits' EX_IOERR: disk full, unreadable file */
+#define EXIT_UNKNOWN  3
+#define EXIT_USAGE    64 /* sysexits' EX_USAGE */
+#define EXIT_IO       74 /* sysexits' EX_IOERR: disk full, unreadable file */
 
 #endif

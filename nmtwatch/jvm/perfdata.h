@@ -14,14 +14,16 @@
 #include "analyzers/parse/hsperfdata.h"
 #include "nmtwatch/jvm/target.h"
 
-#define PERFDATA_MAX_BYTES (1 << 20) /* default file: 32 KiB; -XX:PerfDataMemorySize may raise it */
+#define PERFDATA_MAX_BYTES (1 << 20) /* default file: 32 KiB; -XX:PerfDataMemorySize may raise it  \
+                                      */
 
 struct perfdata;
 
 /* NULL with errno: ENOENT (none: -XX:-UsePerfData, PerfDisableSharedMem), EAGAIN (not accessible
  * yet), EPERM (a link or somebody else's file), EINVAL (not an hsperfdata image). */
 struct perfdata *perfdata_open(const char *path, uid_t owner);
-/* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD, METASPACE_MAX_BYTES as far as they exist.
+/* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD as far as they exist. Not the limit of
+ * Metaspace: sun.gc.metaspace.maxCapacity is what is reserved, and only as of the last GC.
  * False when the file cannot be read any more. */
 bool perfdata_sample(struct perfdata *perfdata, struct sample *sample);
 /* A string counter ("java.property.java.vm.version"); false when absent. */

@@ -22,4 +22,11 @@ int proc_open(struct proc *proc, const struct target *target);
 bool proc_sample(struct proc *proc, struct sample *sample);
 void proc_close(struct proc *proc);
 
+/* The whole of /proc/PID/name, at most PROC_TEXT_MAX_BYTES; the caller frees text.ptr. On failure
+ * ptr is NULL and errno says why. */
+#define PROC_TEXT_MAX_BYTES (8 << 20)
+struct span proc_read(pid_t pid, const char *name);
+/* How long a process that started so many ticks after boot has lived by now. */
+int64_t proc_uptime_ms(uint64_t start_time_ticks);
+
 #endif

@@ -23,6 +23,7 @@ struct target {
     gid_t gid;
     uint64_t start_time_ticks;
     bool libjvm_mapped;
+    bool attach_disabled; /* its flags say -XX:+DisableAttachMechanism */
     char root[48];        /* "/proc/PID/root", or "" when the target shares our root and mounts */
     char tmp[64];         /* its /tmp as we reach it: root + "/tmp" */
     char perfdata[320];   /* path of its hsperfdata file as we reach it; "" when there is none */
@@ -33,6 +34,12 @@ struct target {
 enum failure_kind target_open(struct target *target, pid_t pid, struct failure *failure);
 /* False when the process ended or the pid is somebody else's now. */
 bool target_still_same(const struct target *target);
+/* What it does at this moment; all false when it is gone. */
+struct target_state {
+    bool stopped;         /* SIGSTOP or a tracer: it cannot answer */
+    bool handles_sigquit; /* without a handler SIGQUIT would kill it */
+};
+struct target_state target_state_now(const struct target *target);
 /* Reads identity again (a JVM in its first moments has no hsperfdata yet). */
 void target_refresh_identity(struct target *target);
 void target_close(struct target *target);

@@ -1,0 +1,529 @@
+#include "analyzers/classes/census.h"
+
+#include "analyzers/classes/family.h"
+#include "analyzers/classes/shape.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DEFAULT_MAX_STEMS 4096
+#define LARGEST_MAX_STEMS (1 << 20)
+#define OFTEN             SHAPE_MEMBERS /* loads that make a stem a repeating one */
+#define INVOKES_MAX       16            /* targets followed at a time */
+
+struct stem {
+    uint64_t hash;
+    const struct family *family; /* NULL: no row matches */
+    int64_t unloads;
+    struct shape shape;
+    uint16_t stem_len;
+    uint16_t example_at; /* offsets of two more C strings in text */
+    uint16_t source_at;
+    char text[];
+};
+
+/* What is known of a row of families.def beside its stems in the table. */
+struct tally {
+    int64_t loads; /* these of stems that gave up their place */
+    int64_t unloads;
+    int64_t names;
+    int64_t max_same_name;
+    struct stem *first; /* the first of those, for its name */
+    int64_t loader_classes;
+    int64_t most_loaders;
+    char *loader_type; /* the one with most loaders */
+};
+
+struct invokes {
+    const struct family *family;
+    int64_t count, error;
+    char target[EVENT_NAME_MAX];
+};
+
+struct census {
+    size_t max_stems;
+    size_t slot_count; /* power of two, at least twice max_stems */
+    struct stem **slots;
+    size_t stem_count;
+    int64_t evict_loads;   /* stems seen no more than so often give up their place; 0: not yet */
+    int64_t next_eviction; /* not before so many loads: a fruitless sweep is not repeated at once */
+    struct census_totals totals;
+    struct tally tally[FAMILY_COUNT];
+    struct invokes invokes[INVOKES_MAX];
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct census *census_create(size_t max_stems)
+{
+    if (max_stems == 0)
+        max_stems = DEFAULT_MAX_STEMS;
+    if (max_stems > LARGEST_MAX_STEMS)
+        max_stems = LARGEST_MAX_STEMS;
+    struct census *census = calloc(1, sizeof *census);
+    if (census == NULL)
+        return NULL;
+    census->max_stems = max_stems;
+    census->slot_count = 16;
+    while (census->slot_count < 2 * max_stems)
+        census->slot_count *= 2;
+    census->slots = calloc(census->slot_count, sizeof census->slots[0]);
+    if (census->slots == NULL) {
+        free(census);
+        return NULL;
+    }
+    return census;
+}
+
+static void stem_destroy(struct stem *stem)
+{
+    if (stem == NULL)
+        return;
+    shape_free(&stem->shape);
+    free(stem);
+}
+
+void census_reset(struct census *census)
+{
+    for (size_t i = 0; i < census->slot_count; i++) {
+        stem_destroy(census->slots[i]);
+        census->slots[i] = NULL;
+    }
+    for (size_t i = 0; i < FAMILY_COUNT; i++) {
+        stem_destroy(census->tally[i].first);
+        free(census->tally[i].loader_type);
+    }
+    memset(census->tally, 0, sizeof census->tally);
+    memset(census->invokes, 0, sizeof census->invokes);
+    census->totals = (struct census_totals){0};
+    census->stem_count = 0;
+    census->evict_loads = 0;
+    census->next_eviction = 0;
+}
+
+void census_destroy(struct census *census)
+{
+    if (census == NULL)
+        return;
+    census_reset(census);
+    free(census->slots);
+    free(census);
+}
+
+/* --- the table of stems ----------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash)
+{
+    hash = (hash ^ (hash >> 32)) * UINT64_C(0xD6E8FEB86659FD93);
+    hash = (hash ^ (hash >> 32)) * UINT64_C(0xD6E8FEB86659FD93);
+    return hash ^ (hash >> 32);
+}
+
+static uint64_t hash_of(const char *text, size_t len)
+{
+    uint64_t hash = len * UINT64_C(0x9E3779B97F4A7C15);
+    for (; len >= 8; text += 8, len -= 8) {
+        uint64_t word;
+        memcpy(&word, text, 8);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    uint64_t word = 0;
+    memcpy(&word, text, len);
+    return mix((hash ^ word) * UINT64_C(0x9E3779B97F4A7C15));
+}
+
+/* The slot that holds the stem, or the empty one where it belongs. */
+static struct stem **slot_of(struct stem **slots, size_t slot_count, struct span stem,
+                             uint64_t hash)
+{
+    size_t at = (size_t)hash & (slot_count - 1);
+    while (slots[at] != NULL && (slots[at]->hash != hash || slots[at]->stem_len != stem.len ||
+                                 memcmp(slots[at]->text, stem.ptr, stem.len) != 0))
+        at = (at + 1) & (slot_count - 1);
+    return &slots[at];
+}
+
+/* A class on its way to its stem. */
+struct arrival {
+    struct span name;
+    uint64_t name_hash;
+    char stem[STEM_MAX];
+    size_t stem_len;
+    uint64_t stem_hash;
+    struct name_parts parts;
+};
+
+static struct stem **look_up(struct census *census, struct arrival *arrival)
+{
+    arrival->stem_hash = hash_of(arrival->stem, arrival->stem_len);
+    return slot_of(census->slots, census->slot_count, span_of(arrival->stem, arrival->stem_len),
+                   arrival->stem_hash);
+}
+
+/* The slot of the name's stem. A quarter of all random tails do not look random by themselves: one
+ * that stands where others of the same length do is taken for one of them. */
+static struct stem **find(struct census *census, struct span name, struct arrival *arrival)
+{
+    arrival->name = name;
+    arrival->stem_len = normalize(name, arrival->stem, &arrival->parts);
+    struct stem **slot = look_up(census, arrival);
+    if (*slot != NULL || arrival->parts.tail_bytes < 6 || arrival->parts.hidden)
+        return slot;
+
+    struct arrival neighbour = *arrival;
+    neighbour.stem[neighbour.parts.tail_at] = '*';
+    neighbour.stem_len = neighbour.parts.tail_at + 1;
+    struct stem **other = look_up(census, &neighbour);
+    if (*other == NULL || (*other)->shape.random_min_bytes != arrival->parts.tail_bytes ||
+        shape_kind(&(*other)->shape) != SHAPE_RANDOM)
+        return slot;
+    neighbour.parts.folded = true;
+    neighbour.parts.counted = false;
+    neighbour.parts.random_bytes = neighbour.parts.tail_bytes;
+    *arrival = neighbour;
+    return other;
+}
+
+static struct stem *stem_create(const struct arrival *arrival, struct span source)
+{
+    struct span name = arrival->name;
+    size_t example_len = name.len < EVENT_NAME_MAX ? name.len : EVENT_NAME_MAX - 1;
+    size_t source_len = source.len < EVENT_NAME_MAX ? source.len : EVENT_NAME_MAX - 1;
+    struct stem *stem = malloc(sizeof *stem + arrival->stem_len + example_len + source_len + 3);
+    if (stem == NULL)
+        return NULL;
+    stem->hash = arrival->stem_hash;
+    stem->family = family_match(name);
+    if (stem->family == NULL)
+        stem->family = family_of_source(source);
+    stem->unloads = 0;
+    shape_init(&stem->shape);
+    stem->stem_len = (uint16_t)arrival->stem_len;
+    stem->example_at = (uint16_t)(arrival->stem_len + 1);
+    stem->source_at = (uint16_t)(stem->example_at + example_len + 1);
+    memcpy(stem->text, arrival->stem, arrival->stem_len + 1);
+    span_copy(name, stem->text + stem->example_at, example_len + 1);
+    span_copy(source, stem->text + stem->source_at, source_len + 1);
+    return stem;
+}
+
+/* If a row of families.def knows the stem by name, it stays counted there; otherwise it was an
+ * ordinary class, and the totals have it. */
+static void evict(struct census *census, struct stem *stem)
+{
+    if (stem->family == NULL || stem->family->evidence != FAMILY_BY_NAME) {
+        stem_destroy(stem);
+        return;
+    }
+    struct tally *tally = &census->tally[family_index(stem->family)];
+    int64_t same = shape_max_same_name(&stem->shape);
+    tally->loads += stem->shape.loads;
+    tally->unloads += stem->unloads;
+    tally->names += shape_names(&stem->shape);
+    if (same > tally->max_same_name)
+        tally->max_same_name = same;
+    if (tally->first == NULL)
+        tally->first = stem;
+    else
+        stem_destroy(stem);
+}
+
+/* A list of live classes is mostly names that come once; a generator's stems come again and again.
+ * So when the table is full, those seen once make room, later those seen twice, and so on, but
+ * never one that has been seen often. */
+static void make_room(struct census *census)
+{
+    if (census->totals.loads < census->next_eviction)
+        return;
+    struct stem **slots = calloc(census->slot_count, sizeof slots[0]);
+    if (slots == NULL)
+        return;
+    if (census->evict_loads == 0)
+        census->evict_loads = 1;
+    size_t kept = 0;
+    for (size_t i = 0; i < census->slot_count; i++) {
+        struct stem *stem = census->slots[i];
+        if (stem == NULL)
+            continue;
+        if (stem->shape.loads <= census->evict_loads) {
+            evict(census, stem);
+            continue;
+        }
+        *slot_of(slots, census->slot_count, span_of(stem->text, stem->stem_len), stem->hash) = stem;
+        kept++;
+    }
+    free(census->slots);
+    census->slots = slots;
+    census->stem_count = kept;
+    if (kept <= census->max_stems / 4 * 3)
+        return;
+    if (census->evict_loads < OFTEN - 1)
+        census->evict_loads++;
+    else
+        census->next_eviction = census->totals.loads + (int64_t)(census->max_stems / 4);
+}
+
+/* --- feeding ---------------------------------------------------------------------------------- */
+
+/* From the CDS archive or the runtime image; on JDK 8 that is a folder of jars. */
+static bool is_archived(struct span source)
+{
+    return span_equals(source, SPAN_LITERAL("shared objects file")) ||
+           span_starts_with(source, SPAN_LITERAL("jrt:/")) ||
+           (source.len > 0 && source.ptr[0] == '/' &&
+            (span_ends_with(source, SPAN_LITERAL("/rt.jar")) ||
+             span_find(source, SPAN_LITERAL("/jre/lib/")) >= 0));
+}
+
+/* "__JVM_DefineClass__", "__dynamic_proxy__", the host of a lambda: no path, no URL. */
+static bool is_defined_by_code(struct span source)
+{
+    return source.len > 0 && memchr(source.ptr, '/', source.len) == NULL;
+}
+
+void census_load(struct census *census, struct span name, struct span source)
+{
+    census->totals.loads++;
+    if (is_archived(source)) {
+        census->totals.archived++;
+        return;
+    }
+    if (name.len == 0) {
+        census->totals.folded++;
+        return;
+    }
+    struct arrival arrival;
+    struct stem **slot = find(census, name, &arrival);
+    if (*slot == NULL && census->stem_count >= census->max_stems) {
+        make_room(census);
+        slot = slot_of(census->slots, census->slot_count, span_of(arrival.stem, arrival.stem_len),
+                       arrival.stem_hash);
+    }
+    if (*slot == NULL && census->stem_count < census->max_stems) {
+        *slot = stem_create(&arrival, source);
+        census->stem_count += *slot != NULL;
+    }
+    if (*slot == NULL) {
+        census->totals.folded++;
+        return;
+    }
+    shape_add(&(*slot)->shape, &arrival.parts,
+              arrival.parts.folded ? hash_of(name.ptr, name.len) : 0, is_defined_by_code(source));
+}
+
+void census_unload(struct census *census, struct span name)
+{
+    census->totals.unloads++;
+    if (name.len == 0)
+        return;
+    struct arrival arrival;
+    struct stem *stem = *find(census, name, &arrival);
+    if (stem != NULL) {
+        stem->unloads++;
+    } else if (census->evict_loads > 0) {
+        const struct family *family = family_match(name);
+        if (family != NULL && census->tally[family_index(family)].loads > 0)
+            census->tally[family_index(family)].unloads++;
+    }
+}
+
+void census_invokes(struct census *census, struct span name, struct span target)
+{
+    const struct family *family = family_match(name);
+    if (family == NULL)
+        return;
+    char text[EVENT_NAME_MAX];
+    span_copy(target, text, sizeof text);
+    struct invokes *smallest = &census->invokes[0];
+    for (size_t i = 0; i < INVOKES_MAX; i++) {
+        struct invokes *invokes = &census->invokes[i];
+        if (invokes->family == family && strcmp(invokes->target, text) == 0) {
+            invokes->count++;
+            return;
+        }
+        if (invokes->count < smallest->count)
+            smallest = invokes;
+    }
+    smallest->family = family;
+    smallest->error = smallest->count++;
+    memcpy(smallest->target, text, sizeof text);
+}
+
+void census_loader_type(struct census *census, struct span type, int64_t loaders, int64_t classes)
+{
+    census->totals.loads += classes;
+    const struct family *family = family_of_loader(type);
+    if (family == NULL || loaders <= 0)
+        return;
+    struct tally *tally = &census->tally[family_index(family)];
+    tally->loader_classes += classes;
+    if (loaders > tally->most_loaders) {
+        char *copy = strndup(type.ptr, type.len);
+        if (copy == NULL)
+            return;
+        free(tally->loader_type);
+        tally->loader_type = copy;
+        tally->most_loaders = loaders;
+    }
+}
+
+void census_totals(const struct census *census, struct census_totals *totals)
+{
+    *totals = census->totals;
+    totals->stems = (int64_t)census->stem_count;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* A row in the making: stems of one family, or one stem of an unknown one. */
+struct sum {
+    const struct family *family;
+    const struct stem *biggest;
+    enum shape_kind kind; /* of biggest, when unknown */
+    int64_t loads, unloads, names, max_same_name, repeating;
+};
+
+static void sum_add(struct sum *sum, const struct stem *stem)
+{
+    const struct shape *shape = &stem->shape;
+    int64_t same = shape_max_same_name(shape);
+    if (sum->biggest == NULL || shape->loads > sum->biggest->shape.loads ||
+        (shape->loads == sum->biggest->shape.loads && strcmp(stem->text, sum->biggest->text) < 0))
+        sum->biggest = stem;
+    sum->loads += shape->loads;
+    sum->unloads += stem->unloads;
+    sum->names += shape_names(shape);
+    if (same > sum->max_same_name)
+        sum->max_same_name = same;
+    if (shape->loads >= OFTEN)
+        sum->repeating += shape->loads;
+}
+
+static void sum_tally(struct sum *sum, const struct tally *tally)
+{
+    sum->loads += tally->loads;
+    sum->unloads += tally->unloads;
+    sum->names += tally->names;
+    if (tally->max_same_name > sum->max_same_name)
+        sum->max_same_name = tally->max_same_name;
+    if (sum->biggest == NULL)
+        sum->biggest = tally->first;
+    if (sum->loads == 0 && tally->loader_classes > 0) {
+        sum->loads = tally->loader_classes;
+        if (tally->loader_classes >= OFTEN)
+            sum->repeating = tally->loader_classes;
+    }
+}
+
+static const char *sum_name(const struct sum *sum)
+{
+    return sum->family != NULL ? sum->family->id : sum->biggest->text;
+}
+
+static bool sum_before(const struct sum *a, const struct sum *b)
+{
+    return a->loads != b->loads ? a->loads > b->loads : strcmp(sum_name(a), sum_name(b)) < 0;
+}
+
+/* Keeps the largest max sums, sorted. */
+static int keep(struct sum *largest, int count, int max, const struct sum *sum)
+{
+    int at = count;
+    while (at > 0 && sum_before(sum, &largest[at - 1]))
+        at--;
+    if (at >= max)
+        return count;
+    int moved = (count < max ? count : max - 1) - at;
+    memmove(&largest[at + 1], &largest[at], (size_t)moved * sizeof largest[0]);
+    largest[at] = *sum;
+    return count < max ? count + 1 : max;
+}
+
+static const char *most_invoked(const struct census *census, const struct family *family)
+{
+    const struct invokes *most = NULL;
+    for (size_t i = 0; i < INVOKES_MAX; i++) {
+        const struct invokes *invokes = &census->invokes[i];
+        if (invokes->count > 0 && invokes->family == family &&
+            (most == NULL || invokes->count - invokes->error > most->count - most->error))
+            most = invokes;
+    }
+    return most != NULL ? most->target : "";
+}
+
+static void copy(const char *text, char out[EVENT_NAME_MAX])
+{
+    span_copy(span_from_cstr(text), out, EVENT_NAME_MAX);
+}
+
+static void fill_row(const struct census *census, const struct sum *sum, struct family_row *row)
+{
+    *row = (struct family_row){.loads = sum->loads,
+                               .unloads = sum->unloads,
+                               .names = sum->names,
+                               .max_same_name = sum->max_same_name,
+                               .repeating = sum->repeating};
+    const struct stem *stem = sum->biggest;
+    if (stem != NULL) {
+        copy(stem->text, row->stem);
+        copy(stem->text + stem->example_at, row->example);
+        copy(stem->text + stem->source_at, row->source);
+    }
+    if (sum->family == NULL) {
+        /* One name repeated is called by that name: nothing has shown that its digits vary. */
+        if (sum->kind == SHAPE_REPEATED)
+            copy(row->example, row->stem);
+        snprintf(row->family, sizeof row->family, "unknown:%s", row->stem);
+        return;
+    }
+    snprintf(row->family, sizeof row->family, "%s", sum->family->id);
+    copy(most_invoked(census, sum->family), row->invokes);
+    const char *type = census->tally[family_index(sum->family)].loader_type;
+    if (type != NULL) {
+        copy(type, row->source);
+        if (stem == NULL) {
+            copy(type, row->stem);
+            copy(type, row->example);
+        }
+    }
+}
+
+int census_rows(const struct census *census, struct family_row *rows, int max)
+{
+    struct sum known[FAMILY_COUNT] = {0}, largest[EVENT_ROWS_MAX];
+    int count = 0;
+    if (max > EVENT_ROWS_MAX)
+        max = EVENT_ROWS_MAX;
+    if (max <= 0)
+        return 0;
+
+    for (size_t i = 0; i < census->slot_count; i++) {
+        const struct stem *stem = census->slots[i];
+        if (stem == NULL)
+            continue;
+        if (stem->family != NULL && stem->family->evidence == FAMILY_BY_NAME) {
+            sum_add(&known[family_index(stem->family)], stem);
+            continue;
+        }
+        enum shape_kind kind = shape_kind(&stem->shape);
+        if (kind == SHAPE_NONE)
+            continue;
+        if (stem->family != NULL) {
+            sum_add(&known[family_index(stem->family)], stem);
+            continue;
+        }
+        struct sum unknown = {.kind = kind};
+        sum_add(&unknown, stem);
+        count = keep(largest, count, max, &unknown);
+    }
+    for (size_t i = 0; i < FAMILY_COUNT; i++) {
+        known[i].family = family_at(i);
+        sum_tally(&known[i], &census->tally[i]);
+        if (known[i].loads > 0)
+            count = keep(largest, count, max, &known[i]);
+    }
+    for (int i = 0; i < count; i++)
+        fill_row(census, &largest[i], &rows[i]);
+    return count;
+}

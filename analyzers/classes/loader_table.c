@@ -1,0 +1,79 @@
+#include "analyzers/classes/loader_table.h"
+
+#include "analyzers/parse/classloader_stats.h"
+
+#include <stdlib.h>
+
+static int most_loaders_first(const void *a, const void *b)
+{
+    const struct loader_row *left = a, *right = b;
+    if (left->loaders != right->loaders)
+        return left->loaders < right->loaders ? 1 : -1;
+    if (left->classes != right->classes)
+        return left->classes < right->classes ? 1 : -1;
+    return strcmp(left->type, right->type);
+}
+
+/* Rows of one type tend to follow each other: the last hit is tried first. */
+static struct loader_row *row_of(struct loader_table *table, struct span type, int *last)
+{
+    char name[EVENT_NAME_MAX];
+    span_copy(type, name, sizeof name);
+    if (*last < table->type_count && strcmp(table->types[*last].type, name) == 0)
+        return &table->types[*last];
+    for (int i = 0; i < table->type_count; i++) {
+        if (strcmp(table->types[i].type, name) == 0) {
+            *last = i;
+            return &table->types[i];
+        }
+    }
+    if (table->type_count == LOADER_TABLE_TYPES_MAX)
+        return NULL;
+    *last = table->type_count++;
+    struct loader_row *row = &table->types[*last];
+    memset(row, 0, sizeof *row);
+    memcpy(row->type, name, sizeof name);
+    return row;
+}
+
+enum parse_result loader_table_parse(struct loader_table *table, struct span text)
+{
+    memset(table, 0, sizeof *table);
+    table->types = malloc(LOADER_TABLE_TYPES_MAX * sizeof *table->types);
+    if (table->types == NULL)
+        return PARSE_INCOMPLETE;
+    struct classloader_stats stats;
+    struct loader_stats_row stat;
+    int last = 0;
+    classloader_stats_begin(&stats, text);
+    while (classloader_stats_next(&stats, &stat)) {
+        int64_t loaders = stat.kind == LOADER_OWN ? 1 : 0;
+        table->event.loaders += loaders;
+        table->event.classes += stat.classes;
+        table->event.chunk_bytes += stat.chunk_bytes;
+        struct loader_row *row = row_of(table, stat.type, &last);
+        if (row == NULL)
+            continue;
+        row->loaders += loaders;
+        row->classes += stat.classes;
+        row->chunk_bytes += stat.chunk_bytes;
+    }
+    if (stats.total.present) {
+        table->event.loaders = stats.total.loaders;
+        table->event.classes = stats.total.classes;
+        table->event.chunk_bytes = stats.total.chunk_bytes;
+    }
+    qsort(table->types, (size_t)table->type_count, sizeof *table->types, most_loaders_first);
+    table->event.rows = table->types;
+    table->event.row_count =
+        table->type_count < EVENT_ROWS_MAX ? table->type_count : EVENT_ROWS_MAX;
+    return stats.lines.result;
+}
+
+void loader_table_free(struct loader_table *table)
+{
+    free(table->types);
+    table->types = NULL;
+    table->type_count = 0;
+    table->event.row_count = 0;
+}

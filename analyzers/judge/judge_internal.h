@@ -1,0 +1,137 @@
+/*
+ * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view),
+ * judge_classes.c (names, churn), judge_loaders.c and judge_memory.c (growth since the baseline).
+ * Nobody else includes it.
+ */
+#ifndef ANALYZERS_JUDGE_JUDGE_INTERNAL_H
+#define ANALYZERS_JUDGE_JUDGE_INTERNAL_H
+
+#include "analyzers/judge/judge.h"
+#include "analyzers/trend/rate.h"
+#include "analyzers/trend/thinned.h"
+#include "analyzers/trend/warmup.h"
+
+#define EPISODES_MAX      48
+#define FAMILIES_MAX      64 /* families under observation within one tap */
+#define FAMILY_POINTS     48
+#define LOADER_TYPES_MAX  64
+#define FLOOR_POINTS      5 /* NMT readings whose minimum is the floor under a GC's sawtooth */
+#define MEMORY_POINTS_MAX 8
+
+/* From the first sign to the all-clear of one finding. Keyed by kind and subject. */
+struct episode {
+    bool active;
+    enum finding_kind kind;
+    char subject[EVENT_FAMILY_MAX]; /* family, loader type, or "" */
+    int64_t raised_ms;
+    int64_t below_since_ms; /* -1: at or above its threshold */
+    struct finding finding;
+};
+
+/* One family within the present tap: its cumulative counters over time. */
+struct family_track {
+    char family[EVENT_FAMILY_MAX];
+    int count;
+    struct {
+        int64_t ms;
+        int64_t repeating;
+    } point[FAMILY_POINTS];
+    int64_t stock; /* live classes in the last stock census; -1 none */
+    int64_t stock_ms;
+};
+
+struct loader_track {
+    char type[EVENT_NAME_MAX];
+    int64_t baseline;
+    int64_t recent[3]; /* the last three censuses, newest first; -1 none */
+};
+
+/* Minimum of the last few readings: what a GC cannot take away. */
+struct floor_window {
+    int count;
+    int64_t value[FLOOR_POINTS];
+};
+
+struct judge {
+    struct target_identity identity;
+    struct thresholds thresholds;
+    judge_alert_fn *on_alert;
+    void *context;
+
+    int64_t now_ms;
+    bool gone;
+    struct warmup warmup;
+    int64_t baseline_ms; /* -1 until taken */
+
+    /* classes */
+    struct rate loaded;
+    struct rate unloaded;
+    int64_t classes_loaded; /* newest, -1 unknown */
+    int64_t classes_unloaded;
+    int64_t gc_old;        /* newest, -1 unknown */
+    int64_t suspicious_ms; /* since when the load rate is suspicious; -1 it is not */
+    struct {               /* counters when the suspicion began, and at the last unload since */
+        int64_t loaded, unloaded, gc_old;
+        int64_t loaded_at_unload, unloaded_at_unload;
+        int64_t unload_events;
+    } turnover;
+    int tap;
+    int64_t tap_from_ms;
+    int64_t names_ms; /* of the last census; -1 none */
+    int family_count;
+    struct family_track families[FAMILIES_MAX];
+    int loader_count;
+    bool loaders_have_baseline;
+    struct loader_track loaders[LOADER_TYPES_MAX];
+
+    /* memory per class: (live classes, bytes) pairs of the present suspicion */
+    bool have_cost_start, have_cost_end;
+    struct {
+        int64_t live, bytes;
+    } cost_start, cost_end;
+
+    /* memory */
+    bool have_internal, have_internal_baseline;
+    int64_t internal_bytes, internal_baseline_bytes;
+    struct thinned internal_series;
+    bool have_class_metaspace, have_class_metaspace_baseline;
+    int64_t class_metaspace_bytes, class_metaspace_baseline_bytes;
+    struct floor_window class_metaspace_floor;
+    struct floor_window metaspace_committed_floor;
+
+    int episode_count;
+    struct episode episodes[EPISODES_MAX];
+    enum severity worst_ever;
+};
+
+/* The episode of (kind, subject), or NULL when there is none active. */
+struct episode *judge_episode(struct judge *judge, enum finding_kind kind, const char *subject);
+/* True while any episode of the kind is active, whatever its subject. */
+bool judge_episode_of_kind(const struct judge *judge, enum finding_kind kind);
+/* Raises unless active already. */
+void judge_raise(struct judge *judge, const struct finding *finding, const char *subject,
+                 int64_t started_ms);
+/* Called while an episode's figure is below its clear level (below true) or above it; clears after
+ * CLEAR_AFTER_S. */
+void judge_hold(struct judge *judge, struct episode *episode, bool below);
+void judge_clear(struct judge *judge, struct episode *episode);
+int64_t judge_threshold(const struct judge *judge, enum threshold which);
+/* CLEAR_PERCENT of a threshold. */
+int64_t judge_clear_level(const struct judge *judge, enum threshold which);
+
+void floor_add(struct floor_window *window, int64_t value);
+/* False until the window is full. */
+bool floor_value(const struct floor_window *window, int64_t *value);
+
+/* judge_classes.c */
+void judge_classes_sample(struct judge *judge, const struct sample *sample);
+void judge_classes_names(struct judge *judge, const struct names_event *names);
+
+/* judge_loaders.c */
+void judge_loaders(struct judge *judge, const struct loaders_event *loaders);
+
+/* judge_memory.c */
+void judge_memory_sample(struct judge *judge, const struct sample *sample);
+void judge_memory_baseline(struct judge *judge);
+
+#endif

@@ -1,0 +1,184 @@
+/* Growth of native memory since the baseline: the documented steps on Internal, its slope, Class +
+ * Metaspace, and the distance to MaxMetaspaceSize. */
+#include "analyzers/judge/judge_internal.h"
+
+#include "analyzers/native/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MB                     1048576.0
+/* Growth below this is quantisation and warm caches, whatever its slope. */
+#define SLOPE_MIN_GROWTH_BYTES (1 << 20)
+/* Second half against first: below this the growth is slowing down. */
+#define SLOPE_HALVING_MIN      0.5
+#define SLOPE_POINTS_MIN       20
+
+void judge_memory_baseline(struct judge *judge)
+{
+    if (judge->have_internal && !judge->have_internal_baseline) {
+        judge->have_internal_baseline = true;
+        judge->internal_baseline_bytes = judge->internal_bytes;
+    }
+    if (judge->have_class_metaspace && !judge->have_class_metaspace_baseline) {
+        judge->have_class_metaspace_baseline = true;
+        judge->class_metaspace_baseline_bytes = judge->class_metaspace_bytes;
+    }
+}
+
+static void add_baseline_evidence(const struct judge *judge, struct finding *finding)
+{
+    finding_add_int(finding, "baseline_ms", judge->baseline_ms);
+    finding_add_text(finding, "warmup_ended", judge->warmup.reason);
+}
+
+static void internal_step(struct judge *judge, enum finding_kind kind, enum threshold which,
+                          const char *meaning)
+{
+    int64_t growth = judge->internal_bytes - judge->internal_baseline_bytes;
+    int64_t threshold = judge_threshold(judge, which);
+    struct episode *episode = judge_episode(judge, kind, "");
+    if (episode != NULL) {
+        judge_hold(judge, episode, growth < judge_clear_level(judge, which));
+        return;
+    }
+    if (growth <= threshold)
+        return;
+    struct finding finding;
+    finding_init(&finding, kind);
+    snprintf(finding.title, sizeof finding.title,
+             "%s: %s is %.0f MB, +%.0f MB since the baseline (threshold +%.0f MB)",
+             finding_row(kind)->title, meaning, (double)judge->internal_bytes / MB,
+             (double)growth / MB, (double)threshold / MB);
+    finding_add_text(&finding, "internal_means", meaning);
+    finding_add_int(&finding, "internal_bytes", judge->internal_bytes);
+    finding_add_int(&finding, "growth_bytes", growth);
+    finding_add_int(&finding, "threshold_bytes", threshold);
+    add_baseline_evidence(judge, &finding);
+    judge_raise(judge, &finding, "", judge->baseline_ms);
+}
+
+static void internal_slope(struct judge *judge, const char *meaning)
+{
+    const struct thinned *series = &judge->internal_series;
+    int64_t floor_per_h = judge_threshold(judge, TH_INTERNAL_SLOPE_BYTES_PER_H);
+    struct episode *episode = judge_episode(judge, FINDING_INTERNAL_NOT_CONVERGING, "");
+    if (series->count < SLOPE_POINTS_MIN)
+        return;
+    int64_t span_ms = series->point[series->count - 1].ms - series->point[0].ms;
+    if (span_ms < judge_threshold(judge, TH_INTERNAL_SLOPE_SPAN_S) * 1000)
+        return;
+    struct theil_sen trend;
+    double halving;
+    if (!thinned_slope_per_h(series, &trend))
+        return;
+    int64_t growth = judge->internal_bytes - judge->internal_baseline_bytes;
+    bool grows = trend.low > (double)floor_per_h && growth >= SLOPE_MIN_GROWTH_BYTES &&
+                 thinned_halving_ratio(series, &halving) && halving >= SLOPE_HALVING_MIN;
+    if (episode != NULL) {
+        judge_hold(judge, episode,
+                   trend.low < (double)judge_clear_level(judge, TH_INTERNAL_SLOPE_BYTES_PER_H));
+        return;
+    }
+    if (!grows)
+        return;
+    struct finding finding;
+    finding_init(&finding, FINDING_INTERNAL_NOT_CONVERGING);
+    snprintf(finding.title, sizeof finding.title,
+             "%s: %s +%.1f MB/h (95 %% interval %.1f to %.1f) over %" PRId64 " min",
+             finding_row(finding.kind)->title, meaning, trend.slope / MB, trend.low / MB,
+             trend.high / MB, span_ms / 60000);
+    finding_add_text(&finding, "internal_means", meaning);
+    finding_add_int(&finding, "slope_bytes_per_h", (int64_t)trend.slope);
+    finding_add_int(&finding, "slope_low_bytes_per_h", (int64_t)trend.low);
+    finding_add_int(&finding, "slope_high_bytes_per_h", (int64_t)trend.high);
+    finding_add_int(&finding, "span_s", span_ms / 1000);
+    finding_add_int(&finding, "growth_bytes", growth);
+    add_baseline_evidence(judge, &finding);
+    judge_raise(judge, &finding, "", series->point[0].ms);
+}
+
+static void class_metaspace(struct judge *judge)
+{
+    int64_t floor;
+    if (!floor_value(&judge->class_metaspace_floor, &floor))
+        return;
+    int64_t growth = floor - judge->class_metaspace_baseline_bytes;
+    int64_t threshold = judge_threshold(judge, TH_CLASS_METASPACE_BYTES);
+    struct episode *episode = judge_episode(judge, FINDING_CLASS_METASPACE_GROWTH, "");
+    if (episode != NULL) {
+        judge_hold(judge, episode, growth < judge_clear_level(judge, TH_CLASS_METASPACE_BYTES));
+        return;
+    }
+    if (growth <= threshold)
+        return;
+    struct finding finding;
+    finding_init(&finding, FINDING_CLASS_METASPACE_GROWTH);
+    snprintf(finding.title, sizeof finding.title, "%s: +%.0f MB, now %.0f MB",
+             finding_row(finding.kind)->title, (double)growth / MB,
+             (double)judge->class_metaspace_bytes / MB);
+    finding_add_int(&finding, "class_metaspace_bytes", judge->class_metaspace_bytes);
+    finding_add_int(&finding, "growth_bytes", growth);
+    finding_add_int(&finding, "threshold_bytes", threshold);
+    add_baseline_evidence(judge, &finding);
+    judge_raise(judge, &finding, "", judge->baseline_ms);
+}
+
+static void metaspace_limit(struct judge *judge, int64_t max_bytes)
+{
+    int64_t floor;
+    if (max_bytes <= 0 || !floor_value(&judge->metaspace_committed_floor, &floor))
+        return;
+    int64_t percent = (int64_t)((double)floor * 100.0 / (double)max_bytes);
+    struct episode *episode = judge_episode(judge, FINDING_METASPACE_LIMIT, "");
+    if (episode != NULL) {
+        judge_hold(judge, episode,
+                   percent * 100 < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT) *
+                                       judge_threshold(judge, TH_CLEAR_PERCENT));
+        return;
+    }
+    if (percent < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT))
+        return;
+    struct finding finding;
+    finding_init(&finding, FINDING_METASPACE_LIMIT);
+    snprintf(finding.title, sizeof finding.title,
+             "%s: %.0f MB committed of %.0f MB, %" PRId64 " %%", finding_row(finding.kind)->title,
+             (double)floor / MB, (double)max_bytes / MB, percent);
+    finding_add_int(&finding, "metaspace_committed_bytes", floor);
+    finding_add_int(&finding, "metaspace_max_bytes", max_bytes);
+    finding_add_int(&finding, "percent", percent);
+    judge_raise(judge, &finding, "", judge->now_ms);
+}
+
+void judge_memory_sample(struct judge *judge, const struct sample *sample)
+{
+    int64_t bytes, max_bytes;
+    if (sample_get(sample, SAMPLE_METASPACE_COMMITTED_BYTES, &bytes)) {
+        floor_add(&judge->metaspace_committed_floor, bytes);
+        if (sample_get(sample, SAMPLE_METASPACE_MAX_BYTES, &max_bytes))
+            metaspace_limit(judge, max_bytes);
+    }
+    if (class_metaspace_bytes(sample, &bytes)) {
+        judge->have_class_metaspace = true;
+        judge->class_metaspace_bytes = bytes;
+        floor_add(&judge->class_metaspace_floor, bytes);
+    }
+    bool internal_here = internal_bytes(sample, judge->identity.jdk_major, &bytes);
+    if (internal_here) {
+        judge->have_internal = true;
+        judge->internal_bytes = bytes;
+    }
+    if (judge->baseline_ms < 0)
+        return;
+    judge_memory_baseline(judge); /* a baseline whose first NMT reading came late */
+    if (judge->have_class_metaspace_baseline && sample_has_nmt(sample))
+        class_metaspace(judge);
+    if (!internal_here || !judge->have_internal_baseline)
+        return;
+    thinned_add(&judge->internal_series, judge->now_ms, bytes);
+    const char *meaning = internal_meaning(judge->identity.jdk_major);
+    internal_step(judge, FINDING_INTERNAL_INVESTIGATE, TH_INTERNAL_INVESTIGATE_BYTES, meaning);
+    internal_step(judge, FINDING_INTERNAL_EXPLOSION, TH_INTERNAL_EXPLOSION_BYTES, meaning);
+    internal_step(judge, FINDING_INTERNAL_UNACCEPTABLE, TH_INTERNAL_UNACCEPTABLE_BYTES, meaning);
+    internal_slope(judge, meaning);
+}

@@ -1,0 +1,31 @@
+#include "analyzers/native/internal.h"
+
+#define JNI_HOLDS_METHOD_IDS_SINCE 26
+
+bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes)
+{
+    struct nmt_amount internal;
+    if (!sample_get_nmt(sample, NMT_INTERNAL, &internal))
+        return false;
+    *bytes = internal.committed_bytes;
+    struct nmt_amount jni;
+    if (jdk_major >= JNI_HOLDS_METHOD_IDS_SINCE && sample_get_nmt(sample, NMT_JNI, &jni))
+        *bytes += jni.committed_bytes;
+    return true;
+}
+
+const char *internal_meaning(int jdk_major)
+{
+    return jdk_major >= JNI_HOLDS_METHOD_IDS_SINCE ? "Internal + JNI" : "Internal";
+}
+
+bool class_metaspace_bytes(const struct sample *sample, int64_t *bytes)
+{
+    struct nmt_amount amount;
+    if (!sample_get_nmt(sample, NMT_CLASS, &amount))
+        return false;
+    *bytes = amount.committed_bytes;
+    if (sample_get_nmt(sample, NMT_METASPACE, &amount))
+        *bytes += amount.committed_bytes;
+    return true;
+}

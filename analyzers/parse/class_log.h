@@ -1,0 +1,37 @@
+/*
+ * class_log: one line of a class-load log -> load, unload or neither.
+ *
+ *   [0.108s][info][class,load  ] Script1 source: file:/groovy/script      JDK 9+, any decorations
+ *   [1.397s][info][class,unload] unloading class Gone29 0x00007fa330086000
+ *   Script1 source: __JVM_DefineClass__                                    JDK 9+, decorations none
+ *   [Loaded Script1 from file:/app.jar]   [Unloading class Gone29 0x...]   JDK 8
+ *
+ * Such a log is mixed with what else the JVM logs and, on standard output, with the program's own
+ * lines: whatever is not certainly a load or an unload is CLASS_LOG_OTHER. Without decorations a
+ * load is known by " source: " after a single word.
+ *
+ * No state, no allocation; spans point into the line. Any thread. Fast path of the class-load tap:
+ * a few hundred nanoseconds a line.
+ */
+#ifndef ANALYZERS_PARSE_CLASS_LOG_H
+#define ANALYZERS_PARSE_CLASS_LOG_H
+
+#include "analyzers/parse/span.h"
+
+enum class_log_kind { CLASS_LOG_OTHER, CLASS_LOG_LOAD, CLASS_LOG_UNLOAD };
+
+struct class_log_line {
+    enum class_log_kind kind;
+    struct span name;   /* as printed, address tail of a hidden class included */
+    struct span source; /* load only: jar, "shared objects file", host class, ...; may be empty */
+    int64_t uptime_ms;  /* -1 when the line is not decorated with the uptime */
+};
+
+/* line: without its line end. */
+struct class_log_line class_log_parse(struct span line);
+
+/* Takes the next complete line off *rest and parses it. False when no complete line is left: then
+ * *rest is the incomplete tail (maybe empty), to be kept until more text has come. */
+bool class_log_next(struct span *rest, struct class_log_line *line);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * rate: how fast a counter of the JVM rises, over windows of the last minutes.
+ *
+ * A counter that falls is a restart (or a damaged recording): the window starts anew. Memory is
+ * fixed; points closer together than RATE_MIN_GAP_MS replace each other, so that a fast poll does
+ * not shorten the window.
+ *
+ *   struct rate {0} -> rate_add ... -> rate_over
+ *
+ * Plain data, no ownership; any thread that owns it.
+ */
+#ifndef ANALYZERS_TREND_RATE_H
+#define ANALYZERS_TREND_RATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RATE_POINTS     256
+#define RATE_MIN_GAP_MS 500 /* 256 points: two minutes and more */
+
+struct rate {
+    int count;
+    int head; /* index of the oldest point */
+    struct {
+        int64_t ms;
+        int64_t value;
+    } point[RATE_POINTS];
+};
+
+void rate_add(struct rate *rate, int64_t ms, int64_t value);
+/* Increase per second between the newest point and the oldest one that is not older than span_ms
+ * before it. False when fewer than two points or less than half the span is covered. */
+bool rate_over(const struct rate *rate, int64_t span_ms, double *per_s);
+/* The same for the span that ends ago_ms before the newest point. */
+bool rate_before(const struct rate *rate, int64_t ago_ms, int64_t span_ms, double *per_s);
+
+#endif

@@ -1,0 +1,65 @@
+#include "nmtwatch/commands/baseline.h"
+
+#include "nmtwatch/record/reader.h"
+#include "nmtwatch/watch/replies.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAVED_REPLY_MAX (4 << 20)
+
+static bool from_recording(struct recording *recording, struct sample *sample)
+{
+    const struct recording_header *header = recording_header(recording);
+    struct judge *judge =
+        judge_create(&header->target, &header->thresholds, header->warmup_s, NULL, NULL);
+    if (judge == NULL)
+        return false;
+    static struct event event;
+    bool found = false, warm = false;
+    while (!warm && recording_next(recording, &event)) {
+        judge_feed(judge, &event);
+        if (event.kind != EVENT_SAMPLE || !sample_has_nmt(&event.sample))
+            continue;
+        struct judge_view view;
+        judge_view(judge, &view);
+        warm = view.warm;
+        *sample = event.sample;
+        found = true;
+    }
+    judge_destroy(judge);
+    return found;
+}
+
+static bool from_saved_reply(const char *path, struct sample *sample)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    char *text = malloc(SAVED_REPLY_MAX);
+    size_t length = text != NULL ? fread(text, 1, SAVED_REPLY_MAX, file) : 0;
+    fclose(file);
+    struct memory_reading reading;
+    sample_clear(sample);
+    replies_read_memory(span_of(text, length), true, sample, &reading);
+    free(text);
+    return reading.have_nmt;
+}
+
+bool baseline_load(const char *path, struct sample *sample, char *error, size_t error_size)
+{
+    char why[512];
+    struct recording *recording = recording_open(path, why, sizeof why);
+    if (recording != NULL) {
+        bool found = from_recording(recording, sample);
+        recording_close(recording);
+        if (!found)
+            snprintf(error, error_size, "%s: no NMT summary in this recording", path);
+        return found;
+    }
+    if (from_saved_reply(path, sample))
+        return true;
+    snprintf(error, error_size, "%s: neither a recording nor a saved NMT summary (%s)", path, why);
+    return false;
+}

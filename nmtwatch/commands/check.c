@@ -1,0 +1,228 @@
+/* nmtwatch check: one look, one verdict, by the conventions of monitoring plugins. */
+#include "analyzers/judge/check.h"
+
+#include "analyzers/classes/loader_table.h"
+#include "nmtwatch/commands/baseline.h"
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/config.h"
+#include "nmtwatch/jvm/attach.h"
+#include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/watch/identify.h"
+#include "nmtwatch/watch/pause_budget.h"
+#include "nmtwatch/watch/replies.h"
+#include "reports/event_json.h"
+#include "reports/finding_json.h"
+#include "reports/plugin.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOADERS_CAP_US 20000
+
+struct look {
+    struct target target;
+    struct sample sample;
+    struct loader_table loaders;
+    bool have_loaders;
+    char missing[400];  /* why the data is partial */
+    const char *reason; /* the same as a word of failures.def; NULL when whole */
+};
+
+static void lacks(struct look *look, enum failure_kind kind, const char *sentence)
+{
+    if (look->reason != NULL)
+        return; /* the first thing that is missing is the cause of the rest */
+    look->reason = failure_reason(kind);
+    snprintf(look->missing, sizeof look->missing, "%s", sentence);
+}
+
+static void look_without_asking(struct look *look)
+{
+    struct proc proc;
+    if (proc_open(&proc, &look->target) == 0) {
+        proc_sample(&proc, &look->sample);
+        proc_close(&proc);
+    }
+    struct perfdata *perfdata = look->target.perfdata[0] != '\0'
+                                    ? perfdata_open(look->target.perfdata, look->target.uid)
+                                    : NULL;
+    if (perfdata == NULL)
+        return;
+    perfdata_sample(perfdata, &look->sample);
+    perfdata_close(perfdata);
+}
+
+static bool ask_memory(struct look *look, struct attach *attach, int64_t *arenas)
+{
+    struct span reply;
+    struct failure failure;
+    const char *command = replies_memory_command(look->target.identity.jdk_major, true);
+    if (attach_run(attach, command, &reply, &failure) != FAILURE_NONE) {
+        lacks(look, failure.kind, failure.sentence);
+        return false;
+    }
+    struct memory_reading reading;
+    replies_read_memory(reply, true, &look->sample, &reading);
+    *arenas = reading.arenas;
+    char who[32];
+    snprintf(who, sizeof who, "pid %d", (int)look->target.pid);
+    if (reading.result == MEMORY_NMT_OFF) {
+        failure_set(&failure, FAILURE_NMT_OFF, who, NULL);
+        lacks(look, FAILURE_NMT_OFF, failure.sentence);
+    } else if (reading.result == MEMORY_MALFORMED) {
+        failure_set(&failure, FAILURE_BAD_REPLY, who, reading.problem);
+        lacks(look, FAILURE_BAD_REPLY, failure.sentence);
+    } else if (!reading.total_holds) {
+        lacks(look, FAILURE_BAD_REPLY, "the categories of the NMT summary do not add up to its total");
+    }
+    return true;
+}
+
+/* Only where its predicted pause is short: check runs from cron, on every JVM, every minute. */
+static void ask_loaders(struct look *look, struct attach *attach, int64_t arenas)
+{
+    struct pause_budget budget;
+    struct pause_drivers drivers = {0};
+    int64_t loaded = 0, unloaded = 0;
+    if (!sample_get(&look->sample, SAMPLE_CLASSES_LOADED, &loaded))
+        return;
+    sample_get(&look->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
+    drivers.classes = loaded - unloaded;
+    drivers.loaders = arenas >= 0 && arenas < drivers.classes ? arenas : drivers.classes;
+    pause_budget_init(&budget, LOADERS_CAP_US, 1000);
+    if (pause_predict(&budget, DEAR_LOADER_STATS, &drivers) >= LOADERS_CAP_US)
+        return;
+    struct span reply;
+    struct failure failure;
+    if (attach_run(attach, dear_command_text(DEAR_LOADER_STATS), &reply, &failure) != FAILURE_NONE)
+        return;
+    look->have_loaders = loader_table_parse(&look->loaders, reply) == PARSE_OK;
+    if (look->have_loaders)
+        sample_set(&look->sample, SAMPLE_LOADERS, look->loaders.event.loaders);
+}
+
+static void look_at(struct look *look, pid_t pid, int timeout_ms)
+{
+    struct failure failure;
+    if (target_open(&look->target, pid, &failure) != FAILURE_NONE) {
+        lacks(look, failure.kind, failure.sentence);
+        return;
+    }
+    identify_target(&look->target, timeout_ms);
+    look_without_asking(look);
+    struct attach_limits limits = {.timeout_ms = timeout_ms};
+    struct attach *attach = attach_create(&look->target, &limits);
+    int64_t arenas = -1;
+    if (attach == NULL)
+        lacks(look, FAILURE_SYSTEM, "out of memory");
+    else if (ask_memory(look, attach, &arenas))
+        ask_loaders(look, attach, arenas);
+    if (attach != NULL)
+        attach_destroy(attach);
+}
+
+static void print_json(const struct look *look, const struct check_result *result)
+{
+    struct json_out out = {0};
+    size_t length;
+    json_out_begin(&out, NULL, '{');
+    json_out_text(&out, "status", check_status_name(result->status));
+    json_out_text(&out, "reason", result->reason);
+    json_out_text(&out, "missing", look->reason);
+    json_out_int(&out, "pid", look->target.pid);
+    json_out_text(&out, "jdk", look->target.identity.jdk);
+    json_out_text(&out, "main", look->target.identity.main);
+    json_out_begin(&out, "findings", '[');
+    for (int i = 0; i < result->finding_count; i++)
+        finding_json(&out, NULL, &result->findings[i]);
+    json_out_end(&out, ']');
+    json_out_begin(&out, "sample", '{');
+    event_json_sample(&out, &look->sample);
+    json_out_end(&out, '}');
+    json_out_end(&out, '}');
+    const char *line = json_out_line(&out, &length);
+    if (line != NULL)
+        fwrite(line, 1, length, stdout);
+    json_out_free(&out);
+}
+
+static bool parse_pid(const char *text, pid_t *pid)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(text, &end, 10);
+    *pid = (pid_t)number;
+    return errno == 0 && end != text && *end == '\0' && number > 0 && number <= INT32_MAX;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *baseline_path = NULL, *config = NULL;
+    int64_t timeout_ms = 5000;
+    bool json = false;
+    const struct option_row rows[] = {
+        {0, "since-baseline", "FILE", option_take_text, &baseline_path,
+         "growth since a recording or a saved NMT summary"},
+        {0, "timeout", "TIME", option_take_duration_ms, &timeout_ms,
+         "for each exchange with the JVM (5s)"},
+        {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
+        {0, "json", NULL, NULL, &json, "print JSON"},
+    };
+    int operands, code;
+    if (!options_parse(&command_check, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code == 0 ? 0 : EXIT_UNKNOWN;
+    struct look look = {0};
+    struct watch_options options;
+    struct sample baseline;
+    char error[600];
+    watch_options_default(&options);
+    if (operands != 1) {
+        options_error(&command_check, "one process id is needed");
+        return EXIT_UNKNOWN;
+    }
+    if (!parse_pid(argv[1], &look.target.pid)) {
+        options_error(&command_check, "'%s' is not a process id", argv[1]);
+        return EXIT_UNKNOWN;
+    }
+    if ((config != NULL && !config_load(config, &options, error, sizeof error)) ||
+        (baseline_path != NULL && !baseline_load(baseline_path, &baseline, error, sizeof error))) {
+        fprintf(stderr, "nmtwatch check: %s\n", error);
+        return EXIT_UNKNOWN;
+    }
+    look_at(&look, look.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);
+    const struct check_input input = {
+        .identity = &look.target.identity,
+        .thresholds = &options.thresholds,
+        .sample = &look.sample,
+        .baseline = baseline_path != NULL ? &baseline : NULL,
+        .loaders = look.have_loaders ? &look.loaders.event : NULL,
+        .missing = look.missing,
+    };
+    static struct check_result result;
+    check_jvm(&input, &result);
+    if (json)
+        print_json(&look, &result);
+    else
+        plugin_print(stdout, &result, &look.sample, look.target.identity.jdk_major,
+                     &options.thresholds);
+    loader_table_free(&look.loaders);
+    return (int)result.status;
+}
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "one look at a JVM, one verdict (monitoring plugin)",
+    .usage = "Usage: nmtwatch check PID [options]\n"
+             "\n"
+             "Looks once: /proc, hsperfdata, one NMT summary, and class-loader statistics where\n"
+             "they would stop the JVM for less than 20 ms. The first line is the verdict, figures\n"
+             "follow the '|', further lines are findings.\n"
+             "\n"
+             "Exit: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (also when NMT is off, the JVM cannot be\n"
+             "asked, the data is partial, or the command line is wrong).\n",
+    .run = run,
+};

@@ -1,0 +1,291 @@
+/*
+ * nmtwatch list: every HotSpot JVM this user may see, and what can be known of it without asking
+ * it: /proc and hsperfdata only, no attach, no signal.
+ */
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/jvm/discover.h"
+#include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/jvm/proc.h"
+#include "reports/escape.h"
+#include "reports/json_out.h"
+#include "reports/units.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct row {
+    const struct target *target;
+    struct sample sample;
+    char user[64]; /* its name here, or the number */
+    bool container;
+};
+
+static struct row row_of(const struct target *target)
+{
+    struct row row = {.target = target, .container = target->root[0] != '\0'};
+    sample_clear(&row.sample);
+
+    struct proc proc;
+    if (proc_open(&proc, target) == 0) {
+        proc_sample(&proc, &row.sample);
+        proc_close(&proc);
+    }
+    struct perfdata *perfdata =
+        target->perfdata[0] != '\0' ? perfdata_open(target->perfdata, target->uid) : NULL;
+    if (perfdata != NULL) {
+        perfdata_sample(perfdata, &row.sample);
+        perfdata_close(perfdata);
+    }
+    row.container = row.container || target->nspid != target->pid;
+
+    const struct passwd *user = getpwuid(target->uid);
+    if (user != NULL)
+        snprintf(row.user, sizeof row.user, "%s", user->pw_name);
+    else
+        snprintf(row.user, sizeof row.user, "%u", (unsigned)target->uid);
+    return row;
+}
+
+/* --- JSON
+ * --------------------------------------------------------------------------------------------- */
+
+static const char *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
+static void json_value(struct json_out *out, const struct sample *sample, const char *key,
+                       enum sample_field field)
+{
+    int64_t value;
+    if (sample_get(sample, field, &value))
+        json_out_int(out, key, value);
+    else
+        json_out_null(out, key);
+}
+
+static void json_row(struct json_out *out, const struct row *row)
+{
+    const struct target *target = row->target;
+    json_out_begin(out, NULL, '{');
+    json_out_int(out, "pid", target->pid);
+    json_out_int(out, "nspid", target->nspid);
+    json_out_int(out, "uid", target->uid);
+    json_out_text(out, "user", row->user);
+    json_out_text(out, "main", text_or_null(target->identity.main));
+    json_out_text(out, "jdk", text_or_null(target->identity.jdk));
+    if (target->identity.jdk_major > 0)
+        json_out_int(out, "jdk_major", target->identity.jdk_major);
+    else
+        json_out_null(out, "jdk_major");
+    json_out_text(out, "nmt", target->identity.nmt_level);
+    json_value(out, &row->sample, "uptime_ms", SAMPLE_UPTIME_MS);
+    json_value(out, &row->sample, "classes_loaded", SAMPLE_CLASSES_LOADED);
+    json_value(out, &row->sample, "classes_unloaded", SAMPLE_CLASSES_UNLOADED);
+    json_value(out, &row->sample, "rss_bytes", SAMPLE_RSS_BYTES);
+    json_out_bool(out, "container", row->container);
+    json_out_end(out, '}');
+}
+
+static int print_json(const struct discovery *found)
+{
+    struct json_out out = {0};
+    json_out_begin(&out, NULL, '{');
+    json_out_begin(&out, "jvms", '[');
+    for (int i = 0; i < found->count; i++) {
+        struct row row = row_of(&found->targets[i]);
+        json_row(&out, &row);
+    }
+    json_out_end(&out, ']');
+    json_out_int(&out, "unreadable", found->unreadable);
+    json_out_end(&out, '}');
+    size_t length;
+    const char *line = json_out_line(&out, &length);
+    if (line != NULL)
+        fwrite(line, 1, length, stdout);
+    json_out_free(&out);
+    if (line != NULL)
+        return 0;
+    fprintf(stderr, "nmtwatch list: out of memory\n");
+    return EXIT_IO;
+}
+
+/* --- the table
+ * ---------------------------------------------------------------------------------------- */
+
+enum column { PID, NSPID, USER, JDK, NMT, UP, LOADED, UNLOADED, RSS, MAIN, COLUMNS };
+
+struct cells {
+    char text[COLUMNS][512];
+};
+
+/* "17.0.15+6-Debian-1deb12u1" -> "17.0.15": the build is in --json. */
+static void short_version(const char *jdk, char *out, size_t size)
+{
+    snprintf(out, size, "%.*s", (int)strcspn(jdk, "+ "), jdk);
+}
+
+/* A jar is known by its file name; a class or module keeps its dots and slashes. */
+static const char *short_main(const char *main)
+{
+    size_t len = strlen(main);
+    const char *slash = strrchr(main, '/');
+    bool jar = len > 4 && strcmp(main + len - 4, ".jar") == 0;
+    return jar && slash != NULL ? slash + 1 : main;
+}
+
+static void value_cell(char *out, size_t size, const struct sample *sample, enum sample_field field,
+                       struct units_text (*format)(int64_t))
+{
+    int64_t value;
+    snprintf(out, size, "%s", sample_get(sample, field, &value) ? format(value).text : "?");
+}
+
+static void fill_cells(struct cells *cells, const struct row *row)
+{
+    const size_t size = sizeof cells->text[0];
+    const struct target_identity *identity = &row->target->identity;
+    char jdk[sizeof identity->jdk];
+    short_version(identity->jdk, jdk, sizeof jdk);
+    snprintf(cells->text[PID], size, "%d", (int)row->target->pid);
+    snprintf(cells->text[NSPID], size, "%d", (int)row->target->nspid);
+    escape(ESCAPE_TERMINAL, row->user, cells->text[USER], size);
+    escape(ESCAPE_TERMINAL, jdk[0] != '\0' ? jdk : "?", cells->text[JDK], size);
+    snprintf(cells->text[NMT], size, "%s", identity->nmt_level);
+    value_cell(cells->text[UP], size, &row->sample, SAMPLE_UPTIME_MS, units_duration);
+    value_cell(cells->text[LOADED], size, &row->sample, SAMPLE_CLASSES_LOADED, units_count);
+    value_cell(cells->text[UNLOADED], size, &row->sample, SAMPLE_CLASSES_UNLOADED, units_count);
+    value_cell(cells->text[RSS], size, &row->sample, SAMPLE_RSS_BYTES, units_bytes);
+    escape(ESCAPE_TERMINAL, identity->main[0] != '\0' ? short_main(identity->main) : "?",
+           cells->text[MAIN], size);
+}
+
+static const struct {
+    const char *title;
+    bool right;
+} columns[COLUMNS] = {
+    [PID] = {"PID", true},       [NSPID] = {"NSPID", true},       [USER] = {"USER", false},
+    [JDK] = {"JDK", false},      [NMT] = {"NMT", false},          [UP] = {"UP", true},
+    [LOADED] = {"LOADED", true}, [UNLOADED] = {"UNLOADED", true}, [RSS] = {"RSS", true},
+    [MAIN] = {"MAIN", false},
+};
+
+/* Columns of the terminal; 0: unlimited, because it is none. */
+static int terminal_width(void)
+{
+    struct winsize size;
+    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Cells are ASCII after escaping, but for names in other scripts: those are padded by characters.
+ */
+static void print_cell(const char *text, size_t width, bool right)
+{
+    size_t taken = escape_columns(text);
+    int padding = taken < width ? (int)(width - taken) : 0;
+    printf("%*s%s%*s  ", right ? padding : 0, "", text, right ? 0 : padding, "");
+}
+
+/* The last column takes what is left; it is cut at a character, with a mark. */
+static void print_last(const char *text, int room)
+{
+    if (room <= 0 || escape_columns(text) <= (size_t)room) {
+        printf("%s\n", text);
+        return;
+    }
+    int shown = 0;
+    const char *end = text;
+    while (*end != '\0' && shown < room - 1) {
+        end++;
+        while (((unsigned char)*end & 0xc0) == 0x80)
+            end++;
+        shown++;
+    }
+    printf("%.*s~\n", (int)(end - text), text);
+}
+
+static void print_line(const struct cells *cells, const size_t *widths, bool show_nspid, int room)
+{
+    for (int c = 0; c < MAIN; c++)
+        if (c != NSPID || show_nspid)
+            print_cell(cells->text[c], widths[c], columns[c].right);
+    print_last(cells->text[MAIN], room);
+}
+
+static int print_table(const struct discovery *found)
+{
+    struct cells *cells = calloc((size_t)found->count + 1, sizeof *cells);
+    if (cells == NULL) {
+        fprintf(stderr, "nmtwatch list: out of memory\n");
+        return EXIT_IO;
+    }
+    bool show_nspid = false;
+    size_t widths[COLUMNS] = {0};
+    for (int c = 0; c < COLUMNS; c++)
+        snprintf(cells[0].text[c], sizeof cells[0].text[c], "%s", columns[c].title);
+    for (int i = 0; i < found->count; i++) {
+        struct row row = row_of(&found->targets[i]);
+        fill_cells(&cells[i + 1], &row);
+        show_nspid = show_nspid || row.target->nspid != row.target->pid;
+    }
+    int used = 0, width = terminal_width();
+    for (int c = 0; c < MAIN; c++) {
+        for (int i = 0; i <= found->count; i++)
+            if (escape_columns(cells[i].text[c]) > widths[c])
+                widths[c] = escape_columns(cells[i].text[c]);
+        if (c != NSPID || show_nspid)
+            used += (int)widths[c] + 2;
+    }
+    /* On a very narrow terminal lines may wrap rather than lose the name altogether. */
+    int room = width > used + 8 ? width - used : 0;
+    for (int i = 0; found->count > 0 && i <= found->count; i++)
+        print_line(&cells[i], widths, show_nspid, room);
+    free(cells);
+    return 0;
+}
+
+static int run(int argc, char **argv)
+{
+    bool json = false;
+    const struct option_row rows[] = {
+        {0, "json", NULL, NULL, &json, "one JSON object (docs/json.md)"},
+    };
+    int operands, code;
+    if (!options_parse(&command_list, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands > 0)
+        return options_error(&command_list, "unexpected operand '%s'", argv[1]);
+
+    struct discovery found;
+    if (discover_jvms(&found) != 0) {
+        fprintf(stderr, "nmtwatch list: reading /proc: %s\n", strerror(errno));
+        return EXIT_IO;
+    }
+    code = json ? print_json(&found) : print_table(&found);
+    if (found.count == 0)
+        fprintf(stderr, "nmtwatch list: no HotSpot JVM found\n");
+    if (found.unreadable > 0)
+        fprintf(stderr, "nmtwatch list: no permission to look at %d process%s\n", found.unreadable,
+                found.unreadable == 1 ? "" : "es");
+    discovery_free(&found);
+    return code;
+}
+
+const struct command command_list = {
+    .name = "list",
+    .summary = "the HotSpot JVMs of this host, containers included",
+    .usage =
+        "Usage: nmtwatch list [--json]\n"
+        "\n"
+        "Lists every HotSpot JVM this user may see, in containers and chroots too: process id\n"
+        "(and the id inside of its own namespace), user, JDK, level of Native Memory\n"
+        "Tracking, time since start, classes loaded and unloaded, resident memory, main class\n"
+        "or jar. Reads /proc and hsperfdata only: no JVM is asked or signalled.\n"
+        "A value that cannot be had is shown as ?, in JSON as null.\n",
+    .run = run,
+};

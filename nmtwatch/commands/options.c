@@ -1,0 +1,148 @@
+#include "nmtwatch/commands/options.h"
+
+#include "reports/units.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int options_error(const struct command *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "nmtwatch %s: ", command->name);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, " (see nmtwatch help %s)\n", command->name);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+static void print_row(char letter, const char *name, const char *value, const char *help)
+{
+    char left[48];
+    snprintf(left, sizeof left, "%c%c%s--%s %s", letter ? '-' : ' ', letter ? letter : ' ',
+             letter ? ", " : "  ", name, value ? value : "");
+    printf("  %-27s %s\n", left, help);
+}
+
+static void print_help(const struct command *command, const struct option_row *rows, size_t count)
+{
+    fputs(command->usage, stdout);
+    printf("\nOptions:\n");
+    for (size_t i = 0; i < count; i++)
+        print_row(rows[i].letter, rows[i].name, rows[i].value, rows[i].help);
+    print_row('h', "help", NULL, "this text");
+}
+
+static const struct option_row *find_by_name(const struct option_row *rows, size_t count,
+                                             const char *name, size_t len)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(rows[i].name) == len && memcmp(rows[i].name, name, len) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static const struct option_row *find_by_letter(const struct option_row *rows, size_t count,
+                                               char letter)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].letter == letter)
+            return &rows[i];
+    return NULL;
+}
+
+/* One option at argv[*at], `text` in the user's spelling; *at moves over a value that stands alone.
+ * value: what followed '=' or the letter, else NULL. */
+static int take_option(const struct command *command, const struct option_row *row,
+                       const char *text, const char *value, int argc, char **argv, int *at)
+{
+    int text_len = (int)strcspn(text, "=");
+    if (row == NULL)
+        return options_error(command, "unknown option '%.*s'", text_len, text);
+    if (row->value == NULL) {
+        if (value != NULL)
+            return options_error(command, "--%s takes no value", row->name);
+        *(bool *)row->into = true;
+        return 0;
+    }
+    if (value == NULL && *at + 1 < argc)
+        value = argv[++*at];
+    if (value == NULL)
+        return options_error(command, "--%s needs a value: %s", row->name, row->value);
+    const char *expected = row->take(value, row->into);
+    if (expected != NULL)
+        return options_error(command, "--%s '%s': expected %s", row->name, value, expected);
+    return 0;
+}
+
+bool options_parse(const struct command *command, const struct option_row *rows, size_t row_count,
+                   int argc, char **argv, int *operands, int *code)
+{
+    bool options_over = false;
+    *operands = 0;
+    *code = 0;
+    for (int i = 1; i < argc && *code == 0; i++) {
+        char *text = argv[i];
+        if (options_over || text[0] != '-' || text[1] == '\0') {
+            argv[++*operands] = text; /* never ahead of i */
+        } else if (strcmp(text, "--") == 0) {
+            options_over = true;
+        } else if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
+            print_help(command, rows, row_count);
+            return false;
+        } else if (text[1] == '-') {
+            const char *name = text + 2, *equals = strchr(name, '=');
+            size_t len = equals != NULL ? (size_t)(equals - name) : strlen(name);
+            *code = take_option(command, find_by_name(rows, row_count, name, len), text,
+                                equals != NULL ? equals + 1 : NULL, argc, argv, &i);
+        } else {
+            *code = take_option(command, find_by_letter(rows, row_count, text[1]), text,
+                                text[2] != '\0' ? text + 2 : NULL, argc, argv, &i);
+        }
+    }
+    return *code == 0;
+}
+
+bool options_colour(bool refused)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return !refused && (no_color == NULL || no_color[0] == '\0') && isatty(1);
+}
+
+const char *option_take_text(const char *value, void *into)
+{
+    *(const char **)into = value;
+    return NULL;
+}
+
+const char *option_take_count(const char *value, void *into)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (value[0] < '0' || value[0] > '9' || *end != '\0' || errno != 0 || number < 1)
+        return "a whole number, 1 or more";
+    *(int64_t *)into = number;
+    return NULL;
+}
+
+const char *option_take_duration_ms(const char *value, void *into)
+{
+    char error[160];
+    if (!units_parse_duration(value, into, error, sizeof error))
+        return "a time such as 500ms, 10s, 5m or 2h";
+    return NULL;
+}
+
+const char *option_take_bytes(const char *value, void *into)
+{
+    char error[160];
+    if (!units_parse_bytes(value, into, error, sizeof error))
+        return "an amount such as 512K, 64M or 2G";
+    return NULL;
+}

@@ -1,0 +1,45 @@
+/* nmtwatch record: a watch that writes a recording and prints alerts only. */
+#include "nmtwatch/commands/watch_options.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static int run(int argc, char **argv)
+{
+    struct watch_arguments arguments = WATCH_ARGUMENTS_NONE;
+    struct session_options options = {0};
+    const struct option_row rows[] = {
+        {'o', "output", "FILE", option_take_text, &options.record, "the recording (%p: the pid)"},
+        WATCH_OPTION_ROWS(arguments),
+    };
+    int operands, code;
+    if (!options_parse(&command_record, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    code = watch_options_apply(&command_record, &arguments, &options);
+    if (code != 0)
+        return code;
+    if (options.record == NULL)
+        return options_error(&command_record, "-o FILE is missing");
+    if (operands > 1)
+        return options_error(&command_record, "one process id at a time (watch --record takes more)");
+    code = watch_options_targets(&command_record, argv + 1, operands, &options);
+    if (code != 0)
+        return code;
+    options.output = arguments.json ? SESSION_JSON : isatty(1) ? SESSION_TABLE : SESSION_QUIET;
+    code = session_run(&options);
+    free(options.targets);
+    return code;
+}
+
+const struct command command_record = {
+    .name = "record",
+    .summary = "record a JVM to a file",
+    .usage = "Usage: nmtwatch record PID -o FILE.nmt.gz [options]\n"
+             "\n"
+             "Watches one JVM and writes everything it learns: gzip members of JSON lines, whole\n"
+             "after every line (zcat FILE | jq works while it runs; kill -9 loses at most the last\n"
+             "sample).\n"
+             "\n"
+             "Exit: as nmtwatch watch.\n",
+    .run = run,
+};

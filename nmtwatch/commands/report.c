@@ -1,0 +1,434 @@
+/*
+ * nmtwatch report: a recording, judged again, as a page, pictures, Markdown and JSON in a
+ * directory.
+ */
+#include "nmtwatch/commands/gnuplot.h"
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/record/reader.h"
+#include "reports/chart.h"
+#include "reports/escape.h"
+#include "reports/html.h"
+#include "reports/markdown.h"
+#include "reports/report_json.h"
+#include "reports/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum format { FORMAT_HTML = 1, FORMAT_MD = 2, FORMAT_PNG = 4, FORMAT_SVG = 8, FORMAT_JSON = 16 };
+
+#define FILES_MAX (2 * CHART_KIND_COUNT + 3)
+
+struct picture {
+    enum chart_kind kind;
+    char *svg; /* NULL: not asked for, or not drawn */
+    char file[64];
+};
+
+struct writing {
+    const char *directory;
+    int directory_fd;
+    unsigned formats;
+    int file_count;
+    char files[FILES_MAX][64];
+    int picture_count;
+    struct picture pictures[CHART_KIND_COUNT];
+    char no_pictures[256]; /* why, when there are none */
+};
+
+/* --- options -----------------------------------------------------------------------------------
+ */
+
+static const char *take_formats(const char *value, void *into)
+{
+    static const struct {
+        const char *name;
+        enum format format;
+    } known[] = {{"html", FORMAT_HTML},
+                 {"md", FORMAT_MD},
+                 {"png", FORMAT_PNG},
+                 {"svg", FORMAT_SVG},
+                 {"json", FORMAT_JSON}};
+    unsigned formats = 0;
+    for (const char *at = value;; at++) {
+        size_t length = strcspn(at, ",");
+        size_t i = 0;
+        while (i < sizeof known / sizeof known[0] &&
+               (strlen(known[i].name) != length || memcmp(known[i].name, at, length) != 0))
+            i++;
+        if (i == sizeof known / sizeof known[0])
+            return "a list of html, md, png, svg, json";
+        formats |= known[i].format;
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+    *(unsigned *)into = formats;
+    return NULL;
+}
+
+/* --- from the recording to the story -----------------------------------------------------------
+ */
+
+static void keep_alert(void *context, const struct alert *alert)
+{
+    story_alert(context, alert);
+}
+
+static void describe_watch_cost(struct story *story, const struct watch_cost *cost)
+{
+    if (cost == NULL)
+        return;
+    snprintf(
+        story->watch_cost, sizeof story->watch_cost,
+        "The watcher used %s of CPU and %s of memory for %s looks; the application was stopped "
+        "for at most %s.",
+        units_duration(cost->cpu_ms).text, units_bytes(cost->rss_bytes).text,
+        units_count(cost->polls).text, units_microseconds(cost->pause_us).text);
+}
+
+/* NULL when memory ran out. */
+static struct story *tell(struct recording *recording)
+{
+    const struct recording_header *header = recording_header(recording);
+    struct story *story = story_create(&header->target, header->wall_start_ms, &header->thresholds);
+    struct judge *judge = story == NULL ? NULL
+                                        : judge_create(&header->target, &header->thresholds,
+                                                       header->warmup_s, keep_alert, story);
+    if (judge == NULL) {
+        story_destroy(story);
+        return NULL;
+    }
+    struct event event;
+    while (recording_next(recording, &event)) {
+        judge_feed(judge, &event);
+        story_event(story, &event);
+    }
+    struct judge_view view;
+    judge_view(judge, &view);
+    judge_destroy(judge);
+    describe_watch_cost(story, recording_cost(recording));
+    const char *damage = recording_damage(recording);
+    if (damage != NULL)
+        snprintf(story->damage, sizeof story->damage, "%s", damage);
+    story_finish(story, &view);
+    return story;
+}
+
+/* --- files -------------------------------------------------------------------------------------
+ */
+
+static bool make_directories(const char *path)
+{
+    char partial[4096];
+    if ((size_t)snprintf(partial, sizeof partial, "%s", path) >= sizeof partial) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    for (char *at = partial + 1; *at != '\0'; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        if (mkdir(partial, 0777) != 0 && errno != EEXIST)
+            return false;
+        *at = '/';
+    }
+    return mkdir(partial, 0777) == 0 || errno == EEXIST;
+}
+
+static bool write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, data, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        data += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+/* A link in the directory may be somebody's trap: it is not followed. */
+static bool write_file(struct writing *writing, const char *name, const char *data, size_t size)
+{
+    int fd = openat(writing->directory_fd, name,
+                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    bool good = fd >= 0 && write_all(fd, data, size);
+    int error = errno;
+    if (fd >= 0 && close(fd) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (!good) {
+        fprintf(stderr, "nmtwatch report: %s/%s: %s\n", escape_name(writing->directory).text, name,
+                strerror(error));
+        return false;
+    }
+    snprintf(writing->files[writing->file_count++], sizeof writing->files[0], "%s", name);
+    return true;
+}
+
+/* What a writer wrote into a stream over memory, as a file. */
+static bool write_stream(struct writing *writing, const char *name, FILE *stream, bool written,
+                         char **text, size_t *size)
+{
+    bool good = stream != NULL && fclose(stream) == 0 && written;
+    if (good)
+        good = write_file(writing, name, *text, *size);
+    else
+        fprintf(stderr, "nmtwatch report: %s: out of memory\n", name);
+    free(*text);
+    return good;
+}
+
+/* --- pictures ----------------------------------------------------------------------------------
+ */
+
+/* The picture, or NULL after having said why not. */
+static char *draw(struct writing *writing, const struct story *story, enum chart_kind kind,
+                  enum chart_format format, size_t *size)
+{
+    char *script = NULL, *picture = NULL;
+    size_t script_size = 0;
+    char error[256] = "out of memory";
+    enum gnuplot_result result = GNUPLOT_FAILED;
+    FILE *stream = open_memstream(&script, &script_size);
+    if (stream != NULL) {
+        bool written = chart_script(story, kind, format, stream);
+        if (fclose(stream) == 0 && written)
+            result = gnuplot_draw(script, script_size, &picture, size, error, sizeof error);
+    }
+    free(script);
+    if (result == GNUPLOT_OK)
+        return picture;
+    if (result == GNUPLOT_MISSING)
+        snprintf(writing->no_pictures, sizeof writing->no_pictures,
+                 "Pictures are left out: gnuplot is not installed (apt-get install gnuplot-nox).");
+    else
+        snprintf(writing->no_pictures, sizeof writing->no_pictures, "Pictures are left out: %s.",
+                 error);
+    if (result == GNUPLOT_MISSING)
+        fprintf(stderr, "nmtwatch report: %s\n", writing->no_pictures);
+    else
+        fprintf(stderr, "nmtwatch report: %s is left out: %s\n", chart_name(kind), error);
+    return NULL;
+}
+
+/* One chart in the formats asked for. False when a file could not be written. */
+static bool make_picture(struct writing *writing, const struct story *story, enum chart_kind kind)
+{
+    struct picture made = {.kind = kind};
+    size_t size;
+    bool good = true;
+    if (writing->formats & FORMAT_PNG) {
+        char *png = draw(writing, story, kind, CHART_PNG, &size);
+        if (png != NULL) {
+            snprintf(made.file, sizeof made.file, "%s.png", chart_name(kind));
+            good = write_file(writing, made.file, png, size);
+        }
+        free(png);
+    }
+    if (good && writing->formats & (FORMAT_SVG | FORMAT_HTML) && writing->no_pictures[0] == '\0')
+        made.svg = draw(writing, story, kind, CHART_SVG, &size);
+    if (made.svg != NULL && writing->formats & FORMAT_SVG) {
+        char name[sizeof made.file];
+        snprintf(name, sizeof name, "%s.svg", chart_name(kind));
+        good = write_file(writing, name, made.svg, size);
+        if (made.file[0] == '\0')
+            memcpy(made.file, name, sizeof name);
+    }
+    if (made.svg != NULL || made.file[0] != '\0')
+        writing->pictures[writing->picture_count++] = made;
+    return good;
+}
+
+static bool make_pictures(struct writing *writing, const struct story *story)
+{
+    if ((writing->formats & (FORMAT_PNG | FORMAT_SVG | FORMAT_HTML)) == 0)
+        return true;
+    bool any = false;
+    for (int kind = 0; kind < CHART_KIND_COUNT && writing->no_pictures[0] == '\0'; kind++) {
+        if (!chart_drawable(story, (enum chart_kind)kind))
+            continue;
+        any = true;
+        if (!make_picture(writing, story, (enum chart_kind)kind))
+            return false;
+    }
+    if (!any)
+        snprintf(writing->no_pictures, sizeof writing->no_pictures,
+                 "The recording holds too little for pictures.");
+    return true;
+}
+
+/* --- texts -------------------------------------------------------------------------------------
+ */
+
+static bool make_html(struct writing *writing, const struct story *story)
+{
+    struct html_picture pictures[CHART_KIND_COUNT];
+    int count = 0;
+    for (int i = 0; i < writing->picture_count; i++)
+        if (writing->pictures[i].svg != NULL)
+            pictures[count++] = (struct html_picture){chart_title(writing->pictures[i].kind),
+                                                      chart_caption(writing->pictures[i].kind),
+                                                      writing->pictures[i].svg};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    bool written =
+        stream != NULL &&
+        html_write(story, pictures, count,
+                   writing->no_pictures[0] != '\0' ? writing->no_pictures : NULL, stream);
+    return write_stream(writing, "report.html", stream, written, &text, &size);
+}
+
+static bool make_markdown(struct writing *writing, const struct story *story)
+{
+    struct markdown_picture pictures[CHART_KIND_COUNT];
+    int count = 0;
+    for (int i = 0; i < writing->picture_count; i++)
+        if (writing->pictures[i].file[0] != '\0')
+            pictures[count++] = (struct markdown_picture){chart_title(writing->pictures[i].kind),
+                                                          writing->pictures[i].file};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    bool written = stream != NULL && markdown_write(story, pictures, count, stream);
+    return write_stream(writing, "report.md", stream, written, &text, &size);
+}
+
+static bool make_json(struct writing *writing, const struct story *story)
+{
+    struct json_out out = {0};
+    const char *text = report_json(&out, story);
+    bool good = text != NULL;
+    if (good)
+        good = write_file(writing, "report.json", text, strlen(text));
+    else
+        fprintf(stderr, "nmtwatch report: report.json: out of memory\n");
+    json_out_free(&out);
+    return good;
+}
+
+static bool make_report(struct writing *writing, const struct story *story)
+{
+    bool good = make_pictures(writing, story) &&
+                (!(writing->formats & FORMAT_HTML) || make_html(writing, story)) &&
+                (!(writing->formats & FORMAT_MD) || make_markdown(writing, story)) &&
+                (!(writing->formats & FORMAT_JSON) || make_json(writing, story));
+    for (int i = 0; i < writing->picture_count; i++)
+        free(writing->pictures[i].svg);
+    if (good && writing->file_count == 0) {
+        fprintf(stderr, "nmtwatch report: nothing was written: %s\n", writing->no_pictures);
+        return false;
+    }
+    return good;
+}
+
+static bool print_files(const struct writing *writing, const struct story *story, bool json)
+{
+    struct json_out out = {0};
+    char path[4096 + 64], verdict[2048];
+    json_out_begin(&out, NULL, '{');
+    json_out_begin(&out, "files", '[');
+    for (int i = 0; i < writing->file_count; i++) {
+        snprintf(path, sizeof path, "%s/%s", writing->directory, writing->files[i]);
+        json_out_text(&out, NULL, path);
+        if (!json)
+            printf("%s\n", path);
+    }
+    json_out_end(&out, ']');
+    story_verdict(story, verdict, sizeof verdict);
+    json_out_text(&out, "verdict", verdict);
+    json_out_text(&out, "status", story_status_name(story_status(story)));
+    json_out_end(&out, '}');
+    size_t length;
+    const char *line = json_out_line(&out, &length);
+    if (json && line != NULL)
+        fwrite(line, 1, length, stdout);
+    json_out_free(&out);
+    return line != NULL;
+}
+
+/* --- the verb ----------------------------------------------------------------------------------
+ */
+
+static int run(int argc, char **argv)
+{
+    struct writing writing = {.formats = FORMAT_HTML | FORMAT_PNG};
+    bool json = false;
+    const struct option_row rows[] = {
+        {'o', "output", "DIR", option_take_text, &writing.directory,
+         "where to write; made when it is not there"},
+        {0, "format", "LIST", take_formats, &writing.formats, "of html,md,png,svg,json (html,png)"},
+        {0, "json", NULL, NULL, &json, "print the files' names and the verdict as JSON"},
+    };
+    int operands, code;
+    if (!options_parse(&command_report, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands != 1)
+        return options_error(&command_report, "one recording is needed");
+    if (writing.directory == NULL || writing.directory[0] == '\0')
+        return options_error(&command_report, "where to? give -o DIR");
+
+    char error[512];
+    struct recording *recording = recording_open(argv[1], error, sizeof error);
+    if (recording == NULL) {
+        fprintf(stderr, "nmtwatch report: %s\n", error);
+        return EXIT_IO;
+    }
+    struct story *story = tell(recording);
+    int64_t unknown = recording_unknown_lines(recording);
+    recording_close(recording);
+    if (story == NULL) {
+        fprintf(stderr, "nmtwatch report: out of memory\n");
+        return EXIT_IO;
+    }
+    if (story->damage[0] != '\0')
+        fprintf(stderr, "nmtwatch report: warning: %s; reporting what stands before it\n",
+                story->damage);
+    if (unknown > 0)
+        fprintf(stderr,
+                "nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
+                unknown);
+
+    code = EXIT_IO;
+    writing.directory_fd = -1;
+    if (make_directories(writing.directory))
+        writing.directory_fd = open(writing.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (writing.directory_fd < 0)
+        fprintf(stderr, "nmtwatch report: %s: %s\n", escape_name(writing.directory).text,
+                strerror(errno));
+    else if (make_report(&writing, story) && print_files(&writing, story, json))
+        code = 0;
+    if (writing.directory_fd >= 0)
+        close(writing.directory_fd);
+    story_destroy(story);
+    return code;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "a page, pictures and texts from a recording",
+    .usage = "Usage: nmtwatch report FILE -o DIR [--format html,md,png,svg,json]\n"
+             "\n"
+             "Judges a recording again, with the thresholds it was made with, and writes\n"
+             "report.html (one self-contained page), report.md, report.json, and a picture for\n"
+             "each chart (classes, growth, class_memory, internal, memory, process). FILE - is\n"
+             "standard input. Prints the names of the files written.\n"
+             "\n"
+             "Pictures are drawn by gnuplot; without it the report is written without them and\n"
+             "says so. A damaged recording is reported up to the damage, with a warning.\n"
+             "\n"
+             "Exit codes: 0 written, 64 usage, 74 the recording cannot be read or a file not\n"
+             "written.\n",
+    .run = run,
+};

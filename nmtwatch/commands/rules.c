@@ -1,0 +1,58 @@
+/*
+ * nmtwatch rules: the thresholds as Prometheus alerting rules, on standard output.
+ */
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/config.h"
+#include "reports/prometheus_rules.h"
+
+#include <stdio.h>
+
+static bool print_json(const struct thresholds *thresholds)
+{
+    struct json_out out = {0};
+    const char *text = prometheus_rules_json(&out, thresholds);
+    if (text != NULL)
+        fputs(text, stdout);
+    json_out_free(&out);
+    return text != NULL;
+}
+
+static int run(int argc, char **argv)
+{
+    bool json = false;
+    const char *config = NULL;
+    const struct option_row rows[] = {
+        {0, "config", "FILE", option_take_text, &config, "thresholds of this INI file"},
+        {0, "json", NULL, NULL, &json, "JSON, which Prometheus reads as well"},
+    };
+    int operands, code;
+    if (!options_parse(&command_rules, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands > 0)
+        return options_error(&command_rules, "unexpected operand '%s'", argv[1]);
+
+    struct watch_options options;
+    watch_options_default(&options);
+    char error[512];
+    if (config != NULL && !config_load(config, &options, error, sizeof error)) {
+        fprintf(stderr, "nmtwatch rules: %s\n", error);
+        return EXIT_USAGE;
+    }
+    if (json ? print_json(&options.thresholds) : prometheus_rules_yaml(&options.thresholds, stdout))
+        return 0;
+    fprintf(stderr, "nmtwatch rules: the rules could not be written\n");
+    return EXIT_IO;
+}
+
+const struct command command_rules = {
+    .name = "rules",
+    .summary = "the thresholds as Prometheus alerting rules",
+    .usage = "Usage: nmtwatch rules [--config FILE] [--json]\n"
+             "\n"
+             "Prints a rule file for Prometheus, one rule for each kind of finding, made from the\n"
+             "same table of thresholds as the alerts of `watch`. Check it with `promtool check\n"
+             "rules`. Names jvm_* and process_* are those of Prometheus' client_java.\n"
+             "\n"
+             "Exit codes: 0 printed, 64 usage or a bad configuration, 74 writing failed.\n",
+    .run = run,
+};

@@ -1,0 +1,49 @@
+/* nmtwatch watch: live table, alerts as they rise and clear. */
+#include "nmtwatch/commands/watch_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int run(int argc, char **argv)
+{
+    struct watch_arguments arguments = WATCH_ARGUMENTS_NONE;
+    struct session_options options = {0};
+    const struct option_row rows[] = {
+        {0, "all", NULL, NULL, &options.all, "every JVM on this host, those that come later too"},
+        {0, "record", "FILE", option_take_text, &options.record,
+         "write a recording too (%p: the pid)"},
+        WATCH_OPTION_ROWS(arguments),
+    };
+    int operands, code;
+    if (!options_parse(&command_watch, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    code = watch_options_apply(&command_watch, &arguments, &options);
+    if (code != 0)
+        return code;
+    if (options.record != NULL && (options.all || operands > 1) &&
+        strstr(options.record, "%p") == NULL)
+        return options_error(&command_watch,
+                             "--record: with several JVMs the name needs a %%p for the pid");
+    code = watch_options_targets(&command_watch, argv + 1, operands, &options);
+    if (code != 0)
+        return code;
+    options.output = arguments.json ? SESSION_JSON : isatty(1) ? SESSION_TABLE : SESSION_LINES;
+    code = session_run(&options);
+    free(options.targets);
+    return code;
+}
+
+const struct command command_watch = {
+    .name = "watch",
+    .summary = "watch JVMs live: memory, classes, alerts",
+    .usage = "Usage: nmtwatch watch PID... | --all [options]\n"
+             "\n"
+             "Watches JVMs: free sources each interval, NMT every few seconds, names of classes only\n"
+             "on suspicion, and what would stop the application only within the pause budget.\n"
+             "Raises and clears alerts; prints what the watching cost.\n"
+             "\n"
+             "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-22 the JVM could not\n"
+             "be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be written.\n",
+    .run = run,
+};

@@ -1,0 +1,149 @@
+#include "nmtwatch/config.h"
+
+#include "reports/units.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct loading {
+    struct watch_options *options;
+    char problem[256]; /* of the first bad line */
+};
+
+static bool parse_integer(const char *text, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    *value = number;
+    return errno == 0 && end != text && *end == '\0';
+}
+
+static bool take_threshold(struct loading *loading, const char *key, const char *text)
+{
+    enum threshold which = threshold_from_key(key);
+    if (which == THRESHOLD_COUNT) {
+        snprintf(loading->problem, sizeof loading->problem, "unknown threshold '%.60s'", key);
+        return false;
+    }
+    const struct threshold_row *row = threshold_row(which);
+    int64_t value;
+    char why[128] = "not a whole number";
+    bool good = strncmp(row->unit, "bytes", 5) == 0
+                    ? units_parse_bytes(text, &value, why, sizeof why)
+                    : parse_integer(text, &value);
+    if (!good) {
+        snprintf(loading->problem, sizeof loading->problem, "%s: %s", row->key, why);
+        return false;
+    }
+    if (value < row->min || value > row->max) {
+        snprintf(loading->problem, sizeof loading->problem,
+                 "%s: %" PRId64 " is outside %" PRId64 " to %" PRId64 " (%s)", row->key, value,
+                 row->min, row->max, row->unit);
+        return false;
+    }
+    loading->options->thresholds.value[which] = value;
+    return true;
+}
+
+static bool take_watch(struct loading *loading, const char *key, const char *text)
+{
+    struct watch_options *options = loading->options;
+    const struct {
+        const char *key;
+        int64_t *ms;
+    } durations[] = {
+        {"interval", &options->interval_ms},
+        {"nmt_interval", &options->nmt_interval_ms},
+        {"loaders_interval", &options->loaders_interval_ms},
+    };
+    char why[128];
+    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+        if (strcmp(durations[i].key, key) != 0)
+            continue;
+        if (units_parse_duration(text, durations[i].ms, why, sizeof why) && *durations[i].ms > 0)
+            return true;
+        snprintf(loading->problem, sizeof loading->problem, "%s: a duration above 0 is needed, as 5s",
+                 key);
+        return false;
+    }
+    int64_t pause_ms, span_ms, warmup_ms;
+    if (strcmp(key, "pause_budget") == 0) {
+        if (!units_parse_budget(text, &pause_ms, &span_ms, why, sizeof why)) {
+            snprintf(loading->problem, sizeof loading->problem, "%s: %s", key, why);
+            return false;
+        }
+        options->pause_budget_us = pause_ms * 1000;
+        options->pause_window_ms = span_ms;
+        return true;
+    }
+    if (strcmp(key, "warmup") == 0) {
+        if (strcmp(text, "auto") == 0) {
+            options->warmup_s = -1;
+            return true;
+        }
+        if (units_parse_duration(text, &warmup_ms, why, sizeof why)) {
+            options->warmup_s = warmup_ms / 1000;
+            return true;
+        }
+        snprintf(loading->problem, sizeof loading->problem, "warmup: 'auto' or a duration is needed");
+        return false;
+    }
+    snprintf(loading->problem, sizeof loading->problem, "unknown key '%.60s' in [watch]", key);
+    return false;
+}
+
+static int take(void *context, const char *section, const char *key, const char *text)
+{
+    struct loading *loading = context;
+    if (loading->problem[0] != '\0')
+        return 1; /* the first error is the one that is told */
+    if (strcmp(section, "thresholds") == 0)
+        return take_threshold(loading, key, text);
+    if (strcmp(section, "watch") == 0)
+        return take_watch(loading, key, text);
+    snprintf(loading->problem, sizeof loading->problem,
+             "unknown section [%.60s] (there are [thresholds] and [watch])", section);
+    return 0;
+}
+
+/* Steps that are out of order would never fire, or fire at once. */
+static const char *contradiction(const struct thresholds *thresholds)
+{
+    const int64_t *value = thresholds->value;
+    if (value[TH_INTERNAL_INVESTIGATE_BYTES] >= value[TH_INTERNAL_EXPLOSION_BYTES] ||
+        value[TH_INTERNAL_EXPLOSION_BYTES] >= value[TH_INTERNAL_UNACCEPTABLE_BYTES])
+        return "internal_investigate_bytes < internal_explosion_bytes < internal_unacceptable_bytes "
+               "does not hold";
+    return NULL;
+}
+
+bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size)
+{
+    struct loading loading = {.options = options};
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        snprintf(error, error_size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    int line = ini_parse_file(file, take, &loading);
+    bool unreadable = ferror(file) != 0;
+    fclose(file);
+    if (unreadable || line < 0) {
+        snprintf(error, error_size, "%s: cannot be read", path);
+        return false;
+    }
+    if (line > 0) {
+        snprintf(error, error_size, "%s:%d: %s", path, line,
+                 loading.problem[0] != '\0' ? loading.problem : "not 'key = value' or '[section]'");
+        return false;
+    }
+    const char *wrong = contradiction(&options->thresholds);
+    if (wrong != NULL)
+        snprintf(error, error_size, "%s: %s", path, wrong);
+    return wrong == NULL;
+}

@@ -1,0 +1,26 @@
+/*
+ * config: an INI file -> thresholds and defaults of `watch`.
+ *
+ *   [thresholds]                 keys and limits: `nmtwatch help thresholds`, docs/thresholds.md
+ *   internal_investigate_bytes = 500MB
+ *   family_rate_per_s = 2
+ *   [watch]
+ *   interval = 1s
+ *   nmt_interval = 5s
+ *   loaders_interval = 1min
+ *   warmup = auto
+ *   pause_budget = 200ms/10min
+ *
+ * Every value is checked; the first error is one sentence "file:line: what". An unknown section or
+ * key is an error: a typo must not be a threshold that silently stays at its default. Setup context.
+ */
+#ifndef NMTWATCH_CONFIG_H
+#define NMTWATCH_CONFIG_H
+
+#include "nmtwatch/watch/watcher.h"
+
+/* Values not in the file stay as they are. False with the sentence in error; options are then of no
+ * use. */
+bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size);
+
+#endif

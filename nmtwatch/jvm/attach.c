@@ -1,0 +1,516 @@
+#include "nmtwatch/jvm/attach.h"
+
+#include "analyzers/parse/jcmd_reply.h"
+#include "nmtwatch/jvm/attach_connect.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TIMEOUT_MS        5000
+#define REPLY_MAX_BYTES   ((size_t)256 << 20)
+#define REPLY_FIRST_BYTES ((size_t)16 << 10) /* an NMT summary is 4-8 KB */
+#define REPLY_KEEP_BYTES                                                                           \
+    ((size_t)256 << 10) /* a larger buffer is given back before the next ask                       \
+                         */
+#define READ_PER_STEP_BYTES    ((size_t)4 << 20) /* then other targets have their turn */
+#define OPERATION_MAX_BYTES    16                /* AttachOperation::name_length_max */
+#define V1_ARG_MAX_BYTES       1024              /* AttachOperation::arg_length_max */
+#define V2_REQUEST_MAX_BYTES   (256 * 1024)      /* AttachOperation's MAX_REQUEST_LEN */
+#define CODE_LINE_MAX_BYTES    12                /* "-2147483648\n" */
+#define ARG_COUNT              3
+#define FIRST_JDK_WITH_OPTIONS 24 /* older ones need not be asked for getversion */
+
+enum stage { STAGE_CONNECT, STAGE_SEND, STAGE_RECEIVE };
+
+struct attach {
+    struct target target;
+    struct attach_limits limits;
+    struct attach_connect opening;
+
+    /* What the JVM understands: v2 and "streaming=0" came together. */
+    bool probed;
+    bool offers_options;
+
+    /* The question. */
+    char *operation;
+    char *args[ARG_COUNT];
+    bool probing; /* the exchange in flight asks for the version first */
+    char *request;
+    size_t request_len;
+    size_t sent;
+
+    /* The exchange. */
+    enum attach_state state;
+    enum stage stage;
+    int fd;
+    bool as_owner;
+    int64_t deadline_ms;
+    int64_t opened_us;
+    int64_t elapsed_us;
+
+    /* The answer. */
+    char *reply;
+    size_t reply_len;
+    size_t reply_capacity;
+    size_t text_at; /* behind the result code's line; 0: the line is not complete yet */
+    int result_code;
+    struct failure failure;
+};
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int64_t now_ms(void)
+{
+    return now_us() / 1000;
+}
+
+struct attach *attach_create(const struct target *target, const struct attach_limits *limits)
+{
+    struct attach *attach = calloc(1, sizeof *attach);
+    if (attach == NULL)
+        return NULL;
+    attach->target = *target;
+    if (limits != NULL)
+        attach->limits = *limits;
+    if (attach->limits.timeout_ms <= 0)
+        attach->limits.timeout_ms = TIMEOUT_MS;
+    if (attach->limits.reply_max_bytes == 0)
+        attach->limits.reply_max_bytes = REPLY_MAX_BYTES;
+    attach->fd = -1;
+    connect_init(&attach->opening, &attach->target);
+    int jdk_major = target->identity.jdk_major;
+    attach->probed = jdk_major > 0 && jdk_major < FIRST_JDK_WITH_OPTIONS;
+    return attach;
+}
+
+/* --- ends of an exchange
+ * ---------------------------------------------------------------------------- */
+
+static void close_connection(struct attach *attach)
+{
+    connect_cancel(&attach->opening);
+    if (attach->fd >= 0)
+        close(attach->fd);
+    attach->fd = -1;
+}
+
+static enum attach_state fail(struct attach *attach, enum failure_kind kind, const char *detail)
+{
+    char who[32];
+    snprintf(who, sizeof who, "pid %d", (int)attach->target.pid);
+    if (kind != FAILURE_SYSTEM && !connect_process_alive(&attach->opening)) {
+        kind = FAILURE_GONE; /* whatever went wrong, that is why */
+        detail = NULL;
+    }
+    failure_set(&attach->failure, kind, who, detail);
+    close_connection(attach);
+    attach_release(attach);
+    return attach->state = ATTACH_FAILED;
+}
+
+static enum attach_state fail_with_span(struct attach *attach, enum failure_kind kind,
+                                        struct span text)
+{
+    char detail[200];
+    span_copy(text, detail, sizeof detail);
+    return fail(attach, kind, detail);
+}
+
+static enum attach_state fail_no_answer(struct attach *attach)
+{
+    if (target_state_now(&attach->target).stopped)
+        return fail(attach, FAILURE_NO_ANSWER, "the process is stopped (state T)");
+    char detail[96];
+    snprintf(detail, sizeof detail, "%zu bytes of an unfinished reply came within %d ms",
+             attach->reply_len, attach->limits.timeout_ms);
+    return fail(attach, FAILURE_NO_ANSWER, detail);
+}
+
+/* --- the request
+ * ---------------------------------------------------------------------------------------
+ *
+ *   v1   "1" NUL operation NUL arg NUL arg NUL arg NUL            exactly three, or the JVM waits
+ * on v2   "2" NUL length-of-the-rest NUL operation " streaming=0" NUL arg NUL ...
+ */
+static bool build_request(struct attach *attach, bool v2, const char *operation,
+                          char *const args[ARG_COUNT])
+{
+    char *body = NULL;
+    size_t body_len = 0;
+    FILE *out = open_memstream(&body, &body_len);
+    if (out == NULL)
+        return false;
+    if (v2) {
+        size_t len = strlen(operation) + sizeof " streaming=0";
+        for (int i = 0; i < ARG_COUNT; i++)
+            len += strlen(args[i]) + 1;
+        fprintf(out, "2%c%zu%c%s streaming=0%c", 0, len, 0, operation, 0);
+    } else {
+        fprintf(out, "1%c%s%c", 0, operation, 0);
+    }
+    for (int i = 0; i < ARG_COUNT; i++)
+        fprintf(out, "%s%c", args[i], 0);
+    if (fclose(out) != 0) {
+        free(body);
+        return false;
+    }
+    free(attach->request);
+    attach->request = body;
+    attach->request_len = body_len;
+    attach->sent = 0;
+    return true;
+}
+
+static enum attach_state begin_exchange(struct attach *attach)
+{
+    static char probe_arg[] = "options", empty[] = "";
+    char *const probe_args[ARG_COUNT] = {probe_arg, empty, empty};
+
+    attach->probing = !attach->probed;
+    bool built = attach->probing ? build_request(attach, false, "getversion", probe_args)
+                                 : build_request(attach, attach->offers_options, attach->operation,
+                                                 attach->args);
+    if (!built)
+        return fail(attach, FAILURE_SYSTEM, strerror(ENOMEM));
+    if (!attach->probing && attach->request_len > V2_REQUEST_MAX_BYTES)
+        return fail(attach, FAILURE_SYSTEM, "the command is too long");
+    attach->reply_len = 0;
+    attach->text_at = 0;
+    attach->stage = STAGE_CONNECT;
+    connect_begin(&attach->opening, attach->as_owner, attach->deadline_ms);
+    return ATTACH_BUSY;
+}
+
+static bool ids_differ(const struct attach *attach)
+{
+    return attach->target.uid != geteuid() || attach->target.gid != getegid();
+}
+
+int attach_ask_operation(struct attach *attach, const char *operation, const char *args[ARG_COUNT])
+{
+    if (attach->state == ATTACH_BUSY) {
+        errno = EBUSY;
+        return -1;
+    }
+    size_t longest = 0;
+    for (int i = 0; args != NULL && i < ARG_COUNT; i++)
+        if (args[i] != NULL && strlen(args[i]) > longest)
+            longest = strlen(args[i]);
+    bool v1_only = attach->probed && !attach->offers_options;
+    if (strlen(operation) > OPERATION_MAX_BYTES || longest > V2_REQUEST_MAX_BYTES - 64 ||
+        (v1_only && longest > V1_ARG_MAX_BYTES)) {
+        errno = E2BIG;
+        return -1;
+    }
+
+    free(attach->operation);
+    attach->operation = strdup(operation);
+    bool copied = attach->operation != NULL;
+    for (int i = 0; i < ARG_COUNT; i++) {
+        free(attach->args[i]);
+        attach->args[i] = strdup(args != NULL && args[i] != NULL ? args[i] : "");
+        copied = copied && attach->args[i] != NULL;
+    }
+    if (!copied) {
+        errno = ENOMEM;
+        return -1;
+    }
+
+    if (attach->reply_capacity > REPLY_KEEP_BYTES)
+        attach_release(attach);
+    attach->failure.kind = FAILURE_NONE;
+    attach->state = ATTACH_BUSY;
+    attach->deadline_ms = now_ms() + attach->limits.timeout_ms;
+    /* JDK 8 accepts nobody but its own ids, not even root. */
+    int jdk_major = attach->target.identity.jdk_major;
+    if (jdk_major > 0 && jdk_major <= 8 && geteuid() == 0 && ids_differ(attach))
+        attach->as_owner = true;
+    begin_exchange(attach);
+    return 0;
+}
+
+int attach_ask(struct attach *attach, const char *commands)
+{
+    return attach_ask_operation(attach, "jcmd", (const char *[ARG_COUNT]){commands});
+}
+
+/* --- the reply
+ * -------------------------------------------------------------------------------------- */
+
+/* Root is not everybody's root: when the JVM hangs up without a word, ask once more as its own
+ * user. It has not run the command: a result code would have come first. */
+static enum attach_state rejected(struct attach *attach)
+{
+    if (!connect_process_alive(&attach->opening))
+        return fail(attach, FAILURE_GONE, NULL);
+    if (attach->as_owner || geteuid() != 0 || !ids_differ(attach))
+        return fail(attach, FAILURE_REJECTED, NULL);
+    close_connection(attach);
+    attach->as_owner = true;
+    return begin_exchange(attach);
+}
+
+static enum attach_state probe_answered(struct attach *attach, struct span text)
+{
+    attach->probed = true;
+    attach->offers_options = attach->result_code == 0 &&
+                             span_starts_with(text, SPAN_LITERAL("2")) &&
+                             span_find(text, SPAN_LITERAL("streaming")) >= 0;
+    close_connection(attach);
+    for (int i = 0; i < ARG_COUNT; i++)
+        if (!attach->offers_options && strlen(attach->args[i]) > V1_ARG_MAX_BYTES)
+            return fail(attach, FAILURE_SYSTEM, "the command is too long for this JDK");
+    return begin_exchange(attach);
+}
+
+/* jcmd's refusals. The exception may follow the replies of commands that went well. */
+static enum attach_state command_refused(struct attach *attach, struct span text)
+{
+    struct span rest = text, line;
+    bool terminated;
+    for (struct span at = rest; span_next_line(&rest, &line, &terminated); at = rest) {
+        struct jcmd_reply reply = jcmd_reply_classify(at);
+        if (reply.kind == JCMD_UNKNOWN_COMMAND || reply.kind == JCMD_UNKNOWN_ARGUMENT)
+            return fail_with_span(attach, FAILURE_UNKNOWN_COMMAND, reply.message);
+        if (reply.kind == JCMD_EXCEPTION)
+            return fail_with_span(attach, FAILURE_REJECTED, reply.message);
+        if (span_ends_with(line, SPAN_LITERAL("not recognized!")))
+            return fail_with_span(attach, FAILURE_UNKNOWN_COMMAND, line);
+    }
+    char detail[64];
+    snprintf(detail, sizeof detail, "result code %d", attach->result_code);
+    return fail(attach, FAILURE_REJECTED, detail);
+}
+
+static enum attach_state reply_ended(struct attach *attach)
+{
+    if (attach->reply_len == 0)
+        return rejected(attach);
+    if (attach->text_at == 0)
+        return fail(attach, FAILURE_BAD_REPLY, "it ends before its result code does");
+    /* A JVM that dies while it writes leaves half a reply that looks whole. */
+    if (!connect_process_alive(&attach->opening))
+        return fail(attach, FAILURE_GONE, NULL);
+
+    struct span text =
+        span_of(attach->reply + attach->text_at, attach->reply_len - attach->text_at);
+    if (attach->probing)
+        return probe_answered(attach, text);
+    if (attach->result_code != 0 && strcmp(attach->operation, "jcmd") == 0)
+        return command_refused(attach, text);
+    attach->elapsed_us = now_us() - attach->opened_us;
+    close_connection(attach);
+    return attach->state = ATTACH_DONE;
+}
+
+/* The first line is the result code. False when it cannot become one. */
+static bool read_result_code(struct attach *attach)
+{
+    struct span rest = span_of(attach->reply, attach->reply_len), line;
+    bool terminated = false;
+    int64_t code;
+    if (!span_next_line(&rest, &line, &terminated) || !terminated)
+        return attach->reply_len < CODE_LINE_MAX_BYTES;
+    if (!span_take_i64(&line, &code) || line.len != 0 || code < INT32_MIN || code > INT32_MAX)
+        return false;
+    attach->result_code = (int)code;
+    attach->text_at = attach->reply_len - rest.len;
+    return true;
+}
+
+static bool make_room(struct attach *attach)
+{
+    if (attach->reply_len < attach->reply_capacity)
+        return true;
+    size_t capacity = attach->reply_capacity == 0 ? REPLY_FIRST_BYTES : attach->reply_capacity * 2;
+    if (capacity > attach->limits.reply_max_bytes)
+        capacity = attach->limits.reply_max_bytes + 1; /* one more than allowed: tells too large */
+    char *bigger = realloc(attach->reply, capacity);
+    if (bigger == NULL)
+        return false;
+    attach->reply = bigger;
+    attach->reply_capacity = capacity;
+    return true;
+}
+
+/* --- the stages
+ * --------------------------------------------------------------------------------------- */
+
+static enum attach_state step_connect(struct attach *attach)
+{
+    switch (connect_step(&attach->opening, now_ms())) {
+    case CONNECT_BUSY:
+        return ATTACH_BUSY;
+    case CONNECT_FAILED:
+        attach->failure = attach->opening.failure;
+        attach_release(attach);
+        return attach->state = ATTACH_FAILED;
+    case CONNECT_OPEN:
+        break;
+    }
+    attach->fd = attach->opening.fd;
+    attach->opened_us = now_us();
+    attach->stage = STAGE_SEND;
+    return ATTACH_BUSY;
+}
+
+static enum attach_state step_send(struct attach *attach)
+{
+    while (attach->sent < attach->request_len) {
+        ssize_t n = send(attach->fd, attach->request + attach->sent,
+                         attach->request_len - attach->sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return ATTACH_BUSY;
+        if (n < 0) /* EPIPE, ECONNRESET: it hung up without reading */
+            return rejected(attach);
+        attach->sent += (size_t)n;
+    }
+    attach->stage = STAGE_RECEIVE;
+    return ATTACH_BUSY;
+}
+
+static enum attach_state step_receive(struct attach *attach)
+{
+    size_t taken = 0;
+    while (taken < READ_PER_STEP_BYTES) {
+        if (!make_room(attach))
+            return fail(attach, FAILURE_SYSTEM, strerror(ENOMEM));
+        ssize_t n = recv(attach->fd, attach->reply + attach->reply_len,
+                         attach->reply_capacity - attach->reply_len, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return ATTACH_BUSY;
+        if (n < 0 && attach->reply_len > 0)
+            return fail(attach, FAILURE_BAD_REPLY, strerror(errno));
+        if (n <= 0)
+            return reply_ended(attach);
+        attach->reply_len += (size_t)n;
+        taken += (size_t)n;
+        if (attach->text_at == 0 && !read_result_code(attach))
+            return fail(attach, FAILURE_BAD_REPLY, "it does not begin with a result code");
+        if (attach->reply_len > attach->limits.reply_max_bytes) {
+            char detail[64];
+            snprintf(detail, sizeof detail, "more than %zu bytes", attach->limits.reply_max_bytes);
+            return fail(attach, FAILURE_REPLY_TOO_LARGE, detail);
+        }
+    }
+    return ATTACH_BUSY;
+}
+
+enum attach_state attach_step(struct attach *attach)
+{
+    if (attach->state != ATTACH_BUSY)
+        return attach->state;
+    if (attach->stage == STAGE_CONNECT && step_connect(attach) != ATTACH_BUSY)
+        return attach->state;
+    if (attach->stage == STAGE_CONNECT)
+        return ATTACH_BUSY;
+    if (now_ms() >= attach->deadline_ms)
+        return fail_no_answer(attach);
+    return attach->stage == STAGE_SEND ? step_send(attach) : step_receive(attach);
+}
+
+int attach_fd(const struct attach *attach, short *events)
+{
+    *events = attach->stage == STAGE_SEND ? POLLOUT : POLLIN;
+    if (attach->state != ATTACH_BUSY)
+        return -1;
+    return attach->stage == STAGE_CONNECT ? connect_fd(&attach->opening) : attach->fd;
+}
+
+int attach_wait_ms(const struct attach *attach)
+{
+    if (attach->state != ATTACH_BUSY)
+        return -1;
+    int64_t until_ms = attach->deadline_ms;
+    if (attach->stage == STAGE_CONNECT && connect_fd(&attach->opening) < 0 &&
+        attach->opening.retry_ms < until_ms)
+        until_ms = attach->opening.retry_ms;
+    int64_t wait_ms = until_ms - now_ms();
+    return wait_ms < 0 ? 0 : (int)wait_ms;
+}
+
+/* --- what callers ask afterwards
+ * ------------------------------------------------------------------------ */
+
+struct span attach_reply(const struct attach *attach, int *result_code)
+{
+    if (result_code != NULL)
+        *result_code = attach->result_code;
+    if (attach->state != ATTACH_DONE || attach->reply == NULL)
+        return span_of("", 0);
+    return span_of(attach->reply + attach->text_at, attach->reply_len - attach->text_at);
+}
+
+const struct failure *attach_failure(const struct attach *attach)
+{
+    return &attach->failure;
+}
+
+int64_t attach_elapsed_us(const struct attach *attach)
+{
+    return attach->elapsed_us;
+}
+
+void attach_release(struct attach *attach)
+{
+    free(attach->reply);
+    attach->reply = NULL;
+    attach->reply_len = attach->reply_capacity = attach->text_at = 0;
+}
+
+void attach_abandon(struct attach *attach)
+{
+    if (attach->state != ATTACH_BUSY)
+        return;
+    close_connection(attach);
+    attach_release(attach);
+    attach->state = ATTACH_IDLE;
+}
+
+enum failure_kind attach_run(struct attach *attach, const char *commands, struct span *reply,
+                             struct failure *failure)
+{
+    *reply = span_of("", 0);
+    if (attach_ask(attach, commands) != 0) {
+        char who[32];
+        snprintf(who, sizeof who, "pid %d", (int)attach->target.pid);
+        return failure_set(failure, FAILURE_SYSTEM, who, strerror(errno));
+    }
+    while (attach_step(attach) == ATTACH_BUSY) {
+        struct pollfd ready = {.fd = -1};
+        ready.fd = attach_fd(attach, &ready.events);
+        poll(&ready, 1, attach_wait_ms(attach));
+    }
+    *failure = attach->failure;
+    *reply = attach_reply(attach, NULL);
+    return failure->kind;
+}
+
+void attach_destroy(struct attach *attach)
+{
+    if (attach == NULL)
+        return;
+    close_connection(attach);
+    connect_destroy(&attach->opening);
+    attach_release(attach);
+    free(attach->request);
+    free(attach->operation);
+    for (int i = 0; i < ARG_COUNT; i++)
+        free(attach->args[i]);
+    free(attach);
+}

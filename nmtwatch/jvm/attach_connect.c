@@ -1,0 +1,400 @@
+#include "nmtwatch/jvm/attach_connect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The socket appears 1-11 ms after SIGQUIT on an idle machine. */
+#define SOCKET_RETRY_MS  4
+/* A full backlog (5 in HotSpot) drains at the pace of whole commands. */
+#define BACKLOG_RETRY_MS 20
+
+static enum connect_state fail(struct attach_connect *attempt, enum failure_kind kind,
+                               const char *detail)
+{
+    char who[32];
+    snprintf(who, sizeof who, "pid %d", (int)attempt->target->pid);
+    failure_set(&attempt->failure, kind, who, detail);
+    connect_cancel(attempt);
+    return CONNECT_FAILED;
+}
+
+static enum connect_state fail_errno(struct attach_connect *attempt, const char *doing, int error)
+{
+    if (error == EACCES || error == EPERM)
+        return fail(attempt, FAILURE_PERMISSION, NULL);
+    char detail[160];
+    snprintf(detail, sizeof detail, "%s: %s", doing, strerror(error));
+    return fail(attempt, FAILURE_SYSTEM, detail);
+}
+
+static enum connect_state retry_at(struct attach_connect *attempt, int64_t ms)
+{
+    attempt->retry_ms = ms;
+    return CONNECT_BUSY;
+}
+
+/* --- the process, named by a pidfd
+ * ---------------------------------------------------------------- */
+
+void connect_init(struct attach_connect *attempt, const struct target *target)
+{
+    *attempt = (struct attach_connect){
+        .target = target,
+        .process_fd = (int)syscall(SYS_pidfd_open, target->pid, 0),
+        .trigger_dir_fd = -1,
+        .child_fd = -1,
+        .fd = -1,
+    };
+    /* The descriptor names whoever has the number now; keep it only if that is our target. */
+    if (attempt->process_fd >= 0 && !target_still_same(target)) {
+        close(attempt->process_fd);
+        attempt->process_fd = -1;
+    }
+}
+
+bool connect_process_alive(const struct attach_connect *attempt)
+{
+    if (attempt->process_fd < 0)
+        return target_still_same(attempt->target);
+    struct pollfd ended = {.fd = attempt->process_fd, .events = POLLIN};
+    return poll(&ended, 1, 0) == 0;
+}
+
+static int send_sigquit(const struct attach_connect *attempt)
+{
+    if (attempt->process_fd >= 0)
+        return (int)syscall(SYS_pidfd_send_signal, attempt->process_fd, SIGQUIT, NULL, 0);
+    return kill(attempt->target->pid, SIGQUIT);
+}
+
+/* --- asking the JVM to open its socket
+ * -------------------------------------------------------------- */
+
+static bool trusted_owner(const struct attach_connect *attempt, uid_t owner)
+{
+    return owner == attempt->target->uid || owner == 0;
+}
+
+/* The trigger file has to belong to the target's user or to root, or SIGQUIT means a thread dump.
+ * Returns 0, or an errno; EEXIST is a foreign one, and HotSpot would look no further. */
+static int create_trigger(struct attach_connect *attempt, const char *directory)
+{
+    char name[32];
+    snprintf(name, sizeof name, ".attach_pid%d", (int)attempt->target->nspid);
+    int dir_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return errno;
+
+    struct stat status;
+    int fd = openat(dir_fd, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = fd < 0 ? errno : 0;
+    if (error == EEXIST && fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(status.st_mode) && trusted_owner(attempt, status.st_uid)) {
+        /* Left by an attach that came to nothing, or somebody attaches right now: it serves us all,
+         * and once the socket is there nobody needs it. */
+        attempt->trigger_dir_fd = dir_fd;
+        return 0;
+    }
+    if (error == 0) {
+        if (geteuid() == 0 && fchown(fd, attempt->target->uid, attempt->target->gid) != 0)
+            error = errno;
+        else if (fstat(fd, &status) != 0 || !trusted_owner(attempt, status.st_uid))
+            error = EACCES; /* a network file system made it nobody's */
+        close(fd);
+        if (error != 0)
+            unlinkat(dir_fd, name, 0);
+    }
+    if (error != 0) {
+        close(dir_fd);
+        return error;
+    }
+    attempt->trigger_dir_fd = dir_fd;
+    return 0;
+}
+
+/* A signal that was sent and not yet handled must find the file: without it HotSpot prints a thread
+ * dump, and if its socket had been deleted, never opens one again. So `leave` then leaves it. */
+static void end_trigger(struct attach_connect *attempt, bool leave)
+{
+    if (attempt->trigger_dir_fd < 0)
+        return;
+    char name[32];
+    snprintf(name, sizeof name, ".attach_pid%d", (int)attempt->target->nspid);
+    if (!leave)
+        unlinkat(attempt->trigger_dir_fd, name, 0);
+    close(attempt->trigger_dir_fd);
+    attempt->trigger_dir_fd = -1;
+}
+
+static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms)
+{
+    const struct target *target = attempt->target;
+    if (!target->libjvm_mapped)
+        return fail(attempt, FAILURE_NOT_A_JVM, NULL);
+    if (target->attach_disabled)
+        return fail(attempt, FAILURE_ATTACH_DISABLED, NULL);
+    struct target_state state = target_state_now(target);
+    if (state.stopped) /* the signal would wait for it, and meet it without us */
+        return fail(attempt, FAILURE_NO_ANSWER, "the process is stopped (state T)");
+    if (!state.handles_sigquit)
+        return fail(attempt,
+                    connect_process_alive(attempt) ? FAILURE_ATTACH_DISABLED : FAILURE_GONE, NULL);
+
+    char cwd[48];
+    snprintf(cwd, sizeof cwd, "/proc/%d/cwd", (int)target->pid);
+    int error = create_trigger(attempt, cwd);
+    if (error != 0 && error != EEXIST)
+        error = create_trigger(attempt, target->tmp);
+    if (error == EEXIST)
+        return fail(attempt, FAILURE_SYSTEM,
+                    "its .attach_pid file belongs to somebody else; remove it");
+    if (error != 0)
+        return fail_errno(attempt, "creating its .attach_pid file", error);
+
+    if (!connect_process_alive(attempt))
+        return fail(attempt, FAILURE_GONE, NULL);
+    if (send_sigquit(attempt) != 0)
+        return errno == ESRCH ? fail(attempt, FAILURE_GONE, NULL)
+                              : fail_errno(attempt, "sending SIGQUIT", errno);
+    attempt->signalled = true;
+    return retry_at(attempt, now_ms + SOCKET_RETRY_MS);
+}
+
+/* --- connecting
+ * ------------------------------------------------------------------------------------- */
+
+static void socket_name(const struct target *target, char *out, size_t size)
+{
+    snprintf(out, size, ".java_pid%d", (int)target->nspid);
+}
+
+static struct sockaddr_un socket_address(const char *directory, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    _Static_assert(sizeof address.sun_path > sizeof(((struct target *)0)->tmp) + 32, "path fits");
+    snprintf(address.sun_path, sizeof address.sun_path, "%.64s%s%.32s", directory,
+             directory[0] != '\0' ? "/" : "", name);
+    return address;
+}
+
+/* What a failed connect(2) means; fd is closed by the caller. */
+static enum connect_state connect_refused(struct attach_connect *attempt, int error, int64_t now_ms)
+{
+    switch (error) {
+    case EAGAIN: /* the backlog is full: others are being served */
+        return retry_at(attempt, now_ms + BACKLOG_RETRY_MS);
+    case ENOENT: /* removed since we looked */
+        return retry_at(attempt, now_ms + SOCKET_RETRY_MS);
+    case ECONNREFUSED:
+        return connect_process_alive(attempt) ? fail(attempt, FAILURE_STALE_SOCKET, NULL)
+                                              : fail(attempt, FAILURE_GONE, NULL);
+    default:
+        return fail_errno(attempt, "connecting to its attach socket", error);
+    }
+}
+
+static enum connect_state connect_directly(struct attach_connect *attempt, const char *name,
+                                           int64_t now_ms)
+{
+    struct sockaddr_un address = socket_address(attempt->target->tmp, name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return fail_errno(attempt, "opening a socket", errno);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
+        end_trigger(attempt, false);
+        attempt->fd = fd;
+        return CONNECT_OPEN;
+    }
+    int error = errno;
+    close(fd);
+    return connect_refused(attempt, error, now_ms);
+}
+
+/* The child's whole life. It takes the target's ids for good, so HotSpot sees its own at the other
+ * end, and reaches the socket by a relative path: /proc/PID/root may be closed to those ids. */
+_Noreturn static void child_main(const struct target *target, const char *name, int answer_fd,
+                                 int64_t timeout_ms)
+{
+    int error = 0, fd = -1;
+    struct sockaddr_un address = socket_address("", name);
+    struct timeval timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+
+    if (chdir(target->tmp) != 0 || setgroups(0, NULL) != 0 ||
+        setresgid(target->gid, target->gid, target->gid) != 0 ||
+        setresuid(target->uid, target->uid, target->uid) != 0 ||
+        (fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0 ||
+        connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        error = errno;
+
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec text = {&error, sizeof error};
+    struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1};
+    if (error == 0) {
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        control.header = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+    }
+    sendmsg(answer_fd, &message, MSG_NOSIGNAL);
+    _exit(0);
+}
+
+static enum connect_state connect_by_child(struct attach_connect *attempt, const char *name,
+                                           int64_t now_ms)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return fail_errno(attempt, "opening a socket pair", errno);
+    pid_t child = fork();
+    if (child == 0)
+        child_main(attempt->target, name, ends[1], attempt->deadline_ms - now_ms);
+    int error = errno;
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        return fail_errno(attempt, "starting a child", error);
+    }
+    attempt->child = child;
+    attempt->child_fd = ends[0];
+    attempt->stage = CONNECT_AWAIT_CHILD;
+    return CONNECT_BUSY;
+}
+
+static void reap_child(struct attach_connect *attempt)
+{
+    if (attempt->child == 0)
+        return;
+    kill(attempt->child, SIGKILL); /* it has answered, or is given up on */
+    while (waitpid(attempt->child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    close(attempt->child_fd);
+    attempt->child = 0;
+    attempt->child_fd = -1;
+    attempt->stage = CONNECT_LOOK;
+}
+
+static enum connect_state await_child(struct attach_connect *attempt, int64_t now_ms)
+{
+    int error = 0;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec text = {&error, sizeof error};
+    struct msghdr message = {.msg_iov = &text,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t got = recvmsg(attempt->child_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return CONNECT_BUSY;
+    reap_child(attempt);
+    if (got != sizeof error)
+        return fail(attempt, FAILURE_SYSTEM, "the child that connects as its user died");
+    if (error != 0)
+        return connect_refused(attempt, error, now_ms);
+    if (message.msg_controllen < CMSG_LEN(sizeof(int)) || control.header.cmsg_type != SCM_RIGHTS)
+        return fail(attempt, FAILURE_SYSTEM, "the child that connects as its user sent no socket");
+
+    memcpy(&attempt->fd, CMSG_DATA(&control.header), sizeof attempt->fd);
+    fcntl(attempt->fd, F_SETFL, O_NONBLOCK);
+    end_trigger(attempt, false);
+    return CONNECT_OPEN;
+}
+
+/* --- the steps
+ * ---------------------------------------------------------------------------------------- */
+
+static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
+{
+    const struct target *target = attempt->target;
+    char name[32], path[128];
+    socket_name(target, name, sizeof name);
+    snprintf(path, sizeof path, "%s/%s", target->tmp, name);
+
+    struct stat status;
+    if (lstat(path, &status) != 0) {
+        int error = errno;
+        if (!connect_process_alive(attempt))
+            return fail(attempt, FAILURE_GONE, NULL);
+        if (error != ENOENT)
+            return fail_errno(attempt, path, error);
+        return attempt->signalled ? retry_at(attempt, now_ms + SOCKET_RETRY_MS)
+                                  : trigger(attempt, now_ms);
+    }
+    if (!S_ISSOCK(status.st_mode) || !trusted_owner(attempt, status.st_uid)) {
+        char detail[192];
+        snprintf(detail, sizeof detail, "%s is not a socket of its user; not touched", path);
+        return fail(attempt, FAILURE_SYSTEM, detail);
+    }
+    if (!connect_process_alive(attempt))
+        return fail(attempt, FAILURE_GONE, NULL);
+    return attempt->as_owner ? connect_by_child(attempt, name, now_ms)
+                             : connect_directly(attempt, name, now_ms);
+}
+
+static enum connect_state timed_out(struct attach_connect *attempt)
+{
+    if (!connect_process_alive(attempt))
+        return fail(attempt, FAILURE_GONE, NULL);
+    if (target_state_now(attempt->target).stopped)
+        return fail(attempt, FAILURE_NO_ANSWER, "the process is stopped (state T)");
+    return fail(attempt, FAILURE_NO_ANSWER,
+                attempt->signalled ? "it was signalled and opened no attach socket in time"
+                                   : "its attach socket takes no more connections");
+}
+
+void connect_begin(struct attach_connect *attempt, bool as_owner, int64_t deadline_ms)
+{
+    connect_cancel(attempt);
+    attempt->as_owner = as_owner;
+    attempt->signalled = false;
+    attempt->deadline_ms = deadline_ms;
+    attempt->retry_ms = 0;
+    attempt->failure.kind = FAILURE_NONE;
+}
+
+enum connect_state connect_step(struct attach_connect *attempt, int64_t now_ms)
+{
+    if (now_ms >= attempt->deadline_ms)
+        return timed_out(attempt);
+    if (attempt->stage == CONNECT_AWAIT_CHILD)
+        return await_child(attempt, now_ms);
+    return now_ms < attempt->retry_ms ? CONNECT_BUSY : look(attempt, now_ms);
+}
+
+int connect_fd(const struct attach_connect *attempt)
+{
+    return attempt->child_fd;
+}
+
+void connect_cancel(struct attach_connect *attempt)
+{
+    reap_child(attempt);
+    end_trigger(attempt, attempt->signalled && connect_process_alive(attempt));
+    attempt->stage = CONNECT_LOOK;
+}
+
+void connect_destroy(struct attach_connect *attempt)
+{
+    connect_cancel(attempt);
+    if (attempt->process_fd >= 0)
+        close(attempt->process_fd);
+    attempt->process_fd = -1;
+}

@@ -1,0 +1,57 @@
+/*
+ * attach_connect: from a target to a connected attach socket, in steps that never block.
+ *
+ *   look at the socket -> connect -> OPEN
+ *      absent: create .attach_pid, send SIGQUIT (once), wait for the socket, connect
+ *
+ * Before anything is sent, what is there is distrusted: the socket has to be a socket of the
+ * target's user (or root), the process has to be the one that was looked at, and SIGQUIT has to
+ * have a handler: without one it kills. With -XX:+DisableAttachMechanism it would print a full
+ * thread dump into the application's log, so it is not sent then either.
+ *
+ * HotSpot compares the peer's uid and gid with its own (root passes from JDK 11 on, but a root of
+ * another user namespace does not). as_owner therefore connects in a child that takes the target's
+ * ids and hands the connected descriptor back: our own ids never change.
+ *
+ * Used by attach.c only. One thread.
+ */
+#ifndef NMTWATCH_JVM_ATTACH_CONNECT_H
+#define NMTWATCH_JVM_ATTACH_CONNECT_H
+
+#include "nmtwatch/jvm/target.h"
+
+enum connect_state { CONNECT_BUSY, CONNECT_OPEN, CONNECT_FAILED };
+
+struct attach_connect {
+    const struct target *target;
+    int process_fd; /* pidfd: names the process beyond reuse of its number; -1 on old kernels */
+
+    enum connect_stage {
+        CONNECT_LOOK,
+        CONNECT_AWAIT_CHILD,
+    } stage;
+    bool as_owner;
+    bool signalled;      /* SIGQUIT was sent, at most once until connect_begin */
+    int trigger_dir_fd;  /* where our .attach_pid file is; -1: none */
+    int64_t deadline_ms; /* monotonic clock */
+    int64_t retry_ms;    /* when to look again */
+    pid_t child;         /* 0: none */
+    int child_fd;        /* our end of the pair the child answers on */
+    int fd;              /* the connected socket when CONNECT_OPEN; the caller takes it */
+    struct failure failure;
+};
+
+/* target has to outlive it. */
+void connect_init(struct attach_connect *attempt, const struct target *target);
+/* Starts over; deadline_ms on the monotonic clock. */
+void connect_begin(struct attach_connect *attempt, bool as_owner, int64_t deadline_ms);
+enum connect_state connect_step(struct attach_connect *attempt, int64_t now_ms);
+/* Descriptor to wait for, -1: only for the clock. */
+int connect_fd(const struct attach_connect *attempt);
+/* False when the process ended or its number is somebody else's. */
+bool connect_process_alive(const struct attach_connect *attempt);
+/* Gives up what is under way: child, trigger file, descriptors. */
+void connect_cancel(struct attach_connect *attempt);
+void connect_destroy(struct attach_connect *attempt);
+
+#endif

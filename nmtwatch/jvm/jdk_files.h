@@ -1,0 +1,26 @@
+/*
+ * jdk_files: what the files of a process tell about its Java: which VM it is, which release.
+ *
+ * For JVMs that do not tell themselves (no hsperfdata) and for processes that are no HotSpot.
+ * Setup context: reads /proc/PID/maps and ELF headers, a millisecond for a large process.
+ */
+#ifndef NMTWATCH_JVM_JDK_FILES_H
+#define NMTWATCH_JVM_JDK_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum mapped_vm { VM_UNREADABLE, VM_NONE, VM_HOTSPOT, VM_OPENJ9 };
+
+/* Which JVM library the process maps; path (may be empty) as the process names it. VM_UNREADABLE
+ * leaves errno. */
+enum mapped_vm jdk_files_mapped_vm(pid_t pid, char *path, size_t size);
+
+/* A GraalVM native image: an ELF executable with a section for its image heap. */
+bool jdk_files_is_native_image(pid_t pid);
+
+/* JAVA_VERSION of the `release` file above libjvm.so ("17.0.15"); false when there is none. */
+bool jdk_files_release(const char *root, const char *libjvm_path, char *version, size_t size);
+
+#endif

@@ -1,0 +1,145 @@
+#include "nmtwatch/jvm/perfdata.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Which counters make which value of a sample; several of one field are added up. */
+static const struct {
+    enum sample_field field;
+    bool required; /* without this one the field is missing, however many others there are */
+    const char *name;
+} counter_rows[] = {
+    {SAMPLE_CLASSES_LOADED, true, "java.cls.loadedClasses"},
+    {SAMPLE_CLASSES_LOADED, false, "java.cls.sharedLoadedClasses"},
+    {SAMPLE_CLASSES_UNLOADED, true, "java.cls.unloadedClasses"},
+    {SAMPLE_CLASSES_UNLOADED, false, "java.cls.sharedUnloadedClasses"},
+    {SAMPLE_GC_YOUNG, true, "sun.gc.collector.0.invocations"},
+    {SAMPLE_GC_OLD, true, "sun.gc.collector.1.invocations"},
+    {SAMPLE_GC_OLD, false, "sun.gc.collector.2.invocations"},
+    {SAMPLE_GC_OLD, false, "sun.gc.collector.3.invocations"},
+};
+#define COUNTERS (sizeof counter_rows / sizeof counter_rows[0])
+
+struct perfdata {
+    int fd;
+    size_t size;
+    bool found[COUNTERS];
+    struct hsperfdata_entry entries[COUNTERS];
+    struct hsperfdata view;
+    unsigned char image[]; /* size bytes */
+};
+
+/* The whole file again: 32 KiB, 7 us. A shorter read means that it was cut. */
+static bool refresh(struct perfdata *perfdata)
+{
+    size_t got = 0;
+    while (got < perfdata->size) {
+        ssize_t n = pread(perfdata->fd, perfdata->image + got, perfdata->size - got, (off_t)got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        got += (size_t)n;
+    }
+    return true;
+}
+
+static struct perfdata *read_image(int fd, uid_t owner, int *error)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        *error = errno;
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_uid != owner) {
+        *error = EPERM;
+        return NULL;
+    }
+    if (status.st_size < 32 || status.st_size > PERFDATA_MAX_BYTES) {
+        *error = status.st_size < 32 ? EAGAIN : EINVAL; /* just created, or not such a file */
+        return NULL;
+    }
+    struct perfdata *perfdata = calloc(1, sizeof *perfdata + (size_t)status.st_size);
+    if (perfdata == NULL) {
+        *error = ENOMEM;
+        return NULL;
+    }
+    perfdata->fd = fd;
+    perfdata->size = (size_t)status.st_size;
+    enum parse_result result = PARSE_INCOMPLETE;
+    if (refresh(perfdata))
+        result = hsperfdata_open(&perfdata->view, perfdata->image, perfdata->size);
+    if (result == PARSE_OK)
+        return perfdata;
+    *error = result == PARSE_INCOMPLETE ? EAGAIN : EINVAL;
+    free(perfdata);
+    return NULL;
+}
+
+struct perfdata *perfdata_open(const char *path, uid_t owner)
+{
+    int error = 0;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        errno = errno == ELOOP ? EPERM : errno;
+        return NULL;
+    }
+    struct perfdata *perfdata = read_image(fd, owner, &error);
+    if (perfdata == NULL) {
+        close(fd);
+        errno = error;
+        return NULL;
+    }
+    for (size_t i = 0; i < COUNTERS; i++)
+        perfdata->found[i] = hsperfdata_find(&perfdata->view, span_from_cstr(counter_rows[i].name),
+                                             &perfdata->entries[i]);
+    return perfdata;
+}
+
+bool perfdata_sample(struct perfdata *perfdata, struct sample *sample)
+{
+    if (!refresh(perfdata))
+        return false;
+    for (size_t i = 0; i < COUNTERS; i++) {
+        enum sample_field field = counter_rows[i].field;
+        int64_t value, sum = 0;
+        if (!perfdata->found[i] ||
+            !hsperfdata_number(&perfdata->view, &perfdata->entries[i], &value) || value < 0)
+            continue;
+        if (counter_rows[i].required)
+            sample_set(sample, field, value);
+        else if (sample_get(sample, field, &sum) && !__builtin_add_overflow(sum, value, &sum))
+            sample_set(sample, field, sum);
+    }
+    return true;
+}
+
+bool perfdata_string(struct perfdata *perfdata, const char *name, char *out, size_t size)
+{
+    struct hsperfdata_entry entry;
+    struct span value;
+    if (!hsperfdata_find(&perfdata->view, span_from_cstr(name), &entry) ||
+        !hsperfdata_string(&perfdata->view, &entry, &value))
+        return false;
+    span_copy(value, out, size);
+    return true;
+}
+
+bool perfdata_number(struct perfdata *perfdata, const char *name, int64_t *value)
+{
+    struct hsperfdata_entry entry;
+    return hsperfdata_find(&perfdata->view, span_from_cstr(name), &entry) &&
+           hsperfdata_number(&perfdata->view, &entry, value);
+}
+
+void perfdata_close(struct perfdata *perfdata)
+{
+    if (perfdata == NULL)
+        return;
+    close(perfdata->fd);
+    free(perfdata);
+}

@@ -1,0 +1,105 @@
+#include "nmtwatch/jvm/proc.h"
+
+#include "analyzers/parse/proc_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static int open_proc_file(pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+struct span proc_read(pid_t pid, const char *name)
+{
+    const struct span none = {NULL, 0};
+    int fd = open_proc_file(pid, name);
+    if (fd < 0)
+        return none;
+
+    char *text = NULL;
+    size_t len = 0, capacity = 0;
+    int error = 0;
+    for (;;) {
+        if (len == capacity) {
+            capacity = capacity == 0 ? 4096 : capacity * 2;
+            char *bigger = capacity <= PROC_TEXT_MAX_BYTES ? realloc(text, capacity) : NULL;
+            if (bigger == NULL) {
+                error = ENOMEM;
+                break;
+            }
+            text = bigger;
+        }
+        ssize_t n = read(fd, text + len, capacity - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            error = errno;
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    close(fd);
+    if (error == 0)
+        return span_of(text, len);
+    free(text);
+    errno = error;
+    return none;
+}
+
+int64_t proc_uptime_ms(uint64_t start_time_ticks)
+{
+    struct timespec boot;
+    clock_gettime(CLOCK_BOOTTIME, &boot); /* field 22 counts from boot, suspended time included */
+    int64_t now_ms = (int64_t)boot.tv_sec * 1000 + boot.tv_nsec / 1000000;
+    int64_t started_ms = (int64_t)(start_time_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
+    return now_ms > started_ms ? now_ms - started_ms : 0;
+}
+
+int proc_open(struct proc *proc, const struct target *target)
+{
+    proc->start_time_ticks = target->start_time_ticks;
+    proc->stat_fd = open_proc_file(target->pid, "stat");
+    proc->statm_fd = open_proc_file(target->pid, "statm");
+    if (proc->stat_fd >= 0 && proc->statm_fd >= 0)
+        return 0;
+    int error = errno;
+    proc_close(proc);
+    errno = error;
+    return -1;
+}
+
+bool proc_sample(struct proc *proc, struct sample *sample)
+{
+    char text[1024];
+    ssize_t len = pread(proc->stat_fd, text, sizeof text, 0);
+    struct proc_stat stat;
+    if (len <= 0 || proc_stat_parse(&stat, span_of(text, (size_t)len)) != PARSE_OK ||
+        stat.start_time_ticks != proc->start_time_ticks || stat.state == 'Z' || stat.state == 'X')
+        return false;
+    sample_set(sample, SAMPLE_UPTIME_MS, proc_uptime_ms(stat.start_time_ticks));
+    sample_set(sample, SAMPLE_THREADS, stat.threads);
+    sample_set(sample, SAMPLE_CPU_MS,
+               (stat.utime_ticks + stat.stime_ticks) * 1000 / sysconf(_SC_CLK_TCK));
+
+    struct proc_statm statm;
+    len = pread(proc->statm_fd, text, sizeof text, 0);
+    if (len > 0 && proc_statm_parse(&statm, span_of(text, (size_t)len)) == PARSE_OK)
+        sample_set(sample, SAMPLE_RSS_BYTES, statm.resident_pages * sysconf(_SC_PAGESIZE));
+    return true;
+}
+
+void proc_close(struct proc *proc)
+{
+    if (proc->stat_fd >= 0)
+        close(proc->stat_fd);
+    if (proc->statm_fd >= 0)
+        close(proc->statm_fd);
+    proc->stat_fd = proc->statm_fd = -1;
+}

@@ -1,0 +1,294 @@
+#include "nmtwatch/jvm/target.h"
+
+#include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/jdk_files.h"
+#include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/jvm/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* HotSpot cuts string counters (PerfMaxStringConstLength): a longer list of flags is not whole. */
+#define PERF_STRING_MAX 1024
+
+static enum failure_kind fail(const struct target *target, struct failure *failure,
+                              enum failure_kind kind, const char *detail)
+{
+    char who[32];
+    snprintf(who, sizeof who, "pid %d", (int)target->pid);
+    return failure_set(failure, kind, who, detail);
+}
+
+/* --- the process
+ * ------------------------------------------------------------------------------------ */
+
+static bool read_stat(pid_t pid, struct proc_stat *stat)
+{
+    struct span text = proc_read(pid, "stat");
+    bool good = text.ptr != NULL && proc_stat_parse(stat, text) == PARSE_OK && stat->state != 'Z' &&
+                stat->state != 'X';
+    stat->comm = span_of("", 0); /* the text ends here */
+    free((void *)text.ptr);
+    return good;
+}
+
+static enum failure_kind read_process(struct target *target, struct failure *failure)
+{
+    struct proc_stat stat;
+    struct span text = proc_read(target->pid, "status");
+    if (text.ptr == NULL || !read_stat(target->pid, &stat)) {
+        free((void *)text.ptr);
+        return fail(target, failure, FAILURE_GONE, "no such process");
+    }
+    struct proc_status status;
+    char thread_of[48] = "";
+    enum parse_result result = proc_status_parse(&status, text);
+
+    /* A thread's id opens /proc as well, but the JVM's files carry the process's. */
+    ptrdiff_t at = span_find(text, SPAN_LITERAL("\nTgid:"));
+    if (at >= 0) {
+        struct span rest = span_of(text.ptr + at + 6, text.len - (size_t)at - 6);
+        int64_t process;
+        rest = span_trim(rest);
+        if (span_take_i64(&rest, &process) && process != target->pid)
+            snprintf(thread_of, sizeof thread_of, "it is a thread of pid %lld", (long long)process);
+    }
+    free((void *)text.ptr);
+    if (result != PARSE_OK)
+        return fail(target, failure, FAILURE_SYSTEM, "its /proc status cannot be read");
+    if (thread_of[0] != '\0')
+        return fail(target, failure, FAILURE_NOT_A_JVM, thread_of);
+
+    target->start_time_ticks = stat.start_time_ticks;
+    target->uid = (uid_t)status.effective_uid;
+    target->gid = (gid_t)status.effective_gid;
+    target->nspid = status.nspid > 0 ? (pid_t)status.nspid : target->pid;
+    return FAILURE_NONE;
+}
+
+bool target_still_same(const struct target *target)
+{
+    struct proc_stat stat;
+    return read_stat(target->pid, &stat) && stat.start_time_ticks == target->start_time_ticks;
+}
+
+struct target_state target_state_now(const struct target *target)
+{
+    struct target_state state = {0};
+    struct proc_status status;
+    struct span text = proc_read(target->pid, "status");
+    if (text.ptr != NULL && proc_status_parse(&status, text) == PARSE_OK &&
+        target_still_same(target)) {
+        state.stopped = status.state == 'T' || status.state == 't';
+        state.handles_sigquit = proc_status_catches(&status, SIGQUIT);
+    }
+    free((void *)text.ptr);
+    return state;
+}
+
+/* --- the way to its files
+ * ----------------------------------------------------------------------------- */
+
+/* The same root and the same mounts: then paths need no detour, which other users may not take. */
+static bool shares_our_root(pid_t pid)
+{
+    char path[48];
+    struct stat theirs, ours;
+    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
+    if (stat(path, &theirs) != 0 || stat("/proc/self/ns/mnt", &ours) != 0 ||
+        theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+    return stat(path, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_ino == ours.st_ino &&
+           theirs.st_dev == ours.st_dev;
+}
+
+/* /tmp/hsperfdata_<user>/<nspid>: the user's name is the target's affair, so every folder of that
+ * form that belongs to its uid is looked into. Links are not followed. */
+static void find_perfdata(struct target *target)
+{
+    target->perfdata[0] = '\0';
+    DIR *tmp = opendir(target->tmp);
+    if (tmp == NULL)
+        return;
+    for (struct dirent *entry; target->perfdata[0] == '\0' && (entry = readdir(tmp)) != NULL;) {
+        struct stat folder, file;
+        char path[sizeof target->perfdata + 64];
+        if (strncmp(entry->d_name, "hsperfdata_", 11) != 0 ||
+            fstatat(dirfd(tmp), entry->d_name, &folder, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISDIR(folder.st_mode) || folder.st_uid != target->uid)
+            continue;
+        int len =
+            snprintf(path, sizeof path, "%s/%s/%d", target->tmp, entry->d_name, (int)target->nspid);
+        if (len > 0 && (size_t)len < sizeof target->perfdata && lstat(path, &file) == 0 &&
+            S_ISREG(file.st_mode) && file.st_uid == target->uid)
+            memcpy(target->perfdata, path, (size_t)len + 1);
+    }
+    closedir(tmp);
+}
+
+static bool has_attach_socket(const struct target *target)
+{
+    char path[128];
+    struct stat status;
+    snprintf(path, sizeof path, "%s/.java_pid%d", target->tmp, (int)target->nspid);
+    return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+static enum failure_kind require_jvm(struct target *target, struct failure *failure)
+{
+    char libjvm[8];
+    switch (jdk_files_mapped_vm(target->pid, libjvm, sizeof libjvm)) {
+    case VM_OPENJ9:
+        return fail(target, failure, FAILURE_NOT_HOTSPOT, "it is Eclipse OpenJ9");
+    case VM_HOTSPOT:
+        target->libjvm_mapped = true;
+        return FAILURE_NONE;
+    case VM_UNREADABLE:
+        if (errno != EACCES && errno != EPERM)
+            return fail(target, failure, FAILURE_GONE, NULL);
+        if (geteuid() == target->uid && has_attach_socket(target))
+            return FAILURE_NONE;
+        return fail(target, failure, FAILURE_PERMISSION,
+                    geteuid() == 0 ? "not even root may look at it here" : NULL);
+    case VM_NONE:
+        break;
+    }
+    if (jdk_files_is_native_image(target->pid))
+        return fail(target, failure, FAILURE_NOT_HOTSPOT, "it is a GraalVM native image");
+    return has_attach_socket(target) ? FAILURE_NONE
+                                     : fail(target, failure, FAILURE_NOT_A_JVM, NULL);
+}
+
+/* --- who it says it is
+ * -------------------------------------------------------------------------------- */
+
+/* "17" "1.8" "21.0.4+7" -> 17, 8, 21; 0 when it begins otherwise. */
+static int major_of(const char *version)
+{
+    struct span text = span_from_cstr(version);
+    int64_t major = 0;
+    span_take(&text, SPAN_LITERAL("1."));
+    return span_take_i64(&text, &major) && major > 0 && major < 1000 ? (int)major : 0;
+}
+
+static void copy_first_word(const char *text, char *out, size_t size)
+{
+    span_copy(span_of(text, strcspn(text, " ")), out, size);
+}
+
+static void feed_environment(struct jvm_options *options, struct span environment, const char *name)
+{
+    struct span value = proc_environ_value(environment, span_from_cstr(name));
+    if (value.ptr != NULL)
+        jvm_options_from_string(options, value);
+}
+
+/* The flags as the command line and the environment tell them. What a file of arguments (@file,
+ * -XX:Flags) says is not seen here. */
+static bool options_from_proc(pid_t pid, struct jvm_options *options, struct span cmdline)
+{
+    struct span environment = proc_read(pid, "environ");
+    feed_environment(options, environment, "JAVA_TOOL_OPTIONS");
+    feed_environment(options, environment, "JDK_JAVA_OPTIONS");
+    jvm_options_from_cmdline(options, cmdline);
+    feed_environment(options, environment, "_JAVA_OPTIONS");
+    bool complete = environment.ptr != NULL && options->main.len > 0 &&
+                    span_find(cmdline, SPAN_LITERAL("\0@")) < 0 &&
+                    span_find(cmdline, SPAN_LITERAL("-XX:Flags=")) < 0 &&
+                    span_find(cmdline, SPAN_LITERAL("-XX:VMOptionsFile=")) < 0;
+    free((void *)environment.ptr);
+    return complete;
+}
+
+void target_refresh_identity(struct target *target)
+{
+    struct target_identity *identity = &target->identity;
+    *identity = (struct target_identity){
+        .pid = target->pid,
+        .nspid = target->nspid,
+        .start_time_ticks = (int64_t)target->start_time_ticks,
+        .uptime_ms = proc_uptime_ms(target->start_time_ticks),
+    };
+
+    char flags[PERF_STRING_MAX + 1] = "", args[PERF_STRING_MAX + 1] = "";
+    char java_command[PERF_STRING_MAX + 1] = "", specification[32] = "";
+    bool have_args = false;
+    find_perfdata(target);
+    struct perfdata *perfdata =
+        target->perfdata[0] != '\0' ? perfdata_open(target->perfdata, target->uid) : NULL;
+    if (perfdata != NULL) {
+        perfdata_string(perfdata, "java.property.java.vm.specification.version", specification,
+                        sizeof specification);
+        /* Up to JDK 8 the VM counts its own versions (25.402-b08 is 1.8.0_402). */
+        perfdata_string(perfdata,
+                        major_of(specification) <= 8 ? "java.property.java.version"
+                                                     : "java.property.java.vm.version",
+                        identity->jdk, sizeof identity->jdk);
+        perfdata_string(perfdata, "java.rt.vmFlags", flags, sizeof flags);
+        perfdata_string(perfdata, "sun.rt.javaCommand", java_command, sizeof java_command);
+        have_args = perfdata_string(perfdata, "java.rt.vmArgs", args, sizeof args) &&
+                    strlen(args) < PERF_STRING_MAX - 1;
+        perfdata_close(perfdata);
+    }
+
+    /* The JVM's own list of flags holds every source; /proc is the second best. */
+    struct jvm_options options = {0}, from_proc = {0};
+    struct span cmdline = proc_read(target->pid, "cmdline");
+    bool complete = options_from_proc(target->pid, &from_proc, cmdline);
+    if (have_args) {
+        jvm_options_from_string(&options, span_from_cstr(flags));
+        jvm_options_from_string(&options, span_from_cstr(args));
+        complete = true;
+    } else {
+        options = from_proc;
+    }
+    bool unknown = options.nmt == NMT_LEVEL_NOT_GIVEN && !complete;
+    const char *level = options.nmt == NMT_LEVEL_NOT_GIVEN ? "off" : nmt_level_name(options.nmt);
+    snprintf(identity->nmt_level, sizeof identity->nmt_level, "%s", unknown ? "unknown" : level);
+    target->attach_disabled = options.attach_disabled;
+
+    /* The command line keeps a path with spaces in one piece. */
+    struct span command = span_from_cstr(java_command);
+    if (from_proc.main.len > 0 && (command.len == 0 || span_starts_with(command, from_proc.main)))
+        span_copy(from_proc.main, identity->main, sizeof identity->main);
+    else
+        copy_first_word(java_command, identity->main, sizeof identity->main);
+    free((void *)cmdline.ptr);
+
+    char libjvm[PATH_MAX];
+    if (identity->jdk[0] == '\0' &&
+        jdk_files_mapped_vm(target->pid, libjvm, sizeof libjvm) == VM_HOTSPOT)
+        jdk_files_release(target->root, libjvm, identity->jdk, sizeof identity->jdk);
+    identity->jdk_major = major_of(specification[0] != '\0' ? specification : identity->jdk);
+}
+
+enum failure_kind target_open(struct target *target, pid_t pid, struct failure *failure)
+{
+    *target = (struct target){.pid = pid};
+    *failure = (struct failure){.kind = FAILURE_NONE};
+    if (read_process(target, failure) != FAILURE_NONE)
+        return failure->kind;
+    if (!shares_our_root(pid))
+        snprintf(target->root, sizeof target->root, "/proc/%d/root", (int)pid);
+    snprintf(target->tmp, sizeof target->tmp, "%s/tmp", target->root);
+    if (require_jvm(target, failure) != FAILURE_NONE)
+        return failure->kind;
+    target_refresh_identity(target);
+    /* All of the above read one pid several times: only now it is known to be one process. */
+    if (!target_still_same(target))
+        return fail(target, failure, FAILURE_GONE, NULL);
+    return FAILURE_NONE;
+}
+
+void target_close(struct target *target)
+{
+    *target = (struct target){0};
+}

@@ -1,0 +1,160 @@
+/* nmtwatch: the verbs are a table; everything else is in their files. */
+#include "nmtwatch/commands/options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int run_help(int argc, char **argv);
+static int run_version(int argc, char **argv);
+
+static const struct command command_help = {
+    .name = "help",
+    .summary = "what nmtwatch can do; `help VERB` tells more",
+    .usage = "Usage: nmtwatch help [VERB]\n",
+    .run = run_help,
+};
+
+static const struct command command_version = {
+    .name = "version",
+    .summary = "the version of nmtwatch",
+    .usage = "Usage: nmtwatch version [--json]\n",
+    .run = run_version,
+};
+
+static const struct command *const commands[] = {
+    &command_list,   &command_check, &command_watch, &command_record,  &command_replay,
+    &command_report, &command_rules, &command_help,  &command_version,
+};
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* How many letters have to be changed, added or left out to make a of b. */
+static int distance(const char *a, const char *b)
+{
+    enum { LONGEST = 32 };
+    int row[LONGEST + 1];
+    size_t b_len = strlen(b);
+    if (strlen(a) > LONGEST || b_len > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= b_len; j++)
+        row[j] = (int)j;
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        int diagonal = row[0]++;
+        for (size_t j = 0; j < b_len; j++) {
+            int change = diagonal + (a[i] != b[j]);
+            int shorter = (row[j] < row[j + 1] ? row[j] : row[j + 1]) + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = change < shorter ? change : shorter;
+        }
+    }
+    return row[b_len];
+}
+
+static int unknown_command(const char *name)
+{
+    const struct command *nearest = NULL;
+    int least = 3; /* further away it is another word */
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (distance(name, commands[i]->name) < least) {
+            nearest = commands[i];
+            least = distance(name, nearest->name);
+        }
+    if (nearest != NULL)
+        fprintf(stderr, "nmtwatch: unknown command '%s'; did you mean '%s'?\n", name,
+                nearest->name);
+    else
+        fprintf(stderr, "nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
+    return EXIT_USAGE;
+}
+
+static void print_overview(FILE *out)
+{
+    fprintf(out, "Usage: nmtwatch VERB [OPTION]... [PID]...\n\n"
+                 "Whose native memory grows in a HotSpot JVM, why, does it converge, and what to"
+                 " change.\n\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "\n`nmtwatch help VERB` tells the options of one.\n");
+}
+
+static int run_help(int argc, char **argv)
+{
+    int operands, code;
+    if (!options_parse(&command_help, NULL, 0, argc, argv, &operands, &code))
+        return code;
+    if (operands > 1)
+        return options_error(&command_help, "one verb at a time");
+    if (operands == 0) {
+        print_overview(stdout);
+        return 0;
+    }
+    const struct command *command = find_command(argv[1]);
+    if (command == NULL)
+        return unknown_command(argv[1]);
+    char help[] = "--help";
+    return command->run(2, (char *[]){argv[1], help, NULL});
+}
+
+static int run_version(int argc, char **argv)
+{
+    bool json = false;
+    const struct option_row rows[] = {{0, "json", NULL, NULL, &json, "one JSON object"}};
+    int operands, code;
+    if (!options_parse(&command_version, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands > 0)
+        return options_error(&command_version, "unexpected operand '%s'", argv[1]);
+    if (json)
+        printf("{\"name\":\"nmtwatch\",\"version\":\"" NMTWATCH_VERSION "\"}\n");
+    else
+        printf("nmtwatch " NMTWATCH_VERSION "\n");
+    return 0;
+}
+
+/* A reader that has seen enough (`| head`) closes the pipe: no news. A full disk is. */
+static int finish_output(int code)
+{
+    bool failed = ferror(stdout) != 0;
+    int error = 0;
+    if (fflush(stdout) != 0) {
+        failed = true;
+        error = errno;
+    }
+    struct stat status;
+    bool reader_left = fstat(STDOUT_FILENO, &status) == 0 &&
+                       (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+    if (!failed || reader_left)
+        return code;
+    fprintf(stderr, "nmtwatch: writing to standard output: %s\n",
+            error != 0 ? strerror(error) : "it failed");
+    return EXIT_IO;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* every write is checked instead */
+    if (argc < 2) {
+        print_overview(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = command_help.name;
+    else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+        name = command_version.name;
+    const struct command *command = find_command(name);
+    return command != NULL ? finish_output(command->run(argc - 1, argv + 1))
+                           : unknown_command(name);
+}

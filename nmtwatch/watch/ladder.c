@@ -1,0 +1,308 @@
+/* What to ask the JVM next, and what its answers mean for the questions after that. */
+#include "nmtwatch/watch/replies.h"
+#include "nmtwatch/watch/watcher_internal.h"
+
+#include "analyzers/classes/loader_table.h"
+#include "analyzers/parse/jcmd_reply.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define BACKOFF_FIRST_MS   5000
+#define BACKOFF_MAX_MS     300000
+#define LOADERS_CAP_US     20000 /* without suspicion a safepoint must be shorter than this */
+#define LOADERS_SUSPECT_MS 6000  /* between loader censuses when they are the only names there are */
+#define REPLY_KEEP_BYTES   262144
+
+bool ladder_ask(struct watcher *watcher, enum question question, const char *command)
+{
+    if (attach_ask(watcher->attach, command) != 0)
+        return false;
+    watcher->question = question;
+    return true;
+}
+
+static int64_t picture(const struct watcher *watcher, enum sample_field field)
+{
+    int64_t value = 0;
+    sample_get(&watcher->picture, field, &value);
+    return value;
+}
+
+static struct pause_drivers drivers(const struct watcher *watcher)
+{
+    struct pause_drivers now;
+    now.classes = picture(watcher, SAMPLE_CLASSES_LOADED) - picture(watcher, SAMPLE_CLASSES_UNLOADED);
+    if (now.classes < 0)
+        now.classes = 0;
+    now.loaders = now.classes; /* each class may have a loader of its own */
+    if (watcher->arenas >= 0 && watcher->arenas < now.loaders)
+        now.loaders = watcher->arenas;
+    struct nmt_amount heap;
+    now.heap_bytes = sample_get_nmt(&watcher->picture, NMT_JAVA_HEAP, &heap)
+                         ? heap.committed_bytes
+                         : picture(watcher, SAMPLE_RSS_BYTES);
+    return now;
+}
+
+static void emit_skip(struct watcher *watcher, enum dear_command command, int64_t predicted_us,
+                      const char *reason)
+{
+    if (watcher->skip_noted[command])
+        return;
+    watcher->skip_noted[command] = true;
+    struct event event = {.kind = EVENT_COST};
+    snprintf(event.cost.command, sizeof event.cost.command, "%s", dear_command_text(command));
+    event.cost.predicted_us = predicted_us;
+    event.cost.measured_us = -1;
+    snprintf(event.cost.skipped, sizeof event.cost.skipped, "%s", reason);
+    watcher_emit(watcher, &event);
+}
+
+bool ladder_ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
+                     int64_t cap_us)
+{
+    struct pause_drivers now = drivers(watcher);
+    int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
+    int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
+    char reason[128];
+    if (predicted_us > left_us) {
+        snprintf(reason, sizeof reason,
+                 "would stop the application for about %.0f ms; %.0f ms are left of the budget",
+                 (double)predicted_us / 1000, (double)left_us / 1000);
+        emit_skip(watcher, command, predicted_us, reason);
+        return false;
+    }
+    if (predicted_us > cap_us) {
+        snprintf(reason, sizeof reason,
+                 "would stop the application for about %.0f ms, too long without a suspicion",
+                 (double)predicted_us / 1000);
+        emit_skip(watcher, command, predicted_us, reason);
+        return false;
+    }
+    if (!ladder_ask(watcher, question, dear_command_text(command)))
+        return false;
+    watcher->skip_noted[command] = false;
+    watcher->dear = command;
+    watcher->dear_predicted_us = predicted_us;
+    watcher->dear_drivers = now;
+    return true;
+}
+
+void ladder_charge(struct watcher *watcher)
+{
+    int64_t us = attach_elapsed_us(watcher->attach);
+    pause_spend(&watcher->pause, watcher->dear, &watcher->dear_drivers, watcher->now_ms, us);
+    struct event event = {.kind = EVENT_COST};
+    snprintf(event.cost.command, sizeof event.cost.command, "%s",
+             dear_command_text(watcher->dear));
+    event.cost.predicted_us = watcher->dear_predicted_us;
+    event.cost.measured_us = us;
+    watcher_emit(watcher, &event);
+}
+
+static bool ask_memory(struct watcher *watcher)
+{
+    if (watcher->now_ms < watcher->next_memory_ms)
+        return false;
+    watcher->next_memory_ms = watcher->now_ms + watcher->options.nmt_interval_ms;
+    watcher->asked_nmt = !watcher->nmt_off;
+    const char *command =
+        replies_memory_command(watcher->target.identity.jdk_major, watcher->asked_nmt);
+    return command[0] != '\0' && ladder_ask(watcher, QUESTION_MEMORY, command);
+}
+
+static bool names_need_loaders(const struct watcher *watcher)
+{
+    bool tap_possible = watcher->options.tap && !watcher->tap_unusable &&
+                        watcher->target.identity.jdk_major >= TAP_FIRST_JDK;
+    return !tap_possible && judge_wants_names(watcher->judge);
+}
+
+static bool ask_loaders(struct watcher *watcher)
+{
+    bool suspect = names_need_loaders(watcher);
+    int64_t due_ms = watcher->next_loaders_ms;
+    if (suspect)
+        due_ms += LOADERS_SUSPECT_MS - watcher->options.loaders_interval_ms;
+    if (watcher->now_ms < due_ms)
+        return false;
+    watcher->next_loaders_ms = watcher->now_ms + watcher->options.loaders_interval_ms;
+    return ladder_ask_dear(watcher, QUESTION_LOADERS, DEAR_LOADER_STATS,
+                           suspect ? INT64_MAX : LOADERS_CAP_US);
+}
+
+static bool ask_leftovers(struct watcher *watcher)
+{
+    if (watcher->leftover[0] != '\0') {
+        char command[192];
+        snprintf(command, sizeof command, "VM.log output=file=%s what=all=off", watcher->leftover);
+        return ladder_ask(watcher, QUESTION_LEFTOVER_OFF, command);
+    }
+    if (watcher->leftovers_asked || !watcher->options.tap ||
+        watcher->target.identity.jdk_major < TAP_FIRST_JDK)
+        return false;
+    watcher->leftovers_asked = true;
+    return ladder_ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
+}
+
+void ladder_ask_next(struct watcher *watcher)
+{
+    if (watcher->now_ms < watcher->next_attach_ms && watcher->tap_phase != TAP_MUST_GO_OFF)
+        return;
+    if (naming_ask(watcher) || watcher->stopping)
+        return;
+    if (ask_memory(watcher) || ask_leftovers(watcher))
+        return;
+    ask_loaders(watcher);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void answered_memory(struct watcher *watcher, struct span reply)
+{
+    struct sample sample;
+    struct memory_reading reading;
+    if (!watcher_look(watcher, &sample))
+        return; /* gone: the next tick tells */
+    replies_read_memory(reply, watcher->asked_nmt, &sample, &reading);
+    if (reading.arenas >= 0)
+        watcher->arenas = reading.arenas;
+    if (reading.result == MEMORY_MALFORMED) {
+        watcher->counts.failures++;
+        watcher->counts.last_failure = FAILURE_BAD_REPLY;
+        if (!watcher->reply_odd_noted)
+            watcher_note(watcher, "%s", reading.problem);
+        watcher->reply_odd_noted = true;
+        return;
+    }
+    if (reading.result == MEMORY_NMT_OFF && !watcher->nmt_off) {
+        watcher->nmt_off = true;
+        watcher->counts.last_failure = FAILURE_NMT_OFF;
+        watcher_note(watcher, "Native Memory Tracking is off: classes and Metaspace are watched, "
+                              "NMT is not (start the JVM with -XX:NativeMemoryTracking=summary)");
+    }
+    if (reading.have_nmt)
+        watcher->counts.nmt_seen = true;
+    if ((reading.unknown_lines > 0 || reading.dropped > 0 || !reading.total_holds) &&
+        !watcher->reply_odd_noted) {
+        watcher->reply_odd_noted = true;
+        watcher_note(watcher,
+                     "NMT summary of an unknown form: %d lines not understood, %d categories "
+                     "without room, the categories %s up to the total",
+                     reading.unknown_lines, reading.dropped, reading.total_holds ? "add" : "do not add");
+    }
+    watcher_emit_sample(watcher, &sample);
+}
+
+static void answered_loaders(struct watcher *watcher, struct span reply)
+{
+    ladder_charge(watcher);
+    struct loader_table table;
+    if (loader_table_parse(&table, reply) == PARSE_OK) {
+        watcher->loaders = table.event.loaders;
+        sample_set(&watcher->picture, SAMPLE_LOADERS, table.event.loaders);
+        struct event event = {.kind = EVENT_LOADERS, .loaders = table.event};
+        watcher_emit(watcher, &event);
+        if (names_need_loaders(watcher))
+            naming_add_loaders(watcher, table.types, table.type_count);
+    } else {
+        watcher_note(watcher, "VM.classloader_stats: a reply that ends too early was not used");
+    }
+    loader_table_free(&table);
+}
+
+/* "#2: file=/tmp/nmtwatch-tap-... class+load=info" of a run that was killed together with its
+ * guard. A younger one belongs to another nmtwatch that is at work now. */
+static void answered_leftovers(struct watcher *watcher, struct span reply)
+{
+    struct span line;
+    bool terminated;
+    while (span_next_line(&reply, &line, &terminated)) {
+        ptrdiff_t at = span_find(line, SPAN_LITERAL("file="));
+        if (at < 0)
+            continue;
+        struct span file = span_of(line.ptr + at + 5, line.len - (size_t)at - 5);
+        for (size_t i = 0; i < file.len; i++) {
+            if (file.ptr[i] == ' ')
+                file.len = i;
+        }
+        if (!tap_is_leftover(file) || file.len >= sizeof watcher->leftover)
+            continue;
+        span_copy(file, watcher->leftover, sizeof watcher->leftover);
+        return;
+    }
+}
+
+static void answered_leftover_off(struct watcher *watcher)
+{
+    watcher_note(watcher, "switched off a class-load log that a killed run had left: %s",
+                 watcher->leftover);
+    tap_remove_leftover(&watcher->target, watcher->leftover);
+    watcher->leftover[0] = '\0';
+    watcher->leftovers_asked = false; /* there may be more */
+}
+
+void ladder_answered(struct watcher *watcher)
+{
+    int result_code;
+    struct span reply = attach_reply(watcher->attach, &result_code);
+    enum question question = watcher->question;
+    watcher->question = QUESTION_NONE;
+    watcher->counts.questions++;
+    watcher->attach_backoff_ms = 0;
+    watcher->noted_failure = FAILURE_NONE;
+    switch (question) {
+    case QUESTION_MEMORY:
+        answered_memory(watcher, reply);
+        break;
+    case QUESTION_LOADERS:
+        answered_loaders(watcher, reply);
+        break;
+    case QUESTION_LEFTOVERS:
+        answered_leftovers(watcher, reply);
+        break;
+    case QUESTION_LEFTOVER_OFF:
+        answered_leftover_off(watcher);
+        break;
+    case QUESTION_TAP_ON:
+    case QUESTION_TAP_OFF:
+    case QUESTION_CLASS_LIST:
+        watcher->question = question;
+        naming_answered(watcher, reply, result_code);
+        watcher->question = QUESTION_NONE;
+        break;
+    case QUESTION_NONE:
+        break;
+    }
+    if (reply.len > REPLY_KEEP_BYTES)
+        attach_release(watcher->attach);
+}
+
+void ladder_failed(struct watcher *watcher)
+{
+    const struct failure *failure = attach_failure(watcher->attach);
+    enum question question = watcher->question;
+    watcher->counts.failures++;
+    watcher->counts.last_failure = failure->kind;
+    if (question == QUESTION_TAP_ON || question == QUESTION_TAP_OFF ||
+        question == QUESTION_CLASS_LIST)
+        naming_failed(watcher);
+    watcher->question = QUESTION_NONE;
+    if (question == QUESTION_LEFTOVER_OFF)
+        watcher->leftover[0] = '\0';
+    if (failure->kind == FAILURE_GONE)
+        return; /* the next tick tells */
+    /* A command this JVM does not know says nothing about the next one. */
+    if (failure->kind == FAILURE_UNKNOWN_COMMAND)
+        return;
+    if (failure->kind != watcher->noted_failure) {
+        watcher->noted_failure = failure->kind;
+        watcher_note(watcher, "%s", failure->sentence);
+    }
+    watcher->attach_backoff_ms = watcher->attach_backoff_ms == 0 ? BACKOFF_FIRST_MS
+                                                                 : watcher->attach_backoff_ms * 2;
+    if (watcher->attach_backoff_ms > BACKOFF_MAX_MS)
+        watcher->attach_backoff_ms = BACKOFF_MAX_MS;
+    watcher->next_attach_ms = watcher->now_ms + watcher->attach_backoff_ms;
+}

@@ -1,0 +1,294 @@
+/* Names on suspicion: the class-load tap, and class lists where a tap is not to be had. */
+#include "nmtwatch/watch/watcher_internal.h"
+
+#include "analyzers/classes/census_text.h"
+#include "analyzers/parse/jcmd_reply.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TAP_MAX_MS          45000 /* a secondary family needs twice its span to be believed */
+#define TAP_MAX_BYTES       (24 << 20)
+#define TAP_LINGER_MS       3000 /* after names are no longer wanted */
+#define TAP_EVENT_MS        2000
+#define TAP_PAUSE_MS        2000  /* between two taps when the last one ended by itself */
+#define TAP_BACKOFF_MS      10000 /* when it ended without a name */
+#define TAP_BACKOFF_MAX_MS  300000
+#define TAP_OFF_TRIES       3
+#define LIST_BACKOFF_MS     12000 /* two lists make a rate */
+#define LIST_BACKOFF_MAX_MS 600000
+
+static bool tap_possible(const struct watcher *watcher)
+{
+    return watcher->options.tap && !watcher->tap_unusable &&
+           watcher->target.identity.jdk_major >= TAP_FIRST_JDK;
+}
+
+void naming_emit(struct watcher *watcher, enum census_method method, bool last)
+{
+    static struct family_row rows[EVENT_ROWS_MAX]; /* one thread; 30 KB */
+    struct census_totals totals;
+    census_totals(watcher->census, &totals);
+    struct event event = {.kind = EVENT_NAMES};
+    event.names.method = method;
+    event.names.loads = totals.loads;
+    event.names.unloads = totals.unloads;
+    event.names.row_count = census_rows(watcher->census, rows, EVENT_ROWS_MAX);
+    event.names.rows = rows;
+    event.names.last = last;
+    event.names.from_ms = watcher->now_ms;
+    if (method == CENSUS_TAP) {
+        event.names.tap = watcher->tap_number;
+        event.names.from_ms = watcher->tap_from_ms;
+        event.names.lost_bytes = watcher->tap.lost_bytes;
+    }
+    watcher->tap_event_ms = watcher->now_ms;
+    watcher_emit(watcher, &event);
+}
+
+/* --- the tap ---------------------------------------------------------------------------------- */
+
+static void tap_must_go_off(struct watcher *watcher, int64_t pause_ms)
+{
+    watcher->tap_phase = TAP_MUST_GO_OFF;
+    watcher->tap_off_tries = 0;
+    watcher->tap_next_ms = watcher->now_ms + pause_ms;
+}
+
+static void tap_ended_without_name(struct watcher *watcher)
+{
+    watcher->tap_backoff_ms =
+        watcher->tap_backoff_ms == 0 ? TAP_BACKOFF_MS : watcher->tap_backoff_ms * 2;
+    if (watcher->tap_backoff_ms > TAP_BACKOFF_MAX_MS)
+        watcher->tap_backoff_ms = TAP_BACKOFF_MAX_MS;
+    tap_must_go_off(watcher, watcher->tap_backoff_ms);
+}
+
+static void follow_tap(struct watcher *watcher)
+{
+    if (tap_read(&watcher->tap, watcher->census) < 0) {
+        watcher_note(watcher, "the class-load log cannot be read any more: %s",
+                     strerrordesc_np(errno));
+        tap_must_go_off(watcher, TAP_BACKOFF_MS);
+        return;
+    }
+    bool wanted = judge_wants_names(watcher->judge);
+    if (wanted)
+        watcher->tap_idle_since_ms = -1;
+    else if (watcher->tap_idle_since_ms < 0)
+        watcher->tap_idle_since_ms = watcher->now_ms;
+    bool idle = !wanted && watcher->now_ms - watcher->tap_idle_since_ms >= TAP_LINGER_MS;
+    bool full = watcher->now_ms - watcher->tap_from_ms >= TAP_MAX_MS ||
+                watcher->tap.bytes >= TAP_MAX_BYTES;
+    if (idle || full || watcher->now_ms - watcher->tap_event_ms >= TAP_EVENT_MS)
+        naming_emit(watcher, CENSUS_TAP, idle || full);
+    if (idle) {
+        watcher->tap_backoff_ms = 0;
+        tap_must_go_off(watcher, TAP_PAUSE_MS);
+    } else if (full) {
+        tap_ended_without_name(watcher);
+    }
+}
+
+void naming_tick(struct watcher *watcher)
+{
+    if (watcher->tap_phase == TAP_IS_ON && !watcher->ended)
+        follow_tap(watcher);
+}
+
+static bool ask_tap_on(struct watcher *watcher)
+{
+    if (watcher->now_ms < watcher->tap_next_ms)
+        return false;
+    if (tap_prepare(&watcher->tap, &watcher->target) != 0) {
+        watcher->tap_unusable = true;
+        watcher_note(watcher, "no class-load log: %s", strerrordesc_np(errno));
+        return false;
+    }
+    char command[320];
+    tap_on_command(&watcher->tap, command, sizeof command);
+    if (!ladder_ask(watcher, QUESTION_TAP_ON, command)) {
+        tap_closed(&watcher->tap, true);
+        return false;
+    }
+    watcher->tap_phase = TAP_GOES_ON;
+    return true;
+}
+
+static bool ask_tap_off(struct watcher *watcher)
+{
+    char command[192];
+    tap_off_command(&watcher->tap, command, sizeof command);
+    if (!ladder_ask(watcher, QUESTION_TAP_OFF, command))
+        return false;
+    watcher->tap_phase = TAP_GOES_OFF;
+    return true;
+}
+
+static void tap_is_on(struct watcher *watcher, struct span reply, int result_code)
+{
+    struct jcmd_reply answer = jcmd_reply_classify(reply);
+    bool refused = result_code != 0 || (answer.kind != JCMD_OK && answer.kind != JCMD_EMPTY);
+    if (refused || tap_opened(&watcher->tap, &watcher->target) != 0) {
+        char why[96];
+        if (refused || span_trim(answer.rest).len > 0)
+            span_copy(span_trim(refused && answer.message.len > 0 ? answer.message : reply), why,
+                      sizeof why);
+        else
+            snprintf(why, sizeof why, "%s", strerrordesc_np(errno));
+        watcher->tap_unusable = true;
+        watcher_note(watcher, "no class-load log from this JVM (%s); class lists are used instead",
+                     why);
+        if (refused) {
+            tap_closed(&watcher->tap, true);
+            watcher->tap_phase = TAP_IS_OFF;
+        } else {
+            tap_must_go_off(watcher, 0);
+        }
+        return;
+    }
+    watcher->tap_phase = TAP_IS_ON;
+    watcher->tap_number++;
+    watcher->tap_from_ms = watcher->tap_event_ms = watcher->now_ms;
+    watcher->tap_idle_since_ms = -1;
+    census_reset(watcher->census);
+    if (watcher->stopping)
+        tap_must_go_off(watcher, 0);
+}
+
+static void tap_is_off(struct watcher *watcher, bool off)
+{
+    if (!off && ++watcher->tap_off_tries < TAP_OFF_TRIES) {
+        watcher->tap_phase = TAP_MUST_GO_OFF;
+        return;
+    }
+    if (!off)
+        watcher_note(watcher,
+                     "the class-load log %s could not be switched off (a guard goes on trying); by "
+                     "hand: jcmd %d VM.log output=file=%s what=all=off",
+                     watcher->tap.file, (int)watcher->target.nspid, watcher->tap.file);
+    tap_closed(&watcher->tap, off);
+    watcher->tap_phase = TAP_IS_OFF;
+}
+
+void naming_abandon(struct watcher *watcher)
+{
+    if (watcher->tap_phase == TAP_IS_OFF)
+        return;
+    bool same = target_still_same(&watcher->target);
+    tap_closed(&watcher->tap, !same); /* a log that is still on is the guard's business now */
+    watcher->tap_phase = TAP_IS_OFF;
+}
+
+/* --- class lists ------------------------------------------------------------------------------ */
+
+static enum dear_command list_command(const struct watcher *watcher)
+{
+    int jdk = watcher->target.identity.jdk_major;
+    if (jdk >= dear_command_first_jdk(DEAR_CLASSES))
+        return DEAR_CLASSES;
+    if (jdk >= dear_command_first_jdk(DEAR_CLASS_HIERARCHY))
+        return DEAR_CLASS_HIERARCHY;
+    return watcher->options.allow_full_gc ? DEAR_HISTOGRAM_FULL_GC : DEAR_HISTOGRAM_ALL;
+}
+
+static enum census_method list_method(enum dear_command command)
+{
+    switch (command) {
+    case DEAR_CLASSES:
+        return CENSUS_CLASSES;
+    case DEAR_CLASS_HIERARCHY:
+        return CENSUS_CLASS_HIERARCHY;
+    case DEAR_HISTOGRAM_ALL:
+    case DEAR_HISTOGRAM_FULL_GC:
+        return CENSUS_CLASS_HISTOGRAM;
+    case DEAR_LOADER_STATS:
+    case DEAR_COMMAND_COUNT:
+        break;
+    }
+    return CENSUS_LOADER_TYPES;
+}
+
+static bool ask_list(struct watcher *watcher)
+{
+    if (watcher->now_ms < watcher->next_list_ms)
+        return false;
+    watcher->list_backoff_ms =
+        watcher->list_backoff_ms == 0 ? LIST_BACKOFF_MS : watcher->list_backoff_ms * 2;
+    if (watcher->list_backoff_ms > LIST_BACKOFF_MAX_MS)
+        watcher->list_backoff_ms = LIST_BACKOFF_MAX_MS;
+    watcher->next_list_ms = watcher->now_ms + watcher->list_backoff_ms;
+    return ladder_ask_dear(watcher, QUESTION_CLASS_LIST, list_command(watcher), INT64_MAX);
+}
+
+void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, int count)
+{
+    census_reset(watcher->census);
+    census_add_loaders(watcher->census, rows, count);
+    naming_emit(watcher, CENSUS_LOADER_TYPES, true);
+    census_reset(watcher->census);
+}
+
+static void answered_list(struct watcher *watcher, struct span reply)
+{
+    ladder_charge(watcher);
+    enum census_method method = list_method(watcher->dear);
+    census_reset(watcher->census);
+    if (census_add_list(watcher->census, method, reply) == PARSE_OK)
+        naming_emit(watcher, method, true);
+    else
+        watcher_note(watcher, "%s: a reply that ends too early was not used",
+                     dear_command_text(watcher->dear));
+    census_reset(watcher->census);
+}
+
+/* --- the ladder's view ------------------------------------------------------------------------ */
+
+bool naming_ask(struct watcher *watcher)
+{
+    if (watcher->stopping && watcher->tap_phase == TAP_IS_ON) {
+        follow_tap(watcher);
+        if (watcher->tap_phase == TAP_IS_ON)
+            tap_must_go_off(watcher, 0);
+    }
+    if (watcher->tap_phase == TAP_MUST_GO_OFF)
+        return ask_tap_off(watcher);
+    if (watcher->stopping || watcher->tap_phase != TAP_IS_OFF || !judge_wants_names(watcher->judge))
+        return false;
+    return tap_possible(watcher) ? ask_tap_on(watcher) : ask_list(watcher);
+}
+
+void naming_answered(struct watcher *watcher, struct span reply, int result_code)
+{
+    switch (watcher->question) {
+    case QUESTION_TAP_ON:
+        tap_is_on(watcher, reply, result_code);
+        break;
+    case QUESTION_TAP_OFF:
+        tap_is_off(watcher, result_code == 0);
+        break;
+    case QUESTION_CLASS_LIST:
+        answered_list(watcher, reply);
+        break;
+    default:
+        break;
+    }
+}
+
+void naming_failed(struct watcher *watcher)
+{
+    switch (watcher->question) {
+    case QUESTION_TAP_ON:
+        /* It may have gone on all the same (no answer in time): switch it off to be sure. */
+        watcher->tap_unusable = attach_failure(watcher->attach)->kind == FAILURE_UNKNOWN_COMMAND;
+        tap_must_go_off(watcher, TAP_BACKOFF_MS);
+        break;
+    case QUESTION_TAP_OFF:
+        tap_is_off(watcher, false);
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,60 @@
+/*
+ * pause_budget: how long a command would stop the target, and whether that may still be spent.
+ *
+ * A safepoint is paid by the application. So each command that needs one is predicted from what is
+ * known of the target (classes, loaders, heap, the last measurement on this very JVM), refused when
+ * the rest of the budget is smaller, and its wall time is charged afterwards: an upper bound of the
+ * pause. The budget slides: what was spent longer ago than the window is free again.
+ *
+ * Plain data, one per target; one thread.
+ */
+#ifndef NMTWATCH_WATCH_PAUSE_BUDGET_H
+#define NMTWATCH_WATCH_PAUSE_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dear_command {
+#define DEAR_COMMAND(id, command, jdk, fixed, per_class, per_loader, per_mb) DEAR_##id,
+#include "nmtwatch/watch/dear_commands.def"
+#undef DEAR_COMMAND
+    DEAR_COMMAND_COUNT,
+};
+
+const char *dear_command_text(enum dear_command command);
+int dear_command_first_jdk(enum dear_command command);
+
+/* What the pause depends on. */
+struct pause_drivers {
+    int64_t classes;
+    int64_t loaders; /* an upper bound */
+    int64_t heap_bytes;
+};
+
+#define PAUSE_SPENDS_MAX 64
+
+struct pause_budget {
+    int64_t budget_us;
+    int64_t window_ms;
+    int64_t total_us; /* spent since the watch began */
+    int spend_count;
+    struct {
+        int64_t ms;
+        int64_t us;
+    } spends[PAUSE_SPENDS_MAX];
+    struct {
+        bool known;
+        int64_t us;
+        struct pause_drivers drivers;
+    } measured[DEAR_COMMAND_COUNT];
+};
+
+void pause_budget_init(struct pause_budget *budget, int64_t budget_us, int64_t window_ms);
+/* Upper estimate, microseconds. */
+int64_t pause_predict(const struct pause_budget *budget, enum dear_command command,
+                      const struct pause_drivers *drivers);
+int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms);
+void pause_spend(struct pause_budget *budget, enum dear_command command,
+                 const struct pause_drivers *drivers, int64_t now_ms, int64_t us);
+
+#endif

@@ -1,0 +1,389 @@
+#include "nmtwatch/watch/session.h"
+
+#include "nmtwatch/alert/notify.h"
+#include "nmtwatch/commands/command.h"
+#include "nmtwatch/jvm/discover.h"
+#include "nmtwatch/record/writer.h"
+#include "nmtwatch/watch/identify.h"
+#include "nmtwatch/watch/watch_output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DISCOVER_MS  10000
+#define STOP_WAIT_MS 8000 /* for taps to be switched off */
+#define TABLE_MS     1000
+
+struct entry {
+    struct watcher *watcher;
+    struct recorder *recorder;
+    bool recorder_told;
+};
+
+struct session {
+    struct session_options *options;
+    struct watch_output output;
+    struct notifier *notifier;
+    struct json_out json;
+    int count, capacity;
+    struct entry *entries;
+    struct watcher **watchers; /* the same, as the output wants them */
+    struct watch_cost cost;
+    int64_t start_ms;
+    int64_t now_ms;
+    bool record_failed;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal_number)
+{
+    interrupted = signal_number;
+}
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* --- sinks ------------------------------------------------------------------------------------ */
+
+static struct entry *entry_of(struct session *session, const struct watcher *watcher)
+{
+    for (int i = 0; i < session->count; i++) {
+        if (session->entries[i].watcher == watcher)
+            return &session->entries[i];
+    }
+    return NULL;
+}
+
+static void check_recorder(struct session *session, struct entry *entry)
+{
+    if (entry->recorder == NULL || entry->recorder_told ||
+        recorder_error(entry->recorder) == NULL)
+        return;
+    entry->recorder_told = true;
+    session->record_failed = true;
+    watch_output_say(&session->output, recorder_error(entry->recorder));
+}
+
+static void count_cost(struct watch_cost *cost, const struct cost_event *event)
+{
+    int at = 0;
+    while (at < cost->command_count && strcmp(cost->commands[at].command, event->command) != 0)
+        at++;
+    if (at == WATCH_COST_COMMANDS_MAX)
+        return;
+    if (at == cost->command_count) {
+        cost->command_count++;
+        memcpy(cost->commands[at].command, event->command, sizeof event->command);
+    }
+    if (event->measured_us < 0) {
+        cost->commands[at].skipped++;
+    } else {
+        cost->commands[at].runs++;
+        cost->commands[at].measured_us += event->measured_us;
+    }
+}
+
+static void on_event(void *context, struct watcher *watcher, const struct event *event)
+{
+    struct session *session = context;
+    struct entry *entry = entry_of(session, watcher);
+    if (event->kind == EVENT_COST)
+        count_cost(&session->cost, &event->cost);
+    watch_output_event(&session->output, watcher, event);
+    if (entry != NULL && entry->recorder != NULL) {
+        recorder_event(entry->recorder, event);
+        check_recorder(session, entry);
+    }
+}
+
+static void on_alert(void *context, struct watcher *watcher, const struct alert *alert)
+{
+    struct session *session = context;
+    struct entry *entry = entry_of(session, watcher);
+    watch_output_alert(&session->output, watcher, alert);
+    if (entry != NULL && entry->recorder != NULL) {
+        recorder_alert(entry->recorder, alert);
+        check_recorder(session, entry);
+    }
+    if (session->notifier != NULL) {
+        const char *line =
+            event_json_alert(&session->json, watcher_target(watcher)->identity.pid, alert);
+        if (line != NULL)
+            notifier_send(session->notifier, alert, line, session->json.length, session->now_ms);
+    }
+}
+
+/* --- targets ---------------------------------------------------------------------------------- */
+
+/* "%p" in the recording's name becomes the pid. */
+static void record_path(const char *pattern, pid_t pid, char *out, size_t size)
+{
+    const char *mark = strstr(pattern, "%p");
+    if (mark == NULL)
+        snprintf(out, size, "%s", pattern);
+    else
+        snprintf(out, size, "%.*s%d%s", (int)(mark - pattern), pattern, (int)pid, mark + 2);
+}
+
+static bool open_recorder(struct session *session, struct entry *entry,
+                          const struct target *target)
+{
+    char path[4096], error[512];
+    struct recording_header header = {.wall_start_ms = clock_ms(CLOCK_REALTIME) - session->now_ms,
+                                      .warmup_s = session->options->watch.warmup_s,
+                                      .target = target->identity,
+                                      .thresholds = session->options->watch.thresholds};
+    record_path(session->options->record, target->pid, path, sizeof path);
+    entry->recorder =
+        recorder_create(path, session->options->record_force, &header, error, sizeof error);
+    if (entry->recorder != NULL)
+        return true;
+    watch_output_say(&session->output, error);
+    return false;
+}
+
+static bool grow(struct session *session)
+{
+    if (session->count < session->capacity)
+        return true;
+    int capacity = session->capacity == 0 ? 8 : session->capacity * 2;
+    struct entry *entries = realloc(session->entries, (size_t)capacity * sizeof *entries);
+    if (entries == NULL)
+        return false;
+    session->entries = entries;
+    struct watcher **watchers = realloc(session->watchers, (size_t)capacity * sizeof(void *));
+    if (watchers == NULL)
+        return false;
+    session->watchers = watchers;
+    session->capacity = capacity;
+    return true;
+}
+
+/* 0, or an exit code: the recording cannot be written, or out of memory. */
+static int add_target(struct session *session, struct target *target)
+{
+    struct entry entry = {0};
+    if (!grow(session))
+        return EXIT_IO;
+    identify_target(target, session->options->watch.timeout_ms);
+    if (session->options->record != NULL && !open_recorder(session, &entry, target))
+        return EXIT_IO;
+    const struct watch_sink sink = {on_event, on_alert, session};
+    entry.watcher =
+        watcher_create(target, &session->options->watch, &sink, session->now_ms);
+    if (entry.watcher == NULL) {
+        recorder_destroy(entry.recorder);
+        return errno == ENOENT || errno == ESRCH ? failure_exit_code(FAILURE_GONE) : EXIT_IO;
+    }
+    session->watchers[session->count] = entry.watcher;
+    session->entries[session->count++] = entry;
+    return 0;
+}
+
+static bool is_watched(const struct session *session, const struct target *target)
+{
+    for (int i = 0; i < session->count; i++) {
+        const struct target *known = watcher_target(session->entries[i].watcher);
+        if (known->pid == target->pid && known->start_time_ticks == target->start_time_ticks)
+            return true;
+    }
+    return false;
+}
+
+static void discover_more(struct session *session)
+{
+    struct discovery discovery;
+    if (discover_jvms(&discovery) != 0)
+        return;
+    for (int i = 0; i < discovery.count; i++) {
+        if (!is_watched(session, &discovery.targets[i]))
+            add_target(session, &discovery.targets[i]);
+    }
+    discovery_free(&discovery);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static bool all_ended(const struct session *session)
+{
+    for (int i = 0; i < session->count; i++) {
+        if (!watcher_ended(session->entries[i].watcher))
+            return false;
+    }
+    return true;
+}
+
+/* Waits until something is ready or due, and steps whoever it concerns. */
+static void turn(struct session *session, int64_t at_most_ms)
+{
+    struct pollfd *fds = calloc((size_t)session->count + 1, sizeof *fds);
+    if (fds == NULL) {
+        poll(NULL, 0, 10);
+        return;
+    }
+    int64_t wait_ms = at_most_ms;
+    for (int i = 0; i < session->count; i++) {
+        const struct watcher *watcher = session->entries[i].watcher;
+        fds[i].fd = watcher_ended(watcher) ? -1 : watcher_fd(watcher, &fds[i].events);
+        if (watcher_ended(watcher))
+            continue;
+        int64_t needs_ms = watcher_wait_ms(watcher, session->now_ms);
+        if (needs_ms < wait_ms)
+            wait_ms = needs_ms;
+    }
+    if (wait_ms > 0 || session->count == 0)
+        poll(fds, (nfds_t)session->count, (int)(wait_ms > 0 ? wait_ms : 100));
+    else
+        poll(fds, (nfds_t)session->count, 0);
+    free(fds);
+    session->now_ms = clock_ms(CLOCK_BOOTTIME) - session->start_ms;
+    for (int i = 0; i < session->count; i++)
+        watcher_step(session->entries[i].watcher, session->now_ms);
+}
+
+static void stop_all(struct session *session)
+{
+    int64_t until_ms = session->now_ms + STOP_WAIT_MS;
+    for (int i = 0; i < session->count; i++)
+        watcher_stop(session->entries[i].watcher, session->now_ms);
+    while (!all_ended(session) && session->now_ms < until_ms)
+        turn(session, 100);
+}
+
+static void loop(struct session *session)
+{
+    const struct session_options *options = session->options;
+    int64_t next_discover_ms = DISCOVER_MS, next_table_ms = 0;
+    while (!interrupted) {
+        int64_t wait_ms = options->for_ms > 0 ? options->for_ms - session->now_ms : 3600000;
+        if (wait_ms <= 0 || (all_ended(session) && !options->all))
+            break;
+        if (options->all && wait_ms > next_discover_ms - session->now_ms)
+            wait_ms = next_discover_ms - session->now_ms;
+        if (options->output == SESSION_TABLE && wait_ms > TABLE_MS)
+            wait_ms = TABLE_MS;
+        turn(session, wait_ms > 0 ? wait_ms : 0);
+        if (session->notifier != NULL)
+            notifier_step(session->notifier, session->now_ms);
+        if (options->all && session->now_ms >= next_discover_ms) {
+            discover_more(session);
+            next_discover_ms = session->now_ms + DISCOVER_MS;
+        }
+        if (options->output == SESSION_TABLE && session->now_ms >= next_table_ms) {
+            watch_output_table(&session->output, session->watchers, session->count,
+                               session->now_ms);
+            next_table_ms = session->now_ms + TABLE_MS;
+        }
+    }
+    stop_all(session);
+}
+
+static void finish_cost(struct session *session)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    session->cost.cpu_ms = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+                           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (statm != NULL) {
+        if (fscanf(statm, "%*d %ld", &pages) == 1)
+            session->cost.rss_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
+        fclose(statm);
+    }
+    for (int i = 0; i < session->count; i++) {
+        struct watcher_counts counts = watcher_counts(session->entries[i].watcher);
+        session->cost.polls += counts.polls;
+        session->cost.pause_us += counts.pause_us;
+    }
+}
+
+/* The worst alert decides; without one, a JVM that was never reached does. */
+static int exit_code(const struct session *session)
+{
+    int code = 0;
+    for (int i = 0; i < session->count; i++) {
+        struct judge_view view;
+        judge_view(watcher_judge(session->entries[i].watcher), &view);
+        if ((int)view.worst_ever > code)
+            code = (int)view.worst_ever; /* WARNING 1, CRITICAL 2 */
+    }
+    if (code > 0)
+        return code;
+    for (int i = 0; i < session->count; i++) {
+        struct watcher_counts counts = watcher_counts(session->entries[i].watcher);
+        if (counts.questions == 0 && counts.last_failure != FAILURE_NONE)
+            return failure_exit_code(counts.last_failure);
+        if (counts.polls == 0)
+            return failure_exit_code(FAILURE_GONE);
+    }
+    return session->record_failed ? EXIT_IO : 0;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+static void close_all(struct session *session)
+{
+    for (int i = 0; i < session->count; i++) {
+        struct entry *entry = &session->entries[i];
+        if (entry->recorder != NULL) {
+            recorder_end(entry->recorder, session->now_ms, &session->cost);
+            check_recorder(session, entry);
+            recorder_destroy(entry->recorder);
+        }
+        watcher_destroy(entry->watcher);
+    }
+    free(session->entries);
+    free(session->watchers);
+    json_out_free(&session->json);
+}
+
+int session_run(struct session_options *options)
+{
+    struct session session = {.options = options, .start_ms = clock_ms(CLOCK_BOOTTIME)};
+    catch_signals();
+    watch_output_begin(&session.output, options->output, options->colour);
+    if (options->notify != NULL)
+        session.notifier = notifier_create(options->notify);
+    int code = 0;
+    for (int i = 0; i < options->target_count && code == 0; i++) {
+        session.now_ms = clock_ms(CLOCK_BOOTTIME) - session.start_ms;
+        code = add_target(&session, &options->targets[i]);
+    }
+    if (code == 0) {
+        loop(&session);
+        code = exit_code(&session);
+    }
+    finish_cost(&session);
+    watch_output_end(&session.output, session.now_ms, &session.cost);
+    struct notifier_counts notified;
+    if (session.notifier != NULL) {
+        char text[256];
+        notifier_destroy(session.notifier, &notified);
+        if (notified.failed > 0) {
+            snprintf(text, sizeof text, "%" PRId64 " of %" PRId64 " notifications failed: %s",
+                     notified.failed, notified.sent, notified.last_failure);
+            watch_output_say(&session.output, text);
+        }
+    }
+    close_all(&session);
+    return code;
+}

@@ -1,0 +1,36 @@
+/*
+ * session: the event loop over all watched JVMs: one thread, poll(2), nobody waits for anybody.
+ *
+ *   session_run does it all: opens watchers, steps them, prints, records, notifies, ends on the
+ *   deadline, on SIGINT/SIGTERM, or when every target is gone; returns the exit code.
+ *
+ * Used by `watch` and `record`. One per process (signals).
+ */
+#ifndef NMTWATCH_WATCH_SESSION_H
+#define NMTWATCH_WATCH_SESSION_H
+
+#include "nmtwatch/watch/watcher.h"
+
+enum session_output {
+    SESSION_TABLE, /* a live table, alerts above it: for a terminal */
+    SESSION_LINES, /* a line per tick: for pipes */
+    SESSION_JSON,  /* an object per line */
+    SESSION_QUIET, /* alerts and notes only */
+};
+
+struct session_options {
+    struct watch_options watch;
+    int target_count;
+    struct target *targets; /* owned by the caller, taken over one by one */
+    bool all;               /* JVMs that appear later are watched too */
+    int64_t for_ms;         /* 0: until interrupted */
+    const char *record;     /* file, NULL: none; "%p" becomes the pid */
+    bool record_force;
+    const char *notify; /* command, NULL: none */
+    enum session_output output;
+    bool colour;
+};
+
+int session_run(struct session_options *options);
+
+#endif

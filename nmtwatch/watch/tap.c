@@ -1,0 +1,220 @@
+#include "nmtwatch/watch/tap.h"
+
+#include "analyzers/classes/census_text.h"
+#include "nmtwatch/jvm/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TAP_PREFIX   "/tmp/nmtwatch-tap-"
+#define TAP_READ_MAX (4 << 20)
+#define TAP_BUFFER   65536
+
+static const char ALL_IS_WELL = 'w';
+
+void tap_on_command(const struct tap *tap, char *out, size_t size)
+{
+    snprintf(out, size,
+             "VM.log output=file=%s what=class+load=info,class+unload=info "
+             "decorators=uptime,level,tags output_options=filecount=1,filesize=%d",
+             tap->file, TAP_FILE_BYTES);
+}
+
+void tap_off_command(const struct tap *tap, char *out, size_t size)
+{
+    snprintf(out, size, "VM.log output=file=%s what=all=off", tap->file);
+}
+
+/* /tmp/nmtwatch-tap-<nspid>-<seconds since the epoch>-<random>.log */
+bool tap_is_leftover(struct span file)
+{
+    struct span rest = file;
+    int64_t nspid, made_s;
+    if (!span_take(&rest, SPAN_LITERAL(TAP_PREFIX)) || !span_take_i64(&rest, &nspid) ||
+        !span_take(&rest, SPAN_LITERAL("-")) || !span_take_i64(&rest, &made_s) ||
+        span_find(rest, SPAN_LITERAL("/")) >= 0)
+        return false;
+    return time(NULL) - made_s > TAP_GUARD_S + 30;
+}
+
+static void remove_files(const char *path)
+{
+    char rotated[264];
+    snprintf(rotated, sizeof rotated, "%s.0", path);
+    unlink(path);
+    unlink(rotated);
+}
+
+void tap_remove_leftover(const struct target *target, const char *file)
+{
+    char path[256];
+    if (snprintf(path, sizeof path, "%s%s", target->root, file) < (int)sizeof path)
+        remove_files(path);
+}
+
+/* The guard's whole life: sleep until the watcher is done, dies, or is late. */
+static void guard(const struct tap *tap, const struct target *target, int pipe_fd)
+{
+    struct pollfd waiting = {.fd = pipe_fd, .events = POLLIN};
+    char byte = 0;
+    int ready;
+    do {
+        ready = poll(&waiting, 1, TAP_GUARD_S * 1000);
+    } while (ready < 0 && errno == EINTR);
+    if (ready > 0 && read(pipe_fd, &byte, 1) == 1 && byte == ALL_IS_WELL)
+        return;
+    if (!target_still_same(target))
+        return;
+    struct attach_limits limits = {.timeout_ms = 10000, .reply_max_bytes = 1 << 20};
+    struct attach *attach = attach_create(target, &limits);
+    if (attach == NULL)
+        return;
+    char command[256];
+    struct span reply;
+    struct failure failure;
+    tap_off_command(tap, command, sizeof command);
+    attach_run(attach, command, &reply, &failure);
+    remove_files(tap->path);
+    attach_destroy(attach);
+}
+
+static int start_guard(struct tap *tap, const struct target *target)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return -1;
+    }
+    if (pid == 0) {
+        /* Out of the watcher's session: Ctrl-C and a hang-up are not for the guard. Nothing of the
+         * watcher's stays open, above all no connection to the JVM. */
+        setsid();
+        prctl(PR_SET_NAME, "nmtwatch-guard");
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGINT, SIG_IGN);
+        int fd = dup2(ends[0], 0);
+        close_range(1, ~0U, 0);
+        open("/dev/null", O_WRONLY);
+        open("/dev/null", O_WRONLY);
+        guard(tap, target, fd);
+        _exit(0);
+    }
+    close(ends[0]);
+    tap->guard_pipe = ends[1];
+    tap->guard_pid = pid;
+    return 0;
+}
+
+int tap_prepare(struct tap *tap, const struct target *target)
+{
+    memset(tap, 0, sizeof *tap);
+    tap->fd = tap->guard_pipe = -1;
+    unsigned random;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return -1;
+    snprintf(tap->file, sizeof tap->file, TAP_PREFIX "%d-%lld-%08x.log",
+             (int)target->nspid, (long long)time(NULL), random);
+    snprintf(tap->path, sizeof tap->path, "%s%s", target->root, tap->file);
+    tap->carry = malloc(TAP_BUFFER);
+    if (tap->carry == NULL)
+        return -1;
+    if (start_guard(tap, target) != 0) {
+        int saved = errno;
+        free(tap->carry);
+        tap->carry = NULL;
+        errno = saved;
+        return -1;
+    }
+    return 0;
+}
+
+int tap_opened(struct tap *tap, const struct target *target)
+{
+    int fd = open(tap->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -1;
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != target->uid) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    tap->fd = fd;
+    return 0;
+}
+
+/* The JVM has rotated the log: the rest of the old file was read, go on with the new one. */
+static bool follow_rotation(struct tap *tap)
+{
+    struct stat ours, current;
+    if (fstat(tap->fd, &ours) != 0 || lstat(tap->path, &current) != 0 ||
+        !S_ISREG(current.st_mode) || ours.st_ino == current.st_ino || ours.st_uid != current.st_uid)
+        return false;
+    int fd = open(tap->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    close(tap->fd);
+    tap->fd = fd;
+    return true;
+}
+
+int64_t tap_read(struct tap *tap, struct census *census)
+{
+    int64_t total = 0;
+    while (total < TAP_READ_MAX) {
+        ssize_t got = read(tap->fd, tap->carry + tap->carry_len, TAP_BUFFER - tap->carry_len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0) {
+            if (!follow_rotation(tap))
+                break;
+            continue;
+        }
+        total += got;
+        struct span text = span_of(tap->carry, tap->carry_len + (size_t)got);
+        census_add_log(census, &text);
+        if (text.len == TAP_BUFFER) { /* no line is that long: skip it, and say so */
+            tap->lost_bytes += (int64_t)text.len;
+            text.len = 0;
+        }
+        memmove(tap->carry, text.ptr, text.len);
+        tap->carry_len = text.len;
+    }
+    tap->bytes += total;
+    return total;
+}
+
+void tap_closed(struct tap *tap, bool off)
+{
+    if (tap->fd >= 0)
+        close(tap->fd);
+    if (tap->guard_pipe >= 0 && off) {
+        ssize_t ignored = write(tap->guard_pipe, &ALL_IS_WELL, 1);
+        (void)ignored;
+        remove_files(tap->path);
+    }
+    if (tap->guard_pipe >= 0) {
+        close(tap->guard_pipe);
+        if (off)
+            waitpid(tap->guard_pid, NULL, 0);
+    }
+    free(tap->carry);
+    memset(tap, 0, sizeof *tap);
+    tap->fd = tap->guard_pipe = -1;
+}

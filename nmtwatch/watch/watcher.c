@@ -1,0 +1,280 @@
+#include "nmtwatch/watch/watcher_internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define IDENTITY_RETRY_MS 1000
+#define FIRST_LOADERS_MS  15000
+
+void watch_options_default(struct watch_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->interval_ms = 1000;
+    options->nmt_interval_ms = 5000;
+    options->loaders_interval_ms = 60000;
+    options->pause_budget_us = 200000;
+    options->pause_window_ms = 600000;
+    options->warmup_s = -1;
+    options->timeout_ms = 5000;
+    options->tap = true;
+    thresholds_default(&options->thresholds);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void keep_alert(void *context, const struct alert *alert)
+{
+    struct watcher *watcher = context;
+    if (watcher->pending_count < PENDING_ALERTS_MAX)
+        watcher->pending[watcher->pending_count++] = *alert;
+    else /* more alerts from one event than a person can read: deliver at once */
+        watcher->sink.alert(watcher->sink.context, watcher, alert);
+}
+
+void watcher_emit(struct watcher *watcher, struct event *event)
+{
+    event->ms = watcher->now_ms;
+    judge_feed(watcher->judge, event);
+    watcher->sink.event(watcher->sink.context, watcher, event);
+    for (int i = 0; i < watcher->pending_count; i++)
+        watcher->sink.alert(watcher->sink.context, watcher, &watcher->pending[i]);
+    watcher->pending_count = 0;
+}
+
+void watcher_note(struct watcher *watcher, const char *format, ...)
+{
+    struct event event = {.kind = EVENT_NOTE};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(event.text, sizeof event.text, format, arguments);
+    va_end(arguments);
+    watcher_emit(watcher, &event);
+}
+
+void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text)
+{
+    if (watcher->ended)
+        return;
+    watcher->ended = true;
+    watcher->end_reason = reason;
+    if (text == NULL)
+        return;
+    struct event event = {.kind = EVENT_GONE};
+    snprintf(event.text, sizeof event.text, "%s", text);
+    watcher_emit(watcher, &event);
+}
+
+/* --- the free sources ------------------------------------------------------------------------- */
+
+static void merge(struct sample *picture, const struct sample *sample)
+{
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
+        if (sample_has(sample, (enum sample_field)i))
+            sample_set(picture, (enum sample_field)i, sample->value[i]);
+    }
+    if (!sample_has_nmt(sample))
+        return;
+    picture->nmt_present = sample->nmt_present;
+    memcpy(picture->nmt, sample->nmt, sizeof picture->nmt);
+    picture->extra_count = sample->extra_count;
+    memcpy(picture->extra, sample->extra, sizeof picture->extra);
+}
+
+/* A JVM that has just started has no hsperfdata yet, and so no name and no version. */
+static void complete_identity(struct watcher *watcher)
+{
+    if (watcher->perfdata != NULL || watcher->now_ms < watcher->next_identity_ms)
+        return;
+    watcher->next_identity_ms = watcher->now_ms + IDENTITY_RETRY_MS;
+    target_refresh_identity(&watcher->target);
+    if (watcher->target.perfdata[0] != '\0')
+        watcher->perfdata = perfdata_open(watcher->target.perfdata, watcher->target.uid);
+}
+
+bool watcher_look(struct watcher *watcher, struct sample *sample)
+{
+    sample_clear(sample);
+    if (!proc_sample(&watcher->proc, sample))
+        return false;
+    complete_identity(watcher);
+    if (watcher->perfdata != NULL && !perfdata_sample(watcher->perfdata, sample)) {
+        perfdata_close(watcher->perfdata);
+        watcher->perfdata = NULL;
+        watcher->target.perfdata[0] = '\0';
+    }
+    return true;
+}
+
+void watcher_emit_sample(struct watcher *watcher, const struct sample *sample)
+{
+    merge(&watcher->picture, sample);
+    watcher->counts.polls++;
+    struct event event = {.kind = EVENT_SAMPLE, .sample = *sample};
+    watcher_emit(watcher, &event);
+}
+
+static void gone(struct watcher *watcher)
+{
+    char text[128];
+    struct target now;
+    struct failure ignored;
+    bool replaced = target_open(&now, watcher->target.pid, &ignored) == FAILURE_NONE;
+    if (replaced)
+        target_close(&now);
+    snprintf(text, sizeof text,
+             replaced ? "pid %d is another process now: the JVM that was watched has ended"
+                      : "pid %d has ended",
+             (int)watcher->target.pid);
+    naming_abandon(watcher);
+    attach_abandon(watcher->attach);
+    watcher->question = QUESTION_NONE;
+    watcher_end(watcher, FAILURE_GONE, text);
+}
+
+static void tick(struct watcher *watcher)
+{
+    struct sample sample;
+    if (!watcher_look(watcher, &sample)) {
+        gone(watcher);
+        return;
+    }
+    /* Ticks that were missed (a suspended machine) are not made up for. */
+    watcher->next_tick_ms += watcher->options.interval_ms;
+    if (watcher->next_tick_ms <= watcher->now_ms)
+        watcher->next_tick_ms = watcher->now_ms + watcher->options.interval_ms;
+    watcher_emit_sample(watcher, &sample);
+    naming_tick(watcher);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct watcher *watcher_create(const struct target *target, const struct watch_options *options,
+                               const struct watch_sink *sink, int64_t now_ms)
+{
+    struct watcher *watcher = calloc(1, sizeof *watcher);
+    if (watcher == NULL)
+        return NULL;
+    watcher->target = *target;
+    watcher->options = *options;
+    watcher->sink = *sink;
+    watcher->now_ms = now_ms;
+    watcher->next_tick_ms = watcher->next_memory_ms = now_ms;
+    watcher->next_loaders_ms = now_ms + FIRST_LOADERS_MS;
+    watcher->arenas = watcher->loaders = -1;
+    watcher->tap_idle_since_ms = -1;
+    watcher->tap.fd = watcher->tap.guard_pipe = -1;
+    watcher->proc.stat_fd = watcher->proc.statm_fd = -1;
+    pause_budget_init(&watcher->pause, options->pause_budget_us, options->pause_window_ms);
+    struct attach_limits limits = {.timeout_ms = options->timeout_ms};
+    watcher->attach = attach_create(target, &limits);
+    watcher->judge = judge_create(&target->identity, &options->thresholds, options->warmup_s,
+                                  keep_alert, watcher);
+    watcher->census = census_create(0);
+    if (watcher->attach == NULL || watcher->judge == NULL || watcher->census == NULL ||
+        proc_open(&watcher->proc, target) != 0) {
+        int saved = errno;
+        watcher_destroy(watcher);
+        errno = saved;
+        return NULL;
+    }
+    complete_identity(watcher);
+    return watcher;
+}
+
+void watcher_step(struct watcher *watcher, int64_t now_ms)
+{
+    if (watcher->ended)
+        return;
+    watcher->now_ms = now_ms;
+    if (watcher->question != QUESTION_NONE) {
+        enum attach_state state = attach_step(watcher->attach);
+        if (state == ATTACH_DONE)
+            ladder_answered(watcher);
+        else if (state == ATTACH_FAILED)
+            ladder_failed(watcher);
+    }
+    if (!watcher->ended && !watcher->stopping && now_ms >= watcher->next_tick_ms)
+        tick(watcher);
+    if (!watcher->ended && watcher->question == QUESTION_NONE)
+        ladder_ask_next(watcher);
+    if (watcher->stopping && watcher->question == QUESTION_NONE)
+        watcher_end(watcher, FAILURE_NONE, NULL);
+}
+
+int watcher_fd(const struct watcher *watcher, short *events)
+{
+    *events = 0;
+    return watcher->question == QUESTION_NONE ? -1 : attach_fd(watcher->attach, events);
+}
+
+int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms)
+{
+    int64_t until_ms = watcher->next_tick_ms;
+    if (watcher->stopping)
+        until_ms = now_ms + 1000;
+    if (watcher->question != QUESTION_NONE && now_ms + attach_wait_ms(watcher->attach) < until_ms)
+        until_ms = now_ms + attach_wait_ms(watcher->attach);
+    return until_ms > now_ms ? until_ms - now_ms : 0;
+}
+
+void watcher_stop(struct watcher *watcher, int64_t now_ms)
+{
+    watcher->stopping = true;
+    /* A question in flight that is not about the tap is of no use any more. */
+    if (watcher->question != QUESTION_NONE && watcher->question != QUESTION_TAP_OFF &&
+        watcher->question != QUESTION_TAP_ON) {
+        attach_abandon(watcher->attach);
+        watcher->question = QUESTION_NONE;
+    }
+    watcher_step(watcher, now_ms);
+}
+
+bool watcher_ended(const struct watcher *watcher)
+{
+    return watcher->ended;
+}
+
+enum failure_kind watcher_end_reason(const struct watcher *watcher)
+{
+    return watcher->end_reason;
+}
+
+const struct target *watcher_target(const struct watcher *watcher)
+{
+    return &watcher->target;
+}
+
+const struct judge *watcher_judge(const struct watcher *watcher)
+{
+    return watcher->judge;
+}
+
+const struct sample *watcher_picture(const struct watcher *watcher)
+{
+    return &watcher->picture;
+}
+
+struct watcher_counts watcher_counts(const struct watcher *watcher)
+{
+    struct watcher_counts counts = watcher->counts;
+    counts.pause_us = watcher->pause.total_us;
+    return counts;
+}
+
+void watcher_destroy(struct watcher *watcher)
+{
+    if (watcher == NULL)
+        return;
+    naming_abandon(watcher);
+    if (watcher->perfdata != NULL)
+        perfdata_close(watcher->perfdata);
+    proc_close(&watcher->proc);
+    if (watcher->attach != NULL)
+        attach_destroy(watcher->attach);
+    judge_destroy(watcher->judge);
+    census_destroy(watcher->census);
+    target_close(&watcher->target);
+    free(watcher);
+}

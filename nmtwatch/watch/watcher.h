@@ -1,0 +1,80 @@
+/*
+ * watcher: one JVM under watch: the ladder from free sources to dear ones, as a state machine that
+ * never blocks.
+ *
+ *   each tick            hsperfdata and /proc                    no safepoint, not even a question
+ *   each NMT tick        VM.native_memory summary, VM.metaspace basic                no safepoint
+ *   every few ticks      VM.classloader_stats         a safepoint: only when cheap by prediction
+ *   on suspicion         the class-load tap (JDK 9+)                                 no safepoint
+ *   when that fails      VM.classes, VM.class_hierarchy, GC.class_histogram -all  pause budget
+ *
+ * What it learns goes to its judge and, as the same events, to the sink (output, recording).
+ *
+ *   watcher_create -> watcher_step (whenever its fd is ready or watcher_wait_ms is over) ...
+ *                  -> watcher_stop (a tap is switched off; step until watcher_ended) -> _destroy
+ *
+ * Calling context: the event loop's thread. `now_ms` is monotonic, since the watch began.
+ */
+#ifndef NMTWATCH_WATCH_WATCHER_H
+#define NMTWATCH_WATCH_WATCHER_H
+
+#include "analyzers/judge/judge.h"
+#include "nmtwatch/jvm/target.h"
+#include "nmtwatch/watch/pause_budget.h"
+
+struct watch_options {
+    int64_t interval_ms;
+    int64_t nmt_interval_ms;
+    int64_t loaders_interval_ms;
+    int64_t pause_budget_us;
+    int64_t pause_window_ms;
+    int64_t warmup_s; /* < 0: automatic */
+    int timeout_ms;   /* of one exchange with the JVM */
+    bool tap;
+    bool allow_full_gc;
+    struct thresholds thresholds;
+};
+void watch_options_default(struct watch_options *options);
+
+struct watcher;
+
+/* What the watch is told; all pointers are valid during the call only. */
+struct watch_sink {
+    void (*event)(void *context, struct watcher *watcher, const struct event *event);
+    void (*alert)(void *context, struct watcher *watcher, const struct alert *alert);
+    void *context;
+};
+
+/* Takes the target over (closed by watcher_destroy). NULL with errno. */
+struct watcher *watcher_create(const struct target *target, const struct watch_options *options,
+                               const struct watch_sink *sink, int64_t now_ms);
+
+void watcher_step(struct watcher *watcher, int64_t now_ms);
+/* poll(2): descriptor (-1: none) and what to wait for; and how long at most. */
+int watcher_fd(const struct watcher *watcher, short *events);
+int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms);
+
+/* Winds down: no more questions but the one that switches a tap off. */
+void watcher_stop(struct watcher *watcher, int64_t now_ms);
+/* The target is gone, or the winding down is done. */
+bool watcher_ended(const struct watcher *watcher);
+/* FAILURE_GONE when the target ended, FAILURE_NONE when it was asked to stop. */
+enum failure_kind watcher_end_reason(const struct watcher *watcher);
+
+const struct target *watcher_target(const struct watcher *watcher);
+const struct judge *watcher_judge(const struct watcher *watcher);
+/* The last full picture: values of different ages merged, for the live table. */
+const struct sample *watcher_picture(const struct watcher *watcher);
+
+struct watcher_counts {
+    int64_t polls;      /* samples taken */
+    int64_t questions;  /* exchanges with the JVM that were answered */
+    int64_t failures;   /* and that were not */
+    int64_t pause_us;   /* spent in safepoints, an upper bound */
+    bool nmt_seen;      /* at least one NMT summary was read */
+    enum failure_kind last_failure;
+};
+struct watcher_counts watcher_counts(const struct watcher *watcher);
+void watcher_destroy(struct watcher *watcher);
+
+#endif

@@ -1,0 +1,119 @@
+/*
+ * watcher_internal: the inside of a watcher, shared by watcher.c (life, ticks, events), ladder.c
+ * (what to ask next, and what was answered) and naming.c (tap and class lists). Nobody else
+ * includes it.
+ */
+#ifndef NMTWATCH_WATCH_WATCHER_INTERNAL_H
+#define NMTWATCH_WATCH_WATCHER_INTERNAL_H
+
+#include "analyzers/classes/census.h"
+#include "nmtwatch/jvm/attach.h"
+#include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/watch/tap.h"
+#include "nmtwatch/watch/watcher.h"
+
+/* What is being asked of the JVM at this moment. */
+enum question {
+    QUESTION_NONE,
+    QUESTION_MEMORY,
+    QUESTION_LOADERS,
+    QUESTION_LEFTOVERS, /* VM.log list: taps of a run that was killed */
+    QUESTION_LEFTOVER_OFF,
+    QUESTION_TAP_ON,
+    QUESTION_TAP_OFF,
+    QUESTION_CLASS_LIST,
+};
+
+enum tap_phase { TAP_IS_OFF, TAP_GOES_ON, TAP_IS_ON, TAP_MUST_GO_OFF, TAP_GOES_OFF };
+
+#define PENDING_ALERTS_MAX 16
+
+struct watcher {
+    struct target target;
+    struct watch_options options;
+    struct watch_sink sink;
+    struct judge *judge;
+    struct attach *attach;
+    struct perfdata *perfdata;
+    struct proc proc;
+    struct pause_budget pause;
+    struct sample picture;
+    struct watcher_counts counts;
+
+    int64_t now_ms;
+    int64_t next_tick_ms;
+    int64_t next_memory_ms;
+    int64_t next_loaders_ms;
+    int64_t next_list_ms;
+    int64_t next_identity_ms;
+    int64_t next_attach_ms; /* after a failure: not before this */
+    int64_t attach_backoff_ms;
+    bool stopping;
+    bool ended;
+    enum failure_kind end_reason;
+    enum failure_kind noted_failure;
+
+    enum question question;
+    bool asked_nmt;
+    bool nmt_off;
+    bool reply_odd_noted;
+    bool leftovers_asked;
+    char leftover[128]; /* a tap to be switched off */
+    enum dear_command dear; /* of LOADERS, CLASS_LIST */
+    int64_t dear_predicted_us;
+    struct pause_drivers dear_drivers;
+    bool skip_noted[DEAR_COMMAND_COUNT];
+
+    int64_t arenas;  /* -1 unknown */
+    int64_t loaders; /* -1 unknown */
+
+    enum tap_phase tap_phase;
+    bool tap_unusable;
+    int tap_number;
+    int tap_off_tries;
+    int64_t tap_from_ms;
+    int64_t tap_next_ms;
+    int64_t tap_backoff_ms;
+    int64_t tap_idle_since_ms; /* names no longer wanted since; -1 still wanted */
+    int64_t tap_event_ms;
+    struct tap tap;
+    struct census *census;
+    int64_t list_backoff_ms;
+
+    int pending_count;
+    struct alert pending[PENDING_ALERTS_MAX];
+};
+
+/* watcher.c: judges the event, then hands it and its alerts to the sink. */
+void watcher_emit(struct watcher *watcher, struct event *event);
+void watcher_note(struct watcher *watcher, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text);
+/* A sample of what is free: hsperfdata and /proc. False when the target is gone. */
+bool watcher_look(struct watcher *watcher, struct sample *sample);
+/* Merges into the picture and emits. */
+void watcher_emit_sample(struct watcher *watcher, const struct sample *sample);
+
+/* ladder.c */
+void ladder_ask_next(struct watcher *watcher);
+void ladder_answered(struct watcher *watcher);
+void ladder_failed(struct watcher *watcher);
+bool ladder_ask(struct watcher *watcher, enum question question, const char *command);
+/* Predicts, checks the budget (and the cap), asks; or tells once why not. */
+bool ladder_ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
+                     int64_t cap_us);
+void ladder_charge(struct watcher *watcher);
+
+/* naming.c */
+void naming_tick(struct watcher *watcher);
+bool naming_ask(struct watcher *watcher);
+void naming_answered(struct watcher *watcher, struct span reply, int result_code);
+void naming_failed(struct watcher *watcher);
+void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, int count);
+/* Emits what the census holds as an event. */
+void naming_emit(struct watcher *watcher, enum census_method method, bool last);
+/* The target is gone: the log died with it. */
+void naming_abandon(struct watcher *watcher);
+
+#endif

@@ -1,0 +1,248 @@
+#include "reports/chart_canvas.h"
+
+#include "reports/escape.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LABEL_DISTANCE 0.025   /* alert numbers closer than this share of the width are one */
+#define EDGE           0.05    /* a baseline this near to the left edge is labelled on its right */
+
+#define GRID_COLOUR  "#DDDDDD"
+#define ALERT_COLOUR "#B00020"
+
+/* Okabe and Ito's palette, which colour-blind people can tell apart, without its yellow; every
+ * second round of hues is dashed, so that colour is not the only difference. */
+static const struct {
+    const char *colour;
+    const char *dash;
+} STROKES[CANVAS_LINES_MAX] = {
+    {"#0072B2", "solid"}, {"#D55E00", "solid"}, {"#009E73", "solid"}, {"#CC79A7", "solid"},
+    {"#56B4E9", "solid"}, {"#E69F00", "solid"}, {"#777777", "'-'"},   {"#7B5EA7", "'-'"},
+};
+
+const char *canvas_colour(int stroke)
+{
+    return STROKES[stroke].colour;
+}
+
+/* --- series and ranges ------------------------------------------------------------------------- */
+
+void canvas_clear(struct canvas *canvas)
+{
+    for (int i = 0; i < canvas->count; i++)
+        series_free(&canvas->series[i]);
+    canvas->count = 0;
+}
+
+/* A series that holds nothing is not added; false only without memory. */
+bool canvas_add(struct canvas *canvas, series_take_fn *take, int which, const char *title,
+                        int stroke)
+{
+    struct series series = {.stroke = stroke};
+    bool collected = series_collect(&series, canvas->story, NULL, take, which);
+    if (series.count == 0 || canvas->count == CANVAS_LINES_MAX || !collected) {
+        series_free(&series);
+        return collected;
+    }
+    snprintf(series.title, sizeof series.title, "%s", title);
+    canvas->series[canvas->count++] = series;
+    return true;
+}
+
+void canvas_range(const struct canvas *canvas, double *low, double *high)
+{
+    *low = 0;
+    *high = 0;
+    for (int s = 0; s < canvas->count; s++)
+        for (int i = 0; i < canvas->series[s].count; i++) {
+            *low = fmin(*low, canvas->series[s].point[i].y);
+            *high = fmax(*high, canvas->series[s].point[i].y);
+        }
+}
+
+struct canvas_scale canvas_bytes(double low, double high)
+{
+    static const struct canvas_scale scales[] = {
+        {", GB", 1073741824.0}, {", MB", 1048576.0}, {", KB", 1024.0}, {", bytes", 1.0}};
+    double most = fmax(fabs(low), fabs(high));
+    for (size_t i = 0; i < 3; i++)
+        if (most >= 2 * scales[i].unit)
+            return scales[i];
+    return scales[3];
+}
+
+struct canvas_scale canvas_counts(double high)
+{
+    static const struct canvas_scale scales[] = {
+        {", millions", 1e6}, {", thousands", 1e3}, {"", 1}};
+    return high >= 20e6 ? scales[0] : high >= 20e3 ? scales[1] : scales[2];
+}
+
+void canvas_init(struct canvas *canvas, const struct story *story, FILE *out)
+{
+    *canvas = (struct canvas){.story = story, .out = out};
+    double low = (double)story->points[0].ms, high = low;
+    for (int i = 0; i < story->point_count; i++) {
+        low = fmin(low, (double)story->points[i].ms);
+        high = fmax(high, (double)story->points[i].ms);
+    }
+    double span_ms = high - low;
+    if (span_ms < 180e3) {
+        canvas->x_unit = 1e3;
+        canvas->x_title = "seconds since the watch began";
+    } else if (span_ms < 3 * 3600e3) {
+        canvas->x_unit = 60e3;
+        canvas->x_title = "minutes since the watch began";
+    } else {
+        canvas->x_unit = 3600e3;
+        canvas->x_title = "hours since the watch began";
+    }
+    canvas->x_low = low / canvas->x_unit;
+    canvas->x_high = fmax(high, low + 1000) / canvas->x_unit;
+}
+
+/* --- gnuplot -----------------------------------------------------------------------------------
+ */
+
+/* Text between single quotes. */
+void canvas_text(FILE *out, const char *text)
+{
+    char quoted[512];
+    escape(ESCAPE_GNUPLOT, text, quoted, sizeof quoted);
+    fprintf(out, "'%s'", quoted);
+}
+
+static void put_head(const struct canvas *canvas, enum chart_kind kind, enum chart_format format,
+                     int height_percent)
+{
+    FILE *out = canvas->out;
+    if (format == CHART_PNG)
+        fprintf(out, "set terminal pngcairo noenhanced size 1400,%d font 'Sans,14' linewidth 1.4\n",
+                600 * height_percent / 100);
+    else
+        fprintf(out,
+                "set terminal svg noenhanced size 960,%d dynamic background '#FFFFFF' font "
+                "'sans-serif,13' name '%s'\n",
+                412 * height_percent / 100, chart_name(kind));
+    fputs("set encoding utf8\n"
+          "set border 3 lc rgb '" CANVAS_AXIS_COLOUR "'\n"
+          "set grid ytics lc rgb '" GRID_COLOUR "' lt 1 lw 0.6\n"
+          "set tics nomirror out scale 0.6\n"
+          "set key at graph 1.02, graph 1.0 left top Left reverse noenhanced samplen 1.6 spacing "
+          "1.25\n"
+          "set lmargin at screen 0.08\n"
+          "set format '%g'\n",
+          out);
+}
+
+/* Where the plot ends and the legend begins: names of categories are long. */
+static void put_legend_width(FILE *out, enum chart_kind kind)
+{
+    bool categories = kind == CHART_MEMORY || kind == CHART_GROWTH;
+    fprintf(out, "set rmargin at screen %s\n", categories ? "0.71" : "0.76");
+}
+
+static void put_title(const struct canvas *canvas, const char *command, enum chart_kind kind)
+{
+    char who[96], title[256];
+    const struct target_identity *identity = &canvas->story->identity;
+    span_copy(span_from_cstr(identity->main), who, sizeof who);
+    snprintf(title, sizeof title, "%s: %s (pid %lld)", chart_title(kind),
+             who[0] == '\0' ? "JVM" : who, (long long)identity->pid);
+    fprintf(canvas->out, "%s ", command);
+    canvas_text(canvas->out, title);
+}
+
+/* Dashed lines where alerts were raised, numbered as in the report. Neighbours that would cover
+ * each other's number share one. */
+void canvas_marks(const struct canvas *canvas, bool numbered)
+{
+    const struct story *story = canvas->story;
+    double label_x = -HUGE_VAL;
+    char label[32] = "";
+    int number = 0, tag = 1, first = 0;
+    for (int i = 0; i < story->alert_count; i++) {
+        if (story->alerts[i].state != ALERT_RAISED)
+            continue;
+        number++;
+        double x = (double)story->alerts[i].ms / canvas->x_unit;
+        if (x < canvas->x_low || x > canvas->x_high)
+            continue;
+        bool near =
+            x - label_x < LABEL_DISTANCE * (canvas->x_high - canvas->x_low) && x >= label_x;
+        if (!near) {
+            label_x = x;
+            first = number;
+            tag++;
+        }
+        fprintf(
+            canvas->out,
+            "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead back dt 2 lw 0.9 lc rgb '%s'\n",
+            x, x, ALERT_COLOUR);
+        if (first == number)
+            snprintf(label, sizeof label, "%d", number);
+        else
+            snprintf(label, sizeof label, "%d-%d", first, number);
+        if (numbered)
+            fprintf(canvas->out,
+                    "set label %d '%s' at %.10g, graph 1.0 offset 0, 0.6 center tc rgb '%s'\n", tag,
+                    label, label_x, ALERT_COLOUR);
+    }
+    double baseline = (double)story->view.baseline_ms / canvas->x_unit;
+    if (story->view.baseline_ms >= 0 && baseline >= canvas->x_low && baseline <= canvas->x_high) {
+        fprintf(
+            canvas->out,
+            "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead back lw 0.8 lc rgb '#AAAAAA'\n",
+            baseline, baseline);
+        if (numbered)
+            fprintf(
+                canvas->out,
+                "set label 1000 'baseline' at %.10g, graph 0.97 right rotate by 90 offset -0.7, 0 "
+                "tc rgb '#888888'\n",
+                baseline);
+    }
+}
+
+void canvas_axes(const struct canvas *canvas, double low, double high, double unit,
+                     const char *y_title)
+{
+    if (high - low < unit)
+        high = low + unit; /* a flat line gets an axis all the same */
+    double room = (high - low) * 0.06;
+    fprintf(canvas->out, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", canvas->x_low,
+            canvas->x_high, (low < 0 ? low - room : low) / unit, (high + room) / unit);
+    fputs("set ylabel ", canvas->out);
+    canvas_text(canvas->out, y_title);
+    fputs("\n", canvas->out);
+    if (low < 0)
+        fprintf(canvas->out, "set xzeroaxis lt 1 lw 0.8 lc rgb '%s'\n", CANVAS_AXIS_COLOUR);
+}
+
+void canvas_blocks(struct canvas *canvas, double y_unit)
+{
+    for (int s = 0; s < canvas->count; s++) {
+        series_thin(&canvas->series[s]);
+        fprintf(canvas->out, "$d%d << EOD\n", canvas->block + s);
+        for (int i = 0; i < canvas->series[s].count; i++) {
+            const struct series_point *point = &canvas->series[s].point[i];
+            fprintf(canvas->out, "%s%.10g %.10g\n", point->gap ? "\n" : "",
+                    point->x / canvas->x_unit, point->y / y_unit);
+        }
+        fputs("EOD\n", canvas->out);
+    }
+}
+
+void canvas_plot(struct canvas *canvas)
+{
+    for (int s = 0; s < canvas->count; s++) {
+        const struct series *series = &canvas->series[s];
+        fprintf(canvas->out, "%s$d%d using 1:2 with lines lw 2 dt %s lc rgb '%s' title ",
+                s == 0 ? "plot " : ", \\\n     ", canvas->block + s, STROKES[series->stroke].dash,
+                STROKES[series->stroke].colour);
+        canvas_text(canvas->out, series->title);
+    }
+    canvas->block += canvas->count;
+}
+
+

@@ -1,0 +1,43 @@
+/*
+ * json_out: JSON text written member by member into one buffer that is used again.
+ *
+ *   struct json_out out = {0};
+ *   json_out_begin(&out, NULL, '{'); json_out_int(&out, "pid", 4711); json_out_end(&out, '}');
+ *   text = json_out_line(&out, &length);   ... json_out_reset ... json_out_free
+ *
+ * Commas are put by itself. Strings are escaped (reports/escape.h), so hostile names stay data and
+ * the text is valid UTF-8 that may be shown on a terminal. Running out of memory is remembered and
+ * told once, by json_out_line. key is NULL inside arrays and for the outermost value.
+ *
+ * Ownership: the buffer belongs to the struct. One thread.
+ */
+#ifndef REPORTS_JSON_OUT_H
+#define REPORTS_JSON_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_out {
+    char *text;
+    size_t length;
+    size_t capacity;
+    bool comma;  /* the next value needs one before it */
+    bool failed; /* out of memory: the text is of no use */
+};
+
+void json_out_begin(struct json_out *out, const char *key, char bracket); /* '{' or '[' */
+void json_out_end(struct json_out *out, char bracket);                    /* '}' or ']' */
+void json_out_int(struct json_out *out, const char *key, int64_t value);
+void json_out_real(struct json_out *out, const char *key,
+                   double value); /* two decimals; NaN: null */
+void json_out_bool(struct json_out *out, const char *key, bool value);
+void json_out_text(struct json_out *out, const char *key, const char *value); /* NULL: null */
+void json_out_null(struct json_out *out, const char *key);
+
+/* Ends the line with '\n' and returns it, NUL-terminated; NULL when memory ran out. */
+const char *json_out_line(struct json_out *out, size_t *length);
+void json_out_reset(struct json_out *out);
+void json_out_free(struct json_out *out);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * terminal: what a person sees while a JVM is watched: alerts, the live table, plain lines.
+ *
+ * Colours only when the caller asks for them (it knows isatty and NO_COLOR). Every name is escaped.
+ * Nothing is flushed. One thread per stream.
+ */
+#ifndef REPORTS_TERMINAL_H
+#define REPORTS_TERMINAL_H
+
+#include "analyzers/judge/judge.h"
+
+#include <stdio.h>
+
+struct terminal {
+    FILE *out;
+    bool colour;
+    int width; /* columns to wrap to; < 40 or unknown: 80 */
+};
+
+/* A block: state, severity, time, JVM; title; family; evidence with units; advice; runbook. */
+void terminal_alert(const struct terminal *terminal, const struct target_identity *target,
+                    const struct alert *alert);
+/* The same block for a finding of `check`. */
+void terminal_finding(const struct terminal *terminal, const struct finding *finding);
+
+/* One line per tick, for pipes and logs. view may be NULL. */
+void terminal_tick(const struct terminal *terminal, const struct target_identity *target,
+                   int64_t ms, const struct sample *sample, const struct judge_view *view);
+
+/* The live table: a head, then a row per JVM; missing values are "-". */
+void terminal_table_head(const struct terminal *terminal);
+void terminal_table_row(const struct terminal *terminal, const struct target_identity *target,
+                        int64_t ms, const struct sample *sample, const struct judge_view *view);
+/* Moves up over lines printed before and clears them, so that the table is drawn again in place.
+ * Only for a real terminal. */
+void terminal_rewind(const struct terminal *terminal, int lines);
+
+/* One line of a note or of a target's end, with the time in front. */
+void terminal_note(const struct terminal *terminal, const struct target_identity *target,
+                   int64_t ms, const char *text);
+/* Names in short: the families of a census, most loads first, one line each, at most max. */
+void terminal_names(const struct terminal *terminal, const struct names_event *names, int max);
+
+/* Words wrapped to the width, every line indented; text is escaped here. */
+void terminal_wrapped(const struct terminal *terminal, int indent, const char *text);
+
+#endif

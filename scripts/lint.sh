@@ -1,0 +1,69 @@
+#!/bin/bash
+# lint: everything that can be said about the sources without running them. Tools that are not
+# installed are named and skipped; what the others find is an error.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+failed=0
+
+step() { # NAME TOOL COMMAND...
+    local name=$1 tool=$2
+    shift 2
+    if ! command -v "$tool" >/dev/null; then
+        echo "lint: $name skipped, $tool is not installed"
+    elif "$@"; then
+        echo "lint: $name ok"
+    else
+        echo "lint: $name FAILED"
+        failed=1
+    fi
+}
+
+mapfile -t c_files < <(find analyzers reports nmtwatch agent tests -name '*.[ch]' 2>/dev/null | sort)
+mapfile -t sources < <(find analyzers reports nmtwatch -name '*.c' | sort)
+mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
+
+# A folder is a stage and includes point downwards only.
+includes() {
+    local wrong
+    wrong=$(grep -rnE '#include "(reports|nmtwatch|agent|tests)/' analyzers
+        grep -rnE '#include "(nmtwatch|agent|tests)/' reports
+        grep -rnE '#include "(agent|tests)/' nmtwatch
+        grep -rnE '#include "[^/"]*"' analyzers reports nmtwatch)
+    [ -z "$wrong" ] || {
+        echo "$wrong"
+        false
+    }
+}
+
+# The pure stage: no file, socket, clock, thread or log.
+pure() {
+    local wrong
+    wrong=$(grep -rnE '#include <(fcntl|unistd|pthread|time|poll|errno|signal|sys/.*)\.h>' analyzers
+        grep -rnwE 'fopen|printf|fprintf|getenv|time|clock_gettime|abort|exit' analyzers \
+            --include='*.c' | grep -E '\w+\(' |
+            grep -vE '^\S+:[0-9]+: *(\*|//|/\*)' |
+            grep -E '\b(fopen|printf|fprintf|getenv|time|clock_gettime|abort|exit)\(')
+    [ -z "$wrong" ] || {
+        echo "$wrong"
+        false
+    }
+}
+
+step "include directions" grep includes
+step "analyzers are pure" grep pure
+step "clang-format" clang-format clang-format --dry-run -Werror "${c_files[@]}"
+step "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
+step "cppcheck" cppcheck cppcheck --quiet --std=c11 --language=c -I. --error-exitcode=1 \
+    --enable=warning,performance,portability --inline-suppr \
+    --suppress=missingIncludeSystem --suppress=uninitvar --suppress=normalCheckLevelMaxBranches \
+    -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' "${sources[@]}"
+# One file at a time, so that the machine's cores are used; its count of warnings in system headers
+# is noise.
+tidy() {
+    printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -I{} clang-tidy --quiet {} -- \
+        -std=gnu17 -I. -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' \
+        2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
+}
+step "clang-tidy" clang-tidy tidy
+exit $failed

@@ -1,0 +1,11 @@
+#!/bin/bash
+# A second compiler with the same warnings as errors; its program must start, no more.
+# timeout: 300
+. "$(dirname "$0")/../tap.sh"
+
+if ! command -v clang >/dev/null; then
+    skip_all "clang is not installed"
+fi
+check "clang compiles everything without a warning" make -s -k -j2 BUILD=build/clang CC=clang all
+check "what clang built starts" build/clang/nmtwatch version
+done_testing

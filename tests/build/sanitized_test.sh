@@ -1,0 +1,13 @@
+#!/bin/bash
+# The tools, the unit tests and the fuzz targets under AddressSanitizer and UBSan.
+# timeout: 400
+. "$(dirname "$0")/../tap.sh"
+
+asan=(make -s -k -j2 BUILD=build/asan "SANITIZE=address,undefined" "CFLAGS=-O1 -g")
+check "sanitized tools" "${asan[@]}" all
+check "sanitized unit and golden tests" "${asan[@]}" unit-tests
+check "sanitized fuzz targets" "${asan[@]}" fuzz-replayers
+if [ -e tests/sim/fake_jvm.c ]; then
+    check "sanitized fake JVM" "${asan[@]}" build/asan/fake_jvm
+fi
+done_testing

@@ -1,0 +1,58 @@
+#!/bin/bash
+# One look at real JVMs: what list shows and what check says.
+# timeout: 120
+. "$(dirname "$0")/../tap.sh"
+. tests/e2e/fleet.sh
+
+for jdk in 17 25; do
+    if ! have_jdk $jdk; then
+        skip "list and check on JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
+        continue
+    fi
+    fleet_start $jdk idle --seconds 100
+    NMT=detail fleet_start $jdk hidden --mode cached --seconds 100
+    NMT=off fleet_start $jdk xslt --mode cached --seconds 100
+    JVM_FLAGS=-XX:+DisableAttachMechanism fleet_start $jdk proxy --mode cached --seconds 100
+done
+[ ${#FLEET_NAMES[@]} != 0 ] || done_testing
+fleet_ready
+
+list=$("$NMTWATCH" list --json)
+check "list --json is one object" jq -e '.jvms | type == "array"' <<<"$list"
+text=$("$NMTWATCH" list)
+
+row() { # NAME FILTER
+    jq -r --argjson pid "${FLEET_PID[$1]}" ".jvms[] | select(.pid == \$pid) | $2" <<<"$list"
+}
+
+for jdk in 17 25; do
+    have_jdk $jdk || continue
+    idle=${FLEET_PID[$jdk/idle]}
+    is "$jdk: list tells the major version" "$(row $jdk/idle .jdk_major)" $jdk
+    is "$jdk: list tells NMT summary" "$(row $jdk/idle .nmt)" summary
+    is "$jdk: list tells NMT detail" "$(row $jdk/hidden .nmt)" detail
+    is "$jdk: list tells NMT off" "$(row $jdk/xslt .nmt)" off
+    contains "$jdk: list names the main class" "$(row $jdk/idle .main)" workloads.Workload
+    is "$jdk: classes and RSS are plausible" \
+        "$(row $jdk/idle '(.classes_loaded > 300 and .rss_bytes > 10000000)')" true
+    contains "$jdk: the table has the JVM" "$text" "$idle"
+
+    exits "$jdk: check of a healthy JVM is OK" 0 "$NMTWATCH" check "$idle"
+    contains "$jdk: its first line has performance data" "$(head -n 1 <<<"$OUTPUT")" "|"
+    exits "$jdk: check --json" 0 "$NMTWATCH" check --json "$idle"
+    is "$jdk: its status" "$(jq -r .status <<<"$OUTPUT")" OK
+    exits "$jdk: NMT off is unknown, not fine" 3 "$NMTWATCH" check "${FLEET_PID[$jdk/xslt]}"
+    contains "$jdk: and says which flag to add" "$OUTPUT" "-XX:NativeMemoryTracking=summary"
+    exits "$jdk: attach disabled is unknown" 3 "$NMTWATCH" check "${FLEET_PID[$jdk/proxy]}"
+done
+
+exits "a process that is no JVM is unknown" 3 "$NMTWATCH" check $$
+contains "and is called so" "$OUTPUT" "is not a JVM"
+exits "watch of it ends with the documented code" 10 "$NMTWATCH" watch $$ --for 1s
+spawn sleep 0
+gone=$SPAWNED
+wait "$gone"
+exits "a pid that is gone is unknown" 3 "$NMTWATCH" check "$gone"
+exits "watch of a pid that is gone" 12 "$NMTWATCH" watch "$gone" --for 1s
+exits "a verb that does not exist is a usage error" 64 "$NMTWATCH" explode
+done_testing
