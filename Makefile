@@ -29,14 +29,15 @@ PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_s
          classes class_histogram class_log hsperfdata proc_text
 MODEL := nmt_category sample sample_nmt event
 TREND := theil_sen thinned rate warmup
-CLASSES := normalize pattern family shape census census_text loader_table
+CLASSES := normalize pattern family shape stem_table census census_text loader_table
 NATIVE := internal
 JUDGE := thresholds finding judge judge_classes judge_loaders judge_memory check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
-REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal plugin story story_verdict chart_series chart evidence html \
+REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal plugin \
+             story story_verdict chart_series chart_canvas chart evidence html \
              markdown report_json prometheus_rules)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------

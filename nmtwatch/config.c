@@ -67,8 +67,8 @@ static bool take_watch(struct loading *loading, const char *key, const char *tex
             continue;
         if (units_parse_duration(text, durations[i].ms, why, sizeof why) && *durations[i].ms > 0)
             return true;
-        snprintf(loading->problem, sizeof loading->problem, "%s: a duration above 0 is needed, as 5s",
-                 key);
+        snprintf(loading->problem, sizeof loading->problem,
+                 "%s: a duration above 0 is needed, as 5s", key);
         return false;
     }
     int64_t pause_ms, span_ms, warmup_ms;
@@ -90,7 +90,8 @@ static bool take_watch(struct loading *loading, const char *key, const char *tex
             options->warmup_s = warmup_ms / 1000;
             return true;
         }
-        snprintf(loading->problem, sizeof loading->problem, "warmup: 'auto' or a duration is needed");
+        snprintf(loading->problem, sizeof loading->problem,
+                 "warmup: 'auto' or a duration is needed");
         return false;
     }
     snprintf(loading->problem, sizeof loading->problem, "unknown key '%.60s' in [watch]", key);
@@ -117,7 +118,8 @@ static const char *contradiction(const struct thresholds *thresholds)
     const int64_t *value = thresholds->value;
     if (value[TH_INTERNAL_INVESTIGATE_BYTES] >= value[TH_INTERNAL_EXPLOSION_BYTES] ||
         value[TH_INTERNAL_EXPLOSION_BYTES] >= value[TH_INTERNAL_UNACCEPTABLE_BYTES])
-        return "internal_investigate_bytes < internal_explosion_bytes < internal_unacceptable_bytes "
+        return "internal_investigate_bytes < internal_explosion_bytes < "
+               "internal_unacceptable_bytes "
                "does not hold";
     return NULL;
 }

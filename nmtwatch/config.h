@@ -12,7 +12,8 @@
  *   pause_budget = 200ms/10min
  *
  * Every value is checked; the first error is one sentence "file:line: what". An unknown section or
- * key is an error: a typo must not be a threshold that silently stays at its default. Setup context.
+ * key is an error: a typo must not be a threshold that silently stays at its default. Setup
+ * context.
  */
 #ifndef NMTWATCH_CONFIG_H
 #define NMTWATCH_CONFIG_H

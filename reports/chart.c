@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IN_RANGE       1.6     /* a threshold up to so many times the data is drawn */
-#define FLAT_BYTES     65536.0 /* a category that moved less is left out of the growth */
+#define IN_RANGE          1.6     /* a threshold up to so many times the data is drawn */
+#define SLOPE_CLASSES_MIN 50      /* fewer classes tell no cost of one */
+#define FLAT_BYTES        65536.0 /* a category that moved less is left out of the growth */
 
 static const struct {
     const char *name;
@@ -54,17 +55,15 @@ static void subtract_baselines(struct canvas *canvas)
 }
 
 /* Bytes over time: what four of the charts are. */
-static void put_bytes_chart(struct canvas *canvas, const char *y_what)
+static void put_bytes_chart(struct canvas *canvas, const char *y_title)
 {
     double low, high;
     canvas_range(canvas, &low, &high);
-    struct scale scale = choose_scale(low, high);
-    char y_title[96];
-    snprintf(y_title, sizeof y_title, "%s, %s", y_what, scale.unit);
-    canvas_axes(canvas, low, high, scale.bytes, y_title);
+    struct canvas_scale scale = canvas_bytes(low, high);
+    canvas_axes(canvas, low, high, &scale, y_title);
     fprintf(canvas->out, "set xlabel '%s'\n", canvas->x_title);
     canvas_marks(canvas, true);
-    canvas_blocks(canvas, scale.bytes);
+    canvas_blocks(canvas, scale.unit);
     canvas_plot(canvas);
 }
 
@@ -97,7 +96,7 @@ static bool add_categories(struct canvas *canvas)
     int count = story_top_categories(canvas->story, categories, CANVAS_LINES_MAX);
     for (int i = 0; i < count; i++)
         if (!canvas_add(canvas, series_category, categories[i], nmt_category_name(categories[i]),
-                         i))
+                        i))
             return false;
     return true;
 }
@@ -161,6 +160,7 @@ static bool draw_internal(struct canvas *canvas)
 {
     static const enum threshold steps[] = {
         TH_INTERNAL_INVESTIGATE_BYTES, TH_INTERNAL_EXPLOSION_BYTES, TH_INTERNAL_UNACCEPTABLE_BYTES};
+    enum { STEPS = sizeof steps / sizeof steps[0] };
     const struct story *story = canvas->story;
     if (!canvas_add(canvas, series_internal, 0, internal_meaning(story->identity.jdk_major), 0))
         return false;
@@ -168,86 +168,92 @@ static bool draw_internal(struct canvas *canvas)
     double low, high;
     canvas_range(canvas, &low, &high);
     double reach = high * IN_RANGE;
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        int64_t bytes = story->thresholds.value[steps[i]];
-        if ((double)bytes <= reach)
-            high = fmax(high, (double)bytes);
+    for (int i = 0; i < STEPS; i++) {
+        double bytes = (double)story->thresholds.value[steps[i]];
+        if (bytes <= reach)
+            high = fmax(high, bytes);
     }
-    struct scale scale = choose_scale(low, high);
-    char y_title[96];
-    snprintf(y_title, sizeof y_title, "%s, %s", since(story), scale.unit);
-    canvas_axes(canvas, low, high, scale.bytes, y_title);
+    struct canvas_scale scale = canvas_bytes(low, high);
+    canvas_axes(canvas, low, high, &scale, since(story));
     fprintf(canvas->out, "set xlabel '%s'\n", canvas->x_title);
     canvas_marks(canvas, true);
     add_last_values(canvas, true);
-    canvas_blocks(canvas, scale.bytes);
+    canvas_blocks(canvas, scale.unit);
     canvas_plot(canvas);
-    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+    for (int i = 0; i < STEPS; i++) {
         int64_t bytes = story->thresholds.value[steps[i]];
         if ((double)bytes <= reach)
             fprintf(canvas->out,
                     ", \\\n     %.10g with lines dt 4 lw 1.2 lc rgb '%s' title 'threshold  %s'",
-                    (double)bytes / scale.bytes, CANVAS_THRESHOLD_COLOUR, units_growth(bytes).text);
+                    (double)bytes / scale.unit, CANVAS_THRESHOLD_COLOUR, units_growth(bytes).text);
     }
+    return true;
+}
+
+static bool put_live_classes(struct canvas *canvas)
+{
+    if (!canvas_add(canvas, series_live_classes, 0, "", 0))
+        return false;
+    snprintf(canvas->series[0].title, sizeof canvas->series[0].title, "live  %s",
+             units_count((int64_t)series_last(&canvas->series[0])).text);
+    double low, high;
+    canvas_range(canvas, &low, &high);
+    struct canvas_scale scale = canvas_counts(high);
+    canvas_axes(canvas, low, high, &scale, "live classes");
+    canvas_marks(canvas, true);
+    canvas_blocks(canvas, scale.unit);
+    canvas_plot(canvas);
+    return true;
+}
+
+static bool put_class_rates(struct canvas *canvas)
+{
+    double window_ms = fmax(5000, (canvas->x_high - canvas->x_low) * canvas->x_unit / 200);
+    if (!canvas_add(canvas, series_field, SAMPLE_CLASSES_LOADED, "loaded", 1) ||
+        !canvas_add(canvas, series_field, SAMPLE_CLASSES_UNLOADED, "unloaded", 2))
+        return false;
+    int drawable = 0;
+    for (int s = 0; s < canvas->count; s++) {
+        struct series *series = &canvas->series[s];
+        if (!series_per_second(series, window_ms))
+            return false;
+        drawable += series->count > 0;
+        char title[sizeof series->title];
+        snprintf(title, sizeof title, "%.20s  %s", series->title,
+                 units_rate(series_last(series)).text);
+        memcpy(series->title, title, sizeof title);
+    }
+    if (drawable < canvas->count)
+        return true; /* too short for rates: the upper plot stands alone */
+    double low, high;
+    canvas_range(canvas, &low, &high);
+    struct canvas_scale scale = canvas_counts(high);
+    canvas_axes(canvas, low, high, &scale, "classes per second");
+    fprintf(canvas->out, "set xlabel '%s'\n", canvas->x_title);
+    canvas_marks(canvas, false);
+    canvas_blocks(canvas, scale.unit);
+    canvas_plot(canvas);
     return true;
 }
 
 static bool draw_classes(struct canvas *canvas)
 {
-    double low, high;
-    double span_ms = (canvas->x_high - canvas->x_low) * canvas->x_unit;
-    double window_ms = fmax(5000, span_ms / 200);
-    FILE *out = canvas->out;
-
-    if (!canvas_add(canvas, series_live_classes, 0, "", 0))
+    fputs("set multiplot\n"
+          "set tmargin at screen 0.88\nset bmargin at screen 0.52\nset format x ''\n",
+          canvas->out);
+    if (!put_live_classes(canvas))
         return false;
-    snprintf(canvas->series[0].title, sizeof canvas->series[0].title, "live  %s",
-             units_count((int64_t)series_last(&canvas->series[0])).text);
-    fputs("set multiplot\n", out);
-    put_title(canvas, "set title", CHART_CLASSES);
-    fputs(" offset 0, 0.9\n"
-          "set tmargin at screen 0.88\nset bmargin at screen 0.52\n"
-          "set format x ''\n",
-          out);
-    canvas_range(canvas, &low, &high);
-    canvas_axes(canvas, low, high, 1, "live classes");
-    canvas_marks(canvas, true);
-    canvas_blocks(canvas, 1);
-    canvas_plot(canvas);
     canvas_clear(canvas);
-
     fputs("\nunset title\nunset label\nunset arrow\n"
           "set tmargin at screen 0.45\nset bmargin at screen 0.12\nset format x '%g'\n",
-          out);
-    if (!canvas_add(canvas, series_field, SAMPLE_CLASSES_LOADED, "loaded", 1) ||
-        !canvas_add(canvas, series_field, SAMPLE_CLASSES_UNLOADED, "unloaded", 2))
+          canvas->out);
+    if (!put_class_rates(canvas))
         return false;
-    int kept = 0;
-    for (int s = 0; s < canvas->count; s++) {
-        struct series *series = &canvas->series[s];
-        if (!series_per_second(series, window_ms))
-            return false;
-        char title[sizeof series->title];
-        snprintf(title, sizeof title, "%.20s  %s", series->title,
-                 units_rate(series_last(series)).text);
-        memcpy(series->title, title, sizeof title);
-        if (series->count == 0)
-            series_free(series);
-        else
-            canvas->series[kept++] = *series;
-    }
-    canvas->count = kept;
-    canvas_range(canvas, &low, &high);
-    canvas_axes(canvas, low, high, 1, "classes per second");
-    fprintf(out, "set xlabel '%s'\n", canvas->x_title);
-    canvas_marks(canvas, false);
-    canvas_blocks(canvas, 1);
-    if (kept > 0)
-        canvas_plot(canvas);
-    fputs("\nunset multiplot", out);
+    fputs("\nunset multiplot", canvas->out);
     return true;
 }
 
+/* Classes on the x axis instead of time, with the line from the baseline to the end. */
 static bool draw_class_memory(struct canvas *canvas)
 {
     const struct story *story = canvas->story;
@@ -256,36 +262,33 @@ static bool draw_class_memory(struct canvas *canvas)
         return false;
     struct series_point from = joined->point[series_baseline(joined, story)];
     struct series_point to = joined->point[joined->count - 1];
-
-    double low = HUGE_VAL, high = -HUGE_VAL, x_low = HUGE_VAL, x_high = -HUGE_VAL;
+    double low = from.y, high = from.y, x_low = from.x, x_high = from.x;
     for (int i = 0; i < joined->count; i++) {
         x_low = fmin(x_low, joined->point[i].x);
         x_high = fmax(x_high, joined->point[i].x);
         low = fmin(low, joined->point[i].y);
         high = fmax(high, joined->point[i].y);
     }
-    canvas->x_unit = 1;
+    struct canvas_scale x_scale = canvas_counts(x_high), scale = canvas_bytes(low, high);
     double room = fmax(x_high - x_low, 10) * 0.03;
-    canvas->x_low = x_low - room;
-    canvas->x_high = x_high + room;
-    struct scale scale = choose_scale(low, high);
-    char y_title[96];
-    snprintf(y_title, sizeof y_title, "%s committed, %s",
-             story->view.have_class_metaspace ? "Class + Metaspace" : "Metaspace", scale.unit);
-    low = fmax(0, low - fmax((high - low) * 0.06, scale.bytes / 2));
-    canvas_axes(canvas, low, high, scale.bytes, y_title);
-    fputs("set xlabel 'live classes'\n", canvas->out);
-    canvas_blocks(canvas, scale.bytes);
+    canvas->x_unit = x_scale.unit;
+    canvas->x_low = (x_low - room) / x_scale.unit;
+    canvas->x_high = (x_high + room) / x_scale.unit;
+    low = fmax(0, low - fmax((high - low) * 0.06, scale.unit / 2));
+    canvas_axes(canvas, low, high, &scale,
+                story->view.have_class_metaspace ? "Class + Metaspace committed"
+                                                 : "Metaspace committed");
+    fprintf(canvas->out, "set xlabel 'live classes%s'\n", x_scale.text);
+    canvas_blocks(canvas, scale.unit);
     fprintf(canvas->out, "plot $d0 using 1:2 with points pt 7 ps 0.45 lc rgb '%s' title 'samples'",
-            STROKES[0].colour);
-    double classes = to.x - from.x;
-    if (classes >= 50 && to.y > from.y)
-        fprintf(
-            canvas->out,
-            ", \\\n     (x >= %.10g ? %.10g + (x - %.10g) * %.10g : NaN) with lines dt 2 lw 1.4 lc "
-            "rgb '%s' title '%s a class'",
-            from.x, from.y / scale.bytes, from.x, (to.y - from.y) / classes / scale.bytes,
-            STROKES[1].colour, units_bytes((int64_t)((to.y - from.y) / classes)).text);
+            canvas_colour(0));
+    double classes = to.x - from.x, bytes = to.y - from.y;
+    if (classes >= SLOPE_CLASSES_MIN && bytes > 0)
+        fprintf(canvas->out,
+                ", \\\n     '-' using 1:2 with lines dt 2 lw 1.4 lc rgb '%s' title '%s a class'\n"
+                "%.10g %.10g\n%.10g %.10g\ne",
+                canvas_colour(1), units_bytes((int64_t)(bytes / classes)).text,
+                from.x / x_scale.unit, from.y / scale.unit, to.x / x_scale.unit, to.y / scale.unit);
     return true;
 }
 
@@ -330,14 +333,14 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
     };
     if (!chart_drawable(story, kind))
         return false;
-    struct canvas drawing = {.story = story, .out = out};
-    choose_time_unit(&canvas);
-    put_head(&canvas, kind, format, kind == CHART_CLASSES ? 125 : 100);
-    put_legend_width(out, kind);
-    if (kind != CHART_CLASSES) {
-        put_title(&canvas, "set title", kind);
-        fputs(" offset 0, 0.9\nset tmargin at screen 0.85\nset bmargin at screen 0.15\n", out);
-    }
+    bool categories = kind == CHART_MEMORY || kind == CHART_GROWTH; /* their names are long */
+    bool two_plots = kind == CHART_CLASSES;
+    struct canvas canvas;
+    canvas_init(&canvas, story, out);
+    canvas_head(&canvas, chart_name(kind), format, two_plots ? 125 : 100, categories ? 0.71 : 0.76);
+    canvas_title(&canvas, chart_title(kind));
+    if (!two_plots)
+        fputs("set tmargin at screen 0.85\nset bmargin at screen 0.15\n", out);
     bool drawn = draw[kind](&canvas);
     fputs("\n", out);
     canvas_clear(&canvas);

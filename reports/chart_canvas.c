@@ -2,14 +2,16 @@
 
 #include "reports/escape.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#define LABEL_DISTANCE 0.025   /* alert numbers closer than this share of the width are one */
-#define EDGE           0.05    /* a baseline this near to the left edge is labelled on its right */
+#define LABEL_DISTANCE 0.025 /* alert numbers closer than this share of the width are one */
+#define EDGE           0.022 /* a baseline this near to the left edge has no room for its label */
 
-#define GRID_COLOUR  "#DDDDDD"
-#define ALERT_COLOUR "#B00020"
+#define GRID_COLOUR     "#DDDDDD"
+#define ALERT_COLOUR    "#B00020"
+#define BASELINE_COLOUR "#AAAAAA"
 
 /* Okabe and Ito's palette, which colour-blind people can tell apart, without its yellow; every
  * second round of hues is dashed, so that colour is not the only difference. */
@@ -26,7 +28,8 @@ const char *canvas_colour(int stroke)
     return STROKES[stroke].colour;
 }
 
-/* --- series and ranges ------------------------------------------------------------------------- */
+/* --- series and ranges -------------------------------------------------------------------------
+ */
 
 void canvas_clear(struct canvas *canvas)
 {
@@ -37,7 +40,7 @@ void canvas_clear(struct canvas *canvas)
 
 /* A series that holds nothing is not added; false only without memory. */
 bool canvas_add(struct canvas *canvas, series_take_fn *take, int which, const char *title,
-                        int stroke)
+                int stroke)
 {
     struct series series = {.stroke = stroke};
     bool collected = series_collect(&series, canvas->story, NULL, take, which);
@@ -113,8 +116,8 @@ void canvas_text(FILE *out, const char *text)
     fprintf(out, "'%s'", quoted);
 }
 
-static void put_head(const struct canvas *canvas, enum chart_kind kind, enum chart_format format,
-                     int height_percent)
+void canvas_head(const struct canvas *canvas, const char *name, enum chart_format format,
+                 int height_percent, double legend_at)
 {
     FILE *out = canvas->out;
     if (format == CHART_PNG)
@@ -124,44 +127,43 @@ static void put_head(const struct canvas *canvas, enum chart_kind kind, enum cha
         fprintf(out,
                 "set terminal svg noenhanced size 960,%d dynamic background '#FFFFFF' font "
                 "'sans-serif,13' name '%s'\n",
-                412 * height_percent / 100, chart_name(kind));
-    fputs("set encoding utf8\n"
+                412 * height_percent / 100, name);
+    fprintf(out, "set rmargin at screen %.3f\n", legend_at);
+    fputs("set lmargin at screen 0.08\n"
+          "set encoding utf8\n"
+          "set format '%g'\n"
           "set border 3 lc rgb '" CANVAS_AXIS_COLOUR "'\n"
           "set grid ytics lc rgb '" GRID_COLOUR "' lt 1 lw 0.6\n"
           "set tics nomirror out scale 0.6\n"
-          "set key at graph 1.02, graph 1.0 left top Left reverse noenhanced samplen 1.6 spacing "
-          "1.25\n"
-          "set lmargin at screen 0.08\n"
-          "set format '%g'\n",
+          "set key at graph 1.02, graph 1.0 left top Left reverse noenhanced\n"
+          "set key samplen 1.6 spacing 1.25\n",
           out);
 }
 
-/* Where the plot ends and the legend begins: names of categories are long. */
-static void put_legend_width(FILE *out, enum chart_kind kind)
+void canvas_title(const struct canvas *canvas, const char *title)
 {
-    bool categories = kind == CHART_MEMORY || kind == CHART_GROWTH;
-    fprintf(out, "set rmargin at screen %s\n", categories ? "0.71" : "0.76");
-}
-
-static void put_title(const struct canvas *canvas, const char *command, enum chart_kind kind)
-{
-    char who[96], title[256];
     const struct target_identity *identity = &canvas->story->identity;
+    char who[96], text[256];
     span_copy(span_from_cstr(identity->main), who, sizeof who);
-    snprintf(title, sizeof title, "%s: %s (pid %lld)", chart_title(kind),
-             who[0] == '\0' ? "JVM" : who, (long long)identity->pid);
-    fprintf(canvas->out, "%s ", command);
-    canvas_text(canvas->out, title);
+    snprintf(text, sizeof text, "%s: %s (pid %" PRId64 ")", title, who[0] == '\0' ? "JVM" : who,
+             identity->pid);
+    fputs("set title ", canvas->out);
+    canvas_text(canvas->out, text);
+    fputs(" offset 0, 0.9\n", canvas->out);
 }
 
-/* Dashed lines where alerts were raised, numbered as in the report. Neighbours that would cover
- * each other's number share one. */
-void canvas_marks(const struct canvas *canvas, bool numbered)
+static void put_line(FILE *out, double x, const char *look, const char *colour)
+{
+    fprintf(out, "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead back %s lc rgb '%s'\n", x,
+            x, look, colour);
+}
+
+/* Neighbours that would cover each other's number share one. */
+static void put_alerts(const struct canvas *canvas, bool numbered)
 {
     const struct story *story = canvas->story;
-    double label_x = -HUGE_VAL;
-    char label[32] = "";
-    int number = 0, tag = 1, first = 0;
+    double label_x = -HUGE_VAL, width = canvas->x_high - canvas->x_low;
+    int number = 0, first = 0, tag = 1;
     for (int i = 0; i < story->alert_count; i++) {
         if (story->alerts[i].state != ALERT_RAISED)
             continue;
@@ -169,51 +171,54 @@ void canvas_marks(const struct canvas *canvas, bool numbered)
         double x = (double)story->alerts[i].ms / canvas->x_unit;
         if (x < canvas->x_low || x > canvas->x_high)
             continue;
-        bool near =
-            x - label_x < LABEL_DISTANCE * (canvas->x_high - canvas->x_low) && x >= label_x;
-        if (!near) {
+        put_line(canvas->out, x, "dt 2 lw 0.9", ALERT_COLOUR);
+        if (!numbered)
+            continue;
+        if (x < label_x || x - label_x > LABEL_DISTANCE * width) {
             label_x = x;
             first = number;
             tag++;
         }
-        fprintf(
-            canvas->out,
-            "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead back dt 2 lw 0.9 lc rgb '%s'\n",
-            x, x, ALERT_COLOUR);
+        char label[32];
         if (first == number)
             snprintf(label, sizeof label, "%d", number);
         else
             snprintf(label, sizeof label, "%d-%d", first, number);
-        if (numbered)
-            fprintf(canvas->out,
-                    "set label %d '%s' at %.10g, graph 1.0 offset 0, 0.6 center tc rgb '%s'\n", tag,
-                    label, label_x, ALERT_COLOUR);
-    }
-    double baseline = (double)story->view.baseline_ms / canvas->x_unit;
-    if (story->view.baseline_ms >= 0 && baseline >= canvas->x_low && baseline <= canvas->x_high) {
-        fprintf(
-            canvas->out,
-            "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead back lw 0.8 lc rgb '#AAAAAA'\n",
-            baseline, baseline);
-        if (numbered)
-            fprintf(
-                canvas->out,
-                "set label 1000 'baseline' at %.10g, graph 0.97 right rotate by 90 offset -0.7, 0 "
-                "tc rgb '#888888'\n",
-                baseline);
+        fprintf(canvas->out,
+                "set label %d '%s' at %.10g, graph 1.0 offset 0, 0.6 center tc rgb '%s'\n", tag,
+                label, label_x, ALERT_COLOUR);
     }
 }
 
-void canvas_axes(const struct canvas *canvas, double low, double high, double unit,
-                     const char *y_title)
+void canvas_marks(const struct canvas *canvas, bool numbered)
 {
+    put_alerts(canvas, numbered);
+    int64_t baseline_ms = canvas->story->view.baseline_ms;
+    double x = (double)baseline_ms / canvas->x_unit;
+    if (baseline_ms < 0 || x < canvas->x_low || x > canvas->x_high)
+        return;
+    put_line(canvas->out, x, "lw 0.8", BASELINE_COLOUR);
+    if (numbered && x - canvas->x_low > EDGE * (canvas->x_high - canvas->x_low))
+        fprintf(
+            canvas->out,
+            "set label 'baseline' at %.10g, graph 0.97 right rotate by 90 offset -0.7, 0 tc rgb "
+            "'#888888'\n",
+            x);
+}
+
+void canvas_axes(const struct canvas *canvas, double low, double high,
+                 const struct canvas_scale *scale, const char *y_title)
+{
+    double unit = scale->unit;
     if (high - low < unit)
         high = low + unit; /* a flat line gets an axis all the same */
     double room = (high - low) * 0.06;
     fprintf(canvas->out, "set xrange [%.10g:%.10g]\nset yrange [%.10g:%.10g]\n", canvas->x_low,
             canvas->x_high, (low < 0 ? low - room : low) / unit, (high + room) / unit);
     fputs("set ylabel ", canvas->out);
-    canvas_text(canvas->out, y_title);
+    char title[128];
+    snprintf(title, sizeof title, "%s%s", y_title, scale->text);
+    canvas_text(canvas->out, title);
     fputs("\n", canvas->out);
     if (low < 0)
         fprintf(canvas->out, "set xzeroaxis lt 1 lw 0.8 lc rgb '%s'\n", CANVAS_AXIS_COLOUR);
@@ -244,5 +249,3 @@ void canvas_plot(struct canvas *canvas)
     }
     canvas->block += canvas->count;
 }
-
-

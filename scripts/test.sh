@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 export PATH=$PATH:$PWD/build/tools/usr/bin
 
 plan=()
-shopt -s nullglob
+shopt -s nullglob extglob
 
 add_built() { # SOURCE...: the sanitized executables of these sources
     local source
@@ -43,7 +43,7 @@ if wanted sim; then
 fi
 plan+=(NMTWATCH=build/nmtwatch)
 if wanted schema; then plan+=(tests/schema/*_test.sh); fi
-# Mostly waiting for JVMs: more of them than cores.
-if wanted e2e; then plan+=(-j 3 tests/e2e/*_test.sh); fi
+# Mostly waiting for JVMs: more of them than cores, the longest first.
+if wanted e2e; then plan+=(-j 4 tests/e2e/{twins,families}_test.sh tests/e2e/!(twins|families)_test.sh); fi
 
 exec scripts/run-tests.sh "${plan[@]}"

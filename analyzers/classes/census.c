@@ -1,7 +1,6 @@
 #include "analyzers/classes/census.h"
 
-#include "analyzers/classes/family.h"
-#include "analyzers/classes/shape.h"
+#include "analyzers/classes/stem_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +9,6 @@
 #define LARGEST_MAX_STEMS (1 << 20)
 #define OFTEN             SHAPE_MEMBERS /* loads that make a stem a repeating one */
 #define INVOKES_MAX       16            /* targets followed at a time */
-
-struct stem {
-    uint64_t hash;
-    const struct family *family; /* NULL: no row matches */
-    int64_t unloads;
-    struct shape shape;
-    uint16_t stem_len;
-    uint16_t example_at; /* offsets of two more C strings in text */
-    uint16_t source_at;
-    char text[];
-};
 
 /* What is known of a row of families.def beside its stems in the table. */
 struct tally {
@@ -41,10 +29,7 @@ struct invokes {
 };
 
 struct census {
-    size_t max_stems;
-    size_t slot_count; /* power of two, at least twice max_stems */
-    struct stem **slots;
-    size_t stem_count;
+    struct stem_table table;
     int64_t evict_loads;   /* stems seen no more than so often give up their place; 0: not yet */
     int64_t next_eviction; /* not before so many loads: a fruitless sweep is not repeated at once */
     struct census_totals totals;
@@ -63,32 +48,16 @@ struct census *census_create(size_t max_stems)
     struct census *census = calloc(1, sizeof *census);
     if (census == NULL)
         return NULL;
-    census->max_stems = max_stems;
-    census->slot_count = 16;
-    while (census->slot_count < 2 * max_stems)
-        census->slot_count *= 2;
-    census->slots = calloc(census->slot_count, sizeof census->slots[0]);
-    if (census->slots == NULL) {
+    if (!stem_table_init(&census->table, max_stems)) {
         free(census);
         return NULL;
     }
     return census;
 }
 
-static void stem_destroy(struct stem *stem)
-{
-    if (stem == NULL)
-        return;
-    shape_free(&stem->shape);
-    free(stem);
-}
-
 void census_reset(struct census *census)
 {
-    for (size_t i = 0; i < census->slot_count; i++) {
-        stem_destroy(census->slots[i]);
-        census->slots[i] = NULL;
-    }
+    stem_table_clear(&census->table);
     for (size_t i = 0; i < FAMILY_COUNT; i++) {
         stem_destroy(census->tally[i].first);
         free(census->tally[i].loader_type);
@@ -96,7 +65,6 @@ void census_reset(struct census *census)
     memset(census->tally, 0, sizeof census->tally);
     memset(census->invokes, 0, sizeof census->invokes);
     census->totals = (struct census_totals){0};
-    census->stem_count = 0;
     census->evict_loads = 0;
     census->next_eviction = 0;
 }
@@ -106,112 +74,15 @@ void census_destroy(struct census *census)
     if (census == NULL)
         return;
     census_reset(census);
-    free(census->slots);
+    stem_table_free(&census->table);
     free(census);
-}
-
-/* --- the table of stems ----------------------------------------------------------------------- */
-
-static uint64_t mix(uint64_t hash)
-{
-    hash = (hash ^ (hash >> 32)) * UINT64_C(0xD6E8FEB86659FD93);
-    hash = (hash ^ (hash >> 32)) * UINT64_C(0xD6E8FEB86659FD93);
-    return hash ^ (hash >> 32);
-}
-
-static uint64_t hash_of(const char *text, size_t len)
-{
-    uint64_t hash = len * UINT64_C(0x9E3779B97F4A7C15);
-    for (; len >= 8; text += 8, len -= 8) {
-        uint64_t word;
-        memcpy(&word, text, 8);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 29;
-    }
-    uint64_t word = 0;
-    memcpy(&word, text, len);
-    return mix((hash ^ word) * UINT64_C(0x9E3779B97F4A7C15));
-}
-
-/* The slot that holds the stem, or the empty one where it belongs. */
-static struct stem **slot_of(struct stem **slots, size_t slot_count, struct span stem,
-                             uint64_t hash)
-{
-    size_t at = (size_t)hash & (slot_count - 1);
-    while (slots[at] != NULL && (slots[at]->hash != hash || slots[at]->stem_len != stem.len ||
-                                 memcmp(slots[at]->text, stem.ptr, stem.len) != 0))
-        at = (at + 1) & (slot_count - 1);
-    return &slots[at];
-}
-
-/* A class on its way to its stem. */
-struct arrival {
-    struct span name;
-    uint64_t name_hash;
-    char stem[STEM_MAX];
-    size_t stem_len;
-    uint64_t stem_hash;
-    struct name_parts parts;
-};
-
-static struct stem **look_up(struct census *census, struct arrival *arrival)
-{
-    arrival->stem_hash = hash_of(arrival->stem, arrival->stem_len);
-    return slot_of(census->slots, census->slot_count, span_of(arrival->stem, arrival->stem_len),
-                   arrival->stem_hash);
-}
-
-/* The slot of the name's stem. A quarter of all random tails do not look random by themselves: one
- * that stands where others of the same length do is taken for one of them. */
-static struct stem **find(struct census *census, struct span name, struct arrival *arrival)
-{
-    arrival->name = name;
-    arrival->stem_len = normalize(name, arrival->stem, &arrival->parts);
-    struct stem **slot = look_up(census, arrival);
-    if (*slot != NULL || arrival->parts.tail_bytes < 6 || arrival->parts.hidden)
-        return slot;
-
-    struct arrival neighbour = *arrival;
-    neighbour.stem[neighbour.parts.tail_at] = '*';
-    neighbour.stem_len = neighbour.parts.tail_at + 1;
-    struct stem **other = look_up(census, &neighbour);
-    if (*other == NULL || (*other)->shape.random_min_bytes != arrival->parts.tail_bytes ||
-        shape_kind(&(*other)->shape) != SHAPE_RANDOM)
-        return slot;
-    neighbour.parts.folded = true;
-    neighbour.parts.counted = false;
-    neighbour.parts.random_bytes = neighbour.parts.tail_bytes;
-    *arrival = neighbour;
-    return other;
-}
-
-static struct stem *stem_create(const struct arrival *arrival, struct span source)
-{
-    struct span name = arrival->name;
-    size_t example_len = name.len < EVENT_NAME_MAX ? name.len : EVENT_NAME_MAX - 1;
-    size_t source_len = source.len < EVENT_NAME_MAX ? source.len : EVENT_NAME_MAX - 1;
-    struct stem *stem = malloc(sizeof *stem + arrival->stem_len + example_len + source_len + 3);
-    if (stem == NULL)
-        return NULL;
-    stem->hash = arrival->stem_hash;
-    stem->family = family_match(name);
-    if (stem->family == NULL)
-        stem->family = family_of_source(source);
-    stem->unloads = 0;
-    shape_init(&stem->shape);
-    stem->stem_len = (uint16_t)arrival->stem_len;
-    stem->example_at = (uint16_t)(arrival->stem_len + 1);
-    stem->source_at = (uint16_t)(stem->example_at + example_len + 1);
-    memcpy(stem->text, arrival->stem, arrival->stem_len + 1);
-    span_copy(name, stem->text + stem->example_at, example_len + 1);
-    span_copy(source, stem->text + stem->source_at, source_len + 1);
-    return stem;
 }
 
 /* If a row of families.def knows the stem by name, it stays counted there; otherwise it was an
  * ordinary class, and the totals have it. */
-static void evict(struct census *census, struct stem *stem)
+static void evict(void *context, struct stem *stem)
 {
+    struct census *census = context;
     if (stem->family == NULL || stem->family->evidence != FAMILY_BY_NAME) {
         stem_destroy(stem);
         return;
@@ -234,34 +105,19 @@ static void evict(struct census *census, struct stem *stem)
  * never one that has been seen often. */
 static void make_room(struct census *census)
 {
-    if (census->totals.loads < census->next_eviction)
-        return;
-    struct stem **slots = calloc(census->slot_count, sizeof slots[0]);
-    if (slots == NULL)
+    struct stem_table *table = &census->table;
+    if (table->stem_count < table->max_stems || census->totals.loads < census->next_eviction)
         return;
     if (census->evict_loads == 0)
         census->evict_loads = 1;
-    size_t kept = 0;
-    for (size_t i = 0; i < census->slot_count; i++) {
-        struct stem *stem = census->slots[i];
-        if (stem == NULL)
-            continue;
-        if (stem->shape.loads <= census->evict_loads) {
-            evict(census, stem);
-            continue;
-        }
-        *slot_of(slots, census->slot_count, span_of(stem->text, stem->stem_len), stem->hash) = stem;
-        kept++;
-    }
-    free(census->slots);
-    census->slots = slots;
-    census->stem_count = kept;
-    if (kept <= census->max_stems / 4 * 3)
+    if (!stem_table_sweep(table, census->evict_loads, evict, census))
+        return;
+    if (table->stem_count <= table->max_stems / 4 * 3)
         return;
     if (census->evict_loads < OFTEN - 1)
         census->evict_loads++;
     else
-        census->next_eviction = census->totals.loads + (int64_t)(census->max_stems / 4);
+        census->next_eviction = census->totals.loads + (int64_t)(table->max_stems / 4);
 }
 
 /* --- feeding ---------------------------------------------------------------------------------- */
@@ -294,22 +150,17 @@ void census_load(struct census *census, struct span name, struct span source)
         return;
     }
     struct arrival arrival;
-    struct stem **slot = find(census, name, &arrival);
-    if (*slot == NULL && census->stem_count >= census->max_stems) {
+    struct stem *stem = stem_table_find(&census->table, name, &arrival);
+    if (stem == NULL) {
         make_room(census);
-        slot = slot_of(census->slots, census->slot_count, span_of(arrival.stem, arrival.stem_len),
-                       arrival.stem_hash);
+        stem = stem_table_insert(&census->table, &arrival, source);
     }
-    if (*slot == NULL && census->stem_count < census->max_stems) {
-        *slot = stem_create(&arrival, source);
-        census->stem_count += *slot != NULL;
-    }
-    if (*slot == NULL) {
+    if (stem == NULL) {
         census->totals.folded++;
         return;
     }
-    shape_add(&(*slot)->shape, &arrival.parts,
-              arrival.parts.folded ? hash_of(name.ptr, name.len) : 0, is_defined_by_code(source));
+    shape_add(&stem->shape, &arrival.parts, arrival.parts.folded ? stem_hash(name) : 0,
+              is_defined_by_code(source));
 }
 
 void census_unload(struct census *census, struct span name)
@@ -318,7 +169,7 @@ void census_unload(struct census *census, struct span name)
     if (name.len == 0)
         return;
     struct arrival arrival;
-    struct stem *stem = *find(census, name, &arrival);
+    struct stem *stem = stem_table_find(&census->table, name, &arrival);
     if (stem != NULL) {
         stem->unloads++;
     } else if (census->evict_loads > 0) {
@@ -371,7 +222,7 @@ void census_loader_type(struct census *census, struct span type, int64_t loaders
 void census_totals(const struct census *census, struct census_totals *totals)
 {
     *totals = census->totals;
-    totals->stems = (int64_t)census->stem_count;
+    totals->stems = (int64_t)census->table.stem_count;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -498,8 +349,8 @@ int census_rows(const struct census *census, struct family_row *rows, int max)
     if (max <= 0)
         return 0;
 
-    for (size_t i = 0; i < census->slot_count; i++) {
-        const struct stem *stem = census->slots[i];
+    for (size_t i = 0; i < census->table.slot_count; i++) {
+        const struct stem *stem = census->table.slots[i];
         if (stem == NULL)
             continue;
         if (stem->family != NULL && stem->family->evidence == FAMILY_BY_NAME) {

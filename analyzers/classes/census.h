@@ -14,8 +14,12 @@
  *
  *   census_create -> census_load/unload/... -> census_rows -> census_destroy
  *
- * Memory is bounded by max_stems (about 400 bytes each): beyond it new stems are counted in
- * census_folded and in the totals. Names are copied. Calling context: one thread per census.
+ * Memory is bounded by max_stems (about 500 bytes each, twice that for stems with more than 16
+ * names). When the table is full, the stems seen least make room (once, later twice, ... up to
+ * seven times): what a known family had there stays in its row, ordinary classes stay in the
+ * totals, and a stem that comes back starts again at one. Only what then still finds no room is
+ * counted as folded. Names are copied; one longer than EVENT_NAME_MAX is cut in a row. Calling
+ * context: one thread per census.
  */
 #ifndef ANALYZERS_CLASSES_CENSUS_H
 #define ANALYZERS_CLASSES_CENSUS_H
@@ -36,7 +40,8 @@ void census_unload(struct census *census, struct span name);
  */
 void census_invokes(struct census *census, struct span name, struct span target);
 /* VM.classloader_stats: so many loaders of a type, holding so many classes; types that belong to a
- * generator (loader_types.def) become rows of its family. */
+ * generator (loader_types.def) become rows of its family, unless names have made one already.
+ * Loaders know no names: names and max_same_name of such a row are 0. */
 void census_loader_type(struct census *census, struct span type, int64_t loaders, int64_t classes);
 
 struct census_totals {
@@ -48,7 +53,8 @@ struct census_totals {
 };
 void census_totals(const struct census *census, struct census_totals *totals);
 
-/* The families, most loads first; returns how many rows were written. */
+/* The families, most loads first; returns how many rows were written (at most EVENT_ROWS_MAX).
+ * names and max_same_name are as exact as shape.h says. */
 int census_rows(const struct census *census, struct family_row *rows, int max);
 
 void census_reset(struct census *census);

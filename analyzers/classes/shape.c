@@ -8,7 +8,7 @@
 #define SKETCH_BYTES (1 << SKETCH_BITS)
 
 #define SHORTEST_UNLIKELY_NUMBER UINT64_C(100000) /* a time or a hash, not a compiler's count */
-#define DENSE_FACTOR             4 /* numbers seen make at least a quarter of the range they lie in */
+#define DENSE_FACTOR             4 /* numbers seen fill at least a quarter of their range */
 
 void shape_init(struct shape *shape)
 {
@@ -155,10 +155,12 @@ void shape_add(struct shape *shape, const struct name_parts *parts, uint64_t nam
     }
 }
 
-static bool is_dense(uint64_t min, uint64_t max, int64_t names)
+/* Numbers of names that many: counted through, or too long for anything but a time or a hash. */
+static bool is_generated(uint64_t min, uint64_t max, int64_t names)
 {
     uint64_t range = max - min;
-    return range >= SHAPE_MEMBERS - 1 && range / DENSE_FACTOR < (uint64_t)names;
+    bool dense = range >= SHAPE_MEMBERS - 1 && range / DENSE_FACTOR < (uint64_t)names;
+    return dense || (range > 0 && min >= SHORTEST_UNLIKELY_NUMBER);
 }
 
 enum shape_kind shape_kind(const struct shape *shape)
@@ -173,9 +175,8 @@ enum shape_kind shape_kind(const struct shape *shape)
         return SHAPE_RANDOM;
     int64_t enough = shape->defined && !shape->anonymous ? SHAPE_MEMBERS : SHAPE_FILE_MEMBERS;
     if (names >= enough && shape->counted &&
-        (is_dense(shape->first_min, shape->first_max, names) ||
-         is_dense(shape->last_min, shape->last_max, names) ||
-         shape->last_min >= SHORTEST_UNLIKELY_NUMBER))
+        (is_generated(shape->first_min, shape->first_max, names) ||
+         is_generated(shape->last_min, shape->last_max, names)))
         return SHAPE_COUNTER;
     return shape_max_same_name(shape) >= SHAPE_MEMBERS ? SHAPE_REPEATED : SHAPE_NONE;
 }

@@ -117,19 +117,35 @@ struct judge *judge_create(const struct target_identity *identity,
     if (judge == NULL)
         return NULL;
     judge->identity = *identity;
-    judge->thresholds = *thresholds;
+    judge->identity.uptime_ms = judge_value(identity->uptime_ms);
+    for (int i = 0; i < THRESHOLD_COUNT;
+         i++) { /* a recording's header is data: keep to the limits */
+        const struct threshold_row *row = threshold_row((enum threshold)i);
+        int64_t value = thresholds->value[i];
+        judge->thresholds.value[i] = value < row->min   ? row->min
+                                     : value > row->max ? row->max
+                                                        : value;
+    }
     judge->on_alert = on_alert;
     judge->context = context;
     judge->baseline_ms = -1;
     judge->classes_loaded = judge->classes_unloaded = judge->gc_old = -1;
     judge->suspicious_ms = judge->names_ms = -1;
-    warmup_init(&judge->warmup, warmup_s, thresholds->value[TH_WARMUP_MAX_S],
-                thresholds->value[TH_WARMUP_QUIET_PER_S], identity->uptime_ms);
+    warmup_init(&judge->warmup,
+                warmup_s > JUDGE_VALUE_MAX / 1000 ? JUDGE_VALUE_MAX / 1000 : warmup_s,
+                judge->thresholds.value[TH_WARMUP_MAX_S],
+                judge->thresholds.value[TH_WARMUP_QUIET_PER_S], judge_value(identity->uptime_ms));
     return judge;
 }
 
-static void feed_sample(struct judge *judge, const struct sample *sample)
+static void feed_sample(struct judge *judge, const struct sample *raw)
 {
+    struct sample copy = *raw;
+    const struct sample *sample = &copy;
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++)
+        copy.value[i] = judge_value(copy.value[i]);
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++)
+        copy.nmt[i].committed_bytes = judge_value(copy.nmt[i].committed_bytes);
     judge_classes_sample(judge, sample);
     bool ended = warmup_add(&judge->warmup, judge->now_ms,
                             sample_has(sample, SAMPLE_CLASSES_LOADED) ? judge->classes_loaded : -1);
@@ -142,8 +158,9 @@ static void feed_sample(struct judge *judge, const struct sample *sample)
 
 void judge_feed(struct judge *judge, const struct event *event)
 {
-    if (event->ms > judge->now_ms)
-        judge->now_ms = event->ms; /* a recording may be damaged: time does not go back */
+    int64_t ms = judge_value(event->ms);
+    if (ms > judge->now_ms)
+        judge->now_ms = ms; /* a recording may be damaged: time does not go back */
     switch (event->kind) {
     case EVENT_SAMPLE:
         feed_sample(judge, &event->sample);

@@ -15,7 +15,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define SUSPICION_WINDOW_MS 10000
+#define SUSPICION_WINDOW_MS 6000
+#define ALL_CLEAR_WINDOW_MS 10000
 #define YOUNG_JVM_MS        30000 /* in its first moments a JVM must show an explosion for longer */
 #define YOUNG_SPAN_MS       14000
 /* At a high rate a GC that unloads is only seconds away: wait for it before saying "leak". */
@@ -214,9 +215,9 @@ static bool is_secondary(const char *family_id)
 
 static void judge_flow(struct judge *judge, const struct names_event *names)
 {
-    if (names->tap != judge->tap || names->from_ms != judge->tap_from_ms) {
+    if (names->tap != judge->tap || judge_value(names->from_ms) != judge->tap_from_ms) {
         judge->tap = names->tap;
-        judge->tap_from_ms = names->from_ms;
+        judge->tap_from_ms = judge_value(names->from_ms);
         judge->family_count = 0;
     }
     int64_t producer_max = 0, any_max = 0;
@@ -225,11 +226,12 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
         struct family_track *track = track_of(judge, row->family);
         if (track == NULL)
             continue;
-        track_add(track, judge->now_ms, row->repeating);
-        if (row->repeating > any_max)
-            any_max = row->repeating;
-        if (!is_secondary(row->family) && row->repeating > producer_max)
-            producer_max = row->repeating;
+        int64_t repeating = judge_value(row->repeating);
+        track_add(track, judge->now_ms, repeating);
+        if (repeating > any_max)
+            any_max = repeating;
+        if (!is_secondary(row->family) && repeating > producer_max)
+            producer_max = repeating;
     }
     bool producer_named = producer_max * MINOR_SHARE >= any_max && producer_max > 0;
     for (int i = 0; i < names->row_count; i++) {
@@ -238,7 +240,7 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
         double per_s;
         int64_t span_ms;
         if (track == NULL || (producer_named && is_secondary(row->family)) ||
-            row->repeating * MINOR_SHARE < any_max)
+            judge_value(row->repeating) * MINOR_SHARE < any_max)
             continue;
         if (explodes(judge, track, &per_s, &span_ms))
             raise_family(judge, row, per_s, span_ms);
@@ -256,17 +258,18 @@ static void judge_stock(struct judge *judge, const struct names_event *names)
         struct family_track *track = track_of(judge, row->family);
         if (track == NULL)
             continue;
+        int64_t repeating = judge_value(row->repeating);
         int64_t grown = -1, span_ms = 0;
         if (track->stock >= 0) {
-            grown = row->repeating - track->stock;
+            grown = repeating - track->stock;
             span_ms = judge->now_ms - track->stock_ms;
         } else if (judge->suspicious_ms >= 0 && judge->classes_loaded >= 0) {
             int64_t loaded = judge->classes_loaded - judge->turnover.loaded;
             span_ms = judge->now_ms - judge->suspicious_ms;
-            if (row->repeating * 2 >= loaded)
-                grown = loaded < row->repeating ? loaded : row->repeating;
+            if (repeating * 2 >= loaded)
+                grown = loaded < repeating ? loaded : repeating;
         }
-        track->stock = row->repeating;
+        track->stock = repeating;
         track->stock_ms = judge->now_ms;
         double per_s = span_ms > 0 ? (double)grown * 1000.0 / (double)span_ms : 0;
         if (grown >= needed && per_s >= (double)needed_per_s && !is_secondary(row->family) &&
@@ -411,7 +414,7 @@ void judge_classes_sample(struct judge *judge, const struct sample *sample)
 
     double per_s;
     int64_t span_s = judge_threshold(judge, TH_CLASS_LOAD_SPAN_S);
-    bool have_rate = rate_over(&judge->loaded, SUSPICION_WINDOW_MS, &per_s);
+    bool have_rate = rate_over(&judge->loaded, ALL_CLEAR_WINDOW_MS, &per_s);
     bool named = false;
     for (int i = 0; i < judge->episode_count; i++) {
         struct episode *episode = &judge->episodes[i];

@@ -104,6 +104,14 @@ struct judge {
     enum severity worst_ever;
 };
 
+/* Counts and bytes of a real JVM are far below 2^50; what a damaged recording or a hostile JVM says
+ * beyond that is cut, so that no sum or product here can overflow. */
+#define JUDGE_VALUE_MAX (INT64_C(1) << 50)
+static inline int64_t judge_value(int64_t value)
+{
+    return value < 0 ? 0 : value > JUDGE_VALUE_MAX ? JUDGE_VALUE_MAX : value;
+}
+
 /* The episode of (kind, subject), or NULL when there is none active. */
 struct episode *judge_episode(struct judge *judge, enum finding_kind kind, const char *subject);
 /* True while any episode of the kind is active, whatever its subject. */

@@ -66,9 +66,9 @@ void judge_loaders(struct judge *judge, const struct loaders_event *loaders)
         if (track == NULL)
             continue;
         memmove(track->recent + 1, track->recent, sizeof track->recent - sizeof *track->recent);
-        track->recent[0] = row->loaders;
+        track->recent[0] = judge_value(row->loaders);
         if (baseline)
-            track->baseline = row->loaders;
+            track->baseline = track->recent[0];
         judge_type(judge, track);
     }
 }

@@ -54,13 +54,27 @@ static bool take_hundredths(struct span *text, int64_t *hundredths)
     return true;
 }
 
-/* "306.59 KB", "67108864 bytes", "<0.01 MB" */
+#define TOO_LARGE INT64_MAX
+
+static bool take_whole(struct span *text, int64_t *whole)
+{
+    if (span_take_unsigned(text, whole))
+        return true;
+    size_t digits = 0;
+    while (digits < text->len && text->ptr[digits] >= '0' && text->ptr[digits] <= '9')
+        digits++;
+    *text = span_of(text->ptr + digits, text->len - digits);
+    *whole = TOO_LARGE;
+    return digits > 0;
+}
+
+/* "306.59 KB", "67108864 bytes", "<0.01 MB". TOO_LARGE when it does not fit. */
 static bool take_amount(struct span *text, int64_t *bytes, bool *exact)
 {
     struct span rest = span_trim(*text);
     int64_t whole, hundredths;
     span_take(&rest, SPAN_LITERAL("<"));
-    if (!span_take_unsigned(&rest, &whole) || !take_hundredths(&rest, &hundredths) ||
+    if (!take_whole(&rest, &whole) || !take_hundredths(&rest, &hundredths) ||
         !span_take(&rest, SPAN_LITERAL(" ")))
         return false;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -68,7 +82,7 @@ static bool take_amount(struct span *text, int64_t *bytes, bool *exact)
             continue;
         if (__builtin_mul_overflow(whole, units[i].bytes, bytes) ||
             __builtin_add_overflow(*bytes, hundredths * units[i].bytes / 100, bytes))
-            return false;
+            *bytes = TOO_LARGE;
         *exact &= units[i].bytes == 1;
         *text = rest;
         return true;
@@ -119,7 +133,7 @@ static void read_piece(struct metaspace *metaspace, enum section section, enum p
 {
     int64_t bytes;
     bool exact = true;
-    if (!take_amount(&piece, &bytes, &exact))
+    if (!take_amount(&piece, &bytes, &exact) || bytes == TOO_LARGE)
         return;
     ptrdiff_t percent_end = span_find(piece, SPAN_LITERAL(")"));
     if (percent_end >= 0)
@@ -179,23 +193,24 @@ static const struct {
     {SPAN_INIT("Current GC threshold:"), METASPACE_GC_THRESHOLD},
 };
 
-/* False when the value of a setting we know cannot be read. */
+/* False when the value of a setting we know cannot be read. Without a limit the JVM prints
+ * "unlimited" or, in some versions, 2^64 in the unit of the day ("17179869184.00 GB"). */
 static bool read_setting(struct metaspace *metaspace, struct span line)
 {
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-        int64_t bytes;
+        int64_t bytes = TOO_LARGE;
         bool exact = true;
         if (!span_take(&line, settings[i].label))
             continue;
         line = span_trim(line);
-        if (span_equals(line, SPAN_LITERAL("unlimited"))) {
-            metaspace->max_unlimited |= settings[i].field == METASPACE_MAX;
-            return true;
-        }
-        if (!take_amount(&line, &bytes, &exact))
+        if (!span_equals(line, SPAN_LITERAL("unlimited")) && !take_amount(&line, &bytes, &exact))
             return false;
-        set(metaspace, settings[i].field, bytes);
-        metaspace->exact &= exact;
+        if (bytes != TOO_LARGE) {
+            set(metaspace, settings[i].field, bytes);
+            metaspace->exact &= exact;
+        } else if (settings[i].field == METASPACE_MAX) {
+            metaspace->max_unlimited = true;
+        }
         return true;
     }
     return true;

@@ -77,7 +77,8 @@ static bool ask_memory(struct look *look, struct attach *attach, int64_t *arenas
         failure_set(&failure, FAILURE_BAD_REPLY, who, reading.problem);
         lacks(look, FAILURE_BAD_REPLY, failure.sentence);
     } else if (!reading.total_holds) {
-        lacks(look, FAILURE_BAD_REPLY, "the categories of the NMT summary do not add up to its total");
+        lacks(look, FAILURE_BAD_REPLY,
+              "the categories of the NMT summary do not add up to its total");
     }
     return true;
 }
@@ -216,13 +217,14 @@ static int run(int argc, char **argv)
 const struct command command_check = {
     .name = "check",
     .summary = "one look at a JVM, one verdict (monitoring plugin)",
-    .usage = "Usage: nmtwatch check PID [options]\n"
-             "\n"
-             "Looks once: /proc, hsperfdata, one NMT summary, and class-loader statistics where\n"
-             "they would stop the JVM for less than 20 ms. The first line is the verdict, figures\n"
-             "follow the '|', further lines are findings.\n"
-             "\n"
-             "Exit: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (also when NMT is off, the JVM cannot be\n"
-             "asked, the data is partial, or the command line is wrong).\n",
+    .usage =
+        "Usage: nmtwatch check PID [options]\n"
+        "\n"
+        "Looks once: /proc, hsperfdata, one NMT summary, and class-loader statistics where\n"
+        "they would stop the JVM for less than 20 ms. The first line is the verdict, figures\n"
+        "follow the '|', further lines are findings.\n"
+        "\n"
+        "Exit: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (also when NMT is off, the JVM cannot be\n"
+        "asked, the data is partial, or the command line is wrong).\n",
     .run = run,
 };

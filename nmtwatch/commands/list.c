@@ -51,8 +51,7 @@ static struct row row_of(const struct target *target)
     return row;
 }
 
-/* --- JSON
- * --------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static const char *text_or_null(const char *text)
 {
@@ -115,8 +114,7 @@ static int print_json(const struct discovery *found)
     return EXIT_IO;
 }
 
-/* --- the table
- * ---------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 enum column { PID, NSPID, USER, JDK, NMT, UP, LOADED, UNLOADED, RSS, MAIN, COLUMNS };
 

@@ -21,21 +21,29 @@ int options_error(const struct command *command, const char *format, ...)
     return EXIT_USAGE;
 }
 
-static void print_row(char letter, const char *name, const char *value, const char *help)
+static void describe(const struct option_row *row, char *out, size_t size)
 {
-    char left[48];
-    snprintf(left, sizeof left, "%c%c%s--%s %s", letter ? '-' : ' ', letter ? letter : ' ',
-             letter ? ", " : "  ", name, value ? value : "");
-    printf("  %-27s %s\n", left, help);
+    snprintf(out, size, "%c%c%s--%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
+             row->letter ? ", " : "  ", row->name, row->value ? " " : "",
+             row->value ? row->value : "");
 }
 
 static void print_help(const struct command *command, const struct option_row *rows, size_t count)
 {
+    static const struct option_row help = {'h', "help", NULL, NULL, NULL, "this text"};
+    char left[80];
+    int width = 20;
+    for (size_t i = 0; i < count; i++) {
+        describe(&rows[i], left, sizeof left);
+        width = (int)strlen(left) > width ? (int)strlen(left) : width;
+    }
     fputs(command->usage, stdout);
     printf("\nOptions:\n");
-    for (size_t i = 0; i < count; i++)
-        print_row(rows[i].letter, rows[i].name, rows[i].value, rows[i].help);
-    print_row('h', "help", NULL, "this text");
+    for (size_t i = 0; i <= count; i++) {
+        const struct option_row *row = i < count ? &rows[i] : &help;
+        describe(row, left, sizeof left);
+        printf("  %-*s  %s\n", width, left, row->help);
+    }
 }
 
 static const struct option_row *find_by_name(const struct option_row *rows, size_t count,

@@ -21,7 +21,8 @@ static int run(int argc, char **argv)
     if (options.record == NULL)
         return options_error(&command_record, "-o FILE is missing");
     if (operands > 1)
-        return options_error(&command_record, "one process id at a time (watch --record takes more)");
+        return options_error(&command_record,
+                             "one process id at a time (watch --record takes more)");
     code = watch_options_targets(&command_record, argv + 1, operands, &options);
     if (code != 0)
         return code;
@@ -34,12 +35,13 @@ static int run(int argc, char **argv)
 const struct command command_record = {
     .name = "record",
     .summary = "record a JVM to a file",
-    .usage = "Usage: nmtwatch record PID -o FILE.nmt.gz [options]\n"
-             "\n"
-             "Watches one JVM and writes everything it learns: gzip members of JSON lines, whole\n"
-             "after every line (zcat FILE | jq works while it runs; kill -9 loses at most the last\n"
-             "sample).\n"
-             "\n"
-             "Exit: as nmtwatch watch.\n",
+    .usage =
+        "Usage: nmtwatch record PID -o FILE.nmt.gz [options]\n"
+        "\n"
+        "Watches one JVM and writes everything it learns: gzip members of JSON lines, whole\n"
+        "after every line (zcat FILE | jq works while it runs; kill -9 loses at most the last\n"
+        "sample).\n"
+        "\n"
+        "Exit: as nmtwatch watch.\n",
     .run = run,
 };

@@ -42,7 +42,8 @@ static void print_end(struct replay *replay, int64_t ms, int64_t events,
             fwrite(line, 1, replay->json.length, stdout);
         return;
     }
-    printf("%" PRId64 " events over %s, %" PRId64 " alerts raised or cleared, %d active at the end\n",
+    printf("%" PRId64 " events over %s, %" PRId64
+           " alerts raised or cleared, %d active at the end\n",
            events, units_duration(ms).text, replay->alerts, view->active_alerts);
 }
 
@@ -116,13 +117,14 @@ static int run(int argc, char **argv)
 const struct command command_replay = {
     .name = "replay",
     .summary = "judge a recording: the alerts of the live run again",
-    .usage = "Usage: nmtwatch replay FILE [options]\n"
-             "\n"
-             "Feeds a recording (gzip or plain JSON lines, - for standard input) to the same judge\n"
-             "that judged the live run, at the thresholds the recording was made with: the same\n"
-             "alerts come out. A damaged tail is read up to the damage, with a warning that names\n"
-             "the byte.\n"
-             "\n"
-             "Exit: 0 no alert, 1 a WARNING, 2 a CRITICAL one, 64 usage, 74 the file cannot be read.\n",
+    .usage =
+        "Usage: nmtwatch replay FILE [options]\n"
+        "\n"
+        "Feeds a recording (gzip or plain JSON lines, - for standard input) to the same judge\n"
+        "that judged the live run, at the thresholds the recording was made with: the same\n"
+        "alerts come out. A damaged tail is read up to the damage, with a warning that names\n"
+        "the byte.\n"
+        "\n"
+        "Exit: 0 no alert, 1 a WARNING, 2 a CRITICAL one, 64 usage, 74 the file cannot be read.\n",
     .run = run,
 };

@@ -37,13 +37,14 @@ static int run(int argc, char **argv)
 const struct command command_watch = {
     .name = "watch",
     .summary = "watch JVMs live: memory, classes, alerts",
-    .usage = "Usage: nmtwatch watch PID... | --all [options]\n"
-             "\n"
-             "Watches JVMs: free sources each interval, NMT every few seconds, names of classes only\n"
-             "on suspicion, and what would stop the application only within the pause budget.\n"
-             "Raises and clears alerts; prints what the watching cost.\n"
-             "\n"
-             "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-22 the JVM could not\n"
-             "be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be written.\n",
+    .usage =
+        "Usage: nmtwatch watch PID... | --all [options]\n"
+        "\n"
+        "Watches JVMs: free sources each interval, NMT every few seconds, names of classes only\n"
+        "on suspicion, and what would stop the application only within the pause budget.\n"
+        "Raises and clears alerts; prints what the watching cost.\n"
+        "\n"
+        "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-22 the JVM could not\n"
+        "be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be written.\n",
     .run = run,
 };

@@ -13,8 +13,7 @@
 #define TIMEOUT_MAX_MS 600000
 
 static int apply_text_options(const struct command *command,
-                              const struct watch_arguments *arguments,
-                              struct watch_options *watch)
+                              const struct watch_arguments *arguments, struct watch_options *watch)
 {
     char why[160];
     int64_t pause_ms, span_ms, warmup_ms;
@@ -34,8 +33,7 @@ static int apply_text_options(const struct command *command,
     return 0;
 }
 
-static int apply_durations(const struct command *command,
-                           const struct watch_arguments *arguments,
+static int apply_durations(const struct command *command, const struct watch_arguments *arguments,
                            struct session_options *options)
 {
     int64_t timeout_ms = options->watch.timeout_ms;
@@ -103,7 +101,8 @@ int watch_options_targets(const struct command *command, char **operands, int co
     if (options->all)
         return open_all(command, options);
     if (count == 0)
-        return options_error(command, "the process id of a JVM is missing (nmtwatch list shows them)");
+        return options_error(command,
+                             "the process id of a JVM is missing (nmtwatch list shows them)");
     options->targets = calloc((size_t)count, sizeof *options->targets);
     if (options->targets == NULL)
         return EXIT_IO;

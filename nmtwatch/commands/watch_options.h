@@ -29,27 +29,71 @@ struct watch_arguments {
     }
 
 #define WATCH_OPTION_ROWS(arguments)                                                               \
-    {0, "interval", "TIME", option_take_duration_ms, &(arguments).interval_ms,                     \
+    {0,                                                                                            \
+     "interval",                                                                                   \
+     "TIME",                                                                                       \
+     option_take_duration_ms,                                                                      \
+     &(arguments).interval_ms,                                                                     \
      "between looks at what is free (1s)"},                                                        \
-        {0, "nmt-interval", "TIME", option_take_duration_ms, &(arguments).nmt_interval_ms,         \
+        {0,                                                                                        \
+         "nmt-interval",                                                                           \
+         "TIME",                                                                                   \
+         option_take_duration_ms,                                                                  \
+         &(arguments).nmt_interval_ms,                                                             \
          "between NMT summaries (5s)"},                                                            \
-        {0, "loaders-interval", "TIME", option_take_duration_ms,                                   \
-         &(arguments).loaders_interval_ms, "between class-loader statistics (1m)"},                \
-        {0, "for", "TIME", option_take_duration_ms, &(arguments).for_ms,                           \
+        {0,                                                                                        \
+         "loaders-interval",                                                                       \
+         "TIME",                                                                                   \
+         option_take_duration_ms,                                                                  \
+         &(arguments).loaders_interval_ms,                                                         \
+         "between class-loader statistics (1m)"},                                                  \
+        {0,                                                                                        \
+         "for",                                                                                    \
+         "TIME",                                                                                   \
+         option_take_duration_ms,                                                                  \
+         &(arguments).for_ms,                                                                      \
          "stop after this (until interrupted)"},                                                   \
-        {0, "warmup", "TIME|auto", option_take_text, &(arguments).warmup,                          \
+        {0,                                                                                        \
+         "warmup",                                                                                 \
+         "TIME|auto",                                                                              \
+         option_take_text,                                                                         \
+         &(arguments).warmup,                                                                      \
          "when the baseline is taken (auto: when class loads have fallen)"},                       \
-        {0, "pause-budget", "PAUSE/SPAN", option_take_text, &(arguments).pause_budget,             \
+        {0,                                                                                        \
+         "pause-budget",                                                                           \
+         "PAUSE/SPAN",                                                                             \
+         option_take_text,                                                                         \
+         &(arguments).pause_budget,                                                                \
          "what dear commands may stop the JVM for (200ms/10min)"},                                 \
-        {0, "timeout", "TIME", option_take_duration_ms, &(arguments).timeout_ms,                   \
+        {0,                                                                                        \
+         "timeout",                                                                                \
+         "TIME",                                                                                   \
+         option_take_duration_ms,                                                                  \
+         &(arguments).timeout_ms,                                                                  \
          "for one exchange with the JVM (5s)"},                                                    \
-        {0, "config", "FILE", option_take_text, &(arguments).config,                               \
+        {0,                                                                                        \
+         "config",                                                                                 \
+         "FILE",                                                                                   \
+         option_take_text,                                                                         \
+         &(arguments).config,                                                                      \
          "INI file with [thresholds] and [watch]"},                                                \
-        {0, "notify", "CMD", option_take_text, &(arguments).notify,                                \
+        {0,                                                                                        \
+         "notify",                                                                                 \
+         "CMD",                                                                                    \
+         option_take_text,                                                                         \
+         &(arguments).notify,                                                                      \
          "run for each alert, JSON on its standard input"},                                        \
-        {0, "no-tap", NULL, NULL, &(arguments).no_tap,                                             \
+        {0,                                                                                        \
+         "no-tap",                                                                                 \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         &(arguments).no_tap,                                                                      \
          "never switch class-load logging on in the JVM"},                                         \
-        {0, "allow-full-gc", NULL, NULL, &(arguments).allow_full_gc,                               \
+        {0,                                                                                        \
+         "allow-full-gc",                                                                          \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         &(arguments).allow_full_gc,                                                               \
          "allow GC.class_histogram without -all (JDK 8)"},                                         \
         {0, "force", NULL, NULL, &(arguments).force, "overwrite an existing recording"},           \
         {0, "no-color", NULL, NULL, &(arguments).no_color, "no colours"},                          \

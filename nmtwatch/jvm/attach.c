@@ -94,8 +94,7 @@ struct attach *attach_create(const struct target *target, const struct attach_li
     return attach;
 }
 
-/* --- ends of an exchange
- * ---------------------------------------------------------------------------- */
+/* --- ends of an exchange ---------------------------------------------------------------------- */
 
 static void close_connection(struct attach *attach)
 {
@@ -137,12 +136,10 @@ static enum attach_state fail_no_answer(struct attach *attach)
     return fail(attach, FAILURE_NO_ANSWER, detail);
 }
 
-/* --- the request
- * ---------------------------------------------------------------------------------------
- *
- *   v1   "1" NUL operation NUL arg NUL arg NUL arg NUL            exactly three, or the JVM waits
- * on v2   "2" NUL length-of-the-rest NUL operation " streaming=0" NUL arg NUL ...
- */
+/* --- the request ------------------------------------------------------------------------------ */
+
+/* v1: "1" NUL operation NUL arg NUL arg NUL arg NUL; exactly three, or the JVM waits for more.
+ * v2: "2" NUL length-of-the-rest NUL operation " streaming=0" NUL arg NUL ... */
 static bool build_request(struct attach *attach, bool v2, const char *operation,
                           char *const args[ARG_COUNT])
 {
@@ -245,8 +242,7 @@ int attach_ask(struct attach *attach, const char *commands)
     return attach_ask_operation(attach, "jcmd", (const char *[ARG_COUNT]){commands});
 }
 
-/* --- the reply
- * -------------------------------------------------------------------------------------- */
+/* --- the reply -------------------------------------------------------------------------------- */
 
 /* Root is not everybody's root: when the JVM hangs up without a word, ask once more as its own
  * user. It has not run the command: a result code would have come first. */
@@ -344,8 +340,7 @@ static bool make_room(struct attach *attach)
     return true;
 }
 
-/* --- the stages
- * --------------------------------------------------------------------------------------- */
+/* --- the stages ------------------------------------------------------------------------------- */
 
 static enum attach_state step_connect(struct attach *attach)
 {
@@ -444,8 +439,7 @@ int attach_wait_ms(const struct attach *attach)
     return wait_ms < 0 ? 0 : (int)wait_ms;
 }
 
-/* --- what callers ask afterwards
- * ------------------------------------------------------------------------ */
+/* --- what callers ask afterwards -------------------------------------------------------------- */
 
 struct span attach_reply(const struct attach *attach, int *result_code)
 {

@@ -13,9 +13,10 @@
  * Opening: the socket is /tmp/.java_pid<nspid> in the target's root. If absent, .attach_pid<nspid>
  * is created (target's cwd, else /tmp), SigCgt is checked for SIGQUIT and the start time for pid
  * reuse, then SIGQUIT is sent, at most once per attach_ask; the file is removed again once the
- * socket is there. A stopped process is not signalled, and a signal that nobody has handled yet keeps
- * its file: without it it means a thread dump. A refused connection is a stale socket: no signal. Connecting is done in a child with the target's uid and
- * gid when the JVM would not accept ours.
+ * socket is there. A stopped process is not signalled, and a signal that nobody has handled yet
+ * keeps its file: without it it means a thread dump. A refused connection is a stale socket: no
+ * signal. Connecting is done in a child with the target's uid and gid when the JVM would not accept
+ * ours.
  *
  * Ownership: attach owns its buffers; the reply is valid until the next attach_ask or _destroy.
  * Calling context: event loop, one thread. SIGPIPE must be ignored (MSG_NOSIGNAL is used as well).

@@ -45,8 +45,7 @@ static enum connect_state retry_at(struct attach_connect *attempt, int64_t ms)
     return CONNECT_BUSY;
 }
 
-/* --- the process, named by a pidfd
- * ---------------------------------------------------------------- */
+/* --- the process, named by a pidfd ------------------------------------------------------------ */
 
 void connect_init(struct attach_connect *attempt, const struct target *target)
 {
@@ -79,8 +78,7 @@ static int send_sigquit(const struct attach_connect *attempt)
     return kill(attempt->target->pid, SIGQUIT);
 }
 
-/* --- asking the JVM to open its socket
- * -------------------------------------------------------------- */
+/* --- asking the JVM to open its socket -------------------------------------------------------- */
 
 static bool trusted_owner(const struct attach_connect *attempt, uid_t owner)
 {
@@ -172,8 +170,7 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
     return retry_at(attempt, now_ms + SOCKET_RETRY_MS);
 }
 
-/* --- connecting
- * ------------------------------------------------------------------------------------- */
+/* --- connecting ------------------------------------------------------------------------------- */
 
 static void socket_name(const struct target *target, char *out, size_t size)
 {
@@ -318,8 +315,7 @@ static enum connect_state await_child(struct attach_connect *attempt, int64_t no
     return CONNECT_OPEN;
 }
 
-/* --- the steps
- * ---------------------------------------------------------------------------------------- */
+/* --- the steps -------------------------------------------------------------------------------- */
 
 static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
 {

@@ -26,8 +26,7 @@ static enum failure_kind fail(const struct target *target, struct failure *failu
     return failure_set(failure, kind, who, detail);
 }
 
-/* --- the process
- * ------------------------------------------------------------------------------------ */
+/* --- the process ------------------------------------------------------------------------------ */
 
 static bool read_stat(pid_t pid, struct proc_stat *stat)
 {
@@ -93,8 +92,7 @@ struct target_state target_state_now(const struct target *target)
     return state;
 }
 
-/* --- the way to its files
- * ----------------------------------------------------------------------------- */
+/* --- the way to its files --------------------------------------------------------------------- */
 
 /* The same root and the same mounts: then paths need no detour, which other users may not take. */
 static bool shares_our_root(pid_t pid)
@@ -167,8 +165,7 @@ static enum failure_kind require_jvm(struct target *target, struct failure *fail
                                      : fail(target, failure, FAILURE_NOT_A_JVM, NULL);
 }
 
-/* --- who it says it is
- * -------------------------------------------------------------------------------- */
+/* --- who it says it is ------------------------------------------------------------------------ */
 
 /* "17" "1.8" "21.0.4+7" -> 17, 8, 21; 0 when it begins otherwise. */
 static int major_of(const char *version)
@@ -191,16 +188,29 @@ static void feed_environment(struct jvm_options *options, struct span environmen
         jvm_options_from_string(options, value);
 }
 
-/* The flags as the command line and the environment tell them. What a file of arguments (@file,
- * -XX:Flags) says is not seen here. */
+/* Only the `java` launcher's command line is made of JVM options; other programs have JVMs too. */
+static bool started_by_launcher(pid_t pid)
+{
+    char link[48], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t len = readlink(link, path, sizeof path);
+    struct span executable = span_of(path, len > 0 ? (size_t)len : 0);
+    return span_ends_with(executable, SPAN_LITERAL("/java")) ||
+           span_ends_with(executable, SPAN_LITERAL("/java (deleted)"));
+}
+
+/* The flags as the command line and the environment tell them; false when that may not be all: a
+ * file of arguments (@file, -XX:Flags) is not read. main points into cmdline. */
 static bool options_from_proc(pid_t pid, struct jvm_options *options, struct span cmdline)
 {
     struct span environment = proc_read(pid, "environ");
     feed_environment(options, environment, "JAVA_TOOL_OPTIONS");
     feed_environment(options, environment, "JDK_JAVA_OPTIONS");
-    jvm_options_from_cmdline(options, cmdline);
+    bool launcher = started_by_launcher(pid);
+    if (launcher)
+        jvm_options_from_cmdline(options, cmdline);
     feed_environment(options, environment, "_JAVA_OPTIONS");
-    bool complete = environment.ptr != NULL && options->main.len > 0 &&
+    bool complete = launcher && environment.ptr != NULL && options->main.len > 0 &&
                     span_find(cmdline, SPAN_LITERAL("\0@")) < 0 &&
                     span_find(cmdline, SPAN_LITERAL("-XX:Flags=")) < 0 &&
                     span_find(cmdline, SPAN_LITERAL("-XX:VMOptionsFile=")) < 0;

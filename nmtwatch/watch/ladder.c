@@ -11,7 +11,8 @@
 #define BACKOFF_FIRST_MS   5000
 #define BACKOFF_MAX_MS     300000
 #define LOADERS_CAP_US     20000 /* without suspicion a safepoint must be shorter than this */
-#define LOADERS_SUSPECT_MS 6000  /* between loader censuses when they are the only names there are */
+#define LOADERS_SUSPECT_MS 6000  /* between loader censuses when they are the only names there are \
+                                  */
 #define REPLY_KEEP_BYTES   262144
 
 bool ladder_ask(struct watcher *watcher, enum question question, const char *command)
@@ -32,7 +33,8 @@ static int64_t picture(const struct watcher *watcher, enum sample_field field)
 static struct pause_drivers drivers(const struct watcher *watcher)
 {
     struct pause_drivers now;
-    now.classes = picture(watcher, SAMPLE_CLASSES_LOADED) - picture(watcher, SAMPLE_CLASSES_UNLOADED);
+    now.classes =
+        picture(watcher, SAMPLE_CLASSES_LOADED) - picture(watcher, SAMPLE_CLASSES_UNLOADED);
     if (now.classes < 0)
         now.classes = 0;
     now.loaders = now.classes; /* each class may have a loader of its own */
@@ -94,8 +96,7 @@ void ladder_charge(struct watcher *watcher)
     int64_t us = attach_elapsed_us(watcher->attach);
     pause_spend(&watcher->pause, watcher->dear, &watcher->dear_drivers, watcher->now_ms, us);
     struct event event = {.kind = EVENT_COST};
-    snprintf(event.cost.command, sizeof event.cost.command, "%s",
-             dear_command_text(watcher->dear));
+    snprintf(event.cost.command, sizeof event.cost.command, "%s", dear_command_text(watcher->dear));
     event.cost.predicted_us = watcher->dear_predicted_us;
     event.cost.measured_us = us;
     watcher_emit(watcher, &event);
@@ -190,7 +191,8 @@ static void answered_memory(struct watcher *watcher, struct span reply)
         watcher_note(watcher,
                      "NMT summary of an unknown form: %d lines not understood, %d categories "
                      "without room, the categories %s up to the total",
-                     reading.unknown_lines, reading.dropped, reading.total_holds ? "add" : "do not add");
+                     reading.unknown_lines, reading.dropped,
+                     reading.total_holds ? "add" : "do not add");
     }
     watcher_emit_sample(watcher, &sample);
 }
@@ -300,8 +302,8 @@ void ladder_failed(struct watcher *watcher)
         watcher->noted_failure = failure->kind;
         watcher_note(watcher, "%s", failure->sentence);
     }
-    watcher->attach_backoff_ms = watcher->attach_backoff_ms == 0 ? BACKOFF_FIRST_MS
-                                                                 : watcher->attach_backoff_ms * 2;
+    watcher->attach_backoff_ms =
+        watcher->attach_backoff_ms == 0 ? BACKOFF_FIRST_MS : watcher->attach_backoff_ms * 2;
     if (watcher->attach_backoff_ms > BACKOFF_MAX_MS)
         watcher->attach_backoff_ms = BACKOFF_MAX_MS;
     watcher->next_attach_ms = watcher->now_ms + watcher->attach_backoff_ms;

@@ -80,8 +80,8 @@ static void follow_tap(struct watcher *watcher)
     else if (watcher->tap_idle_since_ms < 0)
         watcher->tap_idle_since_ms = watcher->now_ms;
     bool idle = !wanted && watcher->now_ms - watcher->tap_idle_since_ms >= TAP_LINGER_MS;
-    bool full = watcher->now_ms - watcher->tap_from_ms >= TAP_MAX_MS ||
-                watcher->tap.bytes >= TAP_MAX_BYTES;
+    bool full =
+        watcher->now_ms - watcher->tap_from_ms >= TAP_MAX_MS || watcher->tap.bytes >= TAP_MAX_BYTES;
     if (idle || full || watcher->now_ms - watcher->tap_event_ms >= TAP_EVENT_MS)
         naming_emit(watcher, CENSUS_TAP, idle || full);
     if (idle) {

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define METASPACE_FIRST_JDK 10
+#define METASPACE_FIRST_JDK  10
 #define BYTE_SCALE_FIRST_JDK 11
 
 const char *replies_memory_command(int jdk_major, bool nmt)
@@ -63,8 +63,8 @@ static void read_nmt(struct span *text, struct sample *sample, struct memory_rea
     }
     static struct nmt_summary summary; /* 26 KB; the event loop has one thread */
     size_t consumed;
-    if (reply.kind != JCMD_OK ||
-        nmt_summary_parse(&summary, reply.rest, &consumed) != PARSE_OK || summary.row_count == 0) {
+    if (reply.kind != JCMD_OK || nmt_summary_parse(&summary, reply.rest, &consumed) != PARSE_OK ||
+        summary.row_count == 0) {
         malformed(reading, *text);
         return;
     }

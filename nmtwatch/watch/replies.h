@@ -21,10 +21,10 @@ enum memory_reply {
 struct memory_reading {
     enum memory_reply result;
     bool have_nmt, have_metaspace;
-    int64_t arenas;     /* live Metaspace arenas: an upper bound of class loaders; -1 unknown */
-    int dropped;        /* categories that found no room */
-    int unknown_lines;  /* lines of the summary that were not understood */
-    bool total_holds;   /* sum of categories == total, within the JVM's rounding */
+    int64_t arenas;    /* live Metaspace arenas: an upper bound of class loaders; -1 unknown */
+    int dropped;       /* categories that found no room */
+    int unknown_lines; /* lines of the summary that were not understood */
+    bool total_holds;  /* sum of categories == total, within the JVM's rounding */
     char problem[160];
 };
 /* asked_nmt: the command contained VM.native_memory. */

@@ -67,8 +67,7 @@ static struct entry *entry_of(struct session *session, const struct watcher *wat
 
 static void check_recorder(struct session *session, struct entry *entry)
 {
-    if (entry->recorder == NULL || entry->recorder_told ||
-        recorder_error(entry->recorder) == NULL)
+    if (entry->recorder == NULL || entry->recorder_told || recorder_error(entry->recorder) == NULL)
         return;
     entry->recorder_told = true;
     session->record_failed = true;
@@ -136,8 +135,7 @@ static void record_path(const char *pattern, pid_t pid, char *out, size_t size)
         snprintf(out, size, "%.*s%d%s", (int)(mark - pattern), pattern, (int)pid, mark + 2);
 }
 
-static bool open_recorder(struct session *session, struct entry *entry,
-                          const struct target *target)
+static bool open_recorder(struct session *session, struct entry *entry, const struct target *target)
 {
     char path[4096], error[512];
     struct recording_header header = {.wall_start_ms = clock_ms(CLOCK_REALTIME) - session->now_ms,
@@ -180,8 +178,7 @@ static int add_target(struct session *session, struct target *target)
     if (session->options->record != NULL && !open_recorder(session, &entry, target))
         return EXIT_IO;
     const struct watch_sink sink = {on_event, on_alert, session};
-    entry.watcher =
-        watcher_create(target, &session->options->watch, &sink, session->now_ms);
+    entry.watcher = watcher_create(target, &session->options->watch, &sink, session->now_ms);
     if (entry.watcher == NULL) {
         recorder_destroy(entry.recorder);
         return errno == ENOENT || errno == ESRCH ? failure_exit_code(FAILURE_GONE) : EXIT_IO;

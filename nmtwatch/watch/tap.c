@@ -126,8 +126,8 @@ int tap_prepare(struct tap *tap, const struct target *target)
     unsigned random;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return -1;
-    snprintf(tap->file, sizeof tap->file, TAP_PREFIX "%d-%lld-%08x.log",
-             (int)target->nspid, (long long)time(NULL), random);
+    snprintf(tap->file, sizeof tap->file, TAP_PREFIX "%d-%lld-%08x.log", (int)target->nspid,
+             (long long)time(NULL), random);
     snprintf(tap->path, sizeof tap->path, "%s%s", target->root, tap->file);
     tap->carry = malloc(TAP_BUFFER);
     if (tap->carry == NULL)

@@ -2,8 +2,8 @@
  * tap: the class-load log of a running JVM, switched on for some seconds (JDK 9 and later).
  *
  * `VM.log` over attach makes the target write its class loads and unloads to a file in its own
- * temporary folder: no safepoint, no class list, and it shows what is loaded *now*. What is switched
- * on must go off again, come what may:
+ * temporary folder: no safepoint, no class list, and it shows what is loaded *now*. What is
+ * switched on must go off again, come what may:
  *   - the JVM itself bounds the file (one rotation at TAP_FILE_BYTES);
  *   - a guard, a small child process, switches it off when the watcher dies or TAP_GUARD_S passes;
  *   - the names of the files tell a later run what was left behind (tap_is_leftover).
@@ -25,12 +25,12 @@
 #define TAP_GUARD_S    120
 
 struct tap {
-    char file[96];   /* as the target sees it */
-    char path[192];  /* as we reach it */
-    int fd;          /* -1: not open */
-    int guard_pipe;  /* closing it with a byte before tells the guard that all is well */
+    char file[96];  /* as the target sees it */
+    char path[192]; /* as we reach it */
+    int fd;         /* -1: not open */
+    int guard_pipe; /* closing it with a byte before tells the guard that all is well */
     pid_t guard_pid;
-    char *carry;     /* an incomplete last line */
+    char *carry; /* an incomplete last line */
     size_t carry_len;
     int64_t bytes;      /* read so far */
     int64_t lost_bytes; /* skipped: lines longer than the buffer */

@@ -133,7 +133,8 @@ void watch_output_end(struct watch_output *output, int64_t ms, const struct watc
         put_json(output, event_json_end(&output->json, ms, cost));
     } else {
         if (ms > 0)
-            printf("watched for %s; cost here: %s of CPU (%.3f %% of a core), %s; in the JVMs: at most "
+            printf("watched for %s; cost here: %s of CPU (%.3f %% of a core), %s; in the JVMs: at "
+                   "most "
                    "%s of pause\n",
                    units_duration(ms).text, units_duration(cost->cpu_ms).text,
                    (double)cost->cpu_ms * 100.0 / (double)ms, units_bytes(cost->rss_bytes).text,

@@ -67,11 +67,11 @@ const struct judge *watcher_judge(const struct watcher *watcher);
 const struct sample *watcher_picture(const struct watcher *watcher);
 
 struct watcher_counts {
-    int64_t polls;      /* samples taken */
-    int64_t questions;  /* exchanges with the JVM that were answered */
-    int64_t failures;   /* and that were not */
-    int64_t pause_us;   /* spent in safepoints, an upper bound */
-    bool nmt_seen;      /* at least one NMT summary was read */
+    int64_t polls;     /* samples taken */
+    int64_t questions; /* exchanges with the JVM that were answered */
+    int64_t failures;  /* and that were not */
+    int64_t pause_us;  /* spent in safepoints, an upper bound */
+    bool nmt_seen;     /* at least one NMT summary was read */
     enum failure_kind last_failure;
 };
 struct watcher_counts watcher_counts(const struct watcher *watcher);

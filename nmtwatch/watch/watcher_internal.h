@@ -59,7 +59,7 @@ struct watcher {
     bool nmt_off;
     bool reply_odd_noted;
     bool leftovers_asked;
-    char leftover[128]; /* a tap to be switched off */
+    char leftover[128];     /* a tap to be switched off */
     enum dear_command dear; /* of LOADERS, CLASS_LIST */
     int64_t dear_predicted_us;
     struct pause_drivers dear_drivers;

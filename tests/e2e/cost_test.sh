@@ -20,7 +20,7 @@ for jdk in 17 25; do
 done
 [ ${#FLEET_NAMES[@]} != 0 ] || done_testing
 fleet_ready
-fleet_watch 20s --interval 200ms --pause-budget 0ms/10min
+fleet_watch 20s --interval 200ms --nmt-interval 1s --pause-budget 1ms/10min
 for name in "${FLEET_NAMES[@]}"; do
     jdk=${name%/*}
     ticks=$(grep -c "\"type\": *\"tick\".*\"pid\": *${FLEET_PID[$name]}\b" "$SCRATCH/watch.jsonl")

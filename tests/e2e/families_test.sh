@@ -22,7 +22,7 @@ reflect jdk-reflect-accessor
 reflect-serial jdk-reflect-accessor
 loader unknown:com.acme.plugin.PricingPlugin
 numbered unknown:com.acme.Gen
-random unknown:com.acme.Rule_"
+random unknown:com.acme.Formula_"
 
 exists_on() { # JDK KIND: accessors are generated up to 17, serialization ones up to 21
     case $2 in reflect*) [ "$1" = 17 ] ;; esac

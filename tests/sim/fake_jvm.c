@@ -53,8 +53,7 @@ _Noreturn void die(const char *what)
     _exit(70);
 }
 
-/* --- the attach listener
- * -------------------------------------------------------------------------------- */
+/* --- the attach listener ---------------------------------------------------------------------- */
 
 static void write_all(int fd, const char *bytes, size_t len)
 {
@@ -160,22 +159,22 @@ static void *listener_main(void *argument)
     return NULL;
 }
 
+/* Bound elsewhere and renamed when it listens, as HotSpot does: nobody meets it half open. */
 static void open_socket(bool listening)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s", socket_path);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s.tmp", socket_path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    unlink(socket_path);
     umask(077);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0)
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
+        (listening && listen(fd, 5) != 0) || rename(address.sun_path, socket_path) != 0)
         die(socket_path);
     if (!listening) {
         close(fd);
         return;
     }
     pthread_t thread;
-    if (listen(fd, 5) != 0 ||
-        pthread_create(&thread, NULL, listener_main, (void *)(intptr_t)fd) != 0)
+    if (pthread_create(&thread, NULL, listener_main, (void *)(intptr_t)fd) != 0)
         die("listener");
     pthread_detach(thread);
 }
@@ -202,8 +201,7 @@ static void on_sigquit(void)
         printf("thread dump\n");
 }
 
-/* --- hsperfdata
- * ------------------------------------------------------------------------------------------- */
+/* --- hsperfdata ------------------------------------------------------------------------------- */
 
 static unsigned char *perf_image;
 static size_t perf_used = 32;
@@ -266,8 +264,7 @@ static void perf_tick(void)
         memcpy(perf_image + loaded_at, &loaded, sizeof loaded);
 }
 
-/* --- the process
- * -------------------------------------------------------------------------------------------- */
+/* --- the process ------------------------------------------------------------------------------ */
 
 static void on_signal(int signal_number)
 {

@@ -19,7 +19,7 @@
 struct fake {
     pid_t pid;
     pid_t child; /* the same, but for --pid: then that one's parent */
-    FILE *out; /* what it prints */
+    FILE *out;   /* what it prints */
 };
 
 #define FAKE_ARGS_MAX 24
@@ -74,6 +74,13 @@ static inline bool fake_end(struct fake *fake)
     fclose(fake->out);
     waitpid(fake->child, NULL, 0);
     return dumped;
+}
+
+/* Returns when it stands still. */
+static inline void fake_stop(struct fake *fake)
+{
+    kill(fake->pid, SIGSTOP);
+    waitpid(fake->child, NULL, WUNTRACED);
 }
 
 /* As the kernel's OOM killer ends a JVM: what it leaves in /tmp stays. */

@@ -207,12 +207,12 @@ static void stopped_process_is_not_signalled(void **state)
 {
     (void)state;
     struct fake fake = fake_start("--socket", "signal");
-    kill(fake.pid, SIGSTOP);
+    fake_stop(&fake);
     expect_failure(&fake, "VM.version", FAILURE_NO_ANSWER, "stopped (state T)");
     assert_false(fake_end(&fake));
 
     fake = fake_start("--socket", "now");
-    kill(fake.pid, SIGSTOP);
+    fake_stop(&fake);
     expect_failure(&fake, "VM.version", FAILURE_NO_ANSWER, "stopped (state T)");
     assert_false(fake_end(&fake));
 }

@@ -193,8 +193,8 @@ static inline struct story *fixture_explosion(void)
 /* What a writer printed; the caller frees it. */
 #define FIXTURE_PRINTED(call)                                                                      \
     __extension__({                                                                                \
-        char *printed_text = NULL;                                                                 \
-        size_t printed_length = 0;                                                                 \
+        static char *printed_text;                                                                 \
+        static size_t printed_length;                                                              \
         FILE *out = open_memstream(&printed_text, &printed_length);                                \
         call;                                                                                      \
         fclose(out);                                                                               \

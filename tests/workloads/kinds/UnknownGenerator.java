@@ -39,7 +39,7 @@ public class UnknownGenerator implements Kind {
         @Override
         String name(int n) {
             String alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-            StringBuilder name = new StringBuilder("com.acme.Rule_");
+            StringBuilder name = new StringBuilder("com.acme.Formula_");
             for (int i = 0; i < 10; i++) {
                 name.append(alphabet.charAt(random.nextInt(alphabet.length())));
             }

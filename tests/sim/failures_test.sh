@@ -1,0 +1,107 @@
+#!/bin/bash
+# Every way in which a JVM cannot be asked has its reason, its exit code and no side effect: `check`
+# is UNKNOWN (3) and says why, `watch` ends with the code of docs/exit-codes.md.
+
+. "$(dirname "$0")/../tap.sh"
+NMTWATCH=${NMTWATCH:-build/nmtwatch}
+FAKE_JVM=${FAKE_JVM:-build/fake_jvm}
+if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
+    skip_all "nmtwatch or fake_jvm is not built"
+fi
+
+fake() { # OPTIONS...: starts one, pid in $FAKE, what it prints in $SCRATCH/out
+    spawn "$FAKE_JVM" --for 60 "$@" >"$SCRATCH/out"
+    FAKE=$SPAWNED
+    wait_for 10 grep -q '^ready' "$SCRATCH/out"
+}
+
+end_fake() { # NAME: and it was never made to print a thread dump
+    kill -CONT "$FAKE" 2>/dev/null
+    kill "$FAKE"
+    wait "$FAKE" 2>/dev/null
+    lacks "$1: no thread dump in the application's log" "$(cat "$SCRATCH/out")" "thread dump"
+    rm -f ".attach_pid$FAKE"
+}
+
+refused() { # NAME REASON CODE
+    local began=$SECONDS
+    exits "$1: check is UNKNOWN" 3 "$NMTWATCH" check --timeout 500ms --json "$FAKE"
+    is "$1: reason" "$(jq -r .missing <<<"$OUTPUT")" "$2"
+    exits "$1: exit code of watch" "$3" "$NMTWATCH" watch --timeout 500ms --for 1s "$FAKE"
+    check "$1: in time" test $((SECONDS - began)) -lt 10
+}
+
+fake --answer nmt-off
+exits "NMT off: check is UNKNOWN" 3 "$NMTWATCH" check --json "$FAKE"
+is "NMT off: reason" "$(jq -r .missing <<<"$OUTPUT")" nmt-off
+contains "NMT off: the flag to add" "$OUTPUT" "-XX:NativeMemoryTracking=summary"
+end_fake "NMT off"
+
+fake --args "-XX:+DisableAttachMechanism"
+refused "attach disabled" attach-disabled 14
+end_fake "attach disabled"
+
+fake --no-sigquit
+refused "no handler for SIGQUIT" attach-disabled 14
+check "no handler for SIGQUIT: still alive" kill -0 "$FAKE"
+end_fake "no handler for SIGQUIT"
+
+fake --socket stale
+refused "stale socket" stale-socket 15
+end_fake "stale socket"
+
+fake --answer silent --socket now
+refused "silent" no-answer 16
+end_fake "silent"
+
+fake --delay-ms 20
+refused "byte by byte, too slow" no-answer 16
+end_fake "byte by byte, too slow"
+
+fake
+kill -STOP "$FAKE"
+wait_for 5 grep -q '^State:.*T' "/proc/$FAKE/status"
+refused "stopped" no-answer 16
+contains "stopped: the sentence says so" "$OUTPUT" "stopped"
+check "stopped: nothing left behind" test ! -e ".attach_pid$FAKE"
+end_fake "stopped"
+
+fake --answer unknown
+refused "unknown command" unknown-command 18
+end_fake "unknown command"
+
+fake --answer garbage --seed 3
+refused "garbage" bad-reply 19
+end_fake "garbage"
+
+fake --answer reject
+refused "rejected" rejected 21
+end_fake "rejected"
+
+sleep 60 &
+TAP_PIDS+=($!)
+FAKE=$!
+refused "not a JVM" not-a-jvm 10
+
+FAKE=99999999
+refused "no such process" gone 12
+
+fake
+exits "socket deleted: before" 0 "$NMTWATCH" check "$FAKE"
+rm "/tmp/.java_pid$FAKE"
+exits "socket deleted: opened again" 0 "$NMTWATCH" check "$FAKE"
+end_fake "socket deleted"
+
+fake --pad-mb 1000
+exits "1 GB reply: UNKNOWN" 3 "$NMTWATCH" check --json "$FAKE"
+contains "1 GB reply: bounded" "$OUTPUT" "reply-too-large"
+end_fake "1 GB reply"
+
+# Damaged replies: a verdict or UNKNOWN, never a crash and never OK from half a summary.
+for bytes in 0 1 2 3 40 200 700 1000; do
+    fake --prefix "$bytes" --jdk 17
+    exits "reply cut to $bytes bytes: UNKNOWN" 3 "$NMTWATCH" check "$FAKE"
+    kill "$FAKE"
+done
+
+done_testing

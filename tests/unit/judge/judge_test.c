@@ -1,0 +1,433 @@
+/* The judge on made-up JVMs whose truth is known: one that explodes, one that starts up, one that
+ * churns, one that leaks slowly, one that is healthy. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyzers/judge/judge.h"
+
+#include <stdio.h>
+
+#define MB INT64_C(1048576)
+
+struct jvm {
+    struct judge *judge;
+    struct thresholds thresholds;
+    int64_t ms;
+    int64_t loaded, unloaded, gc_old;
+    int alerts;
+    struct alert alert[64];
+};
+
+static void on_alert(void *context, const struct alert *alert)
+{
+    struct jvm *jvm = context;
+    assert_true(jvm->alerts < 64);
+    jvm->alert[jvm->alerts++] = *alert;
+}
+
+static void start(struct jvm *jvm, int jdk, int64_t uptime_ms, int64_t warmup_s)
+{
+    struct target_identity identity = {.pid = 1, .jdk_major = jdk, .uptime_ms = uptime_ms};
+    struct thresholds thresholds = jvm->thresholds;
+    memset(jvm, 0, sizeof *jvm);
+    jvm->thresholds = thresholds;
+    jvm->judge = judge_create(&identity, &jvm->thresholds, warmup_s, on_alert, jvm);
+    assert_non_null(jvm->judge);
+}
+
+static void setup_default(struct jvm *jvm, int jdk, int64_t uptime_ms)
+{
+    thresholds_default(&jvm->thresholds);
+    start(jvm, jdk, uptime_ms, -1);
+    jvm->loaded = 5000;
+}
+
+/* One second passes; so many classes were loaded and unloaded in it. */
+static void second(struct jvm *jvm, int64_t loads, int64_t unloads)
+{
+    struct event event = {.kind = EVENT_SAMPLE, .ms = jvm->ms};
+    jvm->loaded += loads;
+    jvm->unloaded += unloads;
+    sample_set(&event.sample, SAMPLE_CLASSES_LOADED, jvm->loaded);
+    sample_set(&event.sample, SAMPLE_CLASSES_UNLOADED, jvm->unloaded);
+    sample_set(&event.sample, SAMPLE_GC_OLD, jvm->gc_old);
+    judge_feed(jvm->judge, &event);
+    jvm->ms += 1000;
+}
+
+static void names(struct jvm *jvm, const char *family, int64_t from_ms, int64_t loads)
+{
+    struct family_row row = {.loads = loads, .repeating = loads, .names = loads};
+    snprintf(row.family, sizeof row.family, "%s", family);
+    snprintf(row.example, sizeof row.example, "Script1");
+    struct event event = {.kind = EVENT_NAMES, .ms = jvm->ms};
+    event.names = (struct names_event){.method = CENSUS_TAP,
+                                       .tap = 1,
+                                       .from_ms = from_ms,
+                                       .loads = loads,
+                                       .row_count = 1,
+                                       .rows = &row};
+    judge_feed(jvm->judge, &event);
+}
+
+static void memory(struct jvm *jvm, int64_t internal, int64_t class_bytes)
+{
+    struct event event = {.kind = EVENT_SAMPLE, .ms = jvm->ms};
+    sample_set(&event.sample, SAMPLE_CLASSES_LOADED, jvm->loaded);
+    sample_set(&event.sample, SAMPLE_CLASSES_UNLOADED, jvm->unloaded);
+    sample_set_nmt(&event.sample, NMT_INTERNAL, (struct nmt_amount){internal, internal});
+    sample_set_nmt(&event.sample, NMT_CLASS, (struct nmt_amount){class_bytes, class_bytes});
+    judge_feed(jvm->judge, &event);
+}
+
+static int count(const struct jvm *jvm, enum finding_kind kind, enum alert_state state)
+{
+    int found = 0;
+    for (int i = 0; i < jvm->alerts; i++)
+        found += jvm->alert[i].finding.kind == kind && jvm->alert[i].state == state;
+    return found;
+}
+
+/* Explodes at per_s from now on for so long, with a census every two seconds once asked for. */
+static void explode(struct jvm *jvm, const char *family, int64_t per_s, int seconds)
+{
+    int64_t tap_from_ms = -1, tap_from_loaded = 0;
+    for (int i = 0; i < seconds; i++) {
+        second(jvm, per_s, 0);
+        if (tap_from_ms < 0 && judge_wants_names(jvm->judge)) {
+            tap_from_ms = jvm->ms;
+            tap_from_loaded = jvm->loaded;
+        } else if (tap_from_ms >= 0 && i % 2 == 0) {
+            names(jvm, family, tap_from_ms, jvm->loaded - tap_from_loaded);
+        }
+        if (i % 5 == 0)
+            memory(jvm, MB, (jvm->loaded - 5000) * 8000);
+    }
+}
+
+static void test_explosion_is_named_within_thirty_seconds(void **state)
+{
+    (void)state;
+    static const int64_t rates[] = {10, 20, 50};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        static struct jvm jvm;
+        setup_default(&jvm, 17, 600000);
+        for (int s = 0; s < 40; s++)
+            second(&jvm, 0, 0);
+        int64_t began_ms = jvm.ms;
+        explode(&jvm, "groovy-shell", rates[i], 60);
+        assert_int_equal(jvm.alerts, 1);
+        const struct alert *alert = &jvm.alert[0];
+        assert_int_equal(alert->finding.kind, FINDING_CLASS_EXPLOSION);
+        assert_string_equal(alert->finding.family, "groovy-shell");
+        assert_int_equal(alert->finding.severity, SEVERITY_CRITICAL);
+        assert_true(alert->ms - began_ms <= 20000);
+        const struct evidence *rate = finding_evidence(&alert->finding, "rate_per_s");
+        assert_non_null(rate);
+        assert_true(rate->real > 0.9 * (double)rates[i] && rate->real < 1.1 * (double)rates[i]);
+        const struct evidence *bytes = finding_evidence(&alert->finding, "bytes_per_class");
+        assert_non_null(bytes);
+        assert_in_range(bytes->number, 7900, 8100);
+        judge_destroy(jvm.judge);
+    }
+}
+
+static void test_explosion_from_the_first_second_of_a_young_jvm(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 500);
+    explode(&jvm, "cglib", 10, 40);
+    assert_int_equal(count(&jvm, FINDING_CLASS_EXPLOSION, ALERT_RAISED), 1);
+    assert_true(jvm.alert[0].ms <= 25000);
+    judge_destroy(jvm.judge);
+}
+
+/* 600 lambdas, 300 LambdaForms and thousands of AOT classes, and then nothing: JRuby, Clojure. */
+static void test_start_up_burst_is_silent(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t per_s;
+        int seconds;
+    } bursts[] = {{3000, 1}, {500, 6}, {60, 10}, {20, 12}};
+    for (size_t b = 0; b < sizeof bursts / sizeof *bursts; b++) {
+        static struct jvm jvm;
+        setup_default(&jvm, 17, 300);
+        int64_t tap_from_ms = -1, tap_from_loaded = 0;
+        for (int i = 0; i < 120; i++) {
+            second(&jvm, i < bursts[b].seconds ? bursts[b].per_s : 0, 0);
+            if (tap_from_ms < 0 && judge_wants_names(jvm.judge)) {
+                tap_from_ms = jvm.ms;
+                tap_from_loaded = jvm.loaded;
+            } else if (tap_from_ms >= 0 && i % 2 == 0) {
+                names(&jvm, "jdk-lambda", tap_from_ms, jvm.loaded - tap_from_loaded);
+            }
+        }
+        assert_int_equal(jvm.alerts, 0);
+        struct judge_view view;
+        judge_view(jvm.judge, &view);
+        assert_true(view.warm);
+        judge_destroy(jvm.judge);
+    }
+}
+
+static void test_secondary_family_needs_more_proof(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 600000);
+    explode(&jvm, "jdk-lambdaform", 20, 20);
+    assert_int_equal(jvm.alerts, 0);
+    explode(&jvm, "jdk-lambdaform", 20, 30);
+    assert_int_equal(count(&jvm, FINDING_CLASS_EXPLOSION, ALERT_RAISED), 1);
+    judge_destroy(jvm.judge);
+}
+
+static void test_explosion_clears_once_after_it_stopped(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 600000);
+    explode(&jvm, "groovy-shell", 20, 30);
+    assert_int_equal(jvm.alerts, 1);
+    for (int i = 0; i < 35; i++)
+        second(&jvm, 0, 0);
+    assert_int_equal(jvm.alerts, 1); /* ten seconds of window, thirty of hysteresis */
+    for (int i = 0; i < 60; i++)
+        second(&jvm, 0, 0);
+    assert_int_equal(jvm.alerts, 2);
+    assert_int_equal(jvm.alert[1].state, ALERT_CLEARED);
+    assert_int_equal(jvm.alert[1].finding.kind, FINDING_CLASS_EXPLOSION);
+    judge_destroy(jvm.judge);
+}
+
+/* 500 classes/s, a GC every so often takes all of them back. */
+static void churn(struct jvm *jvm, int gc_every_s, int seconds)
+{
+    int64_t pending = 0, tap_from_ms = -1, tap_from_loaded = 0;
+    for (int i = 1; i <= seconds; i++) {
+        bool gc = i % gc_every_s == 0;
+        if (gc)
+            jvm->gc_old++;
+        second(jvm, 500, gc ? pending : 0);
+        pending = gc ? 500 : pending + 500;
+        if (tap_from_ms < 0 && judge_wants_names(jvm->judge)) {
+            tap_from_ms = jvm->ms;
+            tap_from_loaded = jvm->loaded;
+        } else if (tap_from_ms >= 0 && i % 2 == 0) {
+            names(jvm, "bytebuddy", tap_from_ms, jvm->loaded - tap_from_loaded);
+        }
+    }
+}
+
+static void test_churn_is_churn_and_no_leak(void **state)
+{
+    (void)state;
+    static const int gc_every_s[] = {1, 3, 5, 10};
+    for (size_t i = 0; i < sizeof gc_every_s / sizeof *gc_every_s; i++) {
+        static struct jvm jvm;
+        setup_default(&jvm, 17, 600000);
+        churn(&jvm, gc_every_s[i], 120);
+        assert_int_equal(count(&jvm, FINDING_CLASS_EXPLOSION, ALERT_RAISED), 0);
+        assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), 0);
+        assert_int_equal(count(&jvm, FINDING_CLASS_CHURN, ALERT_RAISED), 1);
+        assert_string_equal(jvm.alert[0].finding.family, "bytebuddy");
+        judge_destroy(jvm.judge);
+    }
+}
+
+static void test_late_gc_turns_explosion_into_churn(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 600000);
+    churn(&jvm, 45, 100);
+    assert_int_equal(count(&jvm, FINDING_CLASS_EXPLOSION, ALERT_RAISED), 1);
+    assert_int_equal(count(&jvm, FINDING_CLASS_EXPLOSION, ALERT_CLEARED), 1);
+    assert_int_equal(count(&jvm, FINDING_CLASS_CHURN, ALERT_RAISED), 1);
+    judge_destroy(jvm.judge);
+}
+
+static void test_nameless_load_rate(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 8, 600000);
+    for (int i = 0; i < 60; i++)
+        second(&jvm, 10, 0);
+    assert_int_equal(jvm.alerts, 0);
+    for (int i = 0; i < 60; i++)
+        second(&jvm, 10, 0);
+    assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), 1);
+    judge_destroy(jvm.judge);
+}
+
+static void test_documented_steps_on_internal(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    thresholds_default(&jvm.thresholds);
+    start(&jvm, 17, 600000, 0);
+    static const struct {
+        int64_t internal_mb;
+        int raised;
+    } steps[] = {{100, 0},  {599, 0},   {600, 0},   {601, 1},  {2147, 1},
+                 {2149, 2}, {10340, 2}, {10341, 3}, {10341, 3}};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        memory(&jvm, steps[i].internal_mb * MB, MB);
+        second(&jvm, 0, 0);
+        assert_int_equal(jvm.alerts, steps[i].raised);
+    }
+    assert_int_equal(jvm.alert[0].finding.kind, FINDING_INTERNAL_INVESTIGATE);
+    assert_int_equal(jvm.alert[0].finding.severity, SEVERITY_WARNING);
+    assert_int_equal(jvm.alert[1].finding.kind, FINDING_INTERNAL_EXPLOSION);
+    assert_int_equal(jvm.alert[2].finding.kind, FINDING_INTERNAL_UNACCEPTABLE);
+    assert_int_equal(jvm.alert[2].finding.severity, SEVERITY_CRITICAL);
+    /* Below the threshold but above 70 % of it: held. Below: cleared after half a minute. */
+    for (int i = 0; i < 60; i++) {
+        memory(&jvm, 500 * MB, MB);
+        second(&jvm, 0, 0);
+    }
+    assert_int_equal(count(&jvm, FINDING_INTERNAL_INVESTIGATE, ALERT_CLEARED), 0);
+    assert_int_equal(count(&jvm, FINDING_INTERNAL_UNACCEPTABLE, ALERT_CLEARED), 1);
+    for (int i = 0; i < 60; i++) {
+        memory(&jvm, 400 * MB, MB);
+        second(&jvm, 0, 0);
+    }
+    assert_int_equal(count(&jvm, FINDING_INTERNAL_INVESTIGATE, ALERT_CLEARED), 1);
+    judge_destroy(jvm.judge);
+}
+
+static double noise(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return (double)(*seed >> 8) / (double)(1 << 24) - 0.5;
+}
+
+static void test_slope_of_internal(void **state)
+{
+    (void)state;
+    static const struct {
+        double mb_per_h;
+        bool raised;
+    } truths[] = {{0, false}, {3, false}, {20, true}, {100, true}};
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++) {
+        static struct jvm jvm;
+        unsigned seed = 7;
+        thresholds_default(&jvm.thresholds);
+        start(&jvm, 17, 600000, 0);
+        for (int s = 0; s < 3600; s += 5) {
+            double mb = 50 + truths[i].mb_per_h * s / 3600.0 + 0.2 * noise(&seed);
+            jvm.ms = s * INT64_C(1000);
+            memory(&jvm, (int64_t)(mb * (double)MB), MB);
+        }
+        assert_int_equal(count(&jvm, FINDING_INTERNAL_NOT_CONVERGING, ALERT_RAISED),
+                         truths[i].raised);
+        judge_destroy(jvm.judge);
+    }
+}
+
+static void test_plateau_of_internal_is_silent(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    thresholds_default(&jvm.thresholds);
+    start(&jvm, 17, 600000, 0);
+    for (int s = 0; s < 7200; s += 5) { /* a cache that fills within ten minutes */
+        double mb = s < 600 ? 50 + 40.0 * s / 600 : 90;
+        jvm.ms = s * INT64_C(1000);
+        if (s >= 300)
+            memory(&jvm, (int64_t)(mb * (double)MB), MB);
+    }
+    assert_int_equal(count(&jvm, FINDING_INTERNAL_NOT_CONVERGING, ALERT_RAISED), 0);
+    judge_destroy(jvm.judge);
+}
+
+static void loaders(struct jvm *jvm, int64_t number)
+{
+    struct loader_row row = {.type = "org.apache.catalina.loader.ParallelWebappClassLoader",
+                             .loaders = number};
+    struct event event = {.kind = EVENT_LOADERS, .ms = jvm->ms};
+    event.loaders = (struct loaders_event){.loaders = number, .row_count = 1, .rows = &row};
+    judge_feed(jvm->judge, &event);
+    jvm->ms += 60000;
+}
+
+static void test_loaders_that_multiply(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 600000);
+    static const int64_t sawtooth[] = {50, 400, 60, 500, 55, 450, 50};
+    for (size_t i = 0; i < sizeof sawtooth / sizeof *sawtooth; i++)
+        loaders(&jvm, sawtooth[i]);
+    assert_int_equal(jvm.alerts, 0);
+    for (int64_t number = 100; number <= 400; number += 100)
+        loaders(&jvm, number);
+    assert_int_equal(count(&jvm, FINDING_LOADER_GROWTH, ALERT_RAISED), 1);
+    judge_destroy(jvm.judge);
+}
+
+static void test_hostile_recordings(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 0);
+    unsigned seed = 3;
+    for (int i = 0; i < 20000; i++) {
+        struct event event = {.kind = (enum event_kind)(i % EVENT_KIND_COUNT)};
+        static struct family_row rows[2];
+        static struct loader_row loader;
+        event.ms = (int64_t)(noise(&seed) * 1e9);
+        switch (event.kind) {
+        case EVENT_SAMPLE:
+            sample_set(&event.sample, SAMPLE_CLASSES_LOADED, (int64_t)(noise(&seed) * 9e18));
+            sample_set(&event.sample, SAMPLE_CLASSES_UNLOADED, (int64_t)(noise(&seed) * 9e18));
+            sample_set_nmt(&event.sample, NMT_INTERNAL,
+                           (struct nmt_amount){0, (int64_t)(noise(&seed) * 9e18)});
+            break;
+        case EVENT_NAMES:
+            snprintf(rows[0].family, sizeof rows[0].family, "f%u", seed);
+            rows[0].repeating = (int64_t)(noise(&seed) * 9e18);
+            event.names = (struct names_event){.method = (enum census_method)(i % 5),
+                                               .row_count = 2,
+                                               .from_ms = (int64_t)(noise(&seed) * 1e9),
+                                               .rows = rows};
+            break;
+        case EVENT_LOADERS:
+            snprintf(loader.type, sizeof loader.type, "l%u", seed);
+            loader.loaders = (int64_t)(noise(&seed) * 9e18);
+            event.loaders = (struct loaders_event){.row_count = 1, .rows = &loader};
+            break;
+        default:
+            break;
+        }
+        jvm.alerts = 0;
+        judge_feed(jvm.judge, &event);
+    }
+    judge_destroy(jvm.judge);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_explosion_is_named_within_thirty_seconds),
+        cmocka_unit_test(test_explosion_from_the_first_second_of_a_young_jvm),
+        cmocka_unit_test(test_start_up_burst_is_silent),
+        cmocka_unit_test(test_secondary_family_needs_more_proof),
+        cmocka_unit_test(test_explosion_clears_once_after_it_stopped),
+        cmocka_unit_test(test_churn_is_churn_and_no_leak),
+        cmocka_unit_test(test_late_gc_turns_explosion_into_churn),
+        cmocka_unit_test(test_nameless_load_rate),
+        cmocka_unit_test(test_documented_steps_on_internal),
+        cmocka_unit_test(test_slope_of_internal),
+        cmocka_unit_test(test_plateau_of_internal_is_silent),
+        cmocka_unit_test(test_loaders_that_multiply),
+        cmocka_unit_test(test_hostile_recordings),
+    };
+    return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
+}
