@@ -31,18 +31,18 @@ MODEL := nmt_category sample sample_nmt event
 TREND := theil_sen thinned rate warmup
 CLASSES := normalize pattern family shape stem_table census census_text loader_table
 NATIVE := internal
-JUDGE := thresholds finding judge judge_classes judge_loaders judge_memory check
+JUDGE := thresholds finding judge_episodes judge_classes judge_loaders judge_memory judge check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
-REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal plugin \
-             story story_verdict chart_series chart_canvas chart evidence html \
-             markdown report_json prometheus_rules)
+REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
+             plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
+             report_json prometheus_rules)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 JVM := failure proc perfdata jdk_files target discover attach attach_connect
-WATCH := pause_budget tap replies identify watcher ladder naming session watch_output
+WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output session
 RECORD := writer reader
 ALERT := notify
 COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules
@@ -89,11 +89,18 @@ $(BUILD)/fake_jvm: tests/sim/fake_jvm.c tests/sim/fake_replies.c tests/sim/fake_
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) -pthread
 
+# Measuring programs for scripts/bench.sh.
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+$(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 unit-tests: $(UNIT_TESTS) $(BUILD)/fake_jvm
 fuzz-replayers: $(FUZZERS:%=$(BUILD)/fuzz/%)
-.PHONY: unit-tests fuzz-replayers
+benches: $(BENCHES)
+.PHONY: unit-tests fuzz-replayers benches
 
 # --- what people call --------------------------------------------------------------------------------
 setup:
@@ -110,7 +117,7 @@ test-%: setup
 	@scripts/test.sh $*
 
 bench: setup
-	@$(MAKE) --no-print-directory -s all $(BUILD)/fake_jvm
+	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench.sh $(BUILD)
 
 fuzz: setup

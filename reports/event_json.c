@@ -3,9 +3,6 @@
 #include "reports/escape.h"
 #include "reports/finding_json.h"
 
-/* --- writing -----------------------------------------------------------------------------------
- */
-
 static void open_line(struct json_out *out, const char *type)
 {
     json_out_reset(out);
@@ -21,16 +18,8 @@ static const char *close_line(struct json_out *out)
     return json_out_line(out, &length);
 }
 
-/* A text in a field of size bytes: made valid UTF-8 and cut here, exactly as reading would do it,
- * so that what was written is what comes back. */
-static void field_text(struct json_out *out, const char *key, const char *field, size_t size)
-{
-    char valid[1024];
-
-    escape(ESCAPE_UTF8, field, valid, size < sizeof valid ? size : sizeof valid);
-    json_out_text(out, key, valid);
-}
-#define FIELD_TEXT(out, key, field) field_text(out, key, field, sizeof(field))
+/* A text of a struct, as long as it may be there. */
+#define FIELD_TEXT(out, key, field) json_out_field(out, key, field, sizeof(field))
 
 const char *event_json_header(struct json_out *out, const struct recording_header *header)
 {

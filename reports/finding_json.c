@@ -18,34 +18,42 @@ static void evidence_json(struct json_out *out, const struct finding *finding)
             json_out_real(out, one->key, one->real);
             break;
         case EVIDENCE_TEXT:
-            json_out_text(out, one->key, one->text);
+            json_out_field(out, one->key, one->text, sizeof one->text);
             break;
         }
     }
     json_out_end(out, '}');
 }
 
-void finding_json_members(struct json_out *out, const struct finding *finding)
+static void members(struct json_out *out, const struct finding *finding, bool family_or_null)
 {
     const struct finding_row *row = finding_row(finding->kind);
+
     json_out_text(out, "id", row->id);
     json_out_text(out, "severity", severity_name(finding->severity));
-    json_out_text(out, "family", finding->family[0] ? finding->family : NULL);
-    json_out_text(out, "title", finding->title);
-    json_out_text(out, "advice", finding->advice);
+    if (finding->family[0] != '\0')
+        json_out_field(out, "family", finding->family, sizeof finding->family);
+    else if (family_or_null)
+        json_out_null(out, "family");
+    json_out_field(out, "title", finding->title, sizeof finding->title);
+    json_out_field(out, "advice", finding->advice, sizeof finding->advice);
     json_out_text(out, "runbook", row->runbook);
     evidence_json(out, finding);
+}
+
+void finding_json_members(struct json_out *out, const struct finding *finding)
+{
+    members(out, finding, true);
 }
 
 void finding_json(struct json_out *out, const char *key, const struct finding *finding)
 {
     json_out_begin(out, key, '{');
-    finding_json_members(out, finding);
+    members(out, finding, false);
     json_out_end(out, '}');
 }
 
-/* --- the way back ------------------------------------------------------------------------------
- */
+/* --- the way back --------------------------------------------------------------------------- */
 
 static bool read_text(const json_t *object, const char *key, bool may_be_null, char *field,
                       size_t size, char *error, size_t error_size)

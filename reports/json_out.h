@@ -33,6 +33,9 @@ void json_out_real(struct json_out *out, const char *key,
                    double value); /* two decimals; NaN: null */
 void json_out_bool(struct json_out *out, const char *key, bool value);
 void json_out_text(struct json_out *out, const char *key, const char *value); /* NULL: null */
+/* A text that lives in a field of size bytes: cut to what fits there once its bad bytes have become
+ * U+FFFD, so that what is written is what can be read back into such a field. */
+void json_out_field(struct json_out *out, const char *key, const char *field, size_t size);
 void json_out_null(struct json_out *out, const char *key);
 
 /* Ends the line with '\n' and returns it, NUL-terminated; NULL when memory ran out. */

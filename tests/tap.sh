@@ -18,11 +18,11 @@ SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/nmtwatch-test.XXXXXX") || exit 1
 
 tap_cleanup() {
     local pid
+    exec 2>/dev/null # the shell would report each of them as killed
     for pid in "${TAP_PIDS[@]}"; do
-        kill -CONT "$pid" 2>/dev/null
-        kill -KILL "$pid" 2>/dev/null
+        kill -KILL "$pid"
     done
-    wait 2>/dev/null
+    wait
     rm -rf "$SCRATCH"
 }
 trap tap_cleanup EXIT

@@ -4,6 +4,7 @@
 #include "analyzers/classes/loader_table.h"
 #include "nmtwatch/commands/baseline.h"
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/config.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
@@ -15,8 +16,6 @@
 #include "reports/finding_json.h"
 #include "reports/plugin.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,15 +150,6 @@ static void print_json(const struct look *look, const struct check_result *resul
     json_out_free(&out);
 }
 
-static bool parse_pid(const char *text, pid_t *pid)
-{
-    char *end;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    *pid = (pid_t)number;
-    return errno == 0 && end != text && *end == '\0' && number > 0 && number <= INT32_MAX;
-}
-
 static int run(int argc, char **argv)
 {
     const char *baseline_path = NULL, *config = NULL;
@@ -185,10 +175,8 @@ static int run(int argc, char **argv)
         options_error(&command_check, "one process id is needed");
         return EXIT_UNKNOWN;
     }
-    if (!parse_pid(argv[1], &look.target.pid)) {
-        options_error(&command_check, "'%s' is not a process id", argv[1]);
+    if (target_option_pid(&command_check, argv[1], &look.target.pid) != 0)
         return EXIT_UNKNOWN;
-    }
     if ((config != NULL && !config_load(config, &options, error, sizeof error)) ||
         (baseline_path != NULL && !baseline_load(baseline_path, &baseline, error, sizeof error))) {
         fprintf(stderr, "nmtwatch check: %s\n", error);

@@ -108,8 +108,12 @@ int watch_options_targets(const struct command *command, char **operands, int co
         return EXIT_IO;
     for (int i = 0; i < count; i++) {
         int code = target_option_open(command, operands[i], &options->targets[i]);
-        if (code != 0)
+        if (code != 0) {
+            free(options->targets);
+            options->targets = NULL;
+            options->target_count = 0;
             return code;
+        }
         options->target_count++;
     }
     return 0;

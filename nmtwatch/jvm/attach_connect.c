@@ -220,7 +220,8 @@ static enum connect_state connect_directly(struct attach_connect *attempt, const
 }
 
 /* The child's whole life. It takes the target's ids for good, so HotSpot sees its own at the other
- * end, and reaches the socket by a relative path: /proc/PID/root may be closed to those ids. */
+ * end, and reaches the socket by a relative path: /proc/PID/root may be closed to those ids. It
+ * keeps nothing else of ours open: another JVM must not wait for this child to hang up. */
 _Noreturn static void child_main(const struct target *target, const char *name, int answer_fd,
                                  int64_t timeout_ms)
 {
@@ -228,6 +229,8 @@ _Noreturn static void child_main(const struct target *target, const char *name, 
     struct sockaddr_un address = socket_address("", name);
     struct timeval timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
 
+    answer_fd = dup2(answer_fd, STDERR_FILENO + 1);
+    syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0);
     if (chdir(target->tmp) != 0 || setgroups(0, NULL) != 0 ||
         setresgid(target->gid, target->gid, target->gid) != 0 ||
         setresuid(target->uid, target->uid, target->uid) != 0 ||

@@ -8,99 +8,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define BACKOFF_FIRST_MS   5000
-#define BACKOFF_MAX_MS     300000
-#define LOADERS_CAP_US     20000 /* without suspicion a safepoint must be shorter than this */
-#define LOADERS_SUSPECT_MS 6000  /* between loader censuses when they are the only names there are \
-                                  */
-#define REPLY_KEEP_BYTES   262144
-
-bool ladder_ask(struct watcher *watcher, enum question question, const char *command)
-{
-    if (attach_ask(watcher->attach, command) != 0)
-        return false;
-    watcher->question = question;
-    return true;
-}
-
-static int64_t picture(const struct watcher *watcher, enum sample_field field)
-{
-    int64_t value = 0;
-    sample_get(&watcher->picture, field, &value);
-    return value;
-}
-
-static struct pause_drivers drivers(const struct watcher *watcher)
-{
-    struct pause_drivers now;
-    now.classes =
-        picture(watcher, SAMPLE_CLASSES_LOADED) - picture(watcher, SAMPLE_CLASSES_UNLOADED);
-    if (now.classes < 0)
-        now.classes = 0;
-    now.loaders = now.classes; /* each class may have a loader of its own */
-    if (watcher->arenas >= 0 && watcher->arenas < now.loaders)
-        now.loaders = watcher->arenas;
-    struct nmt_amount heap;
-    now.heap_bytes = sample_get_nmt(&watcher->picture, NMT_JAVA_HEAP, &heap)
-                         ? heap.committed_bytes
-                         : picture(watcher, SAMPLE_RSS_BYTES);
-    return now;
-}
-
-static void emit_skip(struct watcher *watcher, enum dear_command command, int64_t predicted_us,
-                      const char *reason)
-{
-    if (watcher->skip_noted[command])
-        return;
-    watcher->skip_noted[command] = true;
-    struct event event = {.kind = EVENT_COST};
-    snprintf(event.cost.command, sizeof event.cost.command, "%s", dear_command_text(command));
-    event.cost.predicted_us = predicted_us;
-    event.cost.measured_us = -1;
-    snprintf(event.cost.skipped, sizeof event.cost.skipped, "%s", reason);
-    watcher_emit(watcher, &event);
-}
-
-bool ladder_ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
-                     int64_t cap_us)
-{
-    struct pause_drivers now = drivers(watcher);
-    int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
-    int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
-    char reason[128];
-    if (predicted_us > left_us) {
-        snprintf(reason, sizeof reason,
-                 "would stop the application for about %.0f ms; %.0f ms are left of the budget",
-                 (double)predicted_us / 1000, (double)left_us / 1000);
-        emit_skip(watcher, command, predicted_us, reason);
-        return false;
-    }
-    if (predicted_us > cap_us) {
-        snprintf(reason, sizeof reason,
-                 "would stop the application for about %.0f ms, too long without a suspicion",
-                 (double)predicted_us / 1000);
-        emit_skip(watcher, command, predicted_us, reason);
-        return false;
-    }
-    if (!ladder_ask(watcher, question, dear_command_text(command)))
-        return false;
-    watcher->skip_noted[command] = false;
-    watcher->dear = command;
-    watcher->dear_predicted_us = predicted_us;
-    watcher->dear_drivers = now;
-    return true;
-}
-
-void ladder_charge(struct watcher *watcher)
-{
-    int64_t us = attach_elapsed_us(watcher->attach);
-    pause_spend(&watcher->pause, watcher->dear, &watcher->dear_drivers, watcher->now_ms, us);
-    struct event event = {.kind = EVENT_COST};
-    snprintf(event.cost.command, sizeof event.cost.command, "%s", dear_command_text(watcher->dear));
-    event.cost.predicted_us = watcher->dear_predicted_us;
-    event.cost.measured_us = us;
-    watcher_emit(watcher, &event);
-}
+#define BACKOFF_FIRST_MS 5000
+#define BACKOFF_MAX_MS   300000
+#define LOADERS_CAP_US   20000 /* without suspicion a safepoint must be shorter than this */
+#define LOADERS_SUSPECT_MS                                                                         \
+    6000 /* between loader censuses when they are the only names there are                         \
+          */
+#define REPLY_KEEP_BYTES 262144
 
 static bool ask_memory(struct watcher *watcher)
 {
@@ -110,7 +24,7 @@ static bool ask_memory(struct watcher *watcher)
     watcher->asked_nmt = !watcher->nmt_off;
     const char *command =
         replies_memory_command(watcher->target.identity.jdk_major, watcher->asked_nmt);
-    return command[0] != '\0' && ladder_ask(watcher, QUESTION_MEMORY, command);
+    return command[0] != '\0' && ask(watcher, QUESTION_MEMORY, command);
 }
 
 static bool names_need_loaders(const struct watcher *watcher)
@@ -129,8 +43,8 @@ static bool ask_loaders(struct watcher *watcher)
     if (watcher->now_ms < due_ms)
         return false;
     watcher->next_loaders_ms = watcher->now_ms + watcher->options.loaders_interval_ms;
-    return ladder_ask_dear(watcher, QUESTION_LOADERS, DEAR_LOADER_STATS,
-                           suspect ? INT64_MAX : LOADERS_CAP_US);
+    return ask_dear(watcher, QUESTION_LOADERS, DEAR_LOADER_STATS,
+                    suspect ? INT64_MAX : LOADERS_CAP_US);
 }
 
 static bool ask_leftovers(struct watcher *watcher)
@@ -138,13 +52,13 @@ static bool ask_leftovers(struct watcher *watcher)
     if (watcher->leftover[0] != '\0') {
         char command[192];
         snprintf(command, sizeof command, "VM.log output=file=%s what=all=off", watcher->leftover);
-        return ladder_ask(watcher, QUESTION_LEFTOVER_OFF, command);
+        return ask(watcher, QUESTION_LEFTOVER_OFF, command);
     }
     if (watcher->leftovers_asked || !watcher->options.tap ||
         watcher->target.identity.jdk_major < TAP_FIRST_JDK)
         return false;
     watcher->leftovers_asked = true;
-    return ladder_ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
+    return ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
 }
 
 void ladder_ask_next(struct watcher *watcher)
@@ -199,7 +113,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
 
 static void answered_loaders(struct watcher *watcher, struct span reply)
 {
-    ladder_charge(watcher);
+    ask_charge(watcher);
     struct loader_table table;
     if (loader_table_parse(&table, reply) == PARSE_OK) {
         watcher->loaders = table.event.loaders;

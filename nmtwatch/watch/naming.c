@@ -109,7 +109,7 @@ static bool ask_tap_on(struct watcher *watcher)
     }
     char command[320];
     tap_on_command(&watcher->tap, command, sizeof command);
-    if (!ladder_ask(watcher, QUESTION_TAP_ON, command)) {
+    if (!ask(watcher, QUESTION_TAP_ON, command)) {
         tap_closed(&watcher->tap, true);
         return false;
     }
@@ -121,7 +121,7 @@ static bool ask_tap_off(struct watcher *watcher)
 {
     char command[192];
     tap_off_command(&watcher->tap, command, sizeof command);
-    if (!ladder_ask(watcher, QUESTION_TAP_OFF, command))
+    if (!ask(watcher, QUESTION_TAP_OFF, command))
         return false;
     watcher->tap_phase = TAP_GOES_OFF;
     return true;
@@ -220,7 +220,7 @@ static bool ask_list(struct watcher *watcher)
     if (watcher->list_backoff_ms > LIST_BACKOFF_MAX_MS)
         watcher->list_backoff_ms = LIST_BACKOFF_MAX_MS;
     watcher->next_list_ms = watcher->now_ms + watcher->list_backoff_ms;
-    return ladder_ask_dear(watcher, QUESTION_CLASS_LIST, list_command(watcher), INT64_MAX);
+    return ask_dear(watcher, QUESTION_CLASS_LIST, list_command(watcher), INT64_MAX);
 }
 
 void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, int count)
@@ -233,7 +233,7 @@ void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, 
 
 static void answered_list(struct watcher *watcher, struct span reply)
 {
-    ladder_charge(watcher);
+    ask_charge(watcher);
     enum census_method method = list_method(watcher->dear);
     census_reset(watcher->census);
     if (census_add_list(watcher->census, method, reply) == PARSE_OK)

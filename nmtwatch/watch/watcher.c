@@ -1,12 +1,10 @@
 #include "nmtwatch/watch/watcher_internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define IDENTITY_RETRY_MS 1000
-#define FIRST_LOADERS_MS  15000
+#define FIRST_LOADERS_MS 15000
 
 void watch_options_default(struct watch_options *options)
 {
@@ -22,8 +20,6 @@ void watch_options_default(struct watch_options *options)
     thresholds_default(&options->thresholds);
 }
 
-/* --- events ----------------------------------------------------------------------------------- */
-
 static void keep_alert(void *context, const struct alert *alert)
 {
     struct watcher *watcher = context;
@@ -31,88 +27,6 @@ static void keep_alert(void *context, const struct alert *alert)
         watcher->pending[watcher->pending_count++] = *alert;
     else /* more alerts from one event than a person can read: deliver at once */
         watcher->sink.alert(watcher->sink.context, watcher, alert);
-}
-
-void watcher_emit(struct watcher *watcher, struct event *event)
-{
-    event->ms = watcher->now_ms;
-    judge_feed(watcher->judge, event);
-    watcher->sink.event(watcher->sink.context, watcher, event);
-    for (int i = 0; i < watcher->pending_count; i++)
-        watcher->sink.alert(watcher->sink.context, watcher, &watcher->pending[i]);
-    watcher->pending_count = 0;
-}
-
-void watcher_note(struct watcher *watcher, const char *format, ...)
-{
-    struct event event = {.kind = EVENT_NOTE};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(event.text, sizeof event.text, format, arguments);
-    va_end(arguments);
-    watcher_emit(watcher, &event);
-}
-
-void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text)
-{
-    if (watcher->ended)
-        return;
-    watcher->ended = true;
-    watcher->end_reason = reason;
-    if (text == NULL)
-        return;
-    struct event event = {.kind = EVENT_GONE};
-    snprintf(event.text, sizeof event.text, "%s", text);
-    watcher_emit(watcher, &event);
-}
-
-/* --- the free sources ------------------------------------------------------------------------- */
-
-static void merge(struct sample *picture, const struct sample *sample)
-{
-    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
-        if (sample_has(sample, (enum sample_field)i))
-            sample_set(picture, (enum sample_field)i, sample->value[i]);
-    }
-    if (!sample_has_nmt(sample))
-        return;
-    picture->nmt_present = sample->nmt_present;
-    memcpy(picture->nmt, sample->nmt, sizeof picture->nmt);
-    picture->extra_count = sample->extra_count;
-    memcpy(picture->extra, sample->extra, sizeof picture->extra);
-}
-
-/* A JVM that has just started has no hsperfdata yet, and so no name and no version. */
-static void complete_identity(struct watcher *watcher)
-{
-    if (watcher->perfdata != NULL || watcher->now_ms < watcher->next_identity_ms)
-        return;
-    watcher->next_identity_ms = watcher->now_ms + IDENTITY_RETRY_MS;
-    target_refresh_identity(&watcher->target);
-    if (watcher->target.perfdata[0] != '\0')
-        watcher->perfdata = perfdata_open(watcher->target.perfdata, watcher->target.uid);
-}
-
-bool watcher_look(struct watcher *watcher, struct sample *sample)
-{
-    sample_clear(sample);
-    if (!proc_sample(&watcher->proc, sample))
-        return false;
-    complete_identity(watcher);
-    if (watcher->perfdata != NULL && !perfdata_sample(watcher->perfdata, sample)) {
-        perfdata_close(watcher->perfdata);
-        watcher->perfdata = NULL;
-        watcher->target.perfdata[0] = '\0';
-    }
-    return true;
-}
-
-void watcher_emit_sample(struct watcher *watcher, const struct sample *sample)
-{
-    merge(&watcher->picture, sample);
-    watcher->counts.polls++;
-    struct event event = {.kind = EVENT_SAMPLE, .sample = *sample};
-    watcher_emit(watcher, &event);
 }
 
 static void gone(struct watcher *watcher)
@@ -179,7 +93,6 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
         errno = saved;
         return NULL;
     }
-    complete_identity(watcher);
     return watcher;
 }
 

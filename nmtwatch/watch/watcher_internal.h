@@ -1,7 +1,14 @@
 /*
- * watcher_internal: the inside of a watcher, shared by watcher.c (life, ticks, events), ladder.c
- * (what to ask next, and what was answered) and naming.c (tap and class lists). Nobody else
- * includes it.
+ * watcher_internal: the inside of a watcher. Stages, each calling only those before it:
+ *
+ *   watcher_events.c   what was learned: judged, told
+ *   watcher_look.c     what is free
+ *   ask.c              one question at a time, dear ones within the budget
+ *   naming.c           tap and class lists
+ *   ladder.c           what to ask next, and what was answered
+ *   watcher.c          life and ticks
+ *
+ * Nobody else includes it.
  */
 #ifndef NMTWATCH_WATCH_WATCHER_INTERNAL_H
 #define NMTWATCH_WATCH_WATCHER_INTERNAL_H
@@ -85,25 +92,28 @@ struct watcher {
     struct alert pending[PENDING_ALERTS_MAX];
 };
 
-/* watcher.c: judges the event, then hands it and its alerts to the sink. */
+/* watcher_events.c: judges the event, then hands it and its alerts to the sink. */
 void watcher_emit(struct watcher *watcher, struct event *event);
 void watcher_note(struct watcher *watcher, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text);
-/* A sample of what is free: hsperfdata and /proc. False when the target is gone. */
-bool watcher_look(struct watcher *watcher, struct sample *sample);
-/* Merges into the picture and emits. */
+/* Merges the sample into the picture and emits it. */
 void watcher_emit_sample(struct watcher *watcher, const struct sample *sample);
+/* watcher_look.c: a sample of what is free. False when the target is gone. */
+bool watcher_look(struct watcher *watcher, struct sample *sample);
+
+/* ask.c */
+bool ask(struct watcher *watcher, enum question question, const char *command);
+/* Predicts, checks the budget (and the cap), asks; or tells once why not. */
+bool ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
+              int64_t cap_us);
+/* Charges the answer of a dear question, and tells what it cost. */
+void ask_charge(struct watcher *watcher);
 
 /* ladder.c */
 void ladder_ask_next(struct watcher *watcher);
 void ladder_answered(struct watcher *watcher);
 void ladder_failed(struct watcher *watcher);
-bool ladder_ask(struct watcher *watcher, enum question question, const char *command);
-/* Predicts, checks the budget (and the cap), asks; or tells once why not. */
-bool ladder_ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
-                     int64_t cap_us);
-void ladder_charge(struct watcher *watcher);
 
 /* naming.c */
 void naming_tick(struct watcher *watcher);

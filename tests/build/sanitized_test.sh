@@ -3,7 +3,7 @@
 # timeout: 400
 . "$(dirname "$0")/../tap.sh"
 
-asan=(make -s -k -j2 BUILD=build/asan "SANITIZE=address,undefined" "CFLAGS=-O1 -g")
+asan=(make -s -k -j2 BUILD=build/asan "SANITIZE=address,undefined")
 check "sanitized tools" "${asan[@]}" all
 check "sanitized unit and golden tests" "${asan[@]}" unit-tests
 check "sanitized fuzz targets" "${asan[@]}" fuzz-replayers

@@ -225,10 +225,10 @@ static int run_commands(FILE *out, char *commands)
 static void copy_file(FILE *out, const char *path)
 {
     FILE *in = fopen(path, "re");
+    for (int c; in != NULL && (c = getc(in)) != EOF;)
+        putc(c, out);
     if (in == NULL)
         die(path);
-    for (int c; (c = getc(in)) != EOF;)
-        putc(c, out);
     fclose(in);
 }
 

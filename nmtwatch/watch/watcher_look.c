@@ -1,0 +1,29 @@
+/* What costs the target nothing: its counters in hsperfdata, and /proc. */
+#include "nmtwatch/watch/watcher_internal.h"
+
+#define IDENTITY_RETRY_MS 1000
+
+/* A JVM that has just started has no hsperfdata yet, and so no name and no version. */
+static void complete_identity(struct watcher *watcher)
+{
+    if (watcher->perfdata != NULL || watcher->now_ms < watcher->next_identity_ms)
+        return;
+    watcher->next_identity_ms = watcher->now_ms + IDENTITY_RETRY_MS;
+    target_refresh_identity(&watcher->target);
+    if (watcher->target.perfdata[0] != '\0')
+        watcher->perfdata = perfdata_open(watcher->target.perfdata, watcher->target.uid);
+}
+
+bool watcher_look(struct watcher *watcher, struct sample *sample)
+{
+    sample_clear(sample);
+    if (!proc_sample(&watcher->proc, sample))
+        return false;
+    complete_identity(watcher);
+    if (watcher->perfdata != NULL && !perfdata_sample(watcher->perfdata, sample)) {
+        perfdata_close(watcher->perfdata);
+        watcher->perfdata = NULL;
+        watcher->target.perfdata[0] = '\0';
+    }
+    return true;
+}

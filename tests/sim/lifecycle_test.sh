@@ -1,0 +1,74 @@
+#!/bin/bash
+# What a watch says when its JVM is killed, replaced under the same pid, or stopped for a while.
+
+. "$(dirname "$0")/../tap.sh"
+NMTWATCH=${NMTWATCH:-build/nmtwatch}
+FAKE_JVM=${FAKE_JVM:-build/fake_jvm}
+if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
+    skip_all "nmtwatch or fake_jvm is not built"
+fi
+
+fake() { # FILE OPTIONS...: starts one, pid in $FAKE
+    local out=$1
+    shift
+    spawn "$FAKE_JVM" --for 60 "$@" >"$SCRATCH/$out"
+    FAKE=$SPAWNED
+    wait_for 10 grep -q '^ready' "$SCRATCH/$out"
+}
+
+watch() { # FILE SECONDS OPTIONS...: in the background, pid in $WATCH, until it has looked once
+    local out=$1 seconds=$2
+    shift 2
+    spawn "$NMTWATCH" watch --json --for "$seconds" --timeout 500ms --nmt-interval 1s "$@" "$FAKE" \
+        >"$SCRATCH/$out" 2>&1
+    WATCH=$SPAWNED
+    wait_for 10 grep -q '"tick"' "$SCRATCH/$out"
+}
+
+types() { # FILE TYPE: how many lines of that type
+    jq -r .type "$SCRATCH/$1" | grep -cx "$2"
+}
+
+fake killed-fake
+watch killed 20s
+kill -9 "$FAKE"
+began=$SECONDS
+wait "$WATCH"
+check "killed: the watch ends at once" test $((SECONDS - began)) -le 5
+is "killed: it says so" "$(types killed gone)" 1
+is "killed: and closes with the cost" "$(types killed end)" 1
+rm -f "/tmp/.java_pid$FAKE" "/tmp/hsperfdata_$(id -u)/$FAKE"
+
+if [ "$(id -u)" = 0 ] && [ -w /proc/sys/kernel/ns_last_pid ]; then
+    fake first
+    watch replaced 20s
+    old=$FAKE
+    kill "$FAKE"
+    wait "$FAKE" 2>/dev/null
+    fake second --socket now --rate 1000 --pid "$old"
+    began=$SECONDS
+    wait "$WATCH"
+    check "same pid, another JVM: the watch ends" test $((SECONDS - began)) -le 5
+    is "same pid, another JVM: it says so" "$(types replaced gone)" 1
+    is "same pid, another JVM: none of its numbers" \
+        "$(jq -r 'select(.type=="tick").classes_loaded' "$SCRATCH/replaced" | sort -u)" 5000
+    kill "$FAKE"
+else
+    skip "same pid, another JVM" "choosing a pid needs root"
+fi
+
+fake stopped-fake
+watch stopped 9s
+kill -STOP "$FAKE"
+sleep 3
+kill -CONT "$FAKE"
+wait "$WATCH"
+contains "stopped: a note says why it does not answer" "$(cat "$SCRATCH/stopped")" "stopped (state T)"
+is "stopped: one note, not one each second" "$(types stopped note)" 1
+last_nmt=$(jq -r 'select(.type=="tick" and has("nmt")).ms' "$SCRATCH/stopped" | tail -1)
+check "stopped: NMT is asked again afterwards" test "${last_nmt:-0}" -gt 5000
+kill "$FAKE"
+wait "$FAKE" 2>/dev/null
+lacks "stopped: no thread dump in its log" "$(cat "$SCRATCH/stopped-fake")" "thread dump"
+
+done_testing
