@@ -1,5 +1,6 @@
 /* nmtwatch: the verbs are a table; everything else is in their files. */
 #include "nmtwatch/commands/options.h"
+#include "reports/json_out.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +16,7 @@ static int run_version(int argc, char **argv);
 static const struct command command_help = {
     .name = "help",
     .summary = "what nmtwatch can do; `help VERB` tells more",
-    .usage = "Usage: nmtwatch help [VERB]\n",
+    .usage = "Usage: nmtwatch help [VERB] [--json]\n",
     .run = run_help,
 };
 
@@ -89,11 +90,36 @@ static void print_overview(FILE *out)
     fprintf(out, "\n`nmtwatch help VERB` tells the options of one.\n");
 }
 
+static int print_verbs_json(void)
+{
+    struct json_out out = {0};
+    size_t length;
+    json_out_begin(&out, NULL, '{');
+    json_out_begin(&out, "verbs", '[');
+    for (size_t i = 0; i < COMMANDS; i++) {
+        json_out_begin(&out, NULL, '{');
+        json_out_text(&out, "name", commands[i]->name);
+        json_out_text(&out, "summary", commands[i]->summary);
+        json_out_end(&out, '}');
+    }
+    json_out_end(&out, ']');
+    json_out_end(&out, '}');
+    const char *line = json_out_line(&out, &length);
+    if (line != NULL)
+        fwrite(line, 1, length, stdout);
+    json_out_free(&out);
+    return line != NULL ? 0 : EXIT_IO;
+}
+
 static int run_help(int argc, char **argv)
 {
+    bool json = false;
+    const struct option_row rows[] = {{0, "json", NULL, NULL, &json, "the verbs as one object"}};
     int operands, code;
-    if (!options_parse(&command_help, NULL, 0, argc, argv, &operands, &code))
+    if (!options_parse(&command_help, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;
+    if (json)
+        return print_verbs_json();
     if (operands > 1)
         return options_error(&command_help, "one verb at a time");
     if (operands == 0) {

@@ -20,8 +20,9 @@ static const struct {
     [CHART_CLASSES] = {"classes", "Classes",
                        "Live classes that keep rising while nothing unloads are a leak; loads and "
                        "unloads that match are churn."},
-    [CHART_GROWTH] = {"growth", "Growth of native memory by NMT category",
-                      "What moved since the baseline, the largest change first."},
+    [CHART_GROWTH] =
+        {"growth", "Growth of native memory by NMT category",
+         "What has grown since the baseline (the first sample, when warm-up did not end)."},
     [CHART_CLASS_MEMORY] = {"class_memory", "Memory of classes",
                             "A straight line means that classes explain the memory; its slope is "
                             "what one class costs."},
@@ -116,16 +117,17 @@ static const char *since(const struct story *story)
                                         : "growth since the first sample";
 }
 
-/* What did not move is no growth; one line stays, so that a flat story has its picture too. */
+/* What ends where it was lowest has not grown; one line stays, so that a flat story has its picture
+ * too. */
 static void drop_flat(struct canvas *canvas)
 {
     int kept = 0;
     for (int s = 0; s < canvas->count; s++) {
         struct series *series = &canvas->series[s];
-        double most = 0;
-        for (int i = 0; i < series->count; i++)
-            most = fmax(most, fabs(series->point[i].y));
-        if (kept == 0 || most >= FLAT_BYTES)
+        double lowest = series->point[0].y;
+        for (int i = 1; i < series->count; i++)
+            lowest = fmin(lowest, series->point[i].y);
+        if (kept == 0 || series_last(series) - lowest >= FLAT_BYTES)
             canvas->series[kept++] = *series;
         else
             series_free(series);
@@ -337,7 +339,7 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
     bool two_plots = kind == CHART_CLASSES;
     struct canvas canvas;
     canvas_init(&canvas, story, out);
-    canvas_head(&canvas, chart_name(kind), format, two_plots ? 125 : 100, categories ? 0.71 : 0.76);
+    canvas_head(&canvas, chart_name(kind), format, two_plots ? 125 : 100, categories ? 0.69 : 0.76);
     canvas_title(&canvas, chart_title(kind));
     if (!two_plots)
         fputs("set tmargin at screen 0.85\nset bmargin at screen 0.15\n", out);

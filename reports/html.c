@@ -125,13 +125,14 @@ static void put_facts(const struct story *story, FILE *out)
     put_change(story, out, "Classes unloaded", SAMPLE_CLASSES_UNLOADED);
     put_change(story, out, "RSS", SAMPLE_RSS_BYTES);
     put_change(story, out, "NMT committed", SAMPLE_NMT_COMMITTED_BYTES);
-    if (story->view.have_internal)
+    bool baseline = story->view.baseline_ms >= 0;
+    if (baseline && story->view.have_internal)
         put_fact(out, "Internal since the baseline",
                  units_growth(story->view.internal_growth_bytes).text);
-    if (story->view.have_class_metaspace)
+    if (baseline && story->view.have_class_metaspace)
         put_fact(out, "Class + Metaspace since the baseline",
                  units_growth(story->view.class_metaspace_growth_bytes).text);
-    if (story->view.baseline_ms >= 0)
+    if (baseline)
         snprintf(text, sizeof text, "%s into the watch: %s",
                  units_duration(story->view.baseline_ms).text, story->view.warmup_reason);
     else

@@ -51,16 +51,17 @@ static void put_facts(const struct story *story, FILE *out)
     snprintf(text, sizeof text, "%s from %s", units_duration(story_span_ms(story)).text, began);
     put_fact(out, "watched", text);
     put_fact(out, "Native Memory Tracking", identity->nmt_level);
-    if (story->view.baseline_ms >= 0)
+    bool baseline = story->view.baseline_ms >= 0;
+    if (baseline)
         snprintf(text, sizeof text, "taken %s into the watch: %s",
                  units_duration(story->view.baseline_ms).text, story->view.warmup_reason);
     else
         snprintf(text, sizeof text, "none: warm-up had not ended");
     put_fact(out, "baseline", text);
-    if (story->view.have_internal)
+    if (baseline && story->view.have_internal)
         put_fact(out, "Internal since the baseline",
                  units_growth(story->view.internal_growth_bytes).text);
-    if (story->view.have_class_metaspace)
+    if (baseline && story->view.have_class_metaspace)
         put_fact(out, "Class + Metaspace since the baseline",
                  units_growth(story->view.class_metaspace_growth_bytes).text);
     if (story->damage[0] != '\0')

@@ -30,15 +30,17 @@ static void put_target(struct json_out *out, const struct target_identity *targe
 static void put_summary(struct json_out *out, const struct story *story)
 {
     const struct judge_view *view = &story->view;
+    bool baseline = view->baseline_ms >= 0;
     json_out_begin(out, "growth", '{');
-    put_known(out, "baseline_ms", view->baseline_ms >= 0, view->baseline_ms);
+    put_known(out, "baseline_ms", baseline, view->baseline_ms);
     json_out_text(out, "warmup_ended", view->warm ? view->warmup_reason : NULL);
     json_out_text(out, "internal_means", internal_meaning(story->identity.jdk_major));
     put_known(out, "internal_bytes", view->have_internal, view->internal_bytes);
-    put_known(out, "internal_growth_bytes", view->have_internal, view->internal_growth_bytes);
+    put_known(out, "internal_growth_bytes", baseline && view->have_internal,
+              view->internal_growth_bytes);
     put_known(out, "class_metaspace_bytes", view->have_class_metaspace,
               view->class_metaspace_bytes);
-    put_known(out, "class_metaspace_growth_bytes", view->have_class_metaspace,
+    put_known(out, "class_metaspace_growth_bytes", baseline && view->have_class_metaspace,
               view->class_metaspace_growth_bytes);
     if (view->have_rates) {
         json_out_real(out, "load_per_s", view->load_per_s);

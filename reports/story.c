@@ -21,7 +21,8 @@ struct story_state {
     int64_t samples_per_point; /* doubled each time the points are halved */
     int64_t samples_in_last;
     struct family_tap taps[STORY_FAMILIES_MAX];
-    int first_loader_count; /* -1: no census yet */
+    int loader_censuses;
+    int first_loader_count;
     struct loader_row first_loaders[EVENT_ROWS_MAX];
 };
 
@@ -36,7 +37,6 @@ struct story *story_create(const struct target_identity *identity, int64_t wall_
     state->story.thresholds = *thresholds;
     state->story.view.baseline_ms = -1;
     state->samples_per_point = 1;
-    state->first_loader_count = -1;
     return &state->story;
 }
 
@@ -216,7 +216,7 @@ static void keep_loaders(struct story_state *state, const struct loaders_event *
     story->loader_count = count;
     if (count > 0)
         memcpy(story->loaders, loaders->rows, (size_t)count * sizeof story->loaders[0]);
-    if (state->first_loader_count >= 0)
+    if (state->loader_censuses++ > 0)
         return;
     state->first_loader_count = count;
     memcpy(state->first_loaders, story->loaders, sizeof state->first_loaders);
@@ -315,7 +315,7 @@ void story_finish(struct story *story, const struct judge_view *view)
     qsort(story->families, (size_t)story->family_count, sizeof story->families[0], by_loads);
     for (int i = 0; i < story->loader_count; i++) {
         story->loaders_at_first[i] = -1;
-        for (int j = 0; j < state->first_loader_count; j++)
+        for (int j = 0; j < state->first_loader_count && state->loader_censuses > 1; j++)
             if (strcmp(story->loaders[i].type, state->first_loaders[j].type) == 0)
                 story->loaders_at_first[i] = state->first_loaders[j].loaders;
     }
@@ -385,11 +385,14 @@ struct category_change {
     enum nmt_category category;
     int64_t smallest;
     int64_t largest;
+    int64_t last;
 };
 
+/* From the lowest point to the end: what comes and goes, as the compilers' arenas do, is no change.
+ */
 static int64_t change(const struct category_change *of)
 {
-    return of->largest - of->smallest;
+    return of->last - of->smallest;
 }
 
 static int by_change(const void *a, const void *b)
@@ -410,11 +413,12 @@ int story_top_categories(const struct story *story, enum nmt_category *out, int 
     struct category_change changes[NMT_CATEGORY_COUNT];
     int count = 0;
     for (int c = 0; c < NMT_CATEGORY_COUNT; c++) {
-        struct category_change seen = {(enum nmt_category)c, INT64_MAX, INT64_MIN};
+        struct category_change seen = {(enum nmt_category)c, INT64_MAX, INT64_MIN, 0};
         for (int i = 0; i < story->point_count; i++) {
             struct nmt_amount amount;
             if (!sample_get_nmt(&story->points[i].sample, seen.category, &amount))
                 continue;
+            seen.last = amount.committed_bytes;
             if (amount.committed_bytes < seen.smallest)
                 seen.smallest = amount.committed_bytes;
             if (amount.committed_bytes > seen.largest)

@@ -52,7 +52,8 @@ struct story {
     int64_t families_dropped;                         /* rows that found no room */
     int loader_count;
     struct loader_row loaders[EVENT_ROWS_MAX]; /* the latest census */
-    int64_t loaders_at_first[EVENT_ROWS_MAX]; /* of that type in the first census; -1: not listed */
+    int64_t
+        loaders_at_first[EVENT_ROWS_MAX]; /* of that type in the first of several; -1: unknown */
 
     int alert_count; /* raised and cleared, in order */
     struct alert alerts[STORY_ALERTS_MAX];
@@ -102,7 +103,7 @@ void story_headline(const struct story *story, char *out, size_t size);
 void story_advice(const struct story *story, char *out, size_t size);
 void story_verdict(const struct story *story, char *out, size_t size);
 /* Committed bytes of one category over the points is what charts draw: the categories worth a line
- * (largest change first, at most max); returns how many. The Java heap is not among them: it dwarfs
+ * (largest growth first, at most max); returns how many. The Java heap is not among them: it dwarfs
  * the rest and has its own chart. */
 int story_top_categories(const struct story *story, enum nmt_category *out, int max);
 

@@ -271,6 +271,8 @@ static void loop(struct session *session)
         if (options->output == SESSION_TABLE && wait_ms > TABLE_MS)
             wait_ms = TABLE_MS;
         turn(session, wait_ms > 0 ? wait_ms : 0);
+        if (ferror(stdout))
+            break; /* nobody reads any more, or the disk is full: main tells which */
         if (session->notifier != NULL)
             notifier_step(session->notifier, session->now_ms);
         if (options->all && session->now_ms >= next_discover_ms) {

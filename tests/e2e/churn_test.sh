@@ -9,7 +9,7 @@ for jdk in 17 25; do
         skip "churn on JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
         continue
     fi
-    for kind in numbered proxy bytebuddy; do
+    for kind in numbered proxy hidden; do
         if have_kind $kind; then
             fleet_start $jdk $kind --mode churn --rate 500 --gc-every 4 --quiet 15 --seconds 300
         else

@@ -1,0 +1,88 @@
+#!/bin/bash
+# `nmtwatch report` from a made-up recording: every format, no gnuplot, damage, and what goes wrong.
+
+. "$(dirname "$0")/../tap.sh"
+
+nmtwatch=$PWD/${NMTWATCH:-build/nmtwatch}
+[ -x "$nmtwatch" ] || skip_all "$nmtwatch is not built"
+
+# Two minutes: warm-up, then 12 classes/s of a family that never unloads. The names are hostile.
+recording=$SCRATCH/made.json
+awk 'BEGIN {
+    main = "a.<script>alert(1)</script>"
+    printf "{\"type\":\"header\",\"schema\":1,\"nmtwatch\":\"0.1.0\",\"wall_start_ms\":1760000000000,"
+    printf "\"warmup_s\":20,\"target\":{\"pid\":4711,\"nspid\":4711,\"start_time_ticks\":1,"
+    printf "\"uptime_ms\":900,\"jdk\":\"17.0.15\",\"jdk_major\":17,\"main\":\"%s\",\"nmt\":\"summary\"},", main
+    print "\"thresholds\":{}}"
+    for (s = 0; s < 120; s++) {
+        loaded = 2600 + (s > 40 ? (s - 40) * 12 : 0)
+        printf "{\"type\":\"tick\",\"ms\":%d,\"pid\":4711,\"classes_loaded\":%d,", s * 1000, loaded
+        printf "\"classes_unloaded\":0,\"rss_bytes\":%d", 150000000 + loaded * 8000
+        if (s % 5 == 0) {
+            printf ",\"nmt\":{\"Internal\":{\"reserved_bytes\":900000,\"committed_bytes\":900000},"
+            printf "\"Class\":{\"reserved_bytes\":9000000,\"committed_bytes\":%d},", loaded * 700
+            printf "\"Metaspace\":{\"reserved_bytes\":90000000,\"committed_bytes\":%d}}", loaded * 5000
+        }
+        print "}"
+        if (s > 44 && s < 75) {
+            loads = (s - 44) * 12
+            printf "{\"type\":\"names\",\"ms\":%d,\"pid\":4711,\"method\":\"tap\",\"tap\":1,", s * 1000
+            printf "\"last\":false,\"from_ms\":44000,\"loads\":%d,\"unloads\":0,\"lost_bytes\":0,", loads
+            printf "\"families\":[{\"family\":\"groovy-shell\",\"stem\":\"Script#\","
+            printf "\"example\":\"Script1\\\"><img src=x>\",\"source\":\"\",\"invokes\":\"\","
+            printf "\"loads\":%d,\"unloads\":0,\"names\":%d,", loads, loads
+            printf "\"max_same_name\":1,\"repeating\":%d}]}\n", loads
+        }
+    }
+}' >"$recording"
+
+exits "every format" 0 "$nmtwatch" report "$recording" -o "$SCRATCH/new/dir" --format html,md,json,png,svg
+for file in report.html report.md report.json; do
+    check "$file is there" test -s "$SCRATCH/new/dir/$file"
+    contains "$file is named" "$OUTPUT" "$SCRATCH/new/dir/$file"
+done
+contains "the verdict names the family" "$(jq -r .verdict "$SCRATCH/new/dir/report.json")" groovy-shell
+is "the status" "$(jq -r .status "$SCRATCH/new/dir/report.json")" CRITICAL
+html=$SCRATCH/new/dir/report.html
+is "foreign names are no elements" "$(grep -c '<script\|<img' "$html")" 0
+is "the page loads nothing" "$(grep -c 'src="\|@import\|<link\|url(http' "$html")" 0
+if command -v gnuplot >/dev/null; then
+    check "pictures are inside of the page" grep -q '<svg role="img"' "$html"
+    is "a PNG is a PNG" "$(head -c 4 "$SCRATCH/new/dir/classes.png" | od -An -c | tr -d ' ')" '211PNG'
+    contains "an SVG is an SVG" "$(head -c 200 "$SCRATCH/new/dir/memory.svg")" "<svg"
+    is "ids in the page are unique" \
+        "$(grep -o "[ <]id=[\"'][^\"']*" "$html" | sort | uniq -d)" ""
+else
+    skip "pictures" "gnuplot is not installed"
+fi
+
+mkdir "$SCRATCH/empty"
+OUTPUT=$(PATH=$SCRATCH/empty "$nmtwatch" report "$recording" -o "$SCRATCH/bare" 2>&1)
+is "without gnuplot the report is written" "$?" 0
+contains "and says so" "$OUTPUT" "gnuplot is not installed"
+check "in the page too" grep -q "gnuplot is not installed" "$SCRATCH/bare/report.html"
+printf '#!/bin/sh\necho "no such terminal" >&2\nexit 1\n' >"$SCRATCH/empty/gnuplot"
+chmod +x "$SCRATCH/empty/gnuplot"
+OUTPUT=$(PATH=$SCRATCH/empty:$PATH "$nmtwatch" report "$recording" -o "$SCRATCH/bad" 2>&1)
+is "with a gnuplot that fails too" "$?" 0
+contains "and its complaint is told" "$OUTPUT" "no such terminal"
+
+exits "as JSON" 0 "$nmtwatch" report "$recording" -o "$SCRATCH/j" --format md --json
+is "the files are listed" "$(jq -r '.files[]' <<<"$OUTPUT")" "$SCRATCH/j/report.md"
+gzip -c "$recording" | head -c 1000 >"$SCRATCH/cut.nmt.gz"
+exits "a cut recording is reported" 0 "$nmtwatch" report "$SCRATCH/cut.nmt.gz" -o "$SCRATCH/c" --format md
+contains "with a warning" "$OUTPUT" "damaged"
+check "in the report too" grep -q damaged "$SCRATCH/c/report.md"
+head -n 1 "$recording" >"$SCRATCH/header.json"
+exits "a recording without samples" 0 "$nmtwatch" report "$SCRATCH/header.json" -o "$SCRATCH/h"
+check "is a page that says so" grep -q "holds no sample" "$SCRATCH/h/report.html"
+
+exits "no recording" 64 "$nmtwatch" report -o "$SCRATCH/x"
+exits "no directory" 64 "$nmtwatch" report "$recording"
+exits "an unknown format" 64 "$nmtwatch" report "$recording" -o "$SCRATCH/x" --format html,gif
+exits "a missing recording" 74 "$nmtwatch" report "$SCRATCH/none" -o "$SCRATCH/x"
+exits "a file that is no recording" 74 "$nmtwatch" report /etc/passwd -o "$SCRATCH/x"
+exits "a directory that cannot be" 74 "$nmtwatch" report "$recording" -o /proc/none
+ln -s /dev/full "$SCRATCH/j/report.html"
+exits "a link is not followed" 74 "$nmtwatch" report "$recording" -o "$SCRATCH/j" --format html
+done_testing
