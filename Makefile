@@ -85,6 +85,10 @@ $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c tests/fuzz/replay_main.c $(BUILD)/libnmtwat
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
+$(BUILD)/schema_check: tests/schema/schema_check.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -Wl,-Bstatic -ljansson -Wl,-Bdynamic
+
 $(BUILD)/fake_jvm: tests/sim/fake_jvm.c tests/sim/fake_replies.c tests/sim/fake_jvm.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) -pthread

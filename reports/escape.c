@@ -81,12 +81,8 @@ static const char *quoted(enum escape_for destination, uint32_t code)
         }
         return NULL;
     case ESCAPE_MARKDOWN:
-        if (code == '&')
-            return "&amp;";
-        if (code == '<')
-            return "&lt;";
-        if (code == '>')
-            return "&gt;";
+        if (code == '&' || code == '<' || code == '>')
+            return quoted(ESCAPE_HTML, code);
         if (code != 0 && code < 0x80) {
             const char *found = strchr(markdown_syntax, (int)code);
             return found ? backslashed[found - markdown_syntax] : NULL;
@@ -97,7 +93,11 @@ static const char *quoted(enum escape_for destination, uint32_t code)
     case ESCAPE_PLUGIN:
         return code == '|' ? "/" : NULL;
     case ESCAPE_JSON:
-        return code == '"' ? "\\\"" : code == '\\' ? "\\\\" : NULL;
+        return code == '"'    ? "\\\""
+               : code == '\\' ? "\\\\"
+               : code == '\n' ? "\\n"
+               : code == '\t' ? "\\t"
+                              : NULL;
     case ESCAPE_UTF8:
     case ESCAPE_TERMINAL:
         break;
@@ -139,7 +139,7 @@ size_t escape(enum escape_for destination, const char *text, char *out, size_t s
         char visible[16];
         const char *piece = quoted(destination, one.code);
         size_t length = one.length;
-        if (change) {
+        if (change && piece == NULL) {
             made_visible(destination, &one, visible);
             piece = visible;
         }

@@ -98,7 +98,8 @@ bool prometheus_rules_yaml(const struct thresholds *thresholds, FILE *out)
 {
     fputs("# Prometheus alerting rules, written by nmtwatch " NMTWATCH_VERSION " from its table of "
           "thresholds.\n"
-          "# jvm_* and process_* come from client_java, nmtwatch_* from nmtwatch.\n"
+          "# jvm_* and process_* come from client_java. Rules on nmtwatch_* stay silent until\n"
+          "# something exports those series; this version of nmtwatch does not.\n"
           "groups:\n"
           "  - name: nmtwatch\n"
           "    rules:\n",

@@ -48,6 +48,22 @@ void story_destroy(struct story *story)
     free(story);
 }
 
+/* A damaged recording may hold any number: times are bounded, so that differences cannot overflow,
+ * and sums stop at the largest number there is. */
+static int64_t bounded_ms(int64_t ms)
+{
+    const int64_t most = INT64_C(1) << 60;
+    return ms > most ? most : ms < -most ? -most : ms;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return a > 0 ? INT64_MAX : INT64_MIN;
+}
+
 /* --- points ------------------------------------------------------------------------------------
  */
 
@@ -103,7 +119,7 @@ static bool room_for_point(struct story_state *state)
 static void add_sample(struct story_state *state, const struct event *event)
 {
     struct story *story = &state->story;
-    struct story_point point = {.ms = event->ms, .sample = event->sample};
+    struct story_point point = {.ms = bounded_ms(event->ms), .sample = event->sample};
     bool last_is_full = state->samples_in_last >= state->samples_per_point;
     if (story->point_count == STORY_POINTS_MAX && last_is_full) {
         halve_points(state);
@@ -168,14 +184,14 @@ static void add_flow(struct story_family *family, struct family_tap *tap,
     int64_t same_name = family->method == CENSUS_TAP ? family->row.max_same_name : 0;
     family->method = CENSUS_TAP;
     family->row = *row;
-    family->row.loads += tap->loads;
-    family->row.unloads += tap->unloads;
-    family->row.names += tap->names;
-    family->row.repeating += tap->repeating;
+    family->row.loads = plus(row->loads, tap->loads);
+    family->row.unloads = plus(row->unloads, tap->unloads);
+    family->row.names = plus(row->names, tap->names);
+    family->row.repeating = plus(row->repeating, tap->repeating);
     if (same_name > family->row.max_same_name)
         family->row.max_same_name = same_name;
-    int64_t observed_ms = ms - names->from_ms;
-    family->observed_ms = tap->observed_ms + (observed_ms > 0 ? observed_ms : 0);
+    int64_t observed_ms = bounded_ms(ms) - bounded_ms(names->from_ms);
+    family->observed_ms = plus(tap->observed_ms, observed_ms > 0 ? observed_ms : 0);
 }
 
 static void add_stock(struct story_family *family, enum census_method method,
@@ -244,7 +260,7 @@ static void add_cost(struct story *story, const struct cost_event *cost)
     }
     sum->runs++;
     if (cost->measured_us > 0)
-        sum->measured_us += cost->measured_us;
+        sum->measured_us = plus(sum->measured_us, cost->measured_us);
     if (cost->measured_us > sum->worst_us)
         sum->worst_us = cost->measured_us;
 }
@@ -256,7 +272,7 @@ static void add_note(struct story *story, const struct event *event)
         story->notes_dropped++;
         return;
     }
-    story->notes[story->note_count].ms = event->ms;
+    story->notes[story->note_count].ms = bounded_ms(event->ms);
     snprintf(story->notes[story->note_count].text, sizeof story->notes[0].text, "%s", event->text);
     story->note_count++;
 }
@@ -288,10 +304,14 @@ void story_event(struct story *story, const struct event *event)
 
 void story_alert(struct story *story, const struct alert *alert)
 {
-    if (story->alert_count == STORY_ALERTS_MAX)
+    if (story->alert_count == STORY_ALERTS_MAX) {
         story->alerts_dropped++;
-    else
-        story->alerts[story->alert_count++] = *alert;
+        return;
+    }
+    struct alert *kept = &story->alerts[story->alert_count++];
+    *kept = *alert;
+    kept->ms = bounded_ms(alert->ms);
+    kept->started_ms = bounded_ms(alert->started_ms);
 }
 
 static int64_t family_size(const struct story_family *family)
@@ -312,6 +332,7 @@ void story_finish(struct story *story, const struct judge_view *view)
 {
     struct story_state *state = (struct story_state *)story;
     story->view = *view;
+    story->view.baseline_ms = bounded_ms(view->baseline_ms);
     qsort(story->families, (size_t)story->family_count, sizeof story->families[0], by_loads);
     for (int i = 0; i < story->loader_count; i++) {
         story->loaders_at_first[i] = -1;
@@ -390,9 +411,9 @@ struct category_change {
 
 /* From the lowest point to the end: what comes and goes, as the compilers' arenas do, is no change.
  */
-static int64_t change(const struct category_change *of)
+static double change(const struct category_change *of)
 {
-    return of->last - of->smallest;
+    return (double)of->last - (double)of->smallest;
 }
 
 static int by_change(const void *a, const void *b)
@@ -401,9 +422,9 @@ static int by_change(const void *a, const void *b)
     bool left_moved = change(left) >= CHANGED_BYTES, right_moved = change(right) >= CHANGED_BYTES;
     if (left_moved != right_moved)
         return left_moved ? -1 : 1;
-    int64_t left_key = left_moved ? change(left) : left->largest;
-    int64_t right_key = right_moved ? change(right) : right->largest;
-    if (left_key != right_key)
+    double left_key = left_moved ? change(left) : (double)left->largest;
+    double right_key = right_moved ? change(right) : (double)right->largest;
+    if (left_key < right_key || left_key > right_key)
         return left_key < right_key ? 1 : -1;
     return (int)left->category - (int)right->category;
 }

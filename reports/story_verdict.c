@@ -20,7 +20,9 @@ static int64_t judged_ms(const struct story *story)
 
 static int64_t needed_ms(const struct story *story)
 {
-    int64_t needed = story->thresholds.value[TH_CLASS_LOAD_SPAN_S] * 1000;
+    int64_t needed;
+    if (__builtin_mul_overflow(story->thresholds.value[TH_CLASS_LOAD_SPAN_S], 1000, &needed))
+        return INT64_MAX;
     return needed > VERDICT_MIN_MS ? needed : VERDICT_MIN_MS;
 }
 
@@ -90,23 +92,22 @@ static void describe_silence(const struct story *story, FILE *out)
     fputc('.', out);
     if (!story->view.have_internal)
         fputs(" Native memory was not seen: the recording has no NMT summary.", out);
-    else if (judged_ms(story) < story->thresholds.value[TH_INTERNAL_SLOPE_SPAN_S] * 1000)
+    else if (judged_ms(story) / 1000 < story->thresholds.value[TH_INTERNAL_SLOPE_SPAN_S])
         fputs(" Slow growth needs a longer watch.", out);
 }
 
 static void describe_doubt(const struct story *story, FILE *out)
 {
-    struct units_text span = units_duration(story_span_ms(story));
     if (story->point_count == 0)
         fputs("Cannot tell: the recording holds no sample.", out);
     else if (!saw_field(story, SAMPLE_CLASSES_LOADED))
         fputs("Cannot tell: the class counters of this JVM could not be read.", out);
     else if (!story->view.warm)
         fprintf(out, "Cannot tell: warm-up had not ended when the recording stopped after %s.",
-                span.text);
+                units_duration(story_span_ms(story)).text);
     else
-        fprintf(out, "Cannot tell: %s is too short, a verdict needs %s after warm-up.", span.text,
-                units_duration(needed_ms(story)).text);
+        fprintf(out, "Cannot tell: %s after warm-up is too short, a verdict needs %s.",
+                units_duration(judged_ms(story)).text, units_duration(needed_ms(story)).text);
 }
 
 /* Writes through a stream of the buffer's size: what does not fit is cut. */
