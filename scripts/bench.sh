@@ -61,7 +61,7 @@ heading() { # TITLE
 
 row() { # TEXT NAME UNIT
     values "$2" | awk -v text="$1" -v unit="$3" '
-        function show(x) { return sprintf(x >= 100 ? "%.0f" : x >= 10 ? "%.1f" : "%.3g", x) }
+        function show(x) { return sprintf(x >= 100 || x == int(x) ? "%.0f" : x >= 10 ? "%.1f" : "%.3g", x) }
         { v[NR] = $1 }
         END {
             if (NR)
@@ -121,12 +121,15 @@ jvm_end() { # NAME...
     done
 }
 
-idle_jvms() { # one for each JDK; safepoints go to $SCRATCH/safepoints-JDK
+# One for each JDK; safepoints go to $SCRATCH/safepoints-JDK. With as many classes as a large
+# application has: its loader statistics are too dear for a pause budget of 1 ms, so that a watch
+# can be kept to its cheap tiers.
+idle_jvms() {
     local jdk
     for jdk in "${jdks[@]}"; do
         [ -z "${JVM[idle-$jdk]-}" ] || continue
         JVM_FLAGS="-Xlog:safepoint*=info:file=$SCRATCH/safepoints-$jdk" \
-            jvm idle-"$jdk" "$jdk" idle --seconds 600
+            jvm idle-"$jdk" "$jdk" idle --warmup-classes 20000 --seconds 600
     done
 }
 
@@ -215,7 +218,7 @@ section_safepoints() {
     done
 }
 
-# Runs a watch and takes its peak memory a moment before it ends.
+# Runs a watch; its CPU and peak memory are taken from the kernel a moment before it ends.
 watch_cost() { # PREFIX SECONDS PID...
     local prefix=$1 seconds=$2 watcher
     shift 2
@@ -224,11 +227,11 @@ watch_cost() { # PREFIX SECONDS PID...
     watcher=$SPAWNED
     sleep $((seconds - 1))
     sample "$prefix.rss_mb" "$(awk '$1 == "VmHWM:" { print $2 / 1024 }' "/proc/$watcher/status")"
-    sample "$prefix.cpu_percent_steady" \
+    sample "$prefix.cpu_percent" \
         "$(awk -v s=$((seconds - 1)) '{ print $1 / 1e9 / s * 100 }' "/proc/$watcher/schedstat")"
     wait "$watcher"
     jq -r --arg prefix "$prefix" 'select(.type == "end") |
-        "\($prefix).cpu_percent \(.cost.cpu_ms / .ms * 100)",
+        "\($prefix).cpu_percent_said \(.cost.cpu_ms / .ms * 100)",
         "\($prefix).pause_ms \(.cost.pause_us / 1000)"' "$SCRATCH/watch.json" >>"$samples"
 }
 
@@ -247,6 +250,7 @@ section_watch() {
     for jdk in "${jdks[@]}"; do
         heading "nmtwatch watch, one JVM, all at 1 Hz, 60 s, JDK $jdk"
         row "CPU, start included" "watch.$jdk.cpu_percent" "% of a core"
+        row "the same, as its own end line says" "watch.$jdk.cpu_percent_said" "% of a core"
         row "peak resident memory" "watch.$jdk.rss_mb" MB
         row "pauses it caused (VM.classloader_stats)" "watch.$jdk.pause_ms" ms
         claim "watch at 1 Hz: CPU, JDK $jdk" le 0.1 "$(median "watch.$jdk.cpu_percent")" "%"
@@ -354,15 +358,15 @@ section_reader() {
 
 # All pauses a command makes, by the target's own log; three times.
 dear_command() { # NAME JDK COMMAND
-    local log=$SCRATCH/dear-$1 line _
+    local log=$SCRATCH/dear-$1 key=dear.$1.${3// /_} line _
     for _ in 1 2 3; do
         line=$(wc -l <"$log")
-        measure "dear.$1.$3." "$bench/ask" "${JVM[$1]}" "$3"
-        sample "dear.$1.$3.pause_ms" "$(tail -n "+$((line + 1))" "$log" |
+        measure "$key." "$bench/ask" "${JVM[$1]}" "$3"
+        sample "$key.pause_ms" "$(tail -n "+$((line + 1))" "$log" |
             sed -nE '/Safepoint "Cleanup"/d; s/.*Safepoint ".*Total: +([0-9]+) ns.*/\1/p' |
             awk '{ ns += $1 } END { print ns / 1e6 }')"
     done
-    row "$3" "dear.$1.$3.pause_ms" "ms; $(median "dear.$1.$3.reply_bytes") bytes"
+    row "$3" "$key.pause_ms" "ms; $(median "$key.reply_bytes") bytes"
 }
 
 section_dear() {

@@ -79,7 +79,7 @@ static int load(const char *name)
             return i;
         if (files[i].root != NULL)
             continue;
-        files[i].root = json_load_file(name, JSON_REJECT_DUPLICATES, &error);
+        files[i].root = json_load_file(name, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
         if (files[i].root == NULL)
             give_up("%s:%d: %s", name, error.line, error.text);
         snprintf(files[i].name, sizeof files[i].name, "%s", name);
@@ -344,7 +344,7 @@ static bool matches(const json_t *value, json_t *schema, int file, const struct 
 static bool check_text(const char *text, size_t length, int schema, const char *where)
 {
     json_error_t error;
-    json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     struct place top = {.depth = 0};
 
     complaint[0] = '\0';

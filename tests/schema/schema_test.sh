@@ -1,5 +1,6 @@
 #!/bin/bash
 # JSON: the examples of docs/json.md and what the program prints, against docs/schema.
+# shellcheck disable=SC2016 # $defs and `code` are JSON and Markdown
 
 . "$(dirname "$0")/../tap.sh"
 NMTWATCH=${NMTWATCH:-build/nmtwatch}

@@ -18,6 +18,7 @@ static void columns_may_be_empty(void **state)
     } expected[] = {
         {"fully_initialized", "W", "Grow199", 66, false},
         {"initialization_error", "", "A name with blanks", 12345678, false},
+        {"a_state_longer_than_its_column", "W", "Long", 66, false},
         {"", "", "[Ljava.lang.Object;", 64, true},
         {"loaded", "", "Host$$Lambda/0x000000000a012345", 65, false},
     };
@@ -28,6 +29,7 @@ static void columns_may_be_empty(void **state)
         SPAN_LITERAL(
             "6481:\n" HEADER "0x000000006a0d2800    66  fully_initialized     W        Grow199  \n"
             "0x000000006a0d2800  12345678  initialization_error           A name with blanks  \n"
+            "0x000000006a0d2800    66  a_state_longer_than_its_column  W        Long  \n"
             "0x00000000691724f0    64                                 [Ljava.lang.Object;  \n"
             "0x00000000691724f0    65  loaded                         "
             "Host$$Lambda/0x000000000a012345  \n"));

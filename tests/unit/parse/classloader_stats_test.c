@@ -35,6 +35,7 @@ static void hidden_classes_belong_to_the_loader_above(void **state)
     assert_int_equal(row.data_address, 0xc3);
     assert_int_equal(row.classes, 15);
     assert_true(span_equals(row.type, SPAN_LITERAL("app.Loader")));
+    memset(&row, 0, sizeof row); /* nothing of it comes from the row before */
     assert_true(classloader_stats_next(&stats, &row));
     assert_int_equal(row.kind, LOADER_HIDDEN);
     assert_int_equal(row.classes, 8);

@@ -31,6 +31,7 @@ static const struct {
     {"|--java.lang.Exception/null\n", JCMD_OK},
     {"12.5% done\n", JCMD_OK},
     {"exception in thread: java.lang.Error\n", JCMD_OK},
+    {"see java.lang.Error: it is documented\n", JCMD_OK},
 };
 
 static void every_refusal_is_known(void **state)

@@ -133,6 +133,7 @@ static void other_text_is_malformed(void **state)
         "Usage:\n  Both: 2.21 XB used.\n\nMaxMetaspaceSize: unlimited\n\n",
         USAGE "MaxMetaspaceSize: unlimited\n\n", /* no virtual space */
         USAGE SPACE "MaxMetaspaceSize: lots\n\n",
+        "Usage:\n  9000000000.00 GB used.\n\n" SPACE SETTINGS,
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct metaspace metaspace;
