@@ -3,6 +3,7 @@
 #include "reports/json_out.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +151,7 @@ static int run_version(int argc, char **argv)
 }
 
 /* A reader that has seen enough (`| head`) closes the pipe: no news. A full disk is. */
-static int finish_output(int code)
+static int finish_output(const struct command *command, int code)
 {
     bool failed = ferror(stdout) != 0;
     int error = 0;
@@ -165,12 +166,24 @@ static int finish_output(int code)
         return code;
     fprintf(stderr, "nmtwatch: writing to standard output: %s\n",
             error != 0 ? strerror(error) : "it failed");
-    return EXIT_IO;
+    return command == &command_check ? EXIT_UNKNOWN : EXIT_IO;
+}
+
+/* Started with one of them closed, the next file to be opened, perhaps a recording, would become
+ * standard output. What was closed refuses writes then as well. */
+static void open_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
 }
 
 int main(int argc, char **argv)
 {
+    open_standard_files();
     signal(SIGPIPE, SIG_IGN); /* every write is checked instead */
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a full disk */
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_USAGE;
@@ -181,6 +194,6 @@ int main(int argc, char **argv)
     else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
         name = command_version.name;
     const struct command *command = find_command(name);
-    return command != NULL ? finish_output(command->run(argc - 1, argv + 1))
+    return command != NULL ? finish_output(command, command->run(argc - 1, argv + 1))
                            : unknown_command(name);
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench: what watching costs, measured against the goals and against the usual tools, side by side.
 #
-# usage: bench.sh BUILD [SECTION...]     sections, about four minutes together:
+# usage: bench.sh BUILD [SECTION...]     sections, about three and a half minutes together:
 #
 #   poll        CPU of one NMT poll: our client, jcmd, jattach, in turn
 #   safepoints  what the cheap tiers add to the target's safepoint log
@@ -9,7 +9,7 @@
 #   fleet       the same with twenty (fake) JVMs
 #   sources     hsperfdata and /proc, the parsers, bytes a watched JVM costs us
 #   reader      how long an application stands still when a client stops reading (JDK 25)
-#   dear        pauses of the commands that need a safepoint
+#   dear        pauses of the commands that need a safepoint, with CLASSES classes (20000)
 #
 # CPU time, not wall time: the machine may be busy. Of every figure minimum, median and maximum.
 # What cannot be measured here is named; that is no error. A goal that is not met is no error
@@ -19,7 +19,7 @@
 . "$(dirname "$0")/../tests/tap.sh" # spawn, wait_for, SCRATCH; we are in the root of the tree now
 
 build=${1:-build}
-shift
+[ $# = 0 ] || shift
 [ $# -gt 0 ] || set -- poll safepoints watch fleet sources reader dear
 sections=" $* "
 nmtwatch=$build/nmtwatch
@@ -28,7 +28,7 @@ samples=$bench/samples
 claims=() # JSON
 table=()  # the same for people
 failed=0
-declare -A JVM # name -> pid
+declare -A JVM WATCHER # name -> pid
 
 # --- figures ----------------------------------------------------------------------------------------
 
@@ -168,10 +168,17 @@ operations() { # LOG FROM_LINE
         sed -E 's/^ +//'
 }
 
-# Operations of the second list that go beyond the first.
+in_a_line() { # LIST
+    [ -n "$1" ] && paste -sd ',' <<<"$1" || echo none
+}
+
+# Operations of the second list that go beyond the first. "Cleanup" is not among them: the JVM's own
+# timer makes one now and then, watched or not. The table shows it.
 more_operations() { # BEFORE AFTER
-    awk 'NR == FNR { had[$2] = $1; next } $1 > had[$2] { n += $1 - had[$2] } END { print n + 0 }' \
-        <(echo "$1") <(echo "$2")
+    awk '$2 == "Cleanup" { next }
+        NR == FNR { had[$2] = $1; next }
+        $1 > had[$2] { n += $1 - had[$2] }
+        END { print n + 0 }' <(echo "$1") <(echo "$2")
 }
 
 section_safepoints() {
@@ -199,7 +206,8 @@ section_safepoints() {
     for jdk in "${jdks[@]}"; do
         log=$SCRATCH/safepoints-$jdk
         more[$jdk]=$(more_operations "${quiet[$jdk]}" "${watched[$jdk]}")
-        printf '  %-34s %14s  %s\n' "JDK $jdk" "${quiet[$jdk]:-none}" "${watched[$jdk]:-none}"
+        printf '  %-34s %14s  %s\n' "JDK $jdk" "$(in_a_line "${quiet[$jdk]}")" \
+            "$(in_a_line "${watched[$jdk]}")"
         polls=$(grep -c "\"pid\":${JVM[idle-$jdk]},.*nmt_committed_bytes" \
             "$SCRATCH/safepoints.json")
         printf '  %-34s %14s  %s\n' "  NMT summaries read" "" "$polls"
@@ -218,36 +226,35 @@ section_safepoints() {
     done
 }
 
-# Runs a watch; its CPU and peak memory are taken from the kernel a moment before it ends.
-watch_cost() { # PREFIX SECONDS PID...
-    local prefix=$1 seconds=$2 watcher
+watch_begin() { # NAME SECONDS PID...
+    local name=$1 seconds=$2
     shift 2
     spawn "$nmtwatch" watch "$@" --interval 1s --nmt-interval 1s --json \
-        --for "${seconds}s" >"$SCRATCH/watch.json" 2>"$SCRATCH/watch.err"
-    watcher=$SPAWNED
-    sleep $((seconds - 1))
-    sample "$prefix.rss_mb" "$(awk '$1 == "VmHWM:" { print $2 / 1024 }' "/proc/$watcher/status")"
-    sample "$prefix.cpu_percent" \
-        "$(awk -v s=$((seconds - 1)) '{ print $1 / 1e9 / s * 100 }' "/proc/$watcher/schedstat")"
-    wait "$watcher"
-    jq -r --arg prefix "$prefix" 'select(.type == "end") |
-        "\($prefix).cpu_percent_said \(.cost.cpu_ms / .ms * 100)",
-        "\($prefix).pause_ms \(.cost.pause_us / 1000)"' "$SCRATCH/watch.json" >>"$samples"
+        --for "${seconds}s" >"$SCRATCH/$name.json" 2>"$SCRATCH/$name.err"
+    WATCHER[$name]=$SPAWNED
+}
+
+# Called a second before the watch ends: CPU and peak memory come from the kernel.
+watch_end() { # NAME SECONDS
+    local pid=${WATCHER[$1]}
+    sample "$1.rss_mb" "$(awk '$1 == "VmHWM:" { print $2 / 1024 }' "/proc/$pid/status")"
+    sample "$1.cpu_percent" \
+        "$(awk -v s=$(($2 - 1)) '{ print $1 / 1e9 / s * 100 }' "/proc/$pid/schedstat")"
+    wait "$pid"
+    jq -r --arg name "$1" 'select(.type == "end") |
+        "\($name).cpu_percent_said \(.cost.cpu_ms / .ms * 100)",
+        "\($name).pause_ms \(.cost.pause_us / 1000)"' "$SCRATCH/$1.json" >>"$samples"
 }
 
 section_watch() {
-    local jdk job jobs=()
+    local jdk
     idle_jvms
     for jdk in "${jdks[@]}"; do
-        (SCRATCH=$(mktemp -d "$SCRATCH/watch-XXXX")
-            TAP_PIDS=()
-            watch_cost "watch.$jdk" 60 "${JVM[idle-$jdk]}") &
-        jobs+=($!)
+        watch_begin "watch.$jdk" 60 "${JVM[idle-$jdk]}"
     done
-    for job in "${jobs[@]}"; do
-        wait "$job"
-    done
+    sleep 59
     for jdk in "${jdks[@]}"; do
+        watch_end "watch.$jdk" 60
         heading "nmtwatch watch, one JVM, all at 1 Hz, 60 s, JDK $jdk"
         row "CPU, start included" "watch.$jdk.cpu_percent" "% of a core"
         row "the same, as its own end line says" "watch.$jdk.cpu_percent_said" "% of a core"
@@ -267,7 +274,9 @@ section_fleet() {
     for i in $(seq 20); do
         wait_for 10 grep -q ready "$SCRATCH/fake-$i" || failed=1
     done
-    watch_cost fleet 15 "${fakes[@]}"
+    watch_begin fleet 15 "${fakes[@]}"
+    sleep 14
+    watch_end fleet 15
     for i in "${fakes[@]}"; do
         kill "$i"
     done
@@ -293,13 +302,14 @@ section_sources() {
     row "class-load log, lines to families, captured" sources.census_log "M names/s"
     row "the same, generated names" sources.census_numbered "M names/s"
     heading "Heap that a watched JVM costs nmtwatch"
-    row "all of a watcher at its creation" memory.watcher bytes
-    row "  struct watcher" memory.struct_watcher bytes
+    row "a watcher after its first look" memory.watcher bytes
+    row "  of that: struct watcher" memory.struct_watcher bytes
     row "  judge" memory.judge bytes
     row "  census, empty" memory.census bytes
     row "  hsperfdata buffer" memory.perfdata bytes
     row "  attach client" memory.attach bytes
-    row "census after 20 000 ordinary names" memory.census_full bytes
+    row "a census after 20 000 ordinary names" memory.census_names bytes
+    row "a census at its worst" memory.census_worst bytes
     row "recorder (--record)" memory.recorder bytes
 }
 
@@ -366,22 +376,22 @@ dear_command() { # NAME JDK COMMAND
             sed -nE '/Safepoint "Cleanup"/d; s/.*Safepoint ".*Total: +([0-9]+) ns.*/\1/p' |
             awk '{ ns += $1 } END { print ns / 1e6 }')"
     done
-    row "$3" "$key.pause_ms" "ms; $(median "$key.reply_bytes") bytes"
+    row "$3" "$key.pause_ms" "ms; reply of $(median "$key.reply_bytes") bytes"
 }
 
 section_dear() {
-    local jdk name shape
+    local jdk name shape classes=${CLASSES:-20000}
     for jdk in "${jdks[@]}"; do
         for shape in one-loader loader-each; do
             name=$jdk-$shape
-            export JVM_FLAGS="-Xlog:safepoint=info:file=$SCRATCH/dear-$name"
+            export JVM_FLAGS="-Xmx2g -Xlog:safepoint=info:file=$SCRATCH/dear-$name"
             if [ $shape = one-loader ]; then
-                jvm "$name" "$jdk" gap-meter --classes 20000 --seconds 200 || continue
-                heading "Pause, 20 000 classes in one loader, JDK $jdk"
+                jvm "$name" "$jdk" gap-meter --classes "$classes" --seconds 200 || continue
+                heading "Pause, $classes classes in one loader, JDK $jdk"
             else
-                jvm "$name" "$jdk" loader --rate 10000 --seconds 2 --idle 200 || continue
-                sleep 4
-                heading "Pause, 20 000 classes in a loader each, JDK $jdk"
+                jvm "$name" "$jdk" loader --rate $((classes / 2)) --seconds 2 --idle 200 || continue
+                wait_for 60 grep -q "$classes" "$SCRATCH/$name.log"
+                heading "Pause, $classes classes in a loader each, JDK $jdk"
             fi
             unset JVM_FLAGS
             dear_command "$name" "$jdk" VM.classloader_stats
@@ -404,7 +414,7 @@ done
 jdks=()
 for jdk in 17 25; do
     if [ -n "$(jdk_home $jdk)" ]; then
-        jdks+=($jdk)
+        jdks+=("$jdk")
     else
         unmeasured "all of JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
     fi

@@ -16,6 +16,13 @@ jvms=()
 cleanup() {
     local pid
     for pid in "${jvms[@]}"; do
+        kill -TERM "$pid" 2>/dev/null # so that the JVM takes its attach socket with it
+    done
+    for _ in $(seq 30); do
+        [ -n "$(jobs -rp)" ] || return
+        sleep 0.1
+    done
+    for pid in "${jvms[@]}"; do
         kill -KILL "$pid" 2>/dev/null
     done
     wait 2>/dev/null

@@ -40,6 +40,8 @@ static int run(int argc, char **argv)
     }
     if (json ? print_json(&options.thresholds) : prometheus_rules_yaml(&options.thresholds, stdout))
         return 0;
+    if (ferror(stdout))
+        return 0; /* main tells, unless it was only the reader that left */
     fprintf(stderr, "nmtwatch rules: the rules could not be written\n");
     return EXIT_IO;
 }

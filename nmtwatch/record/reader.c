@@ -154,6 +154,8 @@ static bool append(struct recording *recording, const unsigned char *text, size_
 {
     size_t needed = recording->line_length + length;
 
+    if (length == 0)
+        return true;
     if (needed > RECORDING_LINE_MAX) {
         damaged(recording, "the line is longer than %d MiB", RECORDING_LINE_MAX >> 20);
         return false;

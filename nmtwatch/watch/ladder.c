@@ -54,16 +54,16 @@ static bool ask_leftovers(struct watcher *watcher)
         snprintf(command, sizeof command, "VM.log output=file=%s what=all=off", watcher->leftover);
         return ask(watcher, QUESTION_LEFTOVER_OFF, command);
     }
-    if (watcher->leftovers_asked || !watcher->options.tap ||
+    if (watcher->now_ms < watcher->next_leftovers_ms || !watcher->options.tap ||
         watcher->target.identity.jdk_major < TAP_FIRST_JDK)
         return false;
-    watcher->leftovers_asked = true;
+    watcher->next_leftovers_ms = INT64_MAX;
     return ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
 }
 
 void ladder_ask_next(struct watcher *watcher)
 {
-    if (watcher->now_ms < watcher->next_attach_ms && watcher->tap_phase != TAP_MUST_GO_OFF)
+    if (watcher->now_ms < watcher->next_attach_ms && !naming_is_urgent(watcher))
         return;
     if (naming_ask(watcher) || watcher->stopping)
         return;
@@ -129,7 +129,7 @@ static void answered_loaders(struct watcher *watcher, struct span reply)
 }
 
 /* "#2: file=/tmp/nmtwatch-tap-... class+load=info" of a run that was killed together with its
- * guard. A younger one belongs to another nmtwatch that is at work now. */
+ * guard. A younger one may belong to another nmtwatch that is at work: it is looked for again. */
 static void answered_leftovers(struct watcher *watcher, struct span reply)
 {
     struct span line;
@@ -143,7 +143,10 @@ static void answered_leftovers(struct watcher *watcher, struct span reply)
             if (file.ptr[i] == ' ')
                 file.len = i;
         }
-        if (!tap_is_leftover(file) || file.len >= sizeof watcher->leftover)
+        enum tap_origin origin = tap_origin(file);
+        if (origin == TAP_IN_USE)
+            watcher->next_leftovers_ms = watcher->now_ms + TAP_LEFTOVER_S * 1000;
+        if (origin != TAP_LEFTOVER || file.len >= sizeof watcher->leftover)
             continue;
         span_copy(file, watcher->leftover, sizeof watcher->leftover);
         return;
@@ -156,7 +159,7 @@ static void answered_leftover_off(struct watcher *watcher)
                  watcher->leftover);
     tap_remove_leftover(&watcher->target, watcher->leftover);
     watcher->leftover[0] = '\0';
-    watcher->leftovers_asked = false; /* there may be more */
+    watcher->next_leftovers_ms = watcher->now_ms; /* there may be more */
 }
 
 void ladder_answered(struct watcher *watcher)

@@ -158,18 +158,19 @@ static void tap_is_on(struct watcher *watcher, struct span reply, int result_cod
         tap_must_go_off(watcher, 0);
 }
 
+/* Without the JVM's yes the tap stays ours: later tries keep the pace of all other questions. */
 static void tap_is_off(struct watcher *watcher, bool off)
 {
-    if (!off && ++watcher->tap_off_tries < TAP_OFF_TRIES) {
+    if (!off && ++watcher->tap_off_tries == TAP_OFF_TRIES)
+        watcher_note(watcher,
+                     "the class-load log %s could not be switched off yet (it is tried again); by "
+                     "hand: jcmd %d VM.log output=file=%s what=all=off",
+                     watcher->tap.file, (int)watcher->target.nspid, watcher->tap.file);
+    if (!off && !(watcher->stopping && watcher->tap_off_tries >= TAP_OFF_TRIES)) {
         watcher->tap_phase = TAP_MUST_GO_OFF;
         return;
     }
-    if (!off)
-        watcher_note(watcher,
-                     "the class-load log %s could not be switched off (a guard goes on trying); by "
-                     "hand: jcmd %d VM.log output=file=%s what=all=off",
-                     watcher->tap.file, (int)watcher->target.nspid, watcher->tap.file);
-    tap_closed(&watcher->tap, off);
+    tap_closed(&watcher->tap, off); /* not off: the guard goes on trying */
     watcher->tap_phase = TAP_IS_OFF;
 }
 
@@ -246,6 +247,12 @@ static void answered_list(struct watcher *watcher, struct span reply)
 
 /* --- the ladder's view ------------------------------------------------------------------------ */
 
+bool naming_is_urgent(const struct watcher *watcher)
+{
+    return watcher->tap_phase == TAP_MUST_GO_OFF &&
+           (watcher->stopping || watcher->tap_off_tries < TAP_OFF_TRIES);
+}
+
 bool naming_ask(struct watcher *watcher)
 {
     if (watcher->stopping && watcher->tap_phase == TAP_IS_ON) {
@@ -281,8 +288,13 @@ void naming_failed(struct watcher *watcher)
 {
     switch (watcher->question) {
     case QUESTION_TAP_ON:
+        if (attach_failure(watcher->attach)->kind == FAILURE_UNKNOWN_COMMAND) {
+            watcher->tap_unusable = true;
+            tap_closed(&watcher->tap, true);
+            watcher->tap_phase = TAP_IS_OFF;
+            break;
+        }
         /* It may have gone on all the same (no answer in time): switch it off to be sure. */
-        watcher->tap_unusable = attach_failure(watcher->attach)->kind == FAILURE_UNKNOWN_COMMAND;
         tap_must_go_off(watcher, TAP_BACKOFF_MS);
         break;
     case QUESTION_TAP_OFF:

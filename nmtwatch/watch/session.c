@@ -168,20 +168,34 @@ static bool grow(struct session *session)
     return true;
 }
 
-/* 0, or an exit code: the recording cannot be written, or out of memory. */
+/* Says why; returns the exit code. */
+static int cannot_watch(struct session *session, const struct target *target, int error)
+{
+    bool gone = error == ENOENT || error == ESRCH;
+    enum failure_kind kind = gone ? FAILURE_GONE : FAILURE_SYSTEM;
+    struct failure failure;
+    char who[32];
+    snprintf(who, sizeof who, "pid %d", (int)target->pid);
+    failure_set(&failure, kind, who, gone ? NULL : strerror(error));
+    watch_output_say(&session->output, failure.sentence);
+    return failure_exit_code(kind);
+}
+
+/* 0, or an exit code: the recording cannot be written, or the target not be watched. */
 static int add_target(struct session *session, struct target *target)
 {
     struct entry entry = {0};
     if (!grow(session))
-        return EXIT_IO;
+        return cannot_watch(session, target, ENOMEM);
     identify_target(target, session->options->watch.timeout_ms);
     if (session->options->record != NULL && !open_recorder(session, &entry, target))
         return EXIT_IO;
     const struct watch_sink sink = {on_event, on_alert, session};
     entry.watcher = watcher_create(target, &session->options->watch, &sink, session->now_ms);
     if (entry.watcher == NULL) {
+        int error = errno;
         recorder_destroy(entry.recorder);
-        return errno == ENOENT || errno == ESRCH ? failure_exit_code(FAILURE_GONE) : EXIT_IO;
+        return cannot_watch(session, target, error);
     }
     session->watchers[session->count] = entry.watcher;
     session->entries[session->count++] = entry;
@@ -332,11 +346,13 @@ static int exit_code(const struct session *session)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, before;
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    /* nohup has us ignore it: that stays so. */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 static void close_all(struct session *session)

@@ -20,6 +20,9 @@
 #define TAP_READ_MAX (4 << 20)
 #define TAP_BUFFER   65536
 
+#define GUARD_RETRY_MS     1000
+#define GUARD_RETRY_MAX_MS 60000
+
 static const char ALL_IS_WELL = 'w';
 
 void tap_on_command(const struct tap *tap, char *out, size_t size)
@@ -36,15 +39,15 @@ void tap_off_command(const struct tap *tap, char *out, size_t size)
 }
 
 /* /tmp/nmtwatch-tap-<nspid>-<seconds since the epoch>-<random>.log */
-bool tap_is_leftover(struct span file)
+enum tap_origin tap_origin(struct span file)
 {
     struct span rest = file;
     int64_t nspid, made_s;
     if (!span_take(&rest, SPAN_LITERAL(TAP_PREFIX)) || !span_take_i64(&rest, &nspid) ||
         !span_take(&rest, SPAN_LITERAL("-")) || !span_take_i64(&rest, &made_s) ||
         span_find(rest, SPAN_LITERAL("/")) >= 0)
-        return false;
-    return time(NULL) - made_s > TAP_GUARD_S + 30;
+        return TAP_FOREIGN;
+    return time(NULL) - made_s > TAP_LEFTOVER_S ? TAP_LEFTOVER : TAP_IN_USE;
 }
 
 static void remove_files(const char *path)
@@ -62,6 +65,29 @@ void tap_remove_leftover(const struct target *target, const char *file)
         remove_files(path);
 }
 
+/* Until the JVM has said yes: one that is stopped now goes on one day, with the log still on. */
+static void switch_off(const struct tap *tap, const struct target *target)
+{
+    struct attach_limits limits = {.timeout_ms = 10000, .reply_max_bytes = 1 << 20};
+    struct attach *attach = attach_create(target, &limits);
+    if (attach == NULL)
+        return;
+    char command[256];
+    struct span reply;
+    struct failure failure;
+    tap_off_command(tap, command, sizeof command);
+    for (int wait_ms = GUARD_RETRY_MS; target_still_same(target); wait_ms *= 2) {
+        /* A request that nobody has read yet is carried out all the same: do not pile them up. */
+        if (!target_state_now(target).stopped &&
+            attach_run(attach, command, &reply, &failure) != FAILURE_NO_ANSWER)
+            break;
+        if (wait_ms > GUARD_RETRY_MAX_MS)
+            wait_ms = GUARD_RETRY_MAX_MS;
+        poll(NULL, 0, wait_ms);
+    }
+    attach_destroy(attach);
+}
+
 /* The guard's whole life: sleep until the watcher is done, dies, or is late. */
 static void guard(const struct tap *tap, const struct target *target, int pipe_fd)
 {
@@ -73,19 +99,8 @@ static void guard(const struct tap *tap, const struct target *target, int pipe_f
     } while (ready < 0 && errno == EINTR);
     if (ready > 0 && read(pipe_fd, &byte, 1) == 1 && byte == ALL_IS_WELL)
         return;
-    if (!target_still_same(target))
-        return;
-    struct attach_limits limits = {.timeout_ms = 10000, .reply_max_bytes = 1 << 20};
-    struct attach *attach = attach_create(target, &limits);
-    if (attach == NULL)
-        return;
-    char command[256];
-    struct span reply;
-    struct failure failure;
-    tap_off_command(tap, command, sizeof command);
-    attach_run(attach, command, &reply, &failure);
+    switch_off(tap, target);
     remove_files(tap->path);
-    attach_destroy(attach);
 }
 
 static int start_guard(struct tap *tap, const struct target *target)
@@ -211,8 +226,10 @@ void tap_closed(struct tap *tap, bool off)
     }
     if (tap->guard_pipe >= 0) {
         close(tap->guard_pipe);
-        if (off)
+        if (off) { /* a late one may be at work on what is done by now */
+            kill(tap->guard_pid, SIGKILL);
             waitpid(tap->guard_pid, NULL, 0);
+        }
     }
     free(tap->carry);
     memset(tap, 0, sizeof *tap);

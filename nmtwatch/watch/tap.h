@@ -5,8 +5,9 @@
  * temporary folder: no safepoint, no class list, and it shows what is loaded *now*. What is
  * switched on must go off again, come what may:
  *   - the JVM itself bounds the file (one rotation at TAP_FILE_BYTES);
- *   - a guard, a small child process, switches it off when the watcher dies or TAP_GUARD_S passes;
- *   - the names of the files tell a later run what was left behind (tap_is_leftover).
+ *   - a guard, a small child process, switches it off when the watcher dies or TAP_GUARD_S passes,
+ *     and tries again as long as the JVM is stopped;
+ *   - the names of the files tell a later run what was left behind (tap_origin).
  *
  *   tap_prepare -> (ask tap_on_command) -> tap_opened -> tap_read ... -> (ask tap_off_command)
  *               -> tap_closed
@@ -23,6 +24,7 @@
 #define TAP_FIRST_JDK  9
 #define TAP_FILE_BYTES (32 << 20)
 #define TAP_GUARD_S    120
+#define TAP_LEFTOVER_S 150 /* older than any guard */
 
 struct tap {
     char file[96];  /* as the target sees it */
@@ -49,8 +51,13 @@ int64_t tap_read(struct tap *tap, struct census *census);
  * be switched off, and the guard is left to try it. */
 void tap_closed(struct tap *tap, bool off);
 
-/* A file of ours that is older than any guard: its run was killed together with its guard. */
-bool tap_is_leftover(struct span file);
+/* What the name of a log's file tells. */
+enum tap_origin {
+    TAP_FOREIGN,
+    TAP_IN_USE,   /* of a run that may be at work now */
+    TAP_LEFTOVER, /* older than any guard: its run was killed together with its guard */
+};
+enum tap_origin tap_origin(struct span file);
 void tap_remove_leftover(const struct target *target, const char *file);
 
 #endif

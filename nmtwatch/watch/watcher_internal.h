@@ -65,7 +65,7 @@ struct watcher {
     bool asked_nmt;
     bool nmt_off;
     bool reply_odd_noted;
-    bool leftovers_asked;
+    int64_t next_leftovers_ms;
     char leftover[128];     /* a tap to be switched off */
     enum dear_command dear; /* of LOADERS, CLASS_LIST */
     int64_t dear_predicted_us;
@@ -118,6 +118,8 @@ void ladder_failed(struct watcher *watcher);
 /* naming.c */
 void naming_tick(struct watcher *watcher);
 bool naming_ask(struct watcher *watcher);
+/* A tap has to go off: even a JVM that has just failed to answer is asked. */
+bool naming_is_urgent(const struct watcher *watcher);
 void naming_answered(struct watcher *watcher, struct span reply, int result_code);
 void naming_failed(struct watcher *watcher);
 void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, int count);

@@ -29,7 +29,7 @@ static inline double bench_cpu_us(void)
 
 static inline void bench_sample(const char *name, double value)
 {
-    printf("%s %.6g\n", name, value);
+    printf("%s %.10g\n", name, value);
     fflush(stdout);
 }
 

@@ -2,11 +2,10 @@
  * watcher_memory PID FILE: heap bytes of what a watch holds for each JVM, as malloc counts them.
  * FILE is written as a recording.
  *
- * Samples, bytes: watcher (all it holds at its creation), of that struct_watcher, judge, attach,
- * perfdata, census (empty); recorder; nmt_summary (on the stack while a reply is read);
- * census_full (a census whose table of stems is full).
+ * Samples, bytes: watcher (all it holds after its first look), of that struct_watcher, judge,
+ * attach, perfdata, census (empty); recorder; census_names (after a list of 20 000 ordinary
+ * classes), census_worst (its table full of stems with many long names).
  */
-#include "analyzers/parse/nmt_summary.h"
 #include "nmtwatch/record/writer.h"
 #include "nmtwatch/watch/watcher_internal.h"
 #include "tests/bench/bench.h"
@@ -14,6 +13,8 @@
 #include <malloc.h>
 
 #define NAMES 20000
+#define STEMS 4096 /* what a watch's census has room for */
+#define EACH  40
 
 static double heap_bytes(void)
 {
@@ -31,6 +32,38 @@ static void no_alert(void *context, struct watcher *watcher, const struct alert 
     (void)context, (void)watcher, (void)alert;
 }
 
+static void load(struct census *census, const char *prefix, unsigned stem, unsigned member)
+{
+    char name[EVENT_NAME_MAX];
+    /* Letters only: nothing there to fold, each is a stem of its own. */
+    int len = snprintf(name, sizeof name, "%s%c%c%c%c", prefix, 'a' + stem % 26,
+                       'a' + stem / 26 % 26, 'a' + stem / 676 % 26, 'a' + stem / 17576 % 26);
+    if (member > 0)
+        snprintf(name + len, sizeof name - (size_t)len, "$$Enhancer$$%08x", member * 2654435761U);
+    census_load(census, span_from_cstr(name), SPAN_LITERAL("__JVM_DefineClass__"));
+}
+
+static void censuses(void)
+{
+    double before = heap_bytes();
+    struct census *census = census_create(0);
+    bench_sample("census", heap_bytes() - before);
+    for (unsigned i = 0; i < NAMES; i++)
+        load(census, "com.acme.orders.Name", i, 0);
+    bench_sample("census_names", heap_bytes() - before);
+
+    census_reset(census);
+    for (unsigned i = 0; i < STEMS; i++) {
+        for (unsigned member = 1; member <= EACH; member++)
+            load(census,
+                 "com.acme.a.package.with.a.rather.long.name.and.many.parts.that.go.on.and.on."
+                 "until.the.name.fills.a.row.of.the.census.ToTheVeryEnd",
+                 i, member);
+    }
+    bench_sample("census_worst", heap_bytes() - before);
+    census_destroy(census);
+}
+
 static void pieces(const struct target *target, const struct thresholds *thresholds)
 {
     double before = heap_bytes();
@@ -46,26 +79,10 @@ static void pieces(const struct target *target, const struct thresholds *thresho
     struct judge *judge = judge_create(&target->identity, thresholds, -1, NULL, NULL);
     bench_sample("judge", heap_bytes() - before);
 
-    before = heap_bytes();
-    struct census *census = census_create(0);
-    bench_sample("census", heap_bytes() - before);
-    for (unsigned i = 0; i < NAMES; i++) {
-        /* Letters only: each name is a stem of its own. */
-        char name[32];
-        snprintf(name, sizeof name, "com.acme.N%c%c%c%c", 'a' + i % 26, 'a' + i / 26 % 26,
-                 'a' + i / 676 % 26, 'a' + i / 17576 % 26);
-        census_load(census, span_from_cstr(name), SPAN_LITERAL("__JVM_DefineClass__"));
-    }
-    struct census_totals totals;
-    census_totals(census, &totals);
-    bench_sample("census_full", heap_bytes() - before);
-    bench_sample("census_full_stems", (double)totals.stems);
-
     attach_destroy(attach);
     if (perfdata != NULL)
         perfdata_close(perfdata);
     judge_destroy(judge);
-    census_destroy(census);
 }
 
 int main(int argc, char **argv)
@@ -76,9 +93,9 @@ int main(int argc, char **argv)
     struct watch_options options;
     watch_options_default(&options);
     const struct watch_sink sink = {no_event, no_alert, NULL};
-    bench_sample("nmt_summary", sizeof(struct nmt_summary));
     bench_sample("struct_watcher", sizeof(struct watcher));
     pieces(&target, &options.thresholds);
+    censuses();
 
     struct recording_header header = {.target = target.identity, .thresholds = options.thresholds};
     char error[512];
@@ -93,6 +110,7 @@ int main(int argc, char **argv)
     struct watcher *watcher = watcher_create(&target, &options, &sink, 0);
     if (watcher == NULL)
         bench_fail("no watcher for this process");
+    watcher_step(watcher, 0);
     bench_sample("watcher", heap_bytes() - before);
     watcher_destroy(watcher);
     return 0;

@@ -83,8 +83,7 @@ fleet_summary() { # NAME
 fleet_stop() {
     local name
     for name in "${FLEET_NAMES[@]}"; do
-        kill -KILL "${FLEET_PID[$name]}" 2>/dev/null
-        wait "${FLEET_PID[$name]}" 2>/dev/null
+        kill_jvm "${FLEET_PID[$name]}"
     done
     FLEET_NAMES=()
 }
