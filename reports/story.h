@@ -69,7 +69,7 @@ struct story {
     int64_t notes_dropped;
 
     struct judge_view view; /* at the end of the recording */
-    char damage[256];       /* where the recording was damaged, empty when whole */
+    char damage[512];       /* where the recording was damaged, empty when whole */
     char watch_cost[320]; /* one sentence: CPU and RSS of the watcher, pause spent; may be empty */
 };
 

@@ -50,12 +50,16 @@ enum tap_origin tap_origin(struct span file)
     return time(NULL) - made_s > TAP_LEFTOVER_S ? TAP_LEFTOVER : TAP_IN_USE;
 }
 
+/* Switching off a log that is off already opens it once more and so rotates what is there: up to
+ * HotSpot's default of five archived files. */
 static void remove_files(const char *path)
 {
     char rotated[264];
-    snprintf(rotated, sizeof rotated, "%s.0", path);
     unlink(path);
-    unlink(rotated);
+    for (int i = 0; i < 5; i++) {
+        snprintf(rotated, sizeof rotated, "%s.%d", path, i);
+        unlink(rotated);
+    }
 }
 
 void tap_remove_leftover(const struct target *target, const char *file)

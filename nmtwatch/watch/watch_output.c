@@ -50,7 +50,9 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
     }
     switch (event->kind) {
     case EVENT_SAMPLE:
-        if (output->kind == SESSION_LINES) {
+        /* A line a tick: what a reply brought in between is in the next one. */
+        if (output->kind == SESSION_LINES && !sample_has_nmt(&event->sample) &&
+            !sample_has(&event->sample, SAMPLE_METASPACE_USED_BYTES)) {
             struct judge_view view;
             judge_view(watcher_judge(watcher), &view);
             terminal_tick(&output->terminal, target, event->ms, watcher_picture(watcher), &view);
