@@ -50,6 +50,12 @@ NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwa
             $(ALERT:%=nmtwatch/alert/%) nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
+# --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
+JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/include/jvmti.h /usr/lib/jvm/*/include/jvmti.h)))
+JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_HOME)/include/linux)
+AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c)
+AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec $(JVMTI_INCLUDES)
+
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
 .PHONY: all setup demo test bench fuzz stress format lint clean install
@@ -71,6 +77,16 @@ $(BUILD)/obj/%.o: %.c VERSION
 	@echo "  CC   $<"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+$(BUILD)/obj-agent/%.o: %.c VERSION
+	@mkdir -p $(@D)
+	@echo "  CC   $< (agent)"
+	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/libagent.a: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
+	@rm -f $@; $(AR) rcs $@ $^
+$(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
+	@echo "  LINK $@"
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -o $@ $^ -ldl -lm -pthread
+
 # --- tests -----------------------------------------------------------------------------------------
 # A unit test mirrors its source: tests/unit/parse/span_test.c tests analyzers/parse/span.c.
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*_test.c tests/golden/*_test.c))
@@ -79,6 +95,15 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 $(BUILD)/tests/%_test: tests/%_test.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) -lcmocka $(LIBS)
+
+$(BUILD)/tests/unit/agent_%_test: tests/unit/agent_%_test.c $(BUILD)/libagent.a
+	@mkdir -p $(@D)
+	@echo "  TEST $@"
+	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libagent.a -lcmocka -ldl -lm -pthread
+$(BUILD)/stress/%: tests/stress/%_stress.c $(BUILD)/libagent.a
+	@mkdir -p $(@D)
+	@echo "  TEST $@"
+	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -o $@ $< $(BUILD)/libagent.a -ldl -lm -pthread
 
 # The same entry point serves libFuzzer (make fuzz) and the replay of seeds (make test).
 $(BUILD)/fuzz/%: tests/fuzz/%_fuzz.c tests/fuzz/replay_main.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a

@@ -43,8 +43,8 @@ measure() { # PREFIX COMMAND...
     awk -v prefix="$prefix" 'NF == 2 { print prefix $1, $2 }' "$SCRATCH/out" >>"$samples"
 }
 
-sample() { # NAME VALUE
-    echo "$1 $2" >>"$samples"
+sample() { # NAME VALUE; no value, no sample
+    [ -z "$2" ] || echo "$1 $2" >>"$samples"
 }
 
 values() { # NAME
@@ -234,13 +234,17 @@ watch_begin() { # NAME SECONDS PID...
     WATCHER[$name]=$SPAWNED
 }
 
-# Called a second before the watch ends: CPU and peak memory come from the kernel.
-watch_end() { # NAME SECONDS
-    local pid=${WATCHER[$1]}
-    sample "$1.rss_mb" "$(awk '$1 == "VmHWM:" { print $2 / 1024 }' "/proc/$pid/status")"
+# What the kernel says of it: to be called a second before it ends.
+watch_look() { # NAME SECONDS
+    local proc=/proc/${WATCHER[$1]}
+    sample "$1.rss_mb" "$(awk '$1 == "VmHWM:" { print $2 / 1024 }' "$proc/status")"
     sample "$1.cpu_percent" \
-        "$(awk -v s=$(($2 - 1)) '{ print $1 / 1e9 / s * 100 }' "/proc/$pid/schedstat")"
-    wait "$pid"
+        "$(awk -v s=$(($2 - 1)) '{ print $1 / 1e9 / s * 100 }' "$proc/schedstat")"
+}
+
+# And what it says itself.
+watch_end() { # NAME
+    wait "${WATCHER[$1]}"
     jq -r --arg name "$1" 'select(.type == "end") |
         "\($name).cpu_percent_said \(.cost.cpu_ms / .ms * 100)",
         "\($name).pause_ms \(.cost.pause_us / 1000)"' "$SCRATCH/$1.json" >>"$samples"
@@ -254,7 +258,10 @@ section_watch() {
     done
     sleep 59
     for jdk in "${jdks[@]}"; do
-        watch_end "watch.$jdk" 60
+        watch_look "watch.$jdk" 60
+    done
+    for jdk in "${jdks[@]}"; do
+        watch_end "watch.$jdk"
         heading "nmtwatch watch, one JVM, all at 1 Hz, 60 s, JDK $jdk"
         row "CPU, start included" "watch.$jdk.cpu_percent" "% of a core"
         row "the same, as its own end line says" "watch.$jdk.cpu_percent_said" "% of a core"
@@ -276,7 +283,8 @@ section_fleet() {
     done
     watch_begin fleet 15 "${fakes[@]}"
     sleep 14
-    watch_end fleet 15
+    watch_look fleet 15
+    watch_end fleet
     for i in "${fakes[@]}"; do
         kill "$i"
     done
@@ -366,6 +374,11 @@ section_reader() {
     row "jcmd over nmtwatch" reader.ratio times
 }
 
+has_classes() { # PID COUNT
+    "$nmtwatch" list --json | jq -e --argjson pid "$1" --argjson count "$2" \
+        'any(.jvms[]; .pid == $pid and .classes_loaded >= $count)'
+}
+
 # All pauses a command makes, by the target's own log; three times.
 dear_command() { # NAME JDK COMMAND
     local log=$SCRATCH/dear-$1 key=dear.$1.${3// /_} line _
@@ -390,7 +403,7 @@ section_dear() {
                 heading "Pause, $classes classes in one loader, JDK $jdk"
             else
                 jvm "$name" "$jdk" loader --rate $((classes / 2)) --seconds 2 --idle 200 || continue
-                wait_for 60 grep -q "$classes" "$SCRATCH/$name.log"
+                wait_for 60 has_classes "${JVM[$name]}" "$classes" || failed=1
                 heading "Pause, $classes classes in a loader each, JDK $jdk"
             fi
             unset JVM_FLAGS

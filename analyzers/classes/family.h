@@ -17,8 +17,9 @@ enum {
 };
 
 /* What a family's growth says. A SECONDARY family (LambdaForms, string concat) grows because
- * something else does: it is named only when no PRODUCER explains the loads. */
-enum family_role { FAMILY_PRODUCER, FAMILY_SECONDARY };
+ * something else does: it is named only when no PRODUCER explains the loads. A HOSTED one (lambdas)
+ * is a producer, unless the host in front of its names is generated too. */
+enum family_role { FAMILY_PRODUCER, FAMILY_HOSTED, FAMILY_SECONDARY };
 
 /* What a name proves. Some patterns are so general (SC, Baz, adapter7) that ordinary classes match
  * as well: a stem of theirs is the family's only when its members have a shape (shape.h). */

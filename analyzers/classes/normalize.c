@@ -117,10 +117,12 @@ static bool looks_random(struct span piece)
     return (look.numbers >= 3 && piece.len >= 12) || look.switches * 2 >= piece.len;
 }
 
+#define GLUED_MIN 8 /* 32 bits in hexadecimal */
+
 /* Bytes of a hash glued to the end of a word: LambdaPredicate86A0C95BB5846811. 0: there is none. */
 static size_t glued_hash(struct span piece)
 {
-    if (piece.len < 16)
+    if (piece.len < GLUED_MIN)
         return 0;
     size_t digits = 0, at = piece.len;
     int letters = OTHER;
@@ -136,7 +138,7 @@ static size_t glued_hash(struct span piece)
         }
     }
     size_t len = piece.len - at;
-    return len >= 16 && digits >= 3 && digits < len ? len : 0;
+    return len >= GLUED_MIN && digits >= 3 && digits < len ? len : 0;
 }
 
 /* The piece after one that ends like this is random or a number, whatever it looks like. */
@@ -248,6 +250,34 @@ static void put_simple_name(struct out *out, struct span name)
     }
 }
 
+/* --- the package ------------------------------------------------------------------------------ */
+
+static bool is_one_piece(struct span text)
+{
+    struct look look = look_at(text);
+    return look.digits + look.lower + look.upper == text.len;
+}
+
+/* A package keeps single digits (org.h2, log4j); two make a counter (com.acme.gen17). jdk.proxy2 is
+ * counted from the start. */
+static void put_package(struct out *out, struct span package)
+{
+    size_t shortest = span_starts_with(package, SPAN_LITERAL("jdk.proxy")) ? 1 : 2;
+    const char *end = package.ptr + package.len;
+    for (const char *p = package.ptr; p < end;) {
+        const char *start = p;
+        while (p < end && *p != '.')
+            p++;
+        struct span piece = span_of(start, (size_t)(p - start));
+        if (is_one_piece(piece) && looks_random(piece)) /* not v1_20_R1 */
+            put_random(out, piece.len);
+        else
+            put_folding_numbers(out, piece, shortest);
+        if (p < end)
+            put(out, p++, 1);
+    }
+}
+
 /* --- the whole name --------------------------------------------------------------------------- */
 
 /* Length of the name before "/0x00007f...", "+0x..." or JDK 8's "/123456"; all of it if none. */
@@ -283,11 +313,8 @@ size_t normalize(struct span name, char stem[STEM_MAX], struct name_parts *parts
     struct span body = span_of(name.ptr, before_address(name, &address));
     const char *dot = body.len > 0 ? memrchr(body.ptr, '.', body.len) : NULL;
     if (dot != NULL) {
-        /* A package keeps its digits (org.h2, log4j) unless there are many; jdk.proxy2 is counted.
-         */
         struct span package = span_of(body.ptr, (size_t)(dot - body.ptr) + 1);
-        size_t shortest = span_starts_with(package, SPAN_LITERAL("jdk.proxy")) ? 1 : 4;
-        put_folding_numbers(&out, package, shortest);
+        put_package(&out, package);
         body = span_of(dot + 1, body.len - package.len);
     }
     put_simple_name(&out, body);

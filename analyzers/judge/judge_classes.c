@@ -24,7 +24,8 @@
 #define UNPROVEN_SPAN_MS    17000
 #define LAST_THIRD_MIN      0.5
 #define MINOR_SHARE         4 /* a family with less than a quarter of the leader's loads follows it */
-#define CHURN_UNLOADS_MIN   2 /* unload events before an explosion is called churn after all */
+#define SAME_COUNT_PART     10 /* counts that differ by less than a tenth are equal */
+#define CHURN_UNLOADS_MIN   2  /* unload events before an explosion is called churn after all */
 #define COST_CLASSES_MIN    40
 #define AFTER_WARMUP_KEEP   0.7 /* second half of the span against the first: "does not fall" */
 
@@ -75,9 +76,20 @@ static void describe_unloading(const struct judge *judge, char *out, size_t size
         snprintf(out, size, "none unloaded so far (no GC that unloads classes has run since)");
 }
 
-static void raise_family(struct judge *judge, const struct family_row *row, double per_s,
-                         int64_t span_ms)
+/* A family that is found to explode, and how fast. */
+struct suspect {
+    const struct family_row *row;
+    double per_s;
+    int64_t span_ms;
+    bool follows; /* another suspect is the cause */
+};
+
+/* together: the families that grow with this one, ready to print. */
+static void raise_family(struct judge *judge, const struct suspect *suspect, const char *together)
 {
+    const struct family_row *row = suspect->row;
+    double per_s = suspect->per_s;
+    int64_t span_ms = suspect->span_ms;
     const struct family *family = family_by_id(row->family);
     bool churn = is_churn(judge);
     struct finding finding;
@@ -115,6 +127,7 @@ static void raise_family(struct judge *judge, const struct family_row *row, doub
     finding_add_text(&finding, "stem", row->stem);
     finding_add_text(&finding, "source", row->source);
     finding_add_text(&finding, "invokes", row->invokes);
+    finding_add_text(&finding, "together_with", together);
     double jvm_per_s;
     if (rate_over(&judge->loaded, SUSPICION_WINDOW_MS, &jvm_per_s))
         finding_add_real(&finding, "jvm_load_per_s", jvm_per_s);
@@ -178,10 +191,10 @@ static double track_at(const struct judge *judge, const struct family_track *tra
 static int64_t span_needed_ms(const struct judge *judge, const struct family *family, double per_s)
 {
     int64_t span_ms = judge_threshold(judge, TH_FAMILY_SPAN_S) * 1000;
-    if (judge->identity.uptime_ms + judge->now_ms < YOUNG_JVM_MS && span_ms < YOUNG_SPAN_MS)
-        span_ms = YOUNG_SPAN_MS;
     if (family != NULL && family->role == FAMILY_SECONDARY)
         span_ms *= 2;
+    if (judge->identity.uptime_ms + judge->now_ms < YOUNG_JVM_MS && span_ms < YOUNG_SPAN_MS)
+        span_ms = YOUNG_SPAN_MS;
     if (per_s >= FAST_RATE_PER_S && !had_chance_to_unload(judge) && span_ms < UNPROVEN_SPAN_MS)
         span_ms = UNPROVEN_SPAN_MS;
     return span_ms;
@@ -207,10 +220,75 @@ static bool explodes(const struct judge *judge, const struct family_track *track
            *span_ms >= span_needed_ms(judge, family_by_id(track->family), *per_s);
 }
 
-static bool is_secondary(const char *family_id)
+static bool has_role(const struct family_row *row, enum family_role role)
 {
-    const struct family *family = family_by_id(family_id);
-    return family != NULL && family->role == FAMILY_SECONDARY;
+    const struct family *family = family_by_id(row->family);
+    return family != NULL && family->role == role;
+}
+
+static bool is_secondary(const struct family_row *row)
+{
+    return has_role(row, FAMILY_SECONDARY);
+}
+
+/* "Rule#$$Lambda/0x*" belongs to "Rule#". */
+static bool starts_with_host(const char *name, const char *host)
+{
+    size_t len = strlen(host);
+    return len > 0 && strncmp(name, host, len) == 0 && name[len] == '$';
+}
+
+/* Several families may grow for one reason: a host that is generated brings its lambdas, a plug-in
+ * that is loaded again brings all its classes, a new interface brings a proxy. The reason is told
+ * by names where they tell it; else by equal counts, and then a family that is known and has a fix
+ * speaks for those that are not. */
+static bool follows(const struct family_row *row, const struct family_row *leader)
+{
+    if (has_role(row, FAMILY_HOSTED))
+        return starts_with_host(row->stem, leader->stem) ||
+               starts_with_host(row->example, leader->example);
+    if (family_by_id(row->family) != NULL || has_role(leader, FAMILY_HOSTED))
+        return false;
+    int64_t mine = judge_value(row->repeating), its = judge_value(leader->repeating);
+    int64_t more = mine > its ? mine : its, less = mine > its ? its : mine;
+    return more - less <= more / SAME_COUNT_PART + 1;
+}
+
+/* Marks as followers those suspects whose reason is a leader of the kind asked for. */
+static void mark_followers(struct suspect *suspects, int count, bool by_known)
+{
+    for (int i = 0; i < count; i++) {
+        const struct family_row *leader = suspects[i].row;
+        bool known = family_by_id(leader->family) != NULL;
+        for (int j = 0; j < count && known == by_known; j++) {
+            bool hosted = has_role(suspects[j].row, FAMILY_HOSTED);
+            if (j != i && (hosted || !suspects[i].follows) && follows(suspects[j].row, leader))
+                suspects[j].follows = true;
+        }
+    }
+}
+
+static void raise_suspects(struct judge *judge, struct suspect *suspects, int count)
+{
+    mark_followers(suspects, count, true);
+    mark_followers(suspects, count, false); /* the most frequent first: rows come in that order */
+    for (int i = 0; i < count; i++) {
+        if (suspects[i].follows)
+            continue;
+        char together[EVENT_NAME_MAX] = "";
+        size_t len = 0;
+        for (int j = 0; j < count; j++) {
+            if (!suspects[j].follows || !follows(suspects[j].row, suspects[i].row))
+                continue;
+            const char *family = suspects[j].row->family;
+            size_t needed = strlen(family) + (len > 0 ? 2 : 0);
+            if (len + needed >= sizeof together)
+                break;
+            len += (size_t)snprintf(together + len, sizeof together - len, "%s%s",
+                                    len > 0 ? ", " : "", family);
+        }
+        raise_family(judge, &suspects[i], together);
+    }
 }
 
 static void judge_flow(struct judge *judge, const struct names_event *names)
@@ -230,21 +308,23 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
         track_add(track, judge->now_ms, repeating);
         if (repeating > any_max)
             any_max = repeating;
-        if (!is_secondary(row->family) && repeating > producer_max)
+        if (!is_secondary(row) && repeating > producer_max)
             producer_max = repeating;
     }
     bool producer_named = producer_max * MINOR_SHARE >= any_max && producer_max > 0;
-    for (int i = 0; i < names->row_count; i++) {
+    struct suspect suspects[EVENT_ROWS_MAX];
+    int count = 0;
+    for (int i = 0; i < names->row_count && count < EVENT_ROWS_MAX; i++) {
         const struct family_row *row = &names->rows[i];
         const struct family_track *track = track_of(judge, row->family);
-        double per_s;
-        int64_t span_ms;
-        if (track == NULL || (producer_named && is_secondary(row->family)) ||
+        struct suspect suspect = {.row = row};
+        if (track == NULL || (producer_named && is_secondary(row)) ||
             judge_value(row->repeating) * MINOR_SHARE < any_max)
             continue;
-        if (explodes(judge, track, &per_s, &span_ms))
-            raise_family(judge, row, per_s, span_ms);
+        if (explodes(judge, track, &suspect.per_s, &suspect.span_ms))
+            suspects[count++] = suspect;
     }
+    raise_suspects(judge, suspects, count);
 }
 
 /* A stock of live classes: growth between two of them, or, when there is only one, a family that
@@ -253,7 +333,9 @@ static void judge_stock(struct judge *judge, const struct names_event *names)
 {
     int64_t needed_per_s = judge_threshold(judge, TH_FAMILY_RATE_PER_S);
     int64_t needed = judge_threshold(judge, TH_FAMILY_LOADS);
-    for (int i = 0; i < names->row_count; i++) {
+    struct suspect suspects[EVENT_ROWS_MAX];
+    int count = 0;
+    for (int i = 0; i < names->row_count && count < EVENT_ROWS_MAX; i++) {
         const struct family_row *row = &names->rows[i];
         struct family_track *track = track_of(judge, row->family);
         if (track == NULL)
@@ -272,10 +354,11 @@ static void judge_stock(struct judge *judge, const struct names_event *names)
         track->stock = repeating;
         track->stock_ms = judge->now_ms;
         double per_s = span_ms > 0 ? (double)grown * 1000.0 / (double)span_ms : 0;
-        if (grown >= needed && per_s >= (double)needed_per_s && !is_secondary(row->family) &&
+        if (grown >= needed && per_s >= (double)needed_per_s && !is_secondary(row) &&
             span_ms >= judge_threshold(judge, TH_FAMILY_SPAN_S) * 1000)
-            raise_family(judge, row, per_s, span_ms);
+            suspects[count++] = (struct suspect){.row = row, .per_s = per_s, .span_ms = span_ms};
     }
+    raise_suspects(judge, suspects, count);
 }
 
 void judge_classes_names(struct judge *judge, const struct names_event *names)

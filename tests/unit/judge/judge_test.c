@@ -146,6 +146,109 @@ static void test_explosion_from_the_first_second_of_a_young_jvm(void **state)
     judge_destroy(jvm.judge);
 }
 
+/* One cause, several families: each census of the tap brings all of them. */
+static void explode_together(struct jvm *jvm, const struct family_row *kinds, int count)
+{
+    setup_default(jvm, 17, 600000);
+    for (int s = 0; s < 20; s++)
+        second(jvm, 0, 0);
+    int64_t tap_from_ms = -1;
+    for (int i = 0; i < 40; i++) {
+        second(jvm, 10 * count, 0);
+        if (tap_from_ms < 0 && judge_wants_names(jvm->judge))
+            tap_from_ms = jvm->ms;
+        if (tap_from_ms < 0 || i % 2 != 0)
+            continue;
+        struct family_row rows[8];
+        for (int k = 0; k < count; k++) {
+            rows[k] = kinds[k];
+            rows[k].loads = rows[k].repeating =
+                (jvm->ms - tap_from_ms) / 1000 * (kinds[k].repeating > 0 ? kinds[k].repeating : 10);
+        }
+        struct event event = {.kind = EVENT_NAMES, .ms = jvm->ms};
+        event.names = (struct names_event){.method = CENSUS_TAP,
+                                           .tap = 1,
+                                           .from_ms = tap_from_ms,
+                                           .row_count = count,
+                                           .rows = rows};
+        judge_feed(jvm->judge, &event);
+    }
+}
+
+static void test_one_cause_is_one_alert(void **state)
+{
+    (void)state;
+    static const struct {
+        struct family_row rows[3];
+        int count;
+        int alerts;
+        const char *family, *together;
+    } cases[] = {
+        /* a generated host with two lambdas each: the host is the one to fix */
+        {{{.family = "jdk-lambda",
+           .stem = "Rule#$$Lambda$#/0x*",
+           .example = "Rule3$$Lambda$9/0x1",
+           .repeating = 20},
+          {.family = "unknown:Rule#", .stem = "Rule#", .example = "Rule1"}},
+         2,
+         1,
+         "unknown:Rule#",
+         "jdk-lambda"},
+        /* the same host, loaded again and again */
+        {{{.family = "jdk-lambda", .stem = "H#$$Lambda$#/0x*", .example = "H1$$Lambda$9/0x1"},
+          {.family = "unknown:H1", .stem = "H1", .example = "H1"}},
+         2,
+         1,
+         "unknown:H1",
+         "jdk-lambda"},
+        /* a host that is not generated leaves the lambda alone */
+        {{{.family = "jdk-lambda", .stem = "App$$Lambda$#/0x*", .example = "App$$Lambda$9/0x1"},
+          {.family = "unknown:Rule#", .stem = "Rule#", .example = "Rule1"}},
+         2,
+         2,
+         "jdk-lambda",
+         ""},
+        /* a proxy for each new interface: the family that has a fix speaks */
+        {{{.family = "unknown:Api#", .stem = "Api#", .example = "Api1"},
+          {.family = "jdk-proxy", .stem = "$Proxy#", .example = "$Proxy1"}},
+         2,
+         1,
+         "jdk-proxy",
+         "unknown:Api#"},
+        /* a plug-in of three classes, deployed again and again */
+        {{{.family = "unknown:P", .stem = "P", .example = "P"},
+          {.family = "unknown:Q", .stem = "Q", .example = "Q"},
+          {.family = "unknown:R", .stem = "R", .example = "R"}},
+         3,
+         1,
+         "unknown:P",
+         "unknown:Q, unknown:R"},
+        /* two generators, each at its own rate */
+        {{{.family = "unknown:P", .stem = "P", .example = "P", .repeating = 15},
+          {.family = "unknown:Q", .stem = "Q", .example = "Q"}},
+         2,
+         2,
+         "unknown:P",
+         ""},
+        {{{.family = "cglib", .stem = "A", .example = "A"},
+          {.family = "groovy-shell", .stem = "B", .example = "B"}},
+         2,
+         2,
+         "cglib",
+         ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct jvm jvm;
+        explode_together(&jvm, cases[i].rows, cases[i].count);
+        assert_int_equal(count(&jvm, FINDING_CLASS_EXPLOSION, ALERT_RAISED), cases[i].alerts);
+        const struct finding *finding = &jvm.alert[0].finding;
+        assert_string_equal(finding->family, cases[i].family);
+        const struct evidence *together = finding_evidence(finding, "together_with");
+        assert_string_equal(together != NULL ? together->text : "", cases[i].together);
+        judge_destroy(jvm.judge);
+    }
+}
+
 /* 600 lambdas, 300 LambdaForms and thousands of AOT classes, and then nothing: JRuby, Clojure. */
 static void test_start_up_burst_is_silent(void **state)
 {
@@ -417,6 +520,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_explosion_is_named_within_thirty_seconds),
         cmocka_unit_test(test_explosion_from_the_first_second_of_a_young_jvm),
+        cmocka_unit_test(test_one_cause_is_one_alert),
         cmocka_unit_test(test_start_up_burst_is_silent),
         cmocka_unit_test(test_secondary_family_needs_more_proof),
         cmocka_unit_test(test_explosion_clears_once_after_it_stopped),

@@ -1,0 +1,41 @@
+/*
+ * recording_buffers: encoded events between the signal handler and the file.
+ *
+ * Sixteen buffers of 65 536 bytes plus a guard of 8 192, so that an event of bounded size may be
+ * written without a check per byte. A handler tries the buffer of its thread and two neighbours
+ * (try-lock, never waits); if all are taken or full the event is dropped and counted.
+ *
+ * recording_buffer_claim, _commit: signal context. flush: drain thread.
+ */
+#ifndef AGENT_BUFFER_RECORDING_BUFFERS_H
+#define AGENT_BUFFER_RECORDING_BUFFERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECORDING_BUFFERS      16
+#define RECORDING_BUFFER_BYTES 65536
+#define RECORDING_GUARD_BYTES  8192 /* the largest event */
+
+struct recording_buffers;
+
+struct recording_buffers *recording_buffers_create(void);
+/* Room for one event of at most RECORDING_GUARD_BYTES; NULL: count a drop. *index for the commit and
+ * for the thread-id table. */
+uint8_t *recording_buffer_claim(struct recording_buffers *buffers, int tid, int *index);
+void recording_buffer_commit(struct recording_buffers *buffers, int index, size_t length);
+/* Hands each buffer's bytes to write (whole events) and empties it. False when write failed (the
+ * bytes are then lost and counted). */
+typedef bool recording_write_fn(void *context, const uint8_t *bytes, size_t length);
+bool recording_buffers_flush(struct recording_buffers *buffers, recording_write_fn *write,
+                             void *context);
+struct recording_buffer_counts {
+    int64_t offered, stored, dropped_busy, dropped_full; /* offered = sum of the rest */
+    int64_t lost_on_write;
+};
+void recording_buffer_counts(const struct recording_buffers *buffers,
+                             struct recording_buffer_counts *counts);
+void recording_buffers_destroy(struct recording_buffers *buffers);
+
+#endif

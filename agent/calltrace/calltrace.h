@@ -1,0 +1,65 @@
+/*
+ * calltrace: the stacks of a chunk, each stored once.
+ *
+ * The problem: thousands of samples a second in signal handlers, most of them of a few hundred
+ * stacks. Three hash tables of 65 536 entries (16 bytes: key, trace) rotate without locks:
+ *
+ *     active   handlers put here                    --rotate-->  standby
+ *     standby  the drain thread reads and writes it out  ------> scratch (cleared)
+ *     scratch  clean, becomes the next active
+ *
+ * A handler is inside a table between calltrace_enter and calltrace_leave: its RefCountSlot (one
+ * cache line of 8192) names the table, and the drain waits for the slots before it reads standby.
+ * At 75 % a table doubles (up to a bound) by the drain thread mapping the next size ahead; beyond
+ * the bound puts are dropped and counted. Stacks live in a geometric arena.
+ *
+ * calltrace_enter, _put, _leave: signal context (the file calltrace_put.c reaches no other symbols
+ * than those tests/agent/signal_symbols lists). The others: drain thread.
+ */
+#ifndef AGENT_CALLTRACE_CALLTRACE_H
+#define AGENT_CALLTRACE_CALLTRACE_H
+
+#include "agent/stack/frame.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CALLTRACE_CAPACITY_FIRST 65536
+#define REFCOUNT_SLOTS           8192
+
+struct calltrace_storage;
+
+struct calltrace {
+    uint32_t id; /* unique within a chunk, > 0: the constant-pool id */
+    int32_t depth;
+    bool truncated;
+    const struct frame *frames;
+};
+
+/* bound_bytes: of all three tables and their arenas. NULL when out of memory. */
+struct calltrace_storage *calltrace_create(size_t bound_bytes);
+
+/* Returns a slot >= 0, or -1 when all slots near the thread's hash are taken (count a drop). */
+int calltrace_enter(struct calltrace_storage *storage, int tid);
+/* The id of the stack, 0 when it found no room. */
+uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct frame *frames,
+                       int depth, bool truncated);
+void calltrace_leave(struct calltrace_storage *storage, int slot);
+
+/* Swaps the tables and waits (microseconds) until nobody is inside the old one. */
+void calltrace_rotate(struct calltrace_storage *storage);
+/* Walks standby after a rotation, then clears it into scratch. */
+typedef void calltrace_visit_fn(void *context, const struct calltrace *trace);
+int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn *visit,
+                          void *context);
+/* Maps what the active table will need next. Call it a few times a second. */
+void calltrace_refill(struct calltrace_storage *storage);
+
+struct calltrace_counts {
+    int64_t offered, stored_new, stored_seen, dropped_full, dropped_slots; /* offered = sum of the rest */
+    int64_t capacity, used;
+};
+void calltrace_counts(const struct calltrace_storage *storage, struct calltrace_counts *counts);
+void calltrace_destroy(struct calltrace_storage *storage);
+
+#endif

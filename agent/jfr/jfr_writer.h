@@ -1,0 +1,82 @@
+/*
+ * jfr_writer: chunks of a JDK Flight Recorder file that the JDK's own tools read (17 and 25).
+ *
+ * A chunk stands alone: header, events, metadata, constant pools, then what must come after the pools
+ * to be true (losses, the memory account). It is written to FILE.chunk and appended to FILE as a
+ * whole when it is complete: a JVM that is killed leaves a file of complete chunks.
+ *
+ *   jfr_create -> [ jfr_chunk_begin -> jfr_events ... -> jfr_pool_* -> jfr_chunk_end ] ... -> jfr_destroy
+ *
+ * Disk full or any write error: one sentence (jfr_error), recording stops, the host is unharmed.
+ * Drain thread only, but for jfr_encode_sample: signal context.
+ */
+#ifndef AGENT_JFR_JFR_WRITER_H
+#define AGENT_JFR_JFR_WRITER_H
+
+#include "agent/calltrace/calltrace.h"
+#include "agent/context/context.h"
+#include "agent/mem/mem.h"
+
+struct jfr_writer;
+
+struct jfr_options {
+    const char *file;      /* patterns are expanded already */
+    int64_t max_bytes;     /* rotate to file.1 when larger; 0: never */
+    const char *settings;  /* the option string, for nmtagent.Settings */
+    const char *jvm_version;
+};
+struct jfr_writer *jfr_create(const struct jfr_options *options, char *error, size_t error_size);
+
+enum sample_kind { SAMPLE_CPU, SAMPLE_WALL };
+struct jfr_sample {
+    enum sample_kind kind;
+    int64_t ticks;      /* CLOCK_MONOTONIC, ns */
+    int32_t tid;
+    uint32_t trace_id;
+    uint8_t state;      /* 0 STATE_RUNNABLE, 1 STATE_SLEEPING, ... jfr_thread_states */
+    bool have_context;
+    const struct context_record *context;
+    int tag_count;
+};
+#define JFR_SAMPLE_MAX 256
+/* Signal context. Encodes a jdk.ExecutionSample (CPU) or nmtagent.WallClockSample into out, returns
+ * the length (<= JFR_SAMPLE_MAX). */
+size_t jfr_encode_sample(const struct jfr_sample *sample, uint8_t *out);
+
+bool jfr_chunk_begin(struct jfr_writer *writer);
+/* Encoded events, whole. */
+bool jfr_events(struct jfr_writer *writer, const uint8_t *bytes, size_t length);
+
+/* Pools of the chunk, in any order, each entry once. */
+void jfr_pool_thread(struct jfr_writer *writer, int tid, const char *name, int64_t java_id);
+struct jfr_frame {
+    uint32_t method_id;
+    int32_t line;
+    int32_t bci;
+    bool native;
+    bool inlined;
+};
+void jfr_pool_trace(struct jfr_writer *writer, uint32_t id, const struct jfr_frame *frames,
+                    int depth, bool truncated);
+void jfr_pool_method(struct jfr_writer *writer, uint32_t id, uint32_t class_id, uint32_t name_id,
+                     uint32_t signature_id, int32_t modifiers);
+void jfr_pool_class(struct jfr_writer *writer, uint32_t id, const char *name, uint32_t package_id);
+void jfr_pool_package(struct jfr_writer *writer, uint32_t id, const char *name);
+void jfr_pool_symbol(struct jfr_writer *writer, uint32_t id, const char *text);
+void jfr_pool_context_value(struct jfr_writer *writer, uint32_t id, const char *text);
+
+/* Events that come after the pools. */
+void jfr_component_memory(struct jfr_writer *writer, const struct mem_snapshot *snapshot);
+void jfr_loss(struct jfr_writer *writer, const char *reason, int64_t count);
+void jfr_jmethod_ids(struct jfr_writer *writer, int64_t classes, int64_t methods,
+                     int64_t loaded_bytes, int64_t kept_bytes);
+
+bool jfr_chunk_end(struct jfr_writer *writer);
+const char *jfr_error(const struct jfr_writer *writer); /* NULL while all is well */
+struct jfr_counts {
+    int64_t chunks, bytes, events;
+};
+void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts);
+void jfr_destroy(struct jfr_writer *writer);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * arena: memory that is handed out in signal handlers and given back all at once.
+ *
+ * Chunks grow geometrically from 64 KB to 8 MB, each mapped and not touched before it is used: what
+ * is not needed is not resident. The next chunk is mapped ahead of need by arena_refill, outside of
+ * signal context; a handler that finds no room gets NULL and counts a drop.
+ *
+ * arena_alloc: signal-safe, lock-free, any thread. The others: drain thread only.
+ */
+#ifndef AGENT_MEM_ARENA_H
+#define AGENT_MEM_ARENA_H
+
+#include "agent/mem/mem.h"
+
+#define ARENA_CHUNK_FIRST_BYTES (64u << 10)
+#define ARENA_CHUNK_MAX_BYTES   (8u << 20)
+
+struct arena;
+
+/* bound_bytes: never map more than this in all. NULL when out of memory. */
+struct arena *arena_create(enum component component, size_t bound_bytes);
+/* 8-byte aligned, not zeroed beyond what the kernel zeroed; NULL when full. */
+void *arena_alloc(struct arena *arena, size_t size);
+/* Maps the next chunk when the present one is more than half used. */
+void arena_refill(struct arena *arena);
+/* Forgets everything; keeps the first chunk and tells the kernel to take its pages back. Nobody may
+ * be inside. */
+void arena_reset(struct arena *arena);
+size_t arena_used_bytes(const struct arena *arena);
+void arena_destroy(struct arena *arena);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * mem: every byte the agent allocates, and who it belongs to.
+ *
+ * The problem: a profiler that costs the host tens of megabytes and cannot say where they are. So
+ * nobody in agent/ calls malloc, mmap or free but this module, each call names its component
+ * (components.def), and the sum of the components is the total, always.
+ *
+ * In the style of scalable NMT: what was malloc'ed carries a header in front of the user's data,
+ * and a canary behind it, so that freeing needs no lookup and damage is found:
+ *
+ *    0        4     5     6        8                 16                      16+size
+ *    +--------+-----+-----+--------+-----------------+------ user data ------+--------+
+ *    | site   |comp.| lvl | canary | size (bytes)    | 16-byte aligned       | canary |
+ *    +--------+-----+-----+--------+-----------------+-----------------------+--------+
+ *
+ * Counters are striped by thread, so that counting does not make threads meet. At level `detail` the
+ * call stack (four frames) of each allocation is kept in a lock-free site table.
+ *
+ * Arenas are mmap'ed pieces for memory that is never freed one by one: reserved counts from the map,
+ * resident is asked of the kernel (mincore) at a snapshot.
+ *
+ * Calling context: mem_alloc/mem_free/mem_map: any thread, never in a signal handler.
+ * mem_arena_alloc: signal-safe and lock-free as long as the arena has room (see arena.h).
+ */
+#ifndef AGENT_MEM_MEM_H
+#define AGENT_MEM_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum component {
+#define COMPONENT(id, name, documented, holds) COMPONENT_##id,
+#include "agent/mem/components.def"
+#undef COMPONENT
+    COMPONENT_COUNT,
+};
+
+const char *component_name(enum component component);
+int64_t component_documented_bytes(enum component component); /* -1: no fixed figure */
+
+/* off: sizes are still counted (freeing needs the header); summary: the same, with peaks;
+ * detail: call sites too. Set once, before the first allocation. */
+enum mem_level { MEM_OFF, MEM_SUMMARY, MEM_DETAIL };
+void mem_set_level(enum mem_level level);
+enum mem_level mem_get_level(void);
+
+/* Zeroed; 16-byte aligned. NULL when there is none: the caller degrades, counts, tells. */
+void *mem_alloc(enum component component, size_t size);
+/* As realloc; on NULL the old block is untouched. New bytes are zero. */
+void *mem_resize(enum component component, void *block, size_t size);
+char *mem_copy_text(enum component component, const char *text, size_t length);
+/* NULL is fine. A damaged canary is counted (mem_damaged) and the block is left alone. */
+void mem_free(void *block);
+int64_t mem_damaged(void);
+
+/* Page-aligned anonymous memory, not touched until used. NULL when there is none. */
+void *mem_map(enum component component, size_t size);
+void mem_unmap(enum component component, void *block, size_t size);
+
+struct component_usage {
+    int64_t requested_bytes; /* live, as asked for */
+    int64_t reserved_bytes;  /* live, with headers, rounding and maps */
+    int64_t resident_bytes;  /* of reserved: malloc'ed blocks count whole, maps by mincore */
+    int64_t peak_bytes;      /* of reserved */
+    int64_t allocations;
+    int64_t frees;
+};
+struct mem_snapshot {
+    struct component_usage component[COMPONENT_COUNT];
+    struct component_usage total; /* the sum, by construction; checked against a second count */
+    bool consistent;              /* the second count agreed */
+};
+/* Not in a signal handler. */
+void mem_snapshot(struct mem_snapshot *snapshot);
+
+/* Call sites at level detail: address of up to four frames, component, live bytes and blocks. */
+struct mem_site {
+    void *frame[4];
+    enum component component;
+    int64_t bytes;
+    int64_t blocks;
+};
+int mem_sites(struct mem_site *out, int max); /* most bytes first */
+/* Remembers the sites and components of now; mem_diff_sites gives what grew since. */
+void mem_baseline(void);
+int mem_diff_sites(struct mem_site *out, int max);
+void mem_diff(struct mem_snapshot *growth);
+
+#endif

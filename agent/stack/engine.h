@@ -1,0 +1,40 @@
+/*
+ * engine: how a stack is walked in a signal handler; replaceable.
+ *
+ * agct walks Java frames by the JVM's AsyncGetCallTrace and needs preallocated jmethodIDs. A later
+ * engine needs none. Native frames above the first Java frame come from stack/native.h, for every
+ * engine.
+ *
+ * engine_setup: once, at start, may allocate. walk: signal context: no malloc, no lock, no stdio, no
+ * JVMTI; errno is saved by the caller.
+ */
+#ifndef AGENT_STACK_ENGINE_H
+#define AGENT_STACK_ENGINE_H
+
+#include "agent/stack/frame.h"
+
+#include <jvmti.h>
+#include <stdbool.h>
+
+/* Why a walk failed: AGCT's own codes and ours. WALK(enumerator, AGCT code, name) in walks.def. */
+enum walk_code {
+#define WALK(id, code, name) WALK_##id,
+#include "agent/stack/walks.def"
+#undef WALK
+    WALK_CODE_COUNT,
+};
+const char *walk_code_name(enum walk_code code);
+
+struct stack_engine {
+    const char *name;
+    bool needs_method_ids; /* jmethodIDs must be preallocated */
+    /* False with a sentence in error when this JVM cannot do it. */
+    bool (*setup)(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
+    /* Writes at most max frames, innermost first; returns how many, and *code (WALK_OK when the Java
+     * part is complete). env: of this thread, NULL when it is no Java thread. */
+    int (*walk)(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
+};
+
+extern const struct stack_engine engine_agct;
+
+#endif
