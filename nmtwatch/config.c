@@ -12,7 +12,11 @@
 struct loading {
     struct watch_options *options;
     char problem[256]; /* of the first bad line */
+    FILE *file;
+    int lines_left;
 };
+
+#define CONFIG_LINES_MAX 10000 /* somebody named a device, or a log */
 
 static bool parse_integer(const char *text, int64_t *value)
 {
@@ -124,19 +128,32 @@ static const char *contradiction(const struct thresholds *thresholds)
     return NULL;
 }
 
+static char *next_line(char *into, int size, void *stream)
+{
+    struct loading *loading = stream;
+    return --loading->lines_left >= 0 ? fgets(into, size, loading->file) : NULL;
+}
+
 bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size)
 {
-    struct loading loading = {.options = options};
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
+    struct loading loading = {
+        .options = options,
+        .file = fopen(path, "re"),
+        .lines_left = CONFIG_LINES_MAX,
+    };
+    if (loading.file == NULL) {
         snprintf(error, error_size, "%s: %s", path, strerror(errno));
         return false;
     }
-    int line = ini_parse_file(file, take, &loading);
-    bool unreadable = ferror(file) != 0;
-    fclose(file);
+    int line = ini_parse_stream(next_line, &loading, take, &loading);
+    bool unreadable = ferror(loading.file) != 0;
+    fclose(loading.file);
     if (unreadable || line < 0) {
         snprintf(error, error_size, "%s: cannot be read", path);
+        return false;
+    }
+    if (loading.lines_left < 0) {
+        snprintf(error, error_size, "%s: longer than %d lines", path, CONFIG_LINES_MAX);
         return false;
     }
     if (line > 0) {

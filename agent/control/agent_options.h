@@ -25,7 +25,7 @@ enum agent_command { AGENT_START, AGENT_STOP, AGENT_DUMP, AGENT_STATUS, AGENT_ME
 #define AGENT_TEXT_MAX 1024
 struct agent_options {
     enum agent_command command;
-    uint32_t given; /* bit per option */
+    uint32_t given;                     /* bit per option */
     int64_t number[AGENT_OPTION_COUNT]; /* TIME: ns; BYTES; COUNT; FLAG and BOOL: 0, 1 */
     char text[AGENT_OPTION_COUNT][AGENT_TEXT_MAX];
     char whole[2048]; /* as given */

@@ -122,14 +122,13 @@ static bool looks_random(struct span piece)
 /* Bytes of a hash glued to the end of a word: LambdaPredicate86A0C95BB5846811. 0: there is none. */
 static size_t glued_hash(struct span piece)
 {
-    if (piece.len < GLUED_MIN)
-        return 0;
-    size_t digits = 0, at = piece.len;
+    size_t digits = 0, numbers = 0, at = piece.len;
     int letters = OTHER;
     for (; at > 0; at--) {
         char c = piece.ptr[at - 1];
         if (kind(c) == DIGIT) {
             digits++;
+            numbers += at == piece.len || kind(piece.ptr[at]) != DIGIT;
         } else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f' &&
                    (letters == OTHER || letters == kind(c))) {
             letters = kind(c);
@@ -137,8 +136,15 @@ static size_t glued_hash(struct span piece)
             break;
         }
     }
-    size_t len = piece.len - at;
-    return len >= GLUED_MIN && digits >= 3 && digits < len ? len : 0;
+    size_t len = piece.len - at, surplus = len % GLUED_MIN;
+    if (len < GLUED_MIN || digits < 3 || digits == len || numbers < 2)
+        return 0;
+    /* The e of Rule5f3a09c1 is the word's. */
+    for (size_t i = 0; i < surplus; i++) {
+        if (kind(piece.ptr[at + i]) == DIGIT)
+            return len;
+    }
+    return len - surplus;
 }
 
 /* The piece after one that ends like this is random or a number, whatever it looks like. */
@@ -258,8 +264,9 @@ static bool is_one_piece(struct span text)
     return look.digits + look.lower + look.upper == text.len;
 }
 
-/* A package keeps single digits (org.h2, log4j); two make a counter (com.acme.gen17). jdk.proxy2 is
- * counted from the start. */
+/* A package keeps its digits (org.h2, log4j, v1_20_R1) unless a name in it is random or ends in a
+ * number of two digits (com.acme.gen17): that may be a counter. jdk.proxy2 is counted from the
+ * start. */
 static void put_package(struct out *out, struct span package)
 {
     size_t shortest = span_starts_with(package, SPAN_LITERAL("jdk.proxy")) ? 1 : 2;
@@ -268,11 +275,17 @@ static void put_package(struct out *out, struct span package)
         const char *start = p;
         while (p < end && *p != '.')
             p++;
-        struct span piece = span_of(start, (size_t)(p - start));
-        if (is_one_piece(piece) && looks_random(piece)) /* not v1_20_R1 */
-            put_random(out, piece.len);
-        else
-            put_folding_numbers(out, piece, shortest);
+        size_t len = (size_t)(p - start), digits = 0;
+        while (digits < len && kind(start[len - digits - 1]) == DIGIT)
+            digits++;
+        if (is_one_piece(span_of(start, len)) && looks_random(span_of(start, len))) {
+            put_random(out, len);
+        } else if (digits >= shortest) {
+            put(out, start, len - digits);
+            put_number(out, p - digits, digits);
+        } else {
+            put(out, start, len);
+        }
         if (p < end)
             put(out, p++, 1);
     }

@@ -188,6 +188,21 @@ failed:
     return false;
 }
 
+/* A line of text between two gzip members would be damage. */
+static int take_stdout(char *reason, size_t reason_size)
+{
+    int fd = -1;
+
+    if (fflush(stdout) == 0)
+        fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        return fd;
+    snprintf(reason, reason_size, "%s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 /* Only a regular file is written by name: pwrite needs one, and opening a FIFO would wait. */
 static int open_file(const char *path, bool force, char *reason, size_t reason_size)
 {
@@ -232,7 +247,8 @@ struct recorder *recorder_create(const char *path, bool force,
     escape(ESCAPE_TERMINAL, recorder->stream ? "stdout" : path, recorder->name,
            sizeof recorder->name);
     recorder->pid = header->target.pid;
-    recorder->fd = recorder->stream ? STDOUT_FILENO : open_file(path, force, reason, sizeof reason);
+    recorder->fd = recorder->stream ? take_stdout(reason, sizeof reason)
+                                    : open_file(path, force, reason, sizeof reason);
     if (recorder->fd < 0) {
         snprintf(error, error_size, "cannot record to %s: %s", recorder->name, reason);
         recorder_destroy(recorder);
@@ -285,7 +301,7 @@ void recorder_destroy(struct recorder *recorder)
         return;
     if (recorder->fd >= 0 && recorder->error[0] == '\0')
         end_member(recorder); /* in a stream; a failure has nobody left to hear of it */
-    if (recorder->fd >= 0 && !recorder->stream)
+    if (recorder->fd >= 0)
         close(recorder->fd);
     deflateEnd(&recorder->deflate);
     json_out_free(&recorder->line);

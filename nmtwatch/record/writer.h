@@ -19,7 +19,8 @@
 
 struct recorder;
 
-/* path "-": stdout. Refuses to overwrite a file unless force, and never follows a symbolic link.
+/* path "-": the recording takes standard output over, and what else is printed goes to standard
+ * error. Refuses to overwrite a file unless force, and never follows a symbolic link.
  * A new file has mode 0600: class names may be nobody else's business.
  * NULL with one sentence (names the path) in error. */
 struct recorder *recorder_create(const char *path, bool force,

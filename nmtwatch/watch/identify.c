@@ -7,6 +7,7 @@
 #define YOUNG_MS   3000
 #define WAIT_MS    1000
 #define WAIT_STEPS 20
+#define ASK_MS     1000 /* VM.version takes 1 ms */
 
 /* "OpenJDK 64-Bit Server VM version 17.0.15+6\nJDK 17.0.15.0": the second line has the version, on
  * JDK 8 "JDK 8.0_504". */
@@ -37,7 +38,13 @@ void identify_target(struct target *target, int timeout_ms)
     }
     if (target->identity.jdk_major != 0)
         return;
-    struct attach_limits limits = {.timeout_ms = timeout_ms, .reply_max_bytes = 65536};
+    /* Others wait meanwhile: not for long, and not for one that cannot answer. */
+    if (target_state_now(target).stopped)
+        return;
+    struct attach_limits limits = {
+        .timeout_ms = timeout_ms < ASK_MS ? timeout_ms : ASK_MS,
+        .reply_max_bytes = 65536,
+    };
     struct attach *attach = attach_create(target, &limits);
     if (attach == NULL)
         return;

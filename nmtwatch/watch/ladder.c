@@ -74,6 +74,22 @@ void ladder_ask_next(struct watcher *watcher)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* Without hsperfdata NMT's count of classes tells how many were loaded and unloaded at the least. */
+static void count_classes(const struct watcher *watcher, int64_t classes, struct sample *sample)
+{
+    int64_t loaded = classes, unloaded = 0;
+    if (classes < 0 || sample_has(sample, SAMPLE_CLASSES_LOADED))
+        return;
+    if (sample_get(&watcher->picture, SAMPLE_CLASSES_LOADED, &loaded)) {
+        sample_get(&watcher->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+        int64_t more = classes - (loaded - unloaded);
+        loaded += more > 0 ? more : 0;
+        unloaded -= more < 0 ? more : 0;
+    }
+    sample_set(sample, SAMPLE_CLASSES_LOADED, loaded);
+    sample_set(sample, SAMPLE_CLASSES_UNLOADED, unloaded);
+}
+
 static void answered_memory(struct watcher *watcher, struct span reply)
 {
     struct sample sample;
@@ -83,6 +99,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
     replies_read_memory(reply, watcher->asked_nmt, &sample, &reading);
     if (reading.arenas >= 0)
         watcher->arenas = reading.arenas;
+    count_classes(watcher, reading.classes, &sample);
     if (reading.result == MEMORY_MALFORMED) {
         watcher->counts.failures++;
         watcher->counts.last_failure = FAILURE_BAD_REPLY;

@@ -72,6 +72,10 @@ static void read_nmt(struct span *text, struct sample *sample, struct memory_rea
     reading->have_nmt = true;
     reading->dropped = sample_add_nmt(sample, &summary);
     reading->unknown_lines = summary.unknown_lines;
+    for (int i = 0; i < summary.row_count; i++) {
+        if (nmt_row_get(&summary.rows[i], NMT_ROW_CLASSES_COUNT, &reading->classes))
+            break;
+    }
     reading->total_holds = nmt_summary_check_total(&summary).holds;
 }
 
@@ -79,7 +83,7 @@ void replies_read_memory(struct span reply, bool asked_nmt, struct sample *sampl
                          struct memory_reading *reading)
 {
     memset(reading, 0, sizeof *reading);
-    reading->arenas = -1;
+    reading->arenas = reading->classes = -1;
     reading->total_holds = true;
     struct span text = reply;
     if (asked_nmt) {

@@ -22,6 +22,7 @@ struct memory_reading {
     enum memory_reply result;
     bool have_nmt, have_metaspace;
     int64_t arenas;    /* live Metaspace arenas: an upper bound of class loaders; -1 unknown */
+    int64_t classes;   /* loaded now, as NMT counts them; -1 unknown */
     int dropped;       /* categories that found no room */
     int unknown_lines; /* lines of the summary that were not understood */
     bool total_holds;  /* sum of categories == total, within the JVM's rounding */

@@ -285,7 +285,7 @@ static void loop(struct session *session)
         if (options->output == SESSION_TABLE && wait_ms > TABLE_MS)
             wait_ms = TABLE_MS;
         turn(session, wait_ms > 0 ? wait_ms : 0);
-        if (ferror(stdout))
+        if (ferror(stdout) || (session->record_failed && strcmp(options->record, "-") == 0))
             break; /* nobody reads any more, or the disk is full: main tells which */
         if (session->notifier != NULL)
             notifier_step(session->notifier, session->now_ms);
@@ -381,7 +381,8 @@ int session_run(struct session_options *options)
     int code = 0;
     for (int i = 0; i < options->target_count && code == 0; i++) {
         session.now_ms = clock_ms(CLOCK_BOOTTIME) - session.start_ms;
-        code = add_target(&session, &options->targets[i]);
+        if (!is_watched(&session, &options->targets[i])) /* the same pid may be given twice */
+            code = add_target(&session, &options->targets[i]);
     }
     if (code == 0) {
         loop(&session);

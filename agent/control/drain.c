@@ -1,0 +1,123 @@
+#include "agent/control/drain.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define TURN_NS 100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
+#define SCAN_NS 1000000000 /* for threads that announce themselves to nobody */
+
+struct drain {
+    JavaVM *vm;
+    struct recording *recording;
+    int64_t chunk_ns;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stop;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void wait_until(struct drain *drain, int64_t until_ns)
+{
+    struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
+    while (!drain->stop && pthread_cond_timedwait(&drain->wake, &drain->lock, &until) == 0)
+        continue;
+}
+
+static void work(struct drain *drain, JNIEnv *env)
+{
+    int64_t chunk_end_ns = now_ns() + drain->chunk_ns, next_scan_ns = now_ns() + SCAN_NS;
+    pthread_mutex_lock(&drain->lock);
+    while (!drain->stop) {
+        wait_until(drain, now_ns() + TURN_NS);
+        if (drain->stop)
+            break;
+        recording_turn(drain->recording);
+        if (now_ns() >= next_scan_ns) {
+            threads_scan(drain->recording->threads);
+            next_scan_ns = now_ns() + SCAN_NS;
+        }
+        if (now_ns() >= chunk_end_ns) {
+            recording_end_chunk(drain->recording, env, false);
+            chunk_end_ns = now_ns() + drain->chunk_ns;
+        }
+    }
+    pthread_mutex_unlock(&drain->lock);
+}
+
+static void *run(void *argument)
+{
+    struct drain *drain = argument;
+    char name[] = "nmtagent";
+    JavaVMAttachArgs attach = {.version = JNI_VERSION_1_6, .name = name};
+    JNIEnv *env;
+    prctl(PR_SET_NAME, name);
+    if ((*drain->vm)->AttachCurrentThreadAsDaemon(drain->vm, (void **)&env, &attach) != JNI_OK)
+        return NULL; /* the JVM is ending: the buffers are emptied by stop */
+    work(drain, env);
+    (*drain->vm)->DetachCurrentThread(drain->vm);
+    return NULL;
+}
+
+struct drain *drain_start(JavaVM *vm, struct recording *recording, int64_t chunk_ns, char *error,
+                          size_t error_size)
+{
+    struct drain *drain = mem_alloc(COMPONENT_CONTROL, sizeof *drain);
+    if (drain == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    drain->vm = vm;
+    drain->recording = recording;
+    drain->chunk_ns = chunk_ns;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&drain->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&drain->lock, NULL);
+    /* No signal of the application's is for this thread. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&drain->thread, NULL, run, drain);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        snprintf(error, error_size, "no thread: %s", strerror(failed));
+        mem_free(drain);
+        return NULL;
+    }
+    return drain;
+}
+
+void drain_lock(struct drain *drain)
+{
+    pthread_mutex_lock(&drain->lock);
+}
+
+void drain_unlock(struct drain *drain)
+{
+    pthread_mutex_unlock(&drain->lock);
+}
+
+void drain_stop(struct drain *drain)
+{
+    pthread_mutex_lock(&drain->lock);
+    drain->stop = true;
+    pthread_cond_signal(&drain->wake);
+    pthread_mutex_unlock(&drain->lock);
+    pthread_join(drain->thread, NULL);
+    pthread_cond_destroy(&drain->wake);
+    pthread_mutex_destroy(&drain->lock);
+    mem_free(drain);
+}

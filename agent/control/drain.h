@@ -1,0 +1,22 @@
+/*
+ * drain: the agent's one thread: empties the buffers ten times a second, maps ahead what handlers
+ * will need, looks for new threads, ends chunks.
+ *
+ * A daemon thread of the JVM (it asks JVMTI for names). drain_lock keeps it from the recording
+ * while a command works on it.
+ */
+#ifndef AGENT_CONTROL_DRAIN_H
+#define AGENT_CONTROL_DRAIN_H
+
+#include "agent/control/recording.h"
+
+struct drain;
+
+struct drain *drain_start(JavaVM *vm, struct recording *recording, int64_t chunk_ns, char *error,
+                          size_t error_size);
+void drain_lock(struct drain *drain);
+void drain_unlock(struct drain *drain);
+/* Returns when the thread has ended. */
+void drain_stop(struct drain *drain);
+
+#endif

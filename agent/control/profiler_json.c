@@ -1,0 +1,158 @@
+#include "agent/control/profiler_json.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+static void put_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        if (*at == '"' || *at == '\\' || *at < 0x20 || *at >= 0x7f)
+            fprintf(out, "\\u%04x", *at);
+        else
+            fputc(*at, out);
+    }
+    fputc('"', out);
+}
+
+static void put_member(FILE *out, const char *name, int64_t value, bool last)
+{
+    fprintf(out, "\"%s\":%" PRId64 "%s", name, value, last ? "" : ",");
+}
+
+static void put_walks(const struct sampler *sampler, FILE *out)
+{
+    bool first = true;
+    fprintf(out, "\"walks\":{");
+    for (int i = 0; i < WALK_CODE_COUNT; i++) {
+        int64_t number = atomic_load(&sampler->walks[i]);
+        if (number == 0 && i != WALK_OK)
+            continue;
+        fprintf(out, "%s\"%s\":%" PRId64, first ? "" : ",", walk_code_name((enum walk_code)i),
+                number);
+        first = false;
+    }
+    fprintf(out, "},");
+}
+
+static void put_recording(const struct profiler_view *view, FILE *out)
+{
+    const struct sampler *sampler = &view->recording->sampler;
+    struct calltrace_counts traces;
+    struct jfr_counts jfr;
+    calltrace_counts(sampler->traces, &traces);
+    jfr_counts(view->recording->writer, &jfr);
+    fprintf(out, "\"engine\":\"%s\",", sampler->engine->name);
+    put_member(out, "samples", atomic_load(&sampler->samples), false);
+    put_member(out, "stored", atomic_load(&sampler->stored), false);
+    fprintf(out, "\"dropped\":{");
+    put_member(out, "gate", atomic_load(&sampler->dropped_gate), false);
+    put_member(out, "slots", atomic_load(&sampler->dropped_slots), false);
+    put_member(out, "buffers", atomic_load(&sampler->dropped_buffers), true);
+    fprintf(out, "},");
+    put_member(out, "without_trace", atomic_load(&sampler->without_trace), false);
+    put_member(out, "torn_contexts", atomic_load(&sampler->torn_contexts), false);
+    put_walks(sampler, out);
+    put_member(out, "traces", traces.used, false);
+    put_member(out, "trace_capacity", traces.capacity, false);
+    put_member(out, "chunks", jfr.chunks, false);
+    put_member(out, "file_bytes", jfr.bytes, false);
+    const char *error = jfr_error(view->recording->writer);
+    fprintf(out, "\"recording_error\":");
+    if (error != NULL)
+        put_text(out, error);
+    else
+        fprintf(out, "null");
+    fprintf(out, ",");
+}
+
+void profiler_json_status(const struct profiler_view *view, FILE *out)
+{
+    struct threads_counts threads;
+    threads_counts(view->threads, &threads);
+    fprintf(out, "{\"running\":%s,", view->running ? "true" : "false");
+    put_member(out, "pid", getpid(), false);
+    put_member(out, "jdk_major", view->jdk_major, false);
+    fprintf(out, "\"timer\":\"%s\",", timer_kind_name(threads_timer(view->threads)));
+    if (view->recording != NULL) {
+        put_recording(view, out);
+        fprintf(out, "\"file\":");
+        put_text(out, view->file);
+        fprintf(out, ",\"native\":%s,", view->native_missing[0] == '\0' ? "true" : "false");
+    }
+    put_member(out, "threads", threads.threads, false);
+    put_member(out, "timers", threads.timers, false);
+    put_member(out, "failed_timers", threads.failed_timers, false);
+    put_member(out, "signals", threads.signals, false);
+    put_member(out, "foreign_signals", threads.foreign_signals, true);
+    fprintf(out, "}\n");
+}
+
+static void put_usage(FILE *out, const struct component_usage *usage)
+{
+    put_member(out, "requested_bytes", usage->requested_bytes, false);
+    put_member(out, "reserved_bytes", usage->reserved_bytes, false);
+    put_member(out, "resident_bytes", usage->resident_bytes, false);
+    put_member(out, "peak_bytes", usage->peak_bytes, false);
+    put_member(out, "allocations", usage->allocations, false);
+    put_member(out, "frees", usage->frees, true);
+}
+
+int64_t profiler_json_rss(void)
+{
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (statm == NULL)
+        return 0;
+    if (fscanf(statm, "%*d %ld", &pages) != 1)
+        pages = 0;
+    fclose(statm);
+    return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+void profiler_json_memory(const struct profiler_view *view, FILE *out)
+{
+    struct mem_snapshot snapshot;
+    struct jmethod_ids_bill bill = {0};
+    struct method_map_counts methods = {0};
+    mem_snapshot(&snapshot);
+    if (view->ids != NULL)
+        jmethod_ids_bill(view->ids, &bill);
+    if (view->recording != NULL)
+        method_map_counts(view->recording->methods, &methods);
+
+    fprintf(out, "{\"components\":[");
+    for (int i = 0; i < COMPONENT_COUNT; i++) {
+        int64_t documented = component_documented_bytes((enum component)i);
+        fprintf(out, "%s{\"name\":\"%s\",\"documented_bytes\":", i == 0 ? "" : ",",
+                component_name((enum component)i));
+        if (documented >= 0)
+            fprintf(out, "%" PRId64 ",", documented);
+        else
+            fprintf(out, "null,");
+        put_usage(out, &snapshot.component[i]);
+        fprintf(out, "}");
+    }
+    fprintf(out, "],\"total\":{");
+    put_usage(out, &snapshot.total);
+    fprintf(out, "},\"consistent\":%s,", snapshot.consistent ? "true" : "false");
+    put_member(out, "damaged_blocks", mem_damaged(), false);
+
+    fprintf(out, "\"jvm\":{\"jmethod_ids\":{");
+    put_member(out, "classes", bill.classes, false);
+    put_member(out, "methods", bill.methods, false);
+    put_member(out, "loaded_bytes", bill.loaded_bytes, false);
+    put_member(out, "unloaded_classes", bill.unloaded_classes, false);
+    put_member(out, "kept_after_unload_bytes", bill.kept_after_unload_bytes, true);
+    fprintf(out, "},");
+    put_member(out, "jvmti_bytes", bill.jvmti_bytes + methods.jvmti_bytes, true);
+
+    int64_t rss = profiler_json_rss();
+    int64_t explained = snapshot.total.resident_bytes + bill.loaded_bytes;
+    fprintf(out, "},\"rss\":{");
+    put_member(out, "process_bytes", rss, false);
+    put_member(out, "before_agent_bytes", view->rss_before_bytes, false);
+    put_member(out, "explained_bytes", explained, false);
+    put_member(out, "unexplained_growth_bytes", rss - view->rss_before_bytes - explained, true);
+    fprintf(out, "}}\n");
+}

@@ -1,0 +1,30 @@
+/*
+ * profiler_json: status and memory of the profiler as JSON objects (docs/json.md).
+ *
+ * The agent links no JSON library: the objects are flat, and only names of our own and the file's
+ * path go into them. Commands' thread; the counters are read while handlers count.
+ */
+#ifndef AGENT_CONTROL_PROFILER_JSON_H
+#define AGENT_CONTROL_PROFILER_JSON_H
+
+#include "agent/control/recording.h"
+
+#include <stdio.h>
+
+struct profiler_view {
+    bool running;
+    const char *file;
+    const char *native_missing;
+    const struct threads *threads;
+    struct recording *recording; /* NULL when not running */
+    const struct jmethod_ids *ids;
+    int jdk_major;
+    int64_t rss_before_bytes;
+};
+
+void profiler_json_status(const struct profiler_view *view, FILE *out);
+void profiler_json_memory(const struct profiler_view *view, FILE *out);
+/* Resident memory of the process, from /proc/self/statm; 0 when it cannot be read. */
+int64_t profiler_json_rss(void);
+
+#endif

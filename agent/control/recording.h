@@ -1,0 +1,42 @@
+/*
+ * recording: one recording in progress: the parts that hold samples, and how a chunk is written.
+ *
+ *   recording_create -> recording_turn (a few times a second) / recording_end_chunk ...
+ *                    -> recording_destroy
+ *
+ * Drain thread only (or whoever holds the commands' lock while no drain thread runs).
+ */
+#ifndef AGENT_CONTROL_RECORDING_H
+#define AGENT_CONTROL_RECORDING_H
+
+#include "agent/control/agent_options.h"
+#include "agent/control/sampler.h"
+#include "agent/jfr/jfr_writer.h"
+#include "agent/methods/jmethod_ids.h"
+#include "agent/methods/method_map.h"
+#include "agent/sampling/threads.h"
+
+struct recording {
+    jvmtiEnv *jvmti;
+    struct sampler sampler;
+    struct threads *threads;
+    struct jmethod_ids *ids;
+    struct method_map *methods;
+    struct method_names names;
+    struct jfr_writer *writer;
+    int64_t thread_ids_missed;
+};
+
+/* The parts for these options; timers do not run yet. NULL with a sentence; nothing is left then.
+ */
+struct recording *recording_create(jvmtiEnv *jvmti, const struct agent_options *options,
+                                   const char *file, const char *jvm_version,
+                                   const struct stack_engine *engine, struct threads *threads,
+                                   struct jmethod_ids *ids, char *error, size_t error_size);
+/* Moves events from the buffers to the chunk, maps ahead what handlers will need. */
+void recording_turn(struct recording *recording);
+/* Writes the chunk with everything up to now, and begins the next one unless last. */
+bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last);
+void recording_destroy(struct recording *recording);
+
+#endif

@@ -1,0 +1,92 @@
+#include "agent/control/sampler.h"
+
+#include "agent/jfr/jfr_writer.h"
+#include "agent/stack/native.h"
+
+#include <time.h>
+
+static void count(_Atomic int64_t *counter)
+{
+    /* Relaxed: a counter orders nothing; the reader takes what it finds. */
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+static int64_t now_ticks(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Native frames until the code cache begins, then Java. A stack without any frame says why. */
+static int walk(struct sampler *sampler, JNIEnv *env, void *ucontext, struct frame *frames,
+                bool *truncated)
+{
+    enum walk_code code;
+    int depth = sampler->native ? native_walk(ucontext, frames, sampler->depth) : 0;
+    int java = sampler->engine->walk(env, ucontext, frames + depth, sampler->depth - depth, &code);
+    count(&sampler->walks[code]);
+    depth += java;
+    if (depth == 0 || (code != WALK_OK && env != NULL && depth < sampler->depth))
+        frames[depth++] = (struct frame){.value = code, .bci = FRAME_BCI_ERROR};
+    *truncated = depth >= sampler->depth;
+    return depth;
+}
+
+static size_t encode(struct sampler *sampler, int tid, uint32_t trace, uint8_t *out)
+{
+    struct context_record record;
+    enum context_result context = context_read(&record);
+    if (context == CONTEXT_TORN)
+        count(&sampler->torn_contexts);
+    struct jfr_sample sample = {
+        .kind = SAMPLE_CPU,
+        .ticks = now_ticks(),
+        .tid = tid,
+        .trace_id = trace,
+        .have_context = context == CONTEXT_READ,
+        .context = &record,
+        .tag_count = sampler->tag_count,
+    };
+    return jfr_encode_sample(&sample, out);
+}
+
+/* Inside a table: the event and its stack belong to the same chunk. */
+static void take(struct sampler *sampler, int slot, int tid, JNIEnv *env, void *ucontext)
+{
+    int index;
+    uint8_t *out = recording_buffer_claim(sampler->buffers, tid, &index);
+    if (out == NULL) {
+        count(&sampler->dropped_buffers);
+        return;
+    }
+    /* The buffer is ours, and so is the scratch space of its index. */
+    struct frame *frames = sampler->scratch + (size_t)index * ((size_t)sampler->depth + 1);
+    bool truncated;
+    int depth = walk(sampler, env, ucontext, frames, &truncated);
+    uint32_t trace = calltrace_put(sampler->traces, slot, frames, depth, truncated);
+    if (trace == 0)
+        count(&sampler->without_trace);
+    thread_id_tables_add(sampler->thread_ids, index, tid);
+    recording_buffer_commit(sampler->buffers, index, encode(sampler, tid, trace, out));
+    count(&sampler->stored);
+}
+
+void sampler_sample(void *context, int tid, JNIEnv *env, void *ucontext)
+{
+    struct sampler *sampler = context;
+    count(&sampler->samples);
+    int slot = calltrace_enter(sampler->traces, tid);
+    if (slot < 0) {
+        count(&sampler->dropped_slots);
+        return;
+    }
+    /* Sequentially consistent, after calltrace_enter's store, as the drain thread's store to the
+     * gate is before its reading of the slots: without both a handler could pass an open gate while
+     * the drain believes that nobody is inside, and its event would land in the wrong chunk. */
+    if (atomic_load_explicit(&sampler->open, memory_order_seq_cst))
+        take(sampler, slot, tid, env, ucontext);
+    else
+        count(&sampler->dropped_gate);
+    calltrace_leave(sampler->traces, slot);
+}
