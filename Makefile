@@ -31,7 +31,7 @@ MODEL := nmt_category sample sample_nmt event
 TREND := theil_sen thinned rate warmup
 CLASSES := normalize pattern family shape stem_table census census_text loader_table
 NATIVE := internal
-JUDGE := thresholds finding judge_episodes judge_classes judge_loaders judge_memory judge check
+JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%)
 
@@ -54,7 +54,7 @@ NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwa
 JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/include/jvmti.h /usr/lib/jvm/*/include/jvmti.h)))
 JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_HOME)/include/linux)
 AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c)
-AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec $(JVMTI_INCLUDES)
+AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer $(JVMTI_INCLUDES)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
@@ -85,7 +85,7 @@ $(BUILD)/libagent.a: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@echo "  LINK $@"
-	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -o $@ $^ -ldl -lm -pthread
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
 # A unit test mirrors its source: tests/unit/parse/span_test.c tests analyzers/parse/span.c.

@@ -290,8 +290,8 @@ bool units_parse_budget(const char *text, int64_t *pause_ms, int64_t *span_ms, c
     memcpy(pause_text, text, length);
     pause_text[length] = '\0';
     if (!units_parse_duration(pause_text, &pause, ignored, sizeof(ignored)) ||
-        !units_parse_duration(slash + 1, &span, ignored, sizeof(ignored)) || pause <= 0 ||
-        pause > span) {
+        !units_parse_duration(slash + 1, &span, ignored, sizeof(ignored)) || pause < 0 ||
+        span <= 0 || pause > span) {
         return refuse(text, expected, error, error_size);
     }
     *pause_ms = pause;

@@ -34,7 +34,8 @@ struct units_text units_real_figure(const char *key, double number); /* one or t
 bool units_parse_bytes(const char *text, int64_t *bytes, char *error, size_t error_size);
 /* "500ms" "1s" "1.5s" "10m" "10min" "2h" "1d"; a bare number is refused, but for 0. */
 bool units_parse_duration(const char *text, int64_t *ms, char *error, size_t error_size);
-/* "200ms/10min": so much pause in so long. Both > 0, the pause not longer than the span. */
+/* "200ms/10min": so much pause in so long; the pause not longer than the span, and 0 for
+ * none at all. */
 bool units_parse_budget(const char *text, int64_t *pause_ms, int64_t *span_ms, char *error,
                         size_t error_size);
 

@@ -24,6 +24,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define NMTAGENT_CONTEXT_TAGS 10
 
@@ -35,6 +36,7 @@ void nmtagent_context_set(uint64_t span_id, uint64_t root_span_id);
 void nmtagent_context_set_tag(int tag, uint32_t value);
 void nmtagent_context_clear(void);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

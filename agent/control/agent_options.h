@@ -4,7 +4,11 @@
  *
  *   start,cpu=10ms,file=/tmp/app.jfr      stop      dump      status      memory
  *
- * A backslash takes the comma after it for text. Setup context.
+ * A backslash takes the comma or backslash after it for text. Names may be written with '-' for
+ * '_'. An option stands once, and only with `start`; `answer` goes with every command.
+ *
+ * Pure: no file, clock or allocation, so that `nmtwatch profile` checks what it sends with the very
+ * parser that reads it. Setup context.
  */
 #ifndef AGENT_CONTROL_AGENT_OPTIONS_H
 #define AGENT_CONTROL_AGENT_OPTIONS_H
@@ -20,21 +24,38 @@ enum agent_option {
     AGENT_OPTION_COUNT,
 };
 
-enum agent_command { AGENT_START, AGENT_STOP, AGENT_DUMP, AGENT_STATUS, AGENT_MEMORY };
+enum agent_option_type {
+    AGENT_TYPE_FLAG,
+    AGENT_TYPE_TIME,
+    AGENT_TYPE_BYTES,
+    AGENT_TYPE_COUNT,
+    AGENT_TYPE_TEXT,
+    AGENT_TYPE_BOOL,
+};
 
-#define AGENT_TEXT_MAX 1024
+enum agent_command { AGENT_START, AGENT_STOP, AGENT_DUMP, AGENT_STATUS, AGENT_MEMORY };
+#define AGENT_COMMAND_COUNT (AGENT_MEMORY + 1)
+
+#define AGENT_TEXT_MAX  1024
+#define AGENT_WHOLE_MAX 2048
+#define AGENT_DEPTH_MAX 2048 /* as the documented design; a stack of it takes 32 KB */
+
 struct agent_options {
     enum agent_command command;
     uint32_t given;                     /* bit per option */
     int64_t number[AGENT_OPTION_COUNT]; /* TIME: ns; BYTES; COUNT; FLAG and BOOL: 0, 1 */
     char text[AGENT_OPTION_COUNT][AGENT_TEXT_MAX];
-    char whole[2048]; /* as given */
+    char whole[AGENT_WHOLE_MAX]; /* as given */
 };
 
-/* False with one sentence. text may be NULL or "": that is "start". */
+/* False with one sentence; what was understood up to there (the answer file) is in options. text
+ * may be NULL or "": that is "start". */
 bool agent_options_parse(const char *text, struct agent_options *options, char *error,
                          size_t error_size);
+const char *agent_command_name(enum agent_command command);
 const char *agent_option_name(enum agent_option option);
 const char *agent_option_meaning(enum agent_option option);
+const char *agent_option_default(enum agent_option option);
+enum agent_option_type agent_option_type(enum agent_option option);
 
 #endif

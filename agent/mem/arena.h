@@ -19,9 +19,10 @@ struct arena;
 
 /* bound_bytes: never map more than this in all. NULL when out of memory. */
 struct arena *arena_create(enum component component, size_t bound_bytes);
-/* 8-byte aligned, not zeroed beyond what the kernel zeroed; NULL when full. */
+/* 8-byte aligned, zero; NULL when full. What is larger than half of the first chunk may have to
+ * wait until the chunks have grown. */
 void *arena_alloc(struct arena *arena, size_t size);
-/* Maps the next chunk when the present one is more than half used. */
+/* Maps the next chunk when the present one is more than half used, or a handler found no room. */
 void arena_refill(struct arena *arena);
 /* Forgets everything; keeps the first chunk and tells the kernel to take its pages back. Nobody may
  * be inside. */

@@ -13,14 +13,14 @@
  *    | site   |comp.| lvl | canary | size (bytes)    | 16-byte aligned       | canary |
  *    +--------+-----+-----+--------+-----------------+-----------------------+--------+
  *
- * Counters are striped by thread, so that counting does not make threads meet. At level `detail` the
- * call stack (four frames) of each allocation is kept in a lock-free site table.
+ * Counters are striped by thread, so that counting does not make threads meet. At level `detail`
+ * the call stack (four frames) of each allocation is kept in a lock-free site table.
  *
- * Arenas are mmap'ed pieces for memory that is never freed one by one: reserved counts from the map,
- * resident is asked of the kernel (mincore) at a snapshot.
+ * Arenas are mmap'ed pieces for memory that is never freed one by one: reserved counts from the
+ * map, resident is asked of the kernel (mincore) at a snapshot.
  *
  * Calling context: mem_alloc/mem_free/mem_map: any thread, never in a signal handler.
- * mem_arena_alloc: signal-safe and lock-free as long as the arena has room (see arena.h).
+ * arena_alloc: signal-safe and lock-free as long as the arena has room (see arena.h).
  */
 #ifndef AGENT_MEM_MEM_H
 #define AGENT_MEM_MEM_H
@@ -70,6 +70,8 @@ struct mem_snapshot {
     struct component_usage component[COMPONENT_COUNT];
     struct component_usage total; /* the sum, by construction; checked against a second count */
     bool consistent;              /* the second count agreed */
+    int64_t peak_total_bytes; /* the most that was reserved at once; total.peak_bytes is the sum of
+                                 peaks that need not have met */
 };
 /* Not in a signal handler. */
 void mem_snapshot(struct mem_snapshot *snapshot);

@@ -60,7 +60,7 @@ void judge_feed(struct judge *judge, const struct event *event)
         feed_sample(judge, &event->sample);
         break;
     case EVENT_NAMES:
-        judge_classes_names(judge, &event->names);
+        judge_names(judge, &event->names);
         break;
     case EVENT_LOADERS:
         judge_loaders(judge, &event->loaders);

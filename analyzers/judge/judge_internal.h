@@ -1,7 +1,7 @@
 /*
  * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view),
- * judge_classes.c (names, churn), judge_loaders.c and judge_memory.c (growth since the baseline).
- * Nobody else includes it.
+ * judge_classes.c (counters, churn), judge_names.c (families), judge_loaders.c and judge_memory.c
+ * (growth since the baseline). Nobody else includes it.
  */
 #ifndef ANALYZERS_JUDGE_JUDGE_INTERNAL_H
 #define ANALYZERS_JUDGE_JUDGE_INTERNAL_H
@@ -80,6 +80,7 @@ struct judge {
     int64_t names_ms; /* of the last census; -1 none */
     int family_count;
     struct family_track families[FAMILIES_MAX];
+    struct family_track all_loads; /* of the tap, whatever was loaded */
     int loader_count;
     bool loaders_have_baseline;
     struct loader_track loaders[LOADER_TYPES_MAX];
@@ -131,9 +132,21 @@ void floor_add(struct floor_window *window, int64_t value);
 /* False until the window is full. */
 bool floor_value(const struct floor_window *window, int64_t *value);
 
+#define SUSPICION_WINDOW_MS 6000
+
 /* judge_classes.c */
 void judge_classes_sample(struct judge *judge, const struct sample *sample);
-void judge_classes_names(struct judge *judge, const struct names_event *names);
+/* Share of the classes loaded since the suspicion began that the GCs gave back; -1: no unload yet.
+ */
+int judge_unloaded_percent(const struct judge *judge);
+bool judge_is_churn(const struct judge *judge);
+bool judge_had_chance_to_unload(const struct judge *judge);
+/* What a class costs, from the growth since the suspicion began; false when too little is known. */
+bool judge_bytes_per_class(const struct judge *judge, int64_t *bytes);
+void judge_describe_unloading(const struct judge *judge, char *out, size_t size);
+
+/* judge_names.c */
+void judge_names(struct judge *judge, const struct names_event *names);
 
 /* judge_loaders.c */
 void judge_loaders(struct judge *judge, const struct loaders_event *loaders);

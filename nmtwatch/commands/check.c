@@ -16,6 +16,7 @@
 #include "reports/finding_json.h"
 #include "reports/plugin.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,14 @@ static void look_without_asking(struct look *look)
     perfdata_close(perfdata);
 }
 
+/* A process that is killed closes its files some moments before it counts as ended. */
+static bool has_ended(const struct target *target)
+{
+    for (int i = 0; i < 5 && target_still_same(target); i++)
+        poll(NULL, 0, 10);
+    return !target_still_same(target);
+}
+
 static bool ask_memory(struct look *look, struct attach *attach, int64_t *arenas)
 {
     struct span reply;
@@ -73,8 +82,10 @@ static bool ask_memory(struct look *look, struct attach *attach, int64_t *arenas
         failure_set(&failure, FAILURE_NMT_OFF, who, NULL);
         lacks(look, FAILURE_NMT_OFF, failure.sentence);
     } else if (reading.result == MEMORY_MALFORMED) {
-        failure_set(&failure, FAILURE_BAD_REPLY, who, reading.problem);
-        lacks(look, FAILURE_BAD_REPLY, failure.sentence);
+        bool gone = has_ended(&look->target);
+        enum failure_kind kind = gone ? FAILURE_GONE : FAILURE_BAD_REPLY;
+        failure_set(&failure, kind, who, gone ? "it ended while it answered" : reading.problem);
+        lacks(look, kind, failure.sentence);
     } else if (!reading.total_holds) {
         lacks(look, FAILURE_BAD_REPLY,
               "the categories of the NMT summary do not add up to its total");

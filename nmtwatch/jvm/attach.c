@@ -42,7 +42,7 @@ struct attach {
     char *args[ARG_COUNT];
     bool probing; /* the exchange in flight asks for the version first */
     char *request;
-    size_t request_len;
+    size_t request_len, request_capacity;
     size_t sent;
 
     /* The exchange. */
@@ -143,28 +143,33 @@ static enum attach_state fail_no_answer(struct attach *attach)
 static bool build_request(struct attach *attach, bool v2, const char *operation,
                           char *const args[ARG_COUNT])
 {
-    char *body = NULL;
-    size_t body_len = 0;
-    FILE *out = open_memstream(&body, &body_len);
-    if (out == NULL)
-        return false;
-    if (v2) {
-        size_t len = strlen(operation) + sizeof " streaming=0";
-        for (int i = 0; i < ARG_COUNT; i++)
-            len += strlen(args[i]) + 1;
-        fprintf(out, "2%c%zu%c%s streaming=0%c", 0, len, 0, operation, 0);
-    } else {
-        fprintf(out, "1%c%s%c", 0, operation, 0);
-    }
+    char head[64];
+    size_t args_len = 0;
     for (int i = 0; i < ARG_COUNT; i++)
-        fprintf(out, "%s%c", args[i], 0);
-    if (fclose(out) != 0) {
-        free(body);
-        return false;
+        args_len += strlen(args[i]) + 1;
+    /* Each piece ends with a NUL, which snprintf's result does not count. */
+    size_t head_len = 2; /* "1" or "2" */
+    if (v2)
+        head_len += (size_t)snprintf(head, sizeof head, "%zu",
+                                     strlen(operation) + sizeof " streaming=0" + args_len) +
+                    1;
+    size_t operation_len = strlen(operation);
+    size_t len = head_len + operation_len + (v2 ? sizeof " streaming=0" : 1) + args_len;
+    if (len > attach->request_capacity) {
+        char *grown = realloc(attach->request, len);
+        if (grown == NULL)
+            return false;
+        attach->request = grown;
+        attach->request_capacity = len;
     }
-    free(attach->request);
-    attach->request = body;
-    attach->request_len = body_len;
+    char *at = mempcpy(attach->request, v2 ? "2" : "1", 2);
+    if (v2)
+        at = mempcpy(at, head, head_len - 2);
+    at = mempcpy(at, operation, operation_len);
+    at = v2 ? mempcpy(at, " streaming=0", sizeof " streaming=0") : mempcpy(at, "", 1);
+    for (int i = 0; i < ARG_COUNT; i++)
+        at = mempcpy(at, args[i], strlen(args[i]) + 1);
+    attach->request_len = len;
     attach->sent = 0;
     return true;
 }

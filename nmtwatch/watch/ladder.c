@@ -15,12 +15,18 @@
     6000 /* between loader censuses when they are the only names there are                         \
           */
 #define REPLY_KEEP_BYTES 262144
+/* Without hsperfdata NMT is all that counts classes, and a rate needs more than one count in 4 s.
+ * A summary is no safepoint and 50-240 us. */
+#define COUNT_CLASSES_MS 1000
 
 static bool ask_memory(struct watcher *watcher)
 {
     if (watcher->now_ms < watcher->next_memory_ms)
         return false;
-    watcher->next_memory_ms = watcher->now_ms + watcher->options.nmt_interval_ms;
+    int64_t interval_ms = watcher->options.nmt_interval_ms;
+    if (watcher->perfdata == NULL && !watcher->nmt_off && interval_ms > COUNT_CLASSES_MS)
+        interval_ms = COUNT_CLASSES_MS;
+    watcher->next_memory_ms = watcher->now_ms + interval_ms;
     watcher->asked_nmt = !watcher->nmt_off;
     const char *command =
         replies_memory_command(watcher->target.identity.jdk_major, watcher->asked_nmt);

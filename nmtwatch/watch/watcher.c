@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FIRST_LOADERS_MS 15000
+/* The first class-loader census comes early: it is the baseline of the later ones. */
+#define FIRST_LOADERS_PART 4
 
 void watch_options_default(struct watch_options *options)
 {
@@ -75,7 +76,7 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
     watcher->sink = *sink;
     watcher->now_ms = now_ms;
     watcher->next_tick_ms = watcher->next_memory_ms = now_ms;
-    watcher->next_loaders_ms = now_ms + FIRST_LOADERS_MS;
+    watcher->next_loaders_ms = now_ms + options->loaders_interval_ms / FIRST_LOADERS_PART;
     watcher->arenas = watcher->loaders = -1;
     watcher->tap_idle_since_ms = -1;
     watcher->tap.fd = watcher->tap.guard_pipe = -1;

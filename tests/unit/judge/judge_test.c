@@ -355,6 +355,21 @@ static void test_late_gc_turns_explosion_into_churn(void **state)
     judge_destroy(jvm.judge);
 }
 
+/* Never both at once, also when the first GC comes while the tap is still on. */
+static void test_explosion_gives_way_to_churn(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    setup_default(&jvm, 17, 600000);
+    churn(&jvm, 27, 50);
+    assert_int_equal(jvm.alerts, 3);
+    assert_int_equal(jvm.alert[0].finding.kind, FINDING_CLASS_EXPLOSION);
+    assert_int_equal(jvm.alert[1].finding.kind, FINDING_CLASS_EXPLOSION);
+    assert_int_equal(jvm.alert[1].state, ALERT_CLEARED);
+    assert_int_equal(jvm.alert[2].finding.kind, FINDING_CLASS_CHURN);
+    judge_destroy(jvm.judge);
+}
+
 static void test_nameless_load_rate(void **state)
 {
     (void)state;
@@ -367,6 +382,90 @@ static void test_nameless_load_rate(void **state)
         second(&jvm, 10, 0);
     assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), 1);
     judge_destroy(jvm.judge);
+}
+
+/* A cache that is filled anew every 20 s, 100 classes at a time: fine while the old ones go. */
+static void test_waves(void **state)
+{
+    (void)state;
+    for (int unloads = 1; unloads >= 0; unloads--) {
+        static struct jvm jvm;
+        setup_default(&jvm, 17, 600000);
+        for (int i = 0; i < 300; i++) {
+            bool wave = i % 20 == 0;
+            second(&jvm, wave ? 101 : 0, unloads && wave && i > 0 ? 101 : 0);
+        }
+        assert_int_equal(jvm.alerts, unloads ? 0 : 1);
+        assert_int_equal(count(&jvm, FINDING_CLASS_LOAD_RATE, ALERT_RAISED), unloads ? 0 : 1);
+        judge_destroy(jvm.judge);
+    }
+}
+
+/* Feeds the census of a tap: one family beside so many other loads. */
+static void census(struct jvm *jvm, const struct family_row *kind, int64_t from_ms, int64_t loads,
+                   int64_t others)
+{
+    struct family_row row = *kind;
+    row.loads = row.repeating = loads;
+    struct event event = {.kind = EVENT_NAMES, .ms = jvm->ms};
+    event.names = (struct names_event){.method = CENSUS_TAP,
+                                       .tap = 1,
+                                       .from_ms = from_ms,
+                                       .loads = loads + others,
+                                       .row_count = loads > 0,
+                                       .rows = &row};
+    judge_feed(jvm->judge, &event);
+}
+
+static void test_what_a_start_up_generates(void **state)
+{
+    (void)state;
+    static const struct {
+        struct family_row row;
+        int64_t per_s, others_per_s;
+        int from_s, to_s;
+        int64_t seen_from; /* members that the shape rules ask for */
+        int alerts;
+    } cases[] = {
+        /* 200 proxies in a start-up that loads 10 000 classes in 30 s */
+        {{.family = "jdk-proxy"}, 6, 330, 0, 30, 1, 0},
+        {{.family = "jdk-proxy"}, 10, 0, 0, 30, 1, 1},
+        /* a plug-in of fifty classes that is deployed again every second */
+        {{.family = "unknown:P", .max_same_name = 20}, 2, 98, 0, 40, 8, 1},
+        /* dgm$0, dgm$1, ... while a jar is walked through */
+        {{.family = "unknown:dgm$#", .stem = "dgm$#", .source = "file:/x.jar"},
+         80,
+         0,
+         20,
+         33,
+         64,
+         0},
+        {{.family = "unknown:Dyn#", .stem = "Dyn#", .source = "file:/x.jar"}, 10, 0, 0, 34, 64, 1},
+        /* an explosion that begins late in a tap is judged from where it began */
+        {{.family = "cglib"}, 10, 0, 20, 36, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct jvm jvm;
+        setup_default(&jvm, 17, 500);
+        int64_t loads = 0, others = 0;
+        for (int s = 0; s < 42; s++) {
+            bool on = s >= cases[i].from_s && s < cases[i].to_s;
+            int64_t other = on ? cases[i].others_per_s : s < cases[i].to_s ? 80 : 0;
+            int64_t mine = on ? cases[i].per_s : 0;
+            second(&jvm, mine + other, 0);
+            loads += s >= 4 ? mine : 0;
+            others += s >= 4 ? other : 0;
+            if (s >= 4 && s % 2 == 0)
+                census(&jvm, &cases[i].row, 4000, loads >= cases[i].seen_from ? loads : 0, others);
+        }
+        assert_int_equal(jvm.alerts, cases[i].alerts);
+        if (jvm.alerts > 0) {
+            const struct evidence *rate = finding_evidence(&jvm.alert[0].finding, "rate_per_s");
+            assert_true(rate->real > 0.8 * (double)cases[i].per_s &&
+                        rate->real < 1.2 * (double)cases[i].per_s);
+        }
+        judge_destroy(jvm.judge);
+    }
 }
 
 static void test_documented_steps_on_internal(void **state)
@@ -526,7 +625,10 @@ int main(void)
         cmocka_unit_test(test_explosion_clears_once_after_it_stopped),
         cmocka_unit_test(test_churn_is_churn_and_no_leak),
         cmocka_unit_test(test_late_gc_turns_explosion_into_churn),
+        cmocka_unit_test(test_explosion_gives_way_to_churn),
         cmocka_unit_test(test_nameless_load_rate),
+        cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_what_a_start_up_generates),
         cmocka_unit_test(test_documented_steps_on_internal),
         cmocka_unit_test(test_slope_of_internal),
         cmocka_unit_test(test_plateau_of_internal_is_silent),

@@ -164,7 +164,7 @@ static void test_parse_durations(void **state)
 static void test_parse_budget(void **state)
 {
     static const char *const BAD[] = {
-        "", "/", "200ms", "200ms/", "/10min", "0/10min", "10min/200ms", "1s/1s/1s", "200/10min",
+        "", "/", "200ms", "200ms/", "/10min", "10min/200ms", "1s/1s/1s", "200/10min",
     };
     char error[200];
     int64_t pause = -1, span = -1;
@@ -173,6 +173,9 @@ static void test_parse_budget(void **state)
     assert_true(units_parse_budget("200ms/10min", &pause, &span, error, sizeof error));
     assert_int_equal(pause, 200);
     assert_int_equal(span, 600000);
+    assert_true(units_parse_budget("0/10min", &pause, &span, error, sizeof error));
+    assert_int_equal(pause, 0);
+    assert_true(units_parse_budget("200ms/10min", &pause, &span, error, sizeof error));
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0]; i++) {
         assert_false(units_parse_budget(BAD[i], &pause, &span, error, sizeof error));
         assert_non_null(strstr(error, "200ms/10min"));

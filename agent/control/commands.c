@@ -1,0 +1,170 @@
+#include "agent/control/commands.h"
+
+#include "agent/control/agent_options.h"
+#include "agent/control/answer.h"
+#include "agent/control/profiler.h"
+#include "agent/mem/mem.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+/* A stop writes the last chunk and waits for handlers: tens of milliseconds, seconds on a slow
+ * disk.
+ */
+#define DEATH_WAIT_S 5
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    JavaVM *vm;
+    jvmtiEnv *jvmti;
+    const char *broken;
+    bool dead; /* the JVM ends */
+} served;
+
+void commands_setup(JavaVM *vm, jvmtiEnv *jvmti, const char *broken)
+{
+    pthread_mutex_lock(&lock);
+    if (served.vm == NULL) {
+        served.vm = vm;
+        served.jvmti = jvmti;
+        served.broken = broken;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static enum mem_level wanted_level(const struct agent_options *options)
+{
+    const char *word = options->text[OPTION_MEMORY_LEVEL];
+    return strcmp(word, "off") == 0      ? MEM_OFF
+           : strcmp(word, "detail") == 0 ? MEM_DETAIL
+                                         : MEM_SUMMARY;
+}
+
+static void start(const struct agent_options *options, JNIEnv *env, struct answer *answer)
+{
+    char error[400];
+    if (profiler_is_running())
+        answer_refuse(answer, "already running: stop it first");
+    else if (!profiler_start(options, env, error, sizeof error))
+        answer_refuse(answer, "%s", error);
+    else
+        profiler_status_json(answer->out);
+}
+
+static void stop(JNIEnv *env, struct answer *answer)
+{
+    char notes[1024] = "";
+    if (!profiler_is_running()) {
+        answer_refuse(answer, "not running");
+    } else if (!profiler_stop(env, notes, sizeof notes)) {
+        answer_refuse(answer, "%s", notes);
+    } else {
+        fputs("{\"notes\":", answer->out);
+        answer_json_text(answer->out, notes);
+        fputs(",\"status\":", answer->out);
+        profiler_status_json(answer->out);
+        fputs("}\n", answer->out);
+    }
+}
+
+static void dump(JNIEnv *env, struct answer *answer)
+{
+    char error[400];
+    if (!profiler_is_running())
+        answer_refuse(answer, "not running");
+    else if (!profiler_dump(env, error, sizeof error))
+        answer_refuse(answer, "%s", error);
+    else
+        profiler_status_json(answer->out);
+}
+
+static void obey(const struct agent_options *options, JNIEnv *env, struct answer *answer)
+{
+    char error[400];
+    if (served.dead) {
+        answer_refuse(answer, "the JVM is ending");
+        return;
+    }
+    if (served.broken != NULL) {
+        answer_refuse(answer, "%s", served.broken);
+        return;
+    }
+    if (!profiler_setup(served.vm, served.jvmti, error, sizeof error)) {
+        answer_refuse(answer, "%s", error);
+        return;
+    }
+    switch (options->command) {
+    case AGENT_START:
+        start(options, env, answer);
+        break;
+    case AGENT_STOP:
+        stop(env, answer);
+        break;
+    case AGENT_DUMP:
+        dump(env, answer);
+        break;
+    case AGENT_STATUS:
+        profiler_status_json(answer->out);
+        break;
+    case AGENT_MEMORY:
+        profiler_memory_json(answer->out);
+        break;
+    }
+}
+
+/* refusal: NULL, or what to answer in any case. env may be NULL then. */
+static bool serve(const char *text, const char *refusal, JNIEnv *env)
+{
+    /* 18 KB of stack: the level of the account has to be known before anything is allocated. */
+    struct agent_options options;
+    struct answer answer;
+    char error[400] = "";
+    bool understood = agent_options_parse(text, &options, error, sizeof error);
+
+    pthread_mutex_lock(&lock);
+    if (refusal == NULL && understood && options.command == AGENT_START && !profiler_is_running())
+        mem_set_level(wanted_level(&options));
+    if (!answer_begin(&answer))
+        answer_refuse(&answer, "out of memory");
+    else if (refusal != NULL)
+        answer_refuse(&answer, "%s", refusal);
+    else if (!understood)
+        answer_refuse(&answer, "%s", error);
+    else
+        obey(&options, env, &answer);
+
+    const char *file = options.text[OPTION_ANSWER];
+    bool told = file[0] != '\0' || !answer.refused;
+    /* Nobody waits for "done" without a file; a figure that was asked for has to go somewhere. */
+    bool silent = file[0] == '\0' && !answer.refused && options.command != AGENT_STATUS &&
+                  options.command != AGENT_MEMORY;
+    if (!silent && !answer_send(&answer, file, error, sizeof error))
+        told = false;
+    answer_end(&answer);
+    pthread_mutex_unlock(&lock);
+    return told;
+}
+
+bool commands_run(const char *text, JNIEnv *env)
+{
+    return serve(text, NULL, env);
+}
+
+bool commands_refuse(const char *text, const char *sentence)
+{
+    return serve(text, sentence, NULL);
+}
+
+void commands_vm_death(JNIEnv *env)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += DEATH_WAIT_S;
+    if (pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) != 0)
+        return; /* a command hangs: what it holds is not safe to touch */
+    if (!served.dead && served.vm != NULL && served.broken == NULL)
+        profiler_vm_death(env);
+    served.dead = true;
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,49 @@
+/*
+ * fold_hash: 64 bits for the bytes of a stack or a text.
+ *
+ * Multiply-fold, as in wyhash: two words at a time, their 128-bit product folded into 64 bits; one
+ * multiplication a frame. FNV-1a by words was the other candidate, but a multiplication modulo 2^64
+ * only carries upwards: the high bits of an address never reach the low bits of its hash, and those
+ * choose the place in a table.
+ *
+ * Equal hashes are no proof of equal bytes: callers compare. Any context; inline, so that files of
+ * signal context reach no other symbol than memcpy by it.
+ */
+#ifndef AGENT_DICT_FOLD_HASH_H
+#define AGENT_DICT_FOLD_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t fold_multiply(uint64_t a, uint64_t b)
+{
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t fold_two_words(const uint8_t *bytes, uint64_t hash)
+{
+    uint64_t words[2];
+    memcpy(words, bytes, sizeof words);
+    return fold_multiply(words[0] ^ UINT64_C(0x9E3779B97F4A7C15), words[1] ^ hash);
+}
+
+/* seed: what else tells two inputs apart. Never 0, which means "no key" to tables. */
+static inline uint64_t fold_hash(const void *bytes, size_t length, uint64_t seed)
+{
+    const uint8_t *at = bytes;
+    size_t left = length;
+    uint64_t hash = seed ^ UINT64_C(0xD6E8FEB86659FD93);
+    for (; left >= 16; at += 16, left -= 16)
+        hash = fold_two_words(at, hash);
+    if (left > 0) {
+        uint8_t tail[16] = {0};
+        memcpy(tail, at, left);
+        hash = fold_two_words(tail, hash);
+    }
+    hash = fold_multiply(hash ^ UINT64_C(0xA0761D6478BD642F), length ^ UINT64_C(0xE7037ED1A0B428DB));
+    return hash != 0 ? hash : 1;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * jfr_types: the ids of the types in jfr_types.def, as events, pools and metadata use them.
+ *
+ * The JDK's readers carry constants over from one chunk to the next: an entry whose type id and number
+ * were in the chunk before is taken from there and not read again, even in concatenated files. Our
+ * numbers (trace ids, thread ids, dictionaries that are renewed) mean something else in the next
+ * chunk. So the six types with such pools change their type id from chunk to chunk, and differ
+ * between recordings: jfr_pool_type_id. All other ids are the enumerators. Any context.
+ */
+#ifndef AGENT_JFR_JFR_TYPES_H
+#define AGENT_JFR_JFR_TYPES_H
+
+#include <stdint.h>
+
+enum jfr_type {
+    JFR_METADATA_EVENT = 0,
+    JFR_CHECKPOINT_EVENT = 1,
+    JFR_TYPE_BEFORE_FIRST = 19,
+#define PRIMITIVE(id, name)                                   JFR_##id,
+#define STRUCT(id, name, label)                               JFR_##id,
+#define SIMPLE(id, name, label)                               JFR_##id,
+#define ANNOTATION(id, name, label, content)                  JFR_##id,
+#define EVENT(id, name, label, description, category, second) JFR_##id,
+#define FIELD(name, type, label, trait)
+#define CONTEXT_FIELDS()
+#include "agent/jfr/jfr_types.def"
+#undef PRIMITIVE
+#undef STRUCT
+#undef SIMPLE
+#undef ANNOTATION
+#undef EVENT
+#undef FIELD
+#undef CONTEXT_FIELDS
+    JFR_TYPE_END,
+};
+_Static_assert(JFR_TYPE_END < 128, "one byte in front of each event, and none below is a pool's");
+
+/* The type id in a chunk. salt: jfr_chunk_salt of the chunk. */
+uint32_t jfr_pool_type_id(enum jfr_type type, uint32_t salt);
+/* recording: any number that other recordings do not have; chunk: 0, 1, 2 ... */
+uint32_t jfr_chunk_salt(uint64_t recording, int64_t chunk);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * The agent's doors: loaded at start (-agentpath), loaded into a running JVM (attach), and the
+ * JVM's events.
+ *
+ * At start: whatever is wrong is one line on standard error, and the application runs without a
+ * profiler; a mistake in an option must not keep a service from starting. By attach: the answer
+ * goes to the asker's file (control/answer.h), and the JVM gets a code for asker that have none.
+ */
+#include "agent/control/agent_options.h"
+#include "agent/control/commands.h"
+#include "agent/control/other_copy.h"
+#include "agent/control/profiler.h"
+#include "agent/mem/mem.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct {
+    JavaVM *vm;
+    jvmtiEnv *jvmti;
+    char *text;       /* the options of -agentpath, until VMInit */
+    char broken[400]; /* why this copy can do nothing */
+} agent;
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void JNICALL on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
+{
+    /* AsyncGetCallTrace wants the event on; there is nothing to do. */
+    (void)jvmti, (void)env, (void)thread, (void)class;
+}
+
+static void JNICALL on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
+{
+    (void)jvmti, (void)thread;
+    profiler_class_prepare(env, class);
+}
+
+static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+    (void)jvmti;
+    profiler_thread_start(env, thread);
+}
+
+static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+    (void)jvmti, (void)thread;
+    profiler_thread_end(env);
+}
+
+/* com.sun.hotspot.events.ClassUnload: (jvmtiEnv, JNIEnv, name). */
+static void JNICALL on_class_unload(jvmtiEnv *jvmti, ...)
+{
+    (void)jvmti;
+    profiler_class_unload();
+}
+
+static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
+{
+    (void)jvmti, (void)thread;
+    commands_run(agent.text, env);
+    mem_free(agent.text);
+    agent.text = NULL;
+}
+
+static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
+{
+    (void)jvmti;
+    commands_vm_death(env);
+}
+
+/* HotSpot's own event; without it what stays after unloading is not counted. */
+static void listen_to_class_unload(jvmtiEnv *jvmti)
+{
+    jint count = 0;
+    jvmtiExtensionEventInfo *events = NULL;
+    if ((*jvmti)->GetExtensionEvents(jvmti, &count, &events) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < count; i++) {
+        if (strcmp(events[i].id, "com.sun.hotspot.events.ClassUnload") == 0)
+            (*jvmti)->SetExtensionEventCallback(jvmti, events[i].extension_event_index,
+                                                on_class_unload);
+        for (jint p = 0; p < events[i].param_count; p++)
+            (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params[p].name);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].id);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].short_description);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)events);
+}
+
+/* --- set-up ----------------------------------------------------------------------------------- */
+
+static bool broken_by(const char *call, jvmtiError code)
+{
+    snprintf(agent.broken, sizeof agent.broken, "this JVM refuses %s: JVMTI error %d", call,
+             (int)code);
+    return false;
+}
+
+static bool prepare_jvmti(JavaVM *vm)
+{
+    jvmtiEnv *jvmti = NULL;
+    jint result = (*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_1_2);
+    if (result != JNI_OK || jvmti == NULL) {
+        snprintf(agent.broken, sizeof agent.broken, "this JVM has no JVMTI 1.2: error %d",
+                 (int)result);
+        return false;
+    }
+    agent.jvmti = jvmti;
+
+    const jvmtiCapabilities wanted = {.can_get_line_numbers = 1};
+    const jvmtiEventCallbacks callbacks = {
+        .VMInit = on_vm_init,
+        .VMDeath = on_vm_death,
+        .ClassLoad = on_class_load,
+        .ClassPrepare = on_class_prepare,
+        .ThreadStart = on_thread_start,
+        .ThreadEnd = on_thread_end,
+    };
+    jvmtiError code = (*jvmti)->AddCapabilities(jvmti, &wanted);
+    if (code != JVMTI_ERROR_NONE)
+        return broken_by("line numbers", code);
+    code = (*jvmti)->SetEventCallbacks(jvmti, &callbacks, sizeof callbacks);
+    if (code != JVMTI_ERROR_NONE)
+        return broken_by("events", code);
+    code = (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL);
+    if (code != JVMTI_ERROR_NONE)
+        return broken_by("its end as an event", code);
+    listen_to_class_unload(jvmti);
+    return true;
+}
+
+/* NULL, or why this copy of the agent can do nothing. Once; agents are loaded one after another. */
+static const char *set_up(JavaVM *vm)
+{
+    char path[300];
+    if (agent.vm != NULL)
+        return agent.broken[0] != '\0' ? agent.broken : NULL;
+    if (other_copy_in_charge(path, sizeof path)) { /* agent.vm stays NULL: looked at each time */
+        snprintf(agent.broken, sizeof agent.broken,
+                 "another copy of the agent is at work in this JVM: %s", path);
+        return agent.broken;
+    }
+    agent.vm = vm;
+    other_copy_take_charge();
+    bool good = prepare_jvmti(vm);
+    commands_setup(vm, agent.jvmti, good ? NULL : agent.broken);
+    return good ? NULL : agent.broken;
+}
+
+/* --- the doors -------------------------------------------------------------------------------- */
+
+static void tell(const char *sentence)
+{
+    fprintf(stderr, "nmtagent: %s; the application runs without it\n", sentence);
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
+{
+    struct agent_options options;
+    char error[400];
+    (void)reserved;
+    if (agent.vm != NULL) {
+        fprintf(stderr, "nmtagent: -agentpath is given twice; the first one counts\n");
+        return JNI_OK;
+    }
+    const char *broken = set_up(vm);
+    if (broken != NULL) {
+        tell(broken);
+        return JNI_OK;
+    }
+    if (!agent_options_parse(text, &options, error, sizeof error)) {
+        tell(error);
+        return JNI_OK;
+    }
+    if (options.command != AGENT_START) {
+        tell("a JVM that starts can only be told to start profiling");
+        return JNI_OK;
+    }
+    agent.text = mem_copy_text(COMPONENT_CONTROL, options.whole, strlen(options.whole));
+    if (agent.text == NULL)
+        tell("out of memory");
+    else if ((*agent.jvmti)
+                 ->SetEventNotificationMode(agent.jvmti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL) !=
+             JVMTI_ERROR_NONE)
+        tell("this JVM refuses its start as an event");
+    return JNI_OK;
+}
+
+JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
+{
+    JNIEnv *env = NULL;
+    (void)reserved;
+    const char *broken = set_up(vm);
+    if (broken == NULL && (*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+        broken = "the agent was loaded on a thread that is no Java thread";
+    bool told = broken == NULL ? commands_run(text, env) : commands_refuse(text, broken);
+    return told ? JNI_OK : JNI_ERR;
+}

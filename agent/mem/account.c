@@ -1,0 +1,265 @@
+#include "agent/mem/account.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* How often a reader tries a stripe that is being written. A change takes nanoseconds, so only a
+ * writer that was descheduled (the reader yields) or vanished (fork) lasts longer. */
+#define READ_TRIES 1000
+
+static _Atomic(struct account *) the_account;
+
+/* initial-exec: reading it takes no call and never allocates, also in a library opened late. */
+#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+THREAD_LOCAL struct stripe *own_stripe;
+THREAD_LOCAL bool thread_ending;
+
+/* Other destructors of this thread may still allocate and free: they borrow. */
+static void give_back_stripe(void *stripe)
+{
+    thread_ending = true;
+    own_stripe = NULL;
+    atomic_store_explicit(&((struct stripe *)stripe)->taken, 0, memory_order_release);
+}
+
+/* A forked child has one thread. Stripes of the others are free again, also those that a thread was
+ * inside of when the process was copied. */
+static void forget_vanished_threads(void)
+{
+    struct account *account = atomic_load_explicit(&the_account, memory_order_acquire);
+    for (int i = 0; account != NULL && i < STRIPES; i++) {
+        struct stripe *stripe = &account->stripe[i];
+        if (stripe == own_stripe)
+            continue;
+        uint32_t version = atomic_load_explicit(&stripe->version, memory_order_relaxed);
+        atomic_store_explicit(&stripe->version, version + (version & 1), memory_order_relaxed);
+        atomic_store_explicit(&stripe->taken, 0, memory_order_relaxed);
+    }
+}
+
+static size_t account_size(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (sizeof(struct account) + page - 1) / page * page;
+}
+
+/* The account's first entry is the account. */
+static void count_itself(struct account *account)
+{
+    int64_t size = (int64_t)account_size();
+    struct stripe *stripe = &account->stripe[0];
+    struct tally *tally = &stripe->tally[COMPONENT_ACCOUNTING];
+    atomic_init(&stripe->all_reserved_bytes, size);
+    atomic_init(&tally->requested_bytes, (int64_t)sizeof *account);
+    atomic_init(&tally->reserved_bytes, size);
+    atomic_init(&tally->mapped_bytes, size);
+    atomic_init(&tally->allocations, 1);
+    atomic_init(&account->peak_bytes[COMPONENT_ACCOUNTING], size);
+    atomic_init(&account->peak_total_bytes, size);
+    atomic_init(&account->stripes_used, 1);
+    struct listed_map *map = &account->map[0];
+    atomic_init(&map->size, (size_t)size);
+    atomic_init(&map->component, COMPONENT_ACCOUNTING);
+    atomic_init(&map->site, UINT32_MAX);
+    atomic_init(&map->address, (uintptr_t)account);
+    atomic_init(&account->maps_used, 1);
+}
+
+static struct account *make_account(void)
+{
+    size_t size = account_size();
+    struct account *account =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (account == MAP_FAILED)
+        return NULL;
+    account->have_thread_end = pthread_key_create(&account->thread_end, give_back_stripe) == 0;
+    count_itself(account);
+    struct account *winner = NULL;
+    if (atomic_compare_exchange_strong_explicit(&the_account, &winner, account,
+                                                memory_order_acq_rel, memory_order_acquire)) {
+        pthread_atfork(NULL, NULL, forget_vanished_threads);
+        return account;
+    }
+    if (account->have_thread_end)
+        pthread_key_delete(account->thread_end);
+    munmap(account, size);
+    return winner;
+}
+
+struct account *account_get(void)
+{
+    struct account *account = atomic_load_explicit(&the_account, memory_order_acquire);
+    return account != NULL ? account : make_account();
+}
+
+/* Acquire pairs with the release of the last owner: what it counted is seen. */
+static bool try_take(struct account *account, int index)
+{
+    struct stripe *stripe = &account->stripe[index];
+    uint32_t free = 0;
+    if (atomic_load_explicit(&stripe->taken, memory_order_relaxed) != 0 ||
+        !atomic_compare_exchange_strong_explicit(&stripe->taken, &free, 1, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return false;
+    uint32_t used = atomic_load_explicit(&account->stripes_used, memory_order_relaxed);
+    while (used < (uint32_t)index + 1 && !atomic_compare_exchange_weak_explicit(
+                                             &account->stripes_used, &used, (uint32_t)index + 1,
+                                             memory_order_release, memory_order_relaxed))
+        ;
+    return true;
+}
+
+static struct stripe *borrow_stripe(struct account *account)
+{
+    unsigned start = (unsigned)((uintptr_t)&own_stripe >> 12);
+    for (;;) {
+        for (unsigned i = 0; i < BORROWED_STRIPES; i++) {
+            int index = THREAD_STRIPES + (int)((start + i) % BORROWED_STRIPES);
+            if (try_take(account, index))
+                return &account->stripe[index];
+        }
+        sched_yield();
+    }
+}
+
+static __attribute__((noinline)) struct stripe *first_stripe(void)
+{
+    struct account *account = account_get();
+    if (account == NULL)
+        return NULL;
+    if (account->have_thread_end && !thread_ending) {
+        for (int i = 0; i < THREAD_STRIPES; i++) {
+            if (!try_take(account, i))
+                continue;
+            if (pthread_setspecific(account->thread_end, &account->stripe[i]) == 0)
+                return own_stripe = &account->stripe[i];
+            atomic_store_explicit(&account->stripe[i].taken, 0, memory_order_release);
+            break;
+        }
+    }
+    return borrow_stripe(account);
+}
+
+struct stripe *account_take_stripe(void)
+{
+    return __builtin_expect(own_stripe != NULL, 1) ? own_stripe : first_stripe();
+}
+
+void account_put_stripe(struct stripe *stripe)
+{
+    if (stripe != own_stripe)
+        atomic_store_explicit(&stripe->taken, 0, memory_order_release);
+}
+
+/* Release, so that who sees the new value also sees the odd version that was stored before it (the
+ * reader's second look then differs). A plain store on x86. */
+static inline int64_t add(_Atomic int64_t *counter, int64_t by)
+{
+    int64_t value = atomic_load_explicit(counter, memory_order_relaxed) + by;
+    atomic_store_explicit(counter, value, memory_order_release);
+    return value;
+}
+
+void account_raise_peak(_Atomic int64_t *peak, int64_t bytes)
+{
+    int64_t seen = atomic_load_explicit(peak, memory_order_relaxed);
+    while (bytes > seen && !atomic_compare_exchange_weak_explicit(
+                               peak, &seen, bytes, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+static __attribute__((noinline)) void look_at_peak(enum component component)
+{
+    struct account *account = account_get();
+    uint32_t used = atomic_load_explicit(&account->stripes_used, memory_order_acquire);
+    int64_t bytes = 0, all_bytes = 0;
+    for (uint32_t i = 0; i < used; i++) {
+        struct stripe *stripe = &account->stripe[i];
+        bytes +=
+            atomic_load_explicit(&stripe->tally[component].reserved_bytes, memory_order_relaxed);
+        all_bytes += atomic_load_explicit(&stripe->all_reserved_bytes, memory_order_relaxed);
+    }
+    account_raise_peak(&account->peak_bytes[component], bytes);
+    account_raise_peak(&account->peak_total_bytes, all_bytes);
+}
+
+bool account_count(const struct change *change)
+{
+    struct stripe *stripe = account_take_stripe();
+    if (stripe == NULL)
+        return false;
+    struct tally *tally = &stripe->tally[change->component];
+    uint32_t version = atomic_load_explicit(&stripe->version, memory_order_relaxed);
+    atomic_store_explicit(&stripe->version, version + 1, memory_order_relaxed);
+    add(&tally->requested_bytes, change->requested_bytes);
+    int64_t live_bytes = add(&tally->reserved_bytes, change->reserved_bytes);
+    if (change->mapped_bytes != 0)
+        add(&tally->mapped_bytes, change->mapped_bytes);
+    add(&tally->allocations, change->allocations);
+    add(&tally->frees, change->frees);
+    add(&stripe->all_reserved_bytes, change->reserved_bytes);
+    atomic_store_explicit(&stripe->version, version + 2, memory_order_release);
+
+    int64_t mark = atomic_load_explicit(&tally->peak_mark, memory_order_relaxed);
+    if (__builtin_expect(live_bytes > mark + PEAK_STEP_BYTES, 0)) {
+        atomic_store_explicit(&tally->peak_mark, live_bytes, memory_order_relaxed);
+        if (mem_get_level() != MEM_OFF)
+            look_at_peak(change->component);
+    } else if (__builtin_expect(live_bytes < mark - PEAK_STEP_BYTES, 0)) {
+        atomic_store_explicit(&tally->peak_mark, live_bytes, memory_order_relaxed);
+    }
+    account_put_stripe(stripe);
+    return true;
+}
+
+static bool read_stripe(const struct stripe *stripe, struct tally_sum read[COMPONENT_COUNT],
+                        int64_t *all_reserved_bytes)
+{
+    for (int tries = 0; tries < READ_TRIES; tries++) {
+        uint32_t before = atomic_load_explicit(&stripe->version, memory_order_acquire);
+        for (int i = 0; i < COMPONENT_COUNT; i++) {
+            const struct tally *tally = &stripe->tally[i];
+            read[i] = (struct tally_sum){
+                atomic_load_explicit(&tally->requested_bytes, memory_order_acquire),
+                atomic_load_explicit(&tally->reserved_bytes, memory_order_acquire),
+                atomic_load_explicit(&tally->mapped_bytes, memory_order_acquire),
+                atomic_load_explicit(&tally->allocations, memory_order_acquire),
+                atomic_load_explicit(&tally->frees, memory_order_acquire),
+            };
+        }
+        *all_reserved_bytes =
+            atomic_load_explicit(&stripe->all_reserved_bytes, memory_order_acquire);
+        uint32_t after = atomic_load_explicit(&stripe->version, memory_order_relaxed);
+        if (before == after && before % 2 == 0)
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+bool account_sum(struct tally_sum sum[COMPONENT_COUNT], int64_t *all_reserved_bytes)
+{
+    for (int i = 0; i < COMPONENT_COUNT; i++)
+        sum[i] = (struct tally_sum){0};
+    *all_reserved_bytes = 0;
+    const struct account *account = account_get();
+    if (account == NULL)
+        return true;
+    bool whole = true;
+    uint32_t used = atomic_load_explicit(&account->stripes_used, memory_order_acquire);
+    for (uint32_t s = 0; s < used; s++) {
+        struct tally_sum read[COMPONENT_COUNT];
+        int64_t all_bytes;
+        whole &= read_stripe(&account->stripe[s], read, &all_bytes);
+        for (int i = 0; i < COMPONENT_COUNT; i++) {
+            sum[i].requested_bytes += read[i].requested_bytes;
+            sum[i].reserved_bytes += read[i].reserved_bytes;
+            sum[i].mapped_bytes += read[i].mapped_bytes;
+            sum[i].allocations += read[i].allocations;
+            sum[i].frees += read[i].frees;
+        }
+        *all_reserved_bytes += all_bytes;
+    }
+    return whole;
+}

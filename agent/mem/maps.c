@@ -1,0 +1,143 @@
+#include "agent/mem/maps.h"
+
+#include "agent/mem/account.h"
+#include "agent/mem/site_table.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MAP_BEING_LISTED ((uintptr_t)1)
+#define PAGES_AT_ONCE    1024 /* mincore's answer lies on the stack */
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool list_map(struct account *account, const void *block, size_t size,
+                     enum component component, uint32_t site)
+{
+    for (uint32_t i = 0; i < MAPS_LISTED; i++) {
+        struct listed_map *map = &account->map[i];
+        uintptr_t free = 0;
+        if (atomic_load_explicit(&map->address, memory_order_relaxed) != 0 ||
+            !atomic_compare_exchange_strong_explicit(&map->address, &free, MAP_BEING_LISTED,
+                                                     memory_order_acquire, memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&map->size, size, memory_order_relaxed);
+        atomic_store_explicit(&map->component, component, memory_order_relaxed);
+        atomic_store_explicit(&map->site, site, memory_order_relaxed);
+        atomic_store_explicit(&map->address, (uintptr_t)block, memory_order_release);
+        uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_relaxed);
+        while (used < i + 1 &&
+               !atomic_compare_exchange_weak_explicit(&account->maps_used, &used, i + 1,
+                                                      memory_order_release, memory_order_relaxed))
+            ;
+        return true;
+    }
+    return false;
+}
+
+/* SITE_NONE when it was not listed or had no site. */
+static bool unlist_map(struct account *account, const void *block, uint32_t *site)
+{
+    uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_acquire);
+    for (uint32_t i = 0; i < used; i++) {
+        struct listed_map *map = &account->map[i];
+        if (atomic_load_explicit(&map->address, memory_order_acquire) != (uintptr_t)block)
+            continue;
+        *site = atomic_load_explicit(&map->site, memory_order_relaxed);
+        atomic_store_explicit(&map->address, 0, memory_order_release);
+        return true;
+    }
+    *site = SITE_NONE;
+    return false;
+}
+
+void *maps_new(enum component component, size_t size, uint32_t site)
+{
+    size_t page = page_bytes();
+    struct account *account = account_get();
+    if (account == NULL || size == 0 || size > SIZE_MAX - page)
+        return NULL;
+    size_t whole = (size + page - 1) / page * page;
+    void *block = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED)
+        return NULL;
+    /* A huge page would make 2 MB resident at the first touch. */
+    madvise(block, whole, MADV_NOHUGEPAGE);
+    if (list_map(account, block, whole, component, site))
+        site_count(site, (int64_t)size, 1);
+    else /* its site would not be found again */
+        atomic_fetch_add_explicit(&account->unlisted_bytes[component], (int64_t)whole,
+                                  memory_order_relaxed);
+    account_count(&(struct change){.component = component,
+                                   .requested_bytes = (int64_t)size,
+                                   .reserved_bytes = (int64_t)whole,
+                                   .mapped_bytes = (int64_t)whole,
+                                   .allocations = 1});
+    return block;
+}
+
+void *mem_map(enum component component, size_t size)
+{
+    uint32_t site =
+        mem_get_level() == MEM_DETAIL ? site_of(component, __builtin_frame_address(0)) : SITE_NONE;
+    return maps_new(component, size, site);
+}
+
+void mem_unmap(enum component component, void *block, size_t size)
+{
+    struct account *account = account_get();
+    if (account == NULL || block == NULL)
+        return;
+    size_t page = page_bytes();
+    size_t whole = (size + page - 1) / page * page;
+    uint32_t site;
+    if (!unlist_map(account, block, &site))
+        atomic_fetch_sub_explicit(&account->unlisted_bytes[component], (int64_t)whole,
+                                  memory_order_relaxed);
+    site_count(site, -(int64_t)size, -1);
+    account_count(&(struct change){.component = component,
+                                   .requested_bytes = -(int64_t)size,
+                                   .reserved_bytes = -(int64_t)whole,
+                                   .mapped_bytes = -(int64_t)whole,
+                                   .frees = 1});
+    munmap(block, whole);
+}
+
+/* 0 for what was unmapped meanwhile. */
+static int64_t resident_of(uintptr_t address, size_t size)
+{
+    size_t page = page_bytes();
+    unsigned char in_core[PAGES_AT_ONCE];
+    int64_t pages = 0;
+    for (size_t at = 0; at < size; at += PAGES_AT_ONCE * page) {
+        size_t piece = size - at < PAGES_AT_ONCE * page ? size - at : PAGES_AT_ONCE * page;
+        if (mincore((void *)(address + at), piece, in_core) != 0)
+            return pages * (int64_t)page;
+        for (size_t i = 0; i < piece / page; i++)
+            pages += in_core[i] & 1;
+    }
+    return pages * (int64_t)page;
+}
+
+void maps_resident(int64_t resident_bytes[COMPONENT_COUNT])
+{
+    struct account *account = account_get();
+    for (int i = 0; i < COMPONENT_COUNT; i++)
+        resident_bytes[i] = account == NULL ? 0
+                                            : atomic_load_explicit(&account->unlisted_bytes[i],
+                                                                   memory_order_relaxed);
+    if (account == NULL)
+        return;
+    uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_acquire);
+    for (uint32_t i = 0; i < used; i++) {
+        struct listed_map *map = &account->map[i];
+        uintptr_t address = atomic_load_explicit(&map->address, memory_order_acquire);
+        uint32_t component = atomic_load_explicit(&map->component, memory_order_relaxed);
+        size_t size = atomic_load_explicit(&map->size, memory_order_relaxed);
+        if (address > MAP_BEING_LISTED && component < COMPONENT_COUNT)
+            resident_bytes[component] += resident_of(address, size);
+    }
+}

@@ -1,0 +1,191 @@
+#include "agent/mem/site_table.h"
+
+#include "agent/mem/maps.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+struct site {
+    _Atomic uint64_t hash; /* 0: free */
+    _Atomic(void *) frame[SITE_FRAMES];
+    _Atomic int64_t bytes;
+    _Atomic int64_t blocks;
+    _Atomic int64_t base_bytes; /* at the baseline */
+    _Atomic int64_t base_blocks;
+    _Atomic uint32_t component;
+    _Atomic uint32_t filled; /* frame and component can be read */
+};
+_Static_assert(sizeof(struct site) == 80, "as said in site_table.h");
+
+#define SITE_OVERFLOW 0
+#define PROBES        64 /* a nearly full table must not make each allocation walk all of it */
+
+static _Atomic(struct site *) the_sites;
+
+/* A map of the account like others, without a site: the table is not there yet. */
+static struct site *sites_get(void)
+{
+    struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
+    if (sites != NULL)
+        return sites;
+    sites = maps_new(COMPONENT_ACCOUNTING, SITES * sizeof *sites, SITE_NONE);
+    if (sites == NULL)
+        return NULL;
+    struct site *winner = NULL;
+    if (atomic_compare_exchange_strong_explicit(&the_sites, &winner, sites, memory_order_acq_rel,
+                                                memory_order_acquire))
+        return sites;
+    mem_unmap(COMPONENT_ACCOUNTING, sites, SITES * sizeof *sites);
+    return winner;
+}
+
+/* Where this library's code lies; what calls it from outside keeps no frame pointer. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+/* The end of the main thread's stack, kept by ld.so. */
+extern void *__libc_stack_end;
+
+static bool in_this_library(const void *pc)
+{
+    return (uintptr_t)pc >= (uintptr_t)__ehdr_start && (uintptr_t)pc < (uintptr_t)etext;
+}
+
+/* What lies between a frame and here is stack and can be read: a thread's control block sits on top
+ * of its stack; the main thread's is elsewhere, below. */
+static uintptr_t stack_limit(void *const *frame)
+{
+    uintptr_t control_block = (uintptr_t)__builtin_thread_pointer();
+    return control_block > (uintptr_t)frame ? control_block : (uintptr_t)__libc_stack_end;
+}
+
+/* A frame begins with the caller's frame pointer and the return address (x86-64 and aarch64). */
+static void walk(void *const *frame, void *frames[SITE_FRAMES])
+{
+    uintptr_t limit = stack_limit(frame);
+    for (int i = 0; i < SITE_FRAMES; i++) {
+        frames[i] = frame[1];
+        void *const *caller = (void *const *)frame[0];
+        if (!in_this_library(frames[i]) || caller <= frame ||
+            (uintptr_t)caller % sizeof(void *) != 0 ||
+            (uintptr_t)caller >= limit - 2 * sizeof(void *))
+            break;
+        frame = caller;
+    }
+}
+
+/* Never 0: that is a free row. */
+static uint64_t hash_of(enum component component, void *const frames[SITE_FRAMES])
+{
+    uint64_t hash = (uint64_t)component + 1;
+    for (int i = 0; i < SITE_FRAMES; i++) {
+        hash = (hash ^ (uintptr_t)frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash != 0 ? hash : 1;
+}
+
+static void fill(struct site *site, enum component component, void *const frames[SITE_FRAMES])
+{
+    for (int i = 0; i < SITE_FRAMES; i++)
+        atomic_store_explicit(&site->frame[i], frames[i], memory_order_relaxed);
+    atomic_store_explicit(&site->component, component, memory_order_relaxed);
+    atomic_store_explicit(&site->filled, 1, memory_order_release);
+}
+
+uint32_t site_of(enum component component, void *const *frame_pointer)
+{
+    struct site *sites = sites_get();
+    if (sites == NULL)
+        return SITE_NONE;
+    void *frames[SITE_FRAMES] = {NULL};
+    walk(frame_pointer, frames);
+    uint64_t hash = hash_of(component, frames);
+    for (uint32_t probe = 0; probe < PROBES; probe++) {
+        uint32_t row = 1 + (uint32_t)((hash + probe) % (SITES - 1));
+        uint64_t there = atomic_load_explicit(&sites[row].hash, memory_order_relaxed);
+        if (there == 0 &&
+            atomic_compare_exchange_strong_explicit(&sites[row].hash, &there, hash,
+                                                    memory_order_relaxed, memory_order_relaxed)) {
+            fill(&sites[row], component, frames);
+            return row;
+        }
+        if (there == hash)
+            return row;
+    }
+    return SITE_OVERFLOW;
+}
+
+void site_count(uint32_t site, int64_t bytes, int64_t blocks)
+{
+    struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
+    if (site >= SITES || sites == NULL)
+        return;
+    atomic_fetch_add_explicit(&sites[site].bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sites[site].blocks, blocks, memory_order_relaxed);
+}
+
+/* Into out, which holds count < max sites or max, most bytes first. */
+static int insert(struct mem_site *out, int count, int max, const struct mem_site *site)
+{
+    int at = count < max ? count : max - 1;
+    if (count == max && out[at].bytes >= site->bytes)
+        return count;
+    for (; at > 0 && out[at - 1].bytes < site->bytes; at--)
+        out[at] = out[at - 1];
+    out[at] = *site;
+    return count < max ? count + 1 : max;
+}
+
+static int collect(struct mem_site *out, int max, bool since_baseline)
+{
+    struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
+    int count = 0;
+    for (int row = 0; sites != NULL && max > 0 && row < SITES; row++) {
+        struct site *from = &sites[row];
+        if (row != SITE_OVERFLOW && !atomic_load_explicit(&from->filled, memory_order_acquire))
+            continue;
+        struct mem_site site = {
+            .component =
+                (enum component)atomic_load_explicit(&from->component, memory_order_relaxed),
+            .bytes = atomic_load_explicit(&from->bytes, memory_order_relaxed),
+            .blocks = atomic_load_explicit(&from->blocks, memory_order_relaxed),
+        };
+        for (int i = 0; i < SITE_FRAMES; i++)
+            site.frame[i] = atomic_load_explicit(&from->frame[i], memory_order_relaxed);
+        if (row == SITE_OVERFLOW)
+            site.component = COMPONENT_COUNT;
+        if (since_baseline) {
+            site.bytes -= atomic_load_explicit(&from->base_bytes, memory_order_relaxed);
+            site.blocks -= atomic_load_explicit(&from->base_blocks, memory_order_relaxed);
+        }
+        bool counts = since_baseline ? site.bytes > 0 || site.blocks > 0 : site.blocks != 0;
+        if (counts)
+            count = insert(out, count, max, &site);
+    }
+    return count;
+}
+
+int mem_sites(struct mem_site *out, int max)
+{
+    return collect(out, max, false);
+}
+
+int mem_diff_sites(struct mem_site *out, int max)
+{
+    return collect(out, max, true);
+}
+
+void site_baseline(void)
+{
+    struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
+    for (int row = 0; sites != NULL && row < SITES; row++) {
+        struct site *site = &sites[row];
+        atomic_store_explicit(&site->base_bytes,
+                              atomic_load_explicit(&site->bytes, memory_order_relaxed),
+                              memory_order_relaxed);
+        atomic_store_explicit(&site->base_blocks,
+                              atomic_load_explicit(&site->blocks, memory_order_relaxed),
+                              memory_order_relaxed);
+    }
+}

@@ -1,0 +1,85 @@
+#include "agent/mem/account.h"
+#include "agent/mem/maps.h"
+#include "agent/mem/site_table.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int64_t documented_bytes;
+} components[COMPONENT_COUNT] = {
+#define COMPONENT(id, name, documented, holds) [COMPONENT_##id] = {name, documented},
+#include "agent/mem/components.def"
+#undef COMPONENT
+};
+
+const char *component_name(enum component component)
+{
+    return components[component].name;
+}
+
+int64_t component_documented_bytes(enum component component)
+{
+    return components[component].documented_bytes;
+}
+
+static void add_usage(struct component_usage *to, const struct component_usage *usage, int sign)
+{
+    to->requested_bytes += sign * usage->requested_bytes;
+    to->reserved_bytes += sign * usage->reserved_bytes;
+    to->resident_bytes += sign * usage->resident_bytes;
+    to->peak_bytes += sign * usage->peak_bytes;
+    to->allocations += sign * usage->allocations;
+    to->frees += sign * usage->frees;
+}
+
+void mem_snapshot(struct mem_snapshot *snapshot)
+{
+    struct tally_sum sum[COMPONENT_COUNT];
+    int64_t resident_bytes[COMPONENT_COUNT];
+    int64_t second_count;
+    *snapshot = (struct mem_snapshot){0};
+    struct account *account = account_get();
+    bool whole = account_sum(sum, &second_count);
+    maps_resident(resident_bytes);
+    for (int i = 0; account != NULL && i < COMPONENT_COUNT; i++) {
+        account_raise_peak(&account->peak_bytes[i], sum[i].reserved_bytes);
+        struct component_usage usage = {
+            .requested_bytes = sum[i].requested_bytes,
+            .reserved_bytes = sum[i].reserved_bytes,
+            .resident_bytes = sum[i].reserved_bytes - sum[i].mapped_bytes + resident_bytes[i],
+            .peak_bytes = atomic_load_explicit(&account->peak_bytes[i], memory_order_relaxed),
+            .allocations = sum[i].allocations,
+            .frees = sum[i].frees,
+        };
+        snapshot->component[i] = usage;
+        add_usage(&snapshot->total, &usage, 1);
+    }
+    snapshot->consistent = whole && snapshot->total.reserved_bytes == second_count;
+    if (account != NULL) {
+        account_raise_peak(&account->peak_total_bytes, snapshot->total.reserved_bytes);
+        snapshot->peak_total_bytes =
+            atomic_load_explicit(&account->peak_total_bytes, memory_order_relaxed);
+    }
+}
+
+void mem_baseline(void)
+{
+    struct account *account = account_get();
+    site_baseline();
+    if (account != NULL)
+        mem_snapshot(&account->baseline);
+}
+
+void mem_diff(struct mem_snapshot *growth)
+{
+    mem_snapshot(growth);
+    const struct account *account = account_get();
+    if (account == NULL)
+        return;
+    const struct mem_snapshot *base = &account->baseline;
+    for (int i = 0; i < COMPONENT_COUNT; i++)
+        add_usage(&growth->component[i], &base->component[i], -1);
+    add_usage(&growth->total, &base->total, -1);
+    growth->peak_total_bytes -= base->peak_total_bytes;
+}

@@ -1,0 +1,145 @@
+/*
+ * mem_bench ROUNDS: what agent/mem adds to malloc and free.
+ *
+ * The load is that of a profiler's tables: a working set of blocks of 16 to 512 bytes, and now and
+ * then one of 4 KB; a random one is freed, its successor is allocated zeroed. Bare is malloc,
+ * memset and free. A round runs bare, summary and detail one after the other, on one thread and on
+ * two; CPU time of the threads, without the making of the working set.
+ *
+ * Samples: mem_bare_ns, of one free and one allocation. mem_LEVEL_ratio: CPU against bare, one
+ * thread. mem_LEVEL_ratio_2: the same on two threads. mem_LEVEL_scaling: how much dearer an
+ * operation gets on two threads, against how much dearer a bare one gets (1: nothing added).
+ */
+#include "agent/mem/mem.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BLOCKS     2048
+#define OPERATIONS 200000
+
+enum manner { BARE, SUMMARY, DETAIL, MANNERS };
+static const char *const manner_name[MANNERS] = {"bare", "summary", "detail"};
+
+struct run {
+    pthread_t thread;
+    pthread_barrier_t *start;
+    enum manner manner;
+    double cpu_ns; /* of one operation */
+};
+
+struct step {
+    uint16_t block, size;
+};
+
+static struct step steps[OPERATIONS];
+
+static double thread_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static void *bare_alloc(size_t size)
+{
+    void *block = malloc(size);
+    __asm__("" : "+r"(block)); /* or gcc makes it a calloc, which is slower than the two */
+    return block == NULL ? NULL : memset(block, 0, size);
+}
+
+/* Inlined with the functions known, so that no manner pays for a call through a pointer. */
+static inline __attribute__((always_inline)) double
+churn(void *(*alloc)(enum component, size_t), void (*give)(void *), pthread_barrier_t *start)
+{
+    static __thread void *block[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        block[i] = alloc(COMPONENT_CONTROL, steps[i].size);
+    pthread_barrier_wait(start);
+    double began_ns = thread_cpu_ns();
+    for (int i = 0; i < OPERATIONS; i++) {
+        give(block[steps[i].block]);
+        char *made = alloc(COMPONENT_CONTROL, steps[i].size);
+        made[0] = 1;
+        block[steps[i].block] = made;
+    }
+    double took_ns = thread_cpu_ns() - began_ns;
+    pthread_barrier_wait(start);
+    for (int i = 0; i < BLOCKS; i++)
+        give(block[i]);
+    return took_ns / OPERATIONS;
+}
+
+static inline __attribute__((always_inline)) void *bare_component(enum component component,
+                                                                  size_t size)
+{
+    (void)component;
+    return bare_alloc(size);
+}
+
+static void *body(void *argument)
+{
+    struct run *run = argument;
+    run->cpu_ns = run->manner == BARE ? churn(bare_component, free, run->start)
+                                      : churn(mem_alloc, mem_free, run->start);
+    return NULL;
+}
+
+static double run_threads(enum manner manner, unsigned threads)
+{
+    pthread_barrier_t start;
+    struct run run[2];
+    double cpu_ns = 0;
+    mem_set_level(manner == DETAIL ? MEM_DETAIL : MEM_SUMMARY);
+    pthread_barrier_init(&start, NULL, threads);
+    for (unsigned i = 0; i < threads; i++) {
+        run[i] = (struct run){.start = &start, .manner = manner};
+        pthread_create(&run[i].thread, NULL, body, &run[i]);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(run[i].thread, NULL);
+        cpu_ns += run[i].cpu_ns / threads;
+    }
+    pthread_barrier_destroy(&start);
+    return cpu_ns;
+}
+
+static void sample(const char *manner, const char *what, double value)
+{
+    printf("mem_%s_%s %.4f\n", manner, what, value);
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc == 2 ? atoi(argv[1]) : 0;
+    if (rounds <= 0) {
+        fprintf(stderr, "usage: mem_bench ROUNDS\n");
+        return 2;
+    }
+    srandom(1);
+    for (int i = 0; i < OPERATIONS; i++)
+        steps[i] = (struct step){(uint16_t)(random() % BLOCKS),
+                                 (uint16_t)(random() % 64 == 0 ? 4096 : 16 + random() % 497)};
+    for (int round = -1; round < rounds; round++) { /* the first warms up */
+        double ns[MANNERS][2];
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            for (int i = 0; i < MANNERS; i++) {
+                enum manner manner = (enum manner)((i + round + 1) % MANNERS);
+                ns[manner][threads - 1] = run_threads(manner, threads);
+            }
+        }
+        if (round < 0)
+            continue;
+        sample("bare", "ns", ns[BARE][0]);
+        for (int manner = SUMMARY; manner < MANNERS; manner++) {
+            sample(manner_name[manner], "ratio", ns[manner][0] / ns[BARE][0]);
+            sample(manner_name[manner], "ratio_2", ns[manner][1] / ns[BARE][1]);
+            sample(manner_name[manner], "scaling",
+                   ns[manner][1] / ns[manner][0] / (ns[BARE][1] / ns[BARE][0]));
+        }
+    }
+    return 0;
+}
