@@ -38,23 +38,24 @@ ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%
 # --- reports: findings and series to whatever people read -----------------------------------------
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
              plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
-             report_json prometheus_rules)
+             report_json prometheus_rules agent_terminal)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 JVM := failure proc perfdata jdk_files target discover attach attach_connect
 WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output session
 RECORD := writer reader
 ALERT := notify
-COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules
+PROFILE := exchange agent_library agent_call start_options profile_output one_shot
+COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules profile
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
-            $(ALERT:%=nmtwatch/alert/%) nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
+            $(ALERT:%=nmtwatch/alert/%) $(PROFILE:%=nmtwatch/profile/%) agent/control/agent_options nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
 JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/include/jvmti.h /usr/lib/jvm/*/include/jvmti.h)))
 JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_HOME)/include/linux)
 AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c)
-AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer $(JVMTI_INCLUDES)
+AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 

@@ -21,9 +21,11 @@
 struct recording_buffers;
 
 struct recording_buffers *recording_buffers_create(void);
-/* Room for one event of at most RECORDING_GUARD_BYTES; NULL: count a drop. *index for the commit and
- * for the thread-id table. */
+/* Room for one event of at most RECORDING_GUARD_BYTES; NULL: count a drop. *index for the commit
+ * and for the thread-id table. */
 uint8_t *recording_buffer_claim(struct recording_buffers *buffers, int tid, int *index);
+/* length 0: nothing was written, nothing is counted. An event larger than the guard is not stored
+ * and counts as dropped_full. */
 void recording_buffer_commit(struct recording_buffers *buffers, int index, size_t length);
 /* Hands each buffer's bytes to write (whole events) and empties it. False when write failed (the
  * bytes are then lost and counted). */
@@ -32,7 +34,7 @@ bool recording_buffers_flush(struct recording_buffers *buffers, recording_write_
                              void *context);
 struct recording_buffer_counts {
     int64_t offered, stored, dropped_busy, dropped_full; /* offered = sum of the rest */
-    int64_t lost_on_write;
+    int64_t lost_on_write;                               /* of stored */
 };
 void recording_buffer_counts(const struct recording_buffers *buffers,
                              struct recording_buffer_counts *counts);

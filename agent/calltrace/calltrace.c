@@ -6,6 +6,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
+/* Room for stacks ahead of a fresh table: 100 ms until the next refill, 1 000 samples/s on ten
+ * processors, 60 frames. Addresses, until used. */
+#define ROOM_FIRST_BYTES  ((size_t)1 << 20)
+#define ROOM_MOST_BYTES   (ARENA_CHUNK_MAX_BYTES / 2)
 #define FIRST_LEVEL_BYTES (CALLTRACE_CAPACITY_FIRST * sizeof(struct entry))
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -54,6 +58,18 @@ static void remove_last_level(struct table *table)
     atomic_store_explicit(&table->level_count, last, memory_order_relaxed);
 }
 
+/* The arena begins with 64 KB, and every stack is new to a fresh table. So it is asked for more
+ * than it has: that makes the refill map a chunk as large as the room wanted. */
+static void make_room(struct table *table, size_t bytes)
+{
+    if (bytes < ROOM_FIRST_BYTES)
+        bytes = ROOM_FIRST_BYTES;
+    if (bytes > ROOM_MOST_BYTES)
+        bytes = ROOM_MOST_BYTES;
+    if (arena_alloc(table->arena, bytes) == NULL)
+        arena_refill(table->arena);
+}
+
 /* Nobody is inside. The pages go back to the kernel, which is how they become zero: a table at rest
  * costs addresses. Levels of a burst that is over go too. */
 static void clear(struct table *table)
@@ -66,7 +82,9 @@ static void clear(struct table *table)
         if (madvise(level->entries, level_bytes(level), MADV_DONTNEED) != 0)
             memset(level->entries, 0, level_bytes(level));
     }
+    size_t stacks_bytes = arena_used_bytes(table->arena);
     arena_reset(table->arena);
+    make_room(table, stacks_bytes);
     atomic_store_explicit(&table->used, 0, memory_order_relaxed);
     atomic_store_explicit(&table->last_number, 0, memory_order_relaxed);
     atomic_store_explicit(&table->newest, NULL, memory_order_relaxed);
@@ -76,8 +94,7 @@ static void clear(struct table *table)
 
 struct calltrace_storage *calltrace_create(size_t bound_bytes)
 {
-    struct calltrace_storage *storage =
-        mem_map(COMPONENT_CALL_TRACE_STORAGE, sizeof *storage);
+    struct calltrace_storage *storage = mem_map(COMPONENT_CALL_TRACE_STORAGE, sizeof *storage);
     if (storage == NULL)
         return NULL;
     /* Entries get an eighth: 16 bytes at a load of 75 % beside stacks of some 200 bytes and more.
@@ -95,6 +112,8 @@ struct calltrace_storage *calltrace_create(size_t bound_bytes)
         struct table *table = &storage->tables[i];
         table->arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, arena_bytes);
         good = table->arena != NULL && add_level(table, CALLTRACE_CAPACITY_FIRST);
+        if (good)
+            make_room(table, 0);
     }
     if (!good) {
         calltrace_destroy(storage);
@@ -131,8 +150,7 @@ static struct table *active_table(const struct calltrace_storage *storage)
 
 static bool page_is_used(const struct calltrace_storage *storage, int page)
 {
-    uint64_t word =
-        atomic_load_explicit(&storage->pages_used[page / 64], memory_order_seq_cst);
+    uint64_t word = atomic_load_explicit(&storage->pages_used[page / 64], memory_order_seq_cst);
     return (word >> (page % 64) & 1) != 0;
 }
 
@@ -156,8 +174,8 @@ static void wait_until_nobody_is_inside(const struct calltrace_storage *storage,
         }
         /* Partner: calltrace_enter's store to the slot before its second look at active, and
          * calltrace_leave's release. */
-        for (int turn = 0; atomic_load_explicit(&storage->slots[at].inside,
-                                                memory_order_seq_cst) == table;
+        for (int turn = 0;
+             atomic_load_explicit(&storage->slots[at].inside, memory_order_seq_cst) == table;
              turn++)
             wait_a_little(turn);
     }
@@ -242,6 +260,6 @@ void calltrace_counts(const struct calltrace_storage *storage, struct calltrace_
         counts->stored_seen += atomic_load_explicit(&slot->stored_seen, memory_order_relaxed);
         counts->dropped_full += atomic_load_explicit(&slot->dropped_full, memory_order_relaxed);
     }
-    counts->offered = counts->stored_new + counts->stored_seen + counts->dropped_full +
-                      counts->dropped_slots;
+    counts->offered =
+        counts->stored_new + counts->stored_seen + counts->dropped_full + counts->dropped_slots;
 }

@@ -10,11 +10,16 @@
  *
  * A handler is inside a table between calltrace_enter and calltrace_leave: its RefCountSlot (one
  * cache line of 8192) names the table, and the drain waits for the slots before it reads standby.
- * At 75 % a table doubles (up to a bound) by the drain thread mapping the next size ahead; beyond
- * the bound puts are dropped and counted. Stacks live in a geometric arena.
+ * What a handler writes down under an id it must write before it leaves: then, when rotate returns,
+ * every id of the old table is where the drain looks for it.
+ *
+ * A table doubles (up to a bound) at a load of 75 %: the drain thread maps the next level ahead,
+ * from half full on, and nothing is moved. Beyond the bound puts are dropped and counted. Stacks
+ * live in a geometric arena.
  *
  * calltrace_enter, _put, _leave: signal context (the file calltrace_put.c reaches no other symbols
- * than those tests/agent/signal_symbols lists). The others: drain thread.
+ * than those tests/agent/signal_symbols lists); a handler may interrupt another one of the same
+ * thread at any instruction of them. The others: drain thread.
  */
 #ifndef AGENT_CALLTRACE_CALLTRACE_H
 #define AGENT_CALLTRACE_CALLTRACE_H
@@ -23,6 +28,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CALLTRACE_CAPACITY_FIRST 65536
 #define REFCOUNT_SLOTS           8192
@@ -30,13 +36,14 @@
 struct calltrace_storage;
 
 struct calltrace {
-    uint32_t id; /* unique within a chunk, > 0: the constant-pool id */
+    uint32_t id; /* > 0, unique in this chunk and the next: the constant-pool id */
     int32_t depth;
     bool truncated;
     const struct frame *frames;
 };
 
-/* bound_bytes: of all three tables and their arenas. NULL when out of memory. */
+/* bound_bytes: of all three tables and their arenas; the smallest is some 3.2 MB, less is taken for
+ * that. NULL when out of memory. */
 struct calltrace_storage *calltrace_create(size_t bound_bytes);
 
 /* Returns a slot >= 0, or -1 when all slots near the thread's hash are taken (count a drop). */
@@ -46,18 +53,25 @@ uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct
                        int depth, bool truncated);
 void calltrace_leave(struct calltrace_storage *storage, int slot);
 
-/* Swaps the tables and waits (microseconds) until nobody is inside the old one. */
+/* Swaps the tables and waits (microseconds) until nobody is inside the old one. Does nothing while
+ * standby is not collected. */
 void calltrace_rotate(struct calltrace_storage *storage);
-/* Walks standby after a rotation, then clears it into scratch. */
+/* Walks standby after a rotation, then clears it into scratch. Frames are valid during the visit.
+ * Returns how many stacks. */
 typedef void calltrace_visit_fn(void *context, const struct calltrace *trace);
 int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn *visit,
                           void *context);
+/* Walks what is in the active table by now, and leaves it there. For events that were flushed after
+ * the rotation and are from after it: with these stacks too, the chunk they are in is complete. */
+int64_t calltrace_peek(const struct calltrace_storage *storage, calltrace_visit_fn *visit,
+                       void *context);
 /* Maps what the active table will need next. Call it a few times a second. */
 void calltrace_refill(struct calltrace_storage *storage);
 
 struct calltrace_counts {
-    int64_t offered, stored_new, stored_seen, dropped_full, dropped_slots; /* offered = sum of the rest */
-    int64_t capacity, used;
+    int64_t offered; /* = the next four, added up */
+    int64_t stored_new, stored_seen, dropped_full, dropped_slots;
+    int64_t capacity, used; /* entries of the active table */
 };
 void calltrace_counts(const struct calltrace_storage *storage, struct calltrace_counts *counts);
 void calltrace_destroy(struct calltrace_storage *storage);

@@ -19,11 +19,12 @@
 #include "agent/calltrace/calltrace.h"
 #include "agent/mem/arena.h"
 
+#include <stdalign.h>
 #include <stdatomic.h>
 
 #define CALLTRACE_TABLES     3
-#define CALLTRACE_LEVELS_MAX 8  /* 65 536 x 2^7 entries: more than a bound of 1 GB pays for */
-#define CALLTRACE_WINDOW     64 /* 1 KB in a row; windows run full from a load of 75 % on */
+#define CALLTRACE_LEVELS_MAX 8   /* 65 536 x 2^7 entries: more than a bound of 1 GB pays for */
+#define CALLTRACE_WINDOW     192 /* 3 KB in a row; the first one is full at a load of 77 % */
 #define CALLTRACE_SLOT_TRIES 16
 #define REFCOUNT_SLOT_BYTES  64
 #define REFCOUNT_PAGE_SLOTS  64 /* slots of a 4 KB page */
@@ -80,7 +81,7 @@ struct calltrace_storage {
     _Atomic int64_t dropped_slots;
     /* Drain thread. */
     struct table tables[CALLTRACE_TABLES];
-    struct table *standby; /* rotated out, not collected yet; NULL: there is none */
+    struct table *standby;      /* rotated out, not collected yet; NULL: there is none */
     size_t entries_bound_bytes; /* of one table */
 };
 

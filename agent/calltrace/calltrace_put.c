@@ -82,17 +82,16 @@ static struct trace *copy(struct table *table, const struct stack *stack)
         arena_alloc(table->arena, offsetof(struct trace, frames) + frames_bytes(stack));
     if (trace == NULL)
         return NULL;
-    uint32_t number =
-        atomic_fetch_add_explicit(&table->last_number, 1, memory_order_relaxed) + 1;
+    uint32_t number = atomic_fetch_add_explicit(&table->last_number, 1, memory_order_relaxed) + 1;
     trace->id = number << 1 | table->parity;
     trace->depth = stack->depth;
     trace->truncated = stack->truncated;
     memcpy(trace->frames, stack->frames, frames_bytes(stack));
     atomic_init(&trace->published, false);
     trace->next = atomic_load_explicit(&table->newest, memory_order_relaxed);
-    /* Release; partner: the acquire of newest in visit_all. Forbidden: the drain follows a list to a
-     * trace that is not written yet. Nothing is ever taken from the list while handlers are inside,
-     * so an equal head is the same head. */
+    /* Release; partner: the acquire of newest in visit_all. Forbidden: the drain follows a list to
+     * a trace that is not written yet. Nothing is ever taken from the list while handlers are
+     * inside, so an equal head is the same head. */
     while (!atomic_compare_exchange_weak_explicit(&table->newest, &trace->next, trace,
                                                   memory_order_release, memory_order_relaxed))
         continue;
@@ -115,6 +114,12 @@ static void count(_Atomic int64_t *counter)
                           memory_order_relaxed);
 }
 
+static uint32_t drop(struct refcount_slot *slot)
+{
+    count(&slot->dropped_full);
+    return 0;
+}
+
 static uint64_t rotate_right(uint64_t value, unsigned by)
 {
     return value >> (by % 64) | value << (-by % 64);
@@ -133,9 +138,9 @@ static bool take_entry(struct table *table, struct entry *entry, uint64_t key)
     return found == key;
 }
 
-/* An entry with a key and without a trace belongs to a handler that is about to fill it, or found no
- * memory to do so, or is suspended below us on this very stack. So nobody waits: each brings a copy
- * and one of them wins. */
+/* An entry with a key and without a trace belongs to a handler that is about to fill it, or found
+ * no memory to do so, or is suspended below us on this very stack. So nobody waits: each brings a
+ * copy and one of them wins. */
 static uint32_t put(struct table *table, struct refcount_slot *slot, const struct stack *stack)
 {
     struct trace *own = NULL;
@@ -152,10 +157,9 @@ static uint32_t put(struct table *table, struct refcount_slot *slot, const struc
             struct trace *there = atomic_load_explicit(&entry->trace, memory_order_acquire);
             if (there == NULL) {
                 if (own == NULL && (own = copy(table, stack)) == NULL)
-                    goto full;
-                if (atomic_compare_exchange_strong_explicit(&entry->trace, &there, own,
-                                                            memory_order_acq_rel,
-                                                            memory_order_acquire)) {
+                    return drop(slot);
+                if (atomic_compare_exchange_strong_explicit(
+                        &entry->trace, &there, own, memory_order_acq_rel, memory_order_acquire)) {
                     count(&slot->stored_new);
                     return publish(own);
                 }
@@ -166,9 +170,7 @@ static uint32_t put(struct table *table, struct refcount_slot *slot, const struc
             }
         }
     }
-full:
-    count(&slot->dropped_full);
-    return 0;
+    return drop(slot);
 }
 
 uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct frame *frames,

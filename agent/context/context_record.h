@@ -19,26 +19,23 @@ _Static_assert(offsetof(struct context_record, root_span_id) == 8 &&
 extern _Thread_local struct context_record *context_own
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-/* Never 0, which says "being written". Multiply-fold over the 64-bit words: a change of any one
- * field changes it, and a mixture of two writes fits with odds of 2^-64. */
+static inline uint64_t context_mix(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    return sum ^ sum >> 32;
+}
+
+/* Never 0, which says "being written". A change of any one field changes it; a mixture of two
+ * writes fits with odds of 2^-63. */
 static inline uint64_t context_checksum(const struct context_record *record)
 {
-    uint64_t sum = UINT64_C(0x9e3779b97f4a7c15);
     const uint32_t *tags = record->tags;
-    const uint64_t words[] = {
-        record->span_id,
-        record->root_span_id,
-        (uint64_t)tags[1] << 32 | tags[0],
-        (uint64_t)tags[3] << 32 | tags[2],
-        (uint64_t)tags[5] << 32 | tags[4],
-        (uint64_t)tags[7] << 32 | tags[6],
-        (uint64_t)tags[9] << 32 | tags[8],
-    };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        sum = (sum ^ words[i]) * UINT64_C(0xff51afd7ed558ccd);
-        sum ^= sum >> 32;
-    }
+    uint64_t sum = context_mix(UINT64_C(0x9e3779b97f4a7c15), record->span_id);
+    sum = context_mix(sum, record->root_span_id);
+    for (int i = 0; i < NMTAGENT_CONTEXT_TAGS; i += 2)
+        sum = context_mix(sum, (uint64_t)tags[i + 1] << 32 | tags[i]);
     return sum | 1;
 }
+_Static_assert(NMTAGENT_CONTEXT_TAGS % 2 == 0, "two tags are a word");
 
 #endif

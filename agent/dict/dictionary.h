@@ -17,7 +17,8 @@ struct dictionary;
 
 /* limit: texts beyond it are refused (0 is returned) and counted. */
 struct dictionary *dictionary_create(enum component component, uint32_t limit);
-/* The number of the text, 1..; 0 when the limit is reached or memory is out. */
+/* The number of the text, 1..; 0 when the limit is reached or memory is out (counted as refused).
+ * Numbers are unique; one is left out when two threads put the same new text at once. */
 uint32_t dictionary_put(struct dictionary *dictionary, const char *text, size_t length);
 /* 0 when it was never put. */
 uint32_t dictionary_find(const struct dictionary *dictionary, const char *text, size_t length);

@@ -22,27 +22,24 @@ static inline uint64_t fold_multiply(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t fold_two_words(const uint8_t *bytes, uint64_t hash)
-{
-    uint64_t words[2];
-    memcpy(words, bytes, sizeof words);
-    return fold_multiply(words[0] ^ UINT64_C(0x9E3779B97F4A7C15), words[1] ^ hash);
-}
-
 /* seed: what else tells two inputs apart. Never 0, which means "no key" to tables. */
 static inline uint64_t fold_hash(const void *bytes, size_t length, uint64_t seed)
 {
-    const uint8_t *at = bytes;
-    size_t left = length;
+    const uint8_t *at = bytes, *end = at + length;
     uint64_t hash = seed ^ UINT64_C(0xD6E8FEB86659FD93);
-    for (; left >= 16; at += 16, left -= 16)
-        hash = fold_two_words(at, hash);
-    if (left > 0) {
-        uint8_t tail[16] = {0};
-        memcpy(tail, at, left);
-        hash = fold_two_words(tail, hash);
+    uint64_t first, second;
+    for (; end - at >= 16; at += 16) {
+        memcpy(&first, at, sizeof first);
+        memcpy(&second, at + 8, sizeof second);
+        hash = fold_multiply(first ^ UINT64_C(0x9E3779B97F4A7C15), second ^ hash);
     }
-    hash = fold_multiply(hash ^ UINT64_C(0xA0761D6478BD642F), length ^ UINT64_C(0xE7037ED1A0B428DB));
+    first = second = 0;
+    for (; at < end; at++) {
+        first = first << 8 | second >> 56;
+        second = second << 8 | *at;
+    }
+    hash = fold_multiply(first ^ UINT64_C(0xA0761D6478BD642F), second ^ hash);
+    hash = fold_multiply(length ^ UINT64_C(0xE7037ED1A0B428DB), hash);
     return hash != 0 ? hash : 1;
 }
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES 65536
+#define BUFFER_BYTES 32768
 #define PATH_BYTES   1100
 
 struct chunk_file {
@@ -57,8 +57,8 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct chunk_file *file, 
 /* errno says why nothing more can be written. */
 static bool fail_writing(struct chunk_file *file)
 {
-    return fail(file, "recording to %s stopped: %s; %" PRId64 " complete chunks are kept", file->path,
-                strerror(errno), file->published);
+    return fail(file, "recording to %s stopped: %s; %" PRId64 " complete chunks are kept",
+                file->path, strerror(errno), file->published);
 }
 
 /* --- the chunk ---------------------------------------------------------------------------------

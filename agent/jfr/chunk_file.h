@@ -1,11 +1,13 @@
 /*
  * chunk_file: a file that only ever grows by whole chunks.
  *
- *   chunk_file_open -> [ chunk_file_begin -> _write, _patch ... -> _publish ] ... -> chunk_file_close
+ *   chunk_file_open -> [ chunk_file_begin -> _write, _patch ... -> _publish ] ... ->
+ * chunk_file_close
  *
- * The chunk being written is FILE.chunk. When it is complete it becomes FILE by a rename, if there is
- * none; else it is copied to its end, and a copy that fails is cut off again. A process that is killed
- * leaves FILE with complete chunks; only when it dies in the middle of that copy the last one is torn
+ * The chunk being written is FILE.chunk. When it is complete it becomes FILE by a rename, if there
+ * is none; else it is copied to its end, and a copy that fails is cut off again. A process that is
+ * killed leaves FILE with complete chunks; only when it dies in the middle of that copy the last
+ * one is torn
  * (`nmtwatch` repairs it).
  *
  * What FILE was before the recording becomes FILE.1, and so does FILE when it would grow beyond

@@ -1,8 +1,8 @@
 /*
  * jfr_bytes: encoded values in a growing buffer.
  *
- * Running out of memory is remembered (failed) and nothing more is taken: whoever fills a buffer asks
- * once, at the end. Ownership: free with jfr_bytes_free. Drain thread only.
+ * Running out of memory is remembered (failed) and nothing more is taken: whoever fills a buffer
+ * asks once, at the end. Ownership: free with jfr_bytes_free. Drain thread only.
  */
 #ifndef AGENT_JFR_JFR_BYTES_H
 #define AGENT_JFR_JFR_BYTES_H
@@ -24,8 +24,8 @@ void jfr_bytes_append(struct jfr_bytes *bytes, const void *from, size_t length);
 void jfr_bytes_byte(struct jfr_bytes *bytes, uint8_t value);
 void jfr_bytes_number(struct jfr_bytes *bytes, uint64_t value);
 void jfr_bytes_int(struct jfr_bytes *bytes, int32_t value);
-/* The JVM's modified UTF-8 as a JFR string of standard UTF-8: surrogate pairs are joined, what is no
- * character becomes U+FFFD. NULL is the null string. */
+/* The JVM's modified UTF-8 as a JFR string of standard UTF-8: surrogate pairs are joined, what is
+ * no character becomes U+FFFD. NULL is the null string. */
 void jfr_bytes_text(struct jfr_bytes *bytes, const char *text);
 void jfr_bytes_free(struct jfr_bytes *bytes);
 

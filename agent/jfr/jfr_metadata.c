@@ -32,13 +32,16 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define PRIMITIVE(id, name)                  {ROW_PRIMITIVE, JFR_##id, name, NULL, PLAIN, NULL, NULL, NULL},
-#define STRUCT(id, name, label)              {ROW_STRUCT, JFR_##id, name, label, PLAIN, NULL, NULL, NULL},
-#define SIMPLE(id, name, label)              {ROW_SIMPLE, JFR_##id, name, label, PLAIN, NULL, NULL, NULL},
-#define ANNOTATION(id, name, label, content) {ROW_ANNOTATION, JFR_##id, name, label, content, NULL, NULL, NULL},
-#define EVENT(id, name, label, description, category, subcategory) {ROW_EVENT, JFR_##id, name, label, PLAIN, description, category, subcategory},
-#define FIELD(name, type, label, trait)      {ROW_FIELD, JFR_##type, name, label, trait, NULL, NULL, NULL},
-#define CONTEXT_FIELDS()                     {ROW_CONTEXT, JFR_LONG, NULL, NULL, PLAIN, NULL, NULL, NULL},
+#define PRIMITIVE(id, name)     {ROW_PRIMITIVE, JFR_##id, name, NULL, PLAIN, NULL, NULL, NULL},
+#define STRUCT(id, name, label) {ROW_STRUCT, JFR_##id, name, label, PLAIN, NULL, NULL, NULL},
+#define SIMPLE(id, name, label) {ROW_SIMPLE, JFR_##id, name, label, PLAIN, NULL, NULL, NULL},
+#define ANNOTATION(id, name, label, content)                                                       \
+    {ROW_ANNOTATION, JFR_##id, name, label, content, NULL, NULL, NULL},
+#define EVENT(id, name, label, description, category, subcategory)                                 \
+    {ROW_EVENT, JFR_##id, name, label, PLAIN, description, category, subcategory},
+#define FIELD(name, type, label, trait)                                                            \
+    {ROW_FIELD, JFR_##type, name, label, trait, NULL, NULL, NULL},
+#define CONTEXT_FIELDS() {ROW_CONTEXT, JFR_LONG, NULL, NULL, PLAIN, NULL, NULL, NULL},
 #include "agent/jfr/jfr_types.def"
 #undef PRIMITIVE
 #undef STRUCT
@@ -181,7 +184,7 @@ static void field(struct building *building, const struct row *row)
 
 static bool is_taken(const char *name, char names[][FIELD_NAME_MAX], int count)
 {
-    static const char *const fixed[] = {"startTime", "sampledThread", "stackTrace", "state",
+    static const char *const fixed[] = {"startTime", "sampledThread", "stackTrace",  "state",
                                         "spanId",    "rootSpanId",    "eventThread", "duration"};
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         if (strcmp(fixed[i], name) == 0)

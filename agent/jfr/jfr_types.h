@@ -1,11 +1,11 @@
 /*
  * jfr_types: the ids of the types in jfr_types.def, as events, pools and metadata use them.
  *
- * The JDK's readers carry constants over from one chunk to the next: an entry whose type id and number
- * were in the chunk before is taken from there and not read again, even in concatenated files. Our
- * numbers (trace ids, thread ids, dictionaries that are renewed) mean something else in the next
- * chunk. So the six types with such pools change their type id from chunk to chunk, and differ
- * between recordings: jfr_pool_type_id. All other ids are the enumerators. Any context.
+ * The JDK's readers carry constants over from one chunk to the next: an entry whose type id and
+ * number were in the chunk before is taken from there and not read again, even in concatenated
+ * files. Our numbers (trace ids, thread ids, dictionaries that are renewed) mean something else in
+ * the next chunk. So the six types with such pools change their type id from chunk to chunk, and
+ * differ between recordings: jfr_pool_type_id. All other ids are the enumerators. Any context.
  */
 #ifndef AGENT_JFR_JFR_TYPES_H
 #define AGENT_JFR_JFR_TYPES_H

@@ -1,11 +1,16 @@
 /*
  * jfr_writer: chunks of a JDK Flight Recorder file that the JDK's own tools read (17 and 25).
  *
- * A chunk stands alone: header, events, metadata, constant pools, then what must come after the pools
- * to be true (losses, the memory account). It is written to FILE.chunk and appended to FILE as a
- * whole when it is complete: a JVM that is killed leaves a file of complete chunks.
+ * A chunk stands alone: header, events, metadata, constant pools, then what must come after the
+ * pools to be true (losses, the memory account). It is written to FILE.chunk and appended to FILE
+ * as a whole when it is complete: a JVM that is killed leaves a file of complete chunks.
  *
- *   jfr_create -> [ jfr_chunk_begin -> jfr_events ... -> jfr_pool_* -> jfr_chunk_end ] ... -> jfr_destroy
+ *   jfr_create -> [ jfr_chunk_begin -> jfr_events ... -> jfr_pool_* -> jfr_chunk_end ] ... ->
+ * jfr_destroy
+ *
+ * Several recordings may be put into one file by `cat`. FILE that exists becomes FILE.1 when the
+ * first chunk is complete. A chunk that was begun and not ended when jfr_destroy comes is
+ * forgotten.
  *
  * Disk full or any write error: one sentence (jfr_error), recording stops, the host is unharmed.
  * Drain thread only, but for jfr_encode_sample: signal context.
@@ -20,9 +25,9 @@
 struct jfr_writer;
 
 struct jfr_options {
-    const char *file;      /* patterns are expanded already */
-    int64_t max_bytes;     /* rotate to file.1 when larger; 0: never */
-    const char *settings;  /* the option string, for nmtagent.Settings */
+    const char *file;     /* patterns are expanded already */
+    int64_t max_bytes;    /* rotate to file.1 when larger; 0: never */
+    const char *settings; /* the option string, for nmtagent.Settings */
     const char *jvm_version;
 };
 struct jfr_writer *jfr_create(const struct jfr_options *options, char *error, size_t error_size);
@@ -30,13 +35,13 @@ struct jfr_writer *jfr_create(const struct jfr_options *options, char *error, si
 enum sample_kind { SAMPLE_CPU, SAMPLE_WALL };
 struct jfr_sample {
     enum sample_kind kind;
-    int64_t ticks;      /* CLOCK_MONOTONIC, ns */
+    int64_t ticks; /* CLOCK_MONOTONIC, ns */
     int32_t tid;
     uint32_t trace_id;
-    uint8_t state;      /* 0 STATE_RUNNABLE, 1 STATE_SLEEPING, ... jfr_thread_states */
+    uint8_t state; /* 0 STATE_RUNNABLE, 1 STATE_SLEEPING, ... jfr_thread_states */
     bool have_context;
     const struct context_record *context;
-    int tag_count;
+    int tag_count; /* context_tag_count(), as it was when the chunk began */
 };
 #define JFR_SAMPLE_MAX 256
 /* Signal context. Encodes a jdk.ExecutionSample (CPU) or nmtagent.WallClockSample into out, returns
@@ -44,10 +49,12 @@ struct jfr_sample {
 size_t jfr_encode_sample(const struct jfr_sample *sample, uint8_t *out);
 
 bool jfr_chunk_begin(struct jfr_writer *writer);
-/* Encoded events, whole. */
+/* Encoded events, whole. False when they could not be written, or were not events: what is whole is
+ * written, the rest is counted as a loss. */
 bool jfr_events(struct jfr_writer *writer, const uint8_t *bytes, size_t length);
 
-/* Pools of the chunk, in any order, each entry once. */
+/* Pools of the chunk, in any order, each entry once. Names are the JVM's own (modified UTF-8,
+ * classes with slashes). Numbers need to be unique in a chunk only. */
 void jfr_pool_thread(struct jfr_writer *writer, int tid, const char *name, int64_t java_id);
 struct jfr_frame {
     uint32_t method_id;
@@ -58,6 +65,7 @@ struct jfr_frame {
 };
 void jfr_pool_trace(struct jfr_writer *writer, uint32_t id, const struct jfr_frame *frames,
                     int depth, bool truncated);
+/* class_id, name_id 0: shown as [unknown]; signature_id 0: no parameters. */
 void jfr_pool_method(struct jfr_writer *writer, uint32_t id, uint32_t class_id, uint32_t name_id,
                      uint32_t signature_id, int32_t modifiers);
 void jfr_pool_class(struct jfr_writer *writer, uint32_t id, const char *name, uint32_t package_id);
@@ -65,7 +73,7 @@ void jfr_pool_package(struct jfr_writer *writer, uint32_t id, const char *name);
 void jfr_pool_symbol(struct jfr_writer *writer, uint32_t id, const char *text);
 void jfr_pool_context_value(struct jfr_writer *writer, uint32_t id, const char *text);
 
-/* Events that come after the pools. */
+/* Events that come after the pools. Counts of losses are those since the start. */
 void jfr_component_memory(struct jfr_writer *writer, const struct mem_snapshot *snapshot);
 void jfr_loss(struct jfr_writer *writer, const char *reason, int64_t count);
 void jfr_jmethod_ids(struct jfr_writer *writer, int64_t classes, int64_t methods,
@@ -74,7 +82,9 @@ void jfr_jmethod_ids(struct jfr_writer *writer, int64_t classes, int64_t methods
 bool jfr_chunk_end(struct jfr_writer *writer);
 const char *jfr_error(const struct jfr_writer *writer); /* NULL while all is well */
 struct jfr_counts {
-    int64_t chunks, bytes, events;
+    int64_t chunks, bytes; /* complete ones */
+    int64_t events;        /* in them, all types */
+    int64_t samples;       /* of these, by jfr_events */
 };
 void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts);
 void jfr_destroy(struct jfr_writer *writer);

@@ -4,23 +4,27 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* How often a reader tries a stripe that is being written. A change takes nanoseconds, so only a
- * writer that was descheduled (the reader yields) or vanished (fork) lasts longer. */
+/* How often a reader looks at a stripe whose two counts differ. A change takes nanoseconds, so only
+ * a writer that was descheduled (the reader yields) or vanished (fork) makes them differ for
+ * longer. */
 #define READ_TRIES 1000
 
 static _Atomic(struct account *) the_account;
 
-/* initial-exec: reading it takes no call and never allocates, also in a library opened late. */
-#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
-THREAD_LOCAL struct stripe *own_stripe;
-THREAD_LOCAL bool thread_ending;
+__thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec")));
+static __thread bool thread_ending __attribute__((tls_model("initial-exec")));
+
+static void give_back(struct stripe *stripe)
+{
+    atomic_store_explicit(&stripe->taken, 0, memory_order_release);
+}
 
 /* Other destructors of this thread may still allocate and free: they borrow. */
-static void give_back_stripe(void *stripe)
+static void end_thread(void *stripe)
 {
     thread_ending = true;
-    own_stripe = NULL;
-    atomic_store_explicit(&((struct stripe *)stripe)->taken, 0, memory_order_release);
+    account_own_stripe = NULL;
+    give_back(stripe);
 }
 
 /* A forked child has one thread. Stripes of the others are free again, also those that a thread was
@@ -30,11 +34,8 @@ static void forget_vanished_threads(void)
     struct account *account = atomic_load_explicit(&the_account, memory_order_acquire);
     for (int i = 0; account != NULL && i < STRIPES; i++) {
         struct stripe *stripe = &account->stripe[i];
-        if (stripe == own_stripe)
-            continue;
-        uint32_t version = atomic_load_explicit(&stripe->version, memory_order_relaxed);
-        atomic_store_explicit(&stripe->version, version + (version & 1), memory_order_relaxed);
-        atomic_store_explicit(&stripe->taken, 0, memory_order_relaxed);
+        if (stripe != account_own_stripe)
+            atomic_store_explicit(&stripe->taken, 0, memory_order_relaxed);
     }
 }
 
@@ -73,7 +74,7 @@ static struct account *make_account(void)
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (account == MAP_FAILED)
         return NULL;
-    account->have_thread_end = pthread_key_create(&account->thread_end, give_back_stripe) == 0;
+    account->have_thread_end = pthread_key_create(&account->thread_end, end_thread) == 0;
     count_itself(account);
     struct account *winner = NULL;
     if (atomic_compare_exchange_strong_explicit(&the_account, &winner, account,
@@ -112,7 +113,7 @@ static bool try_take(struct account *account, int index)
 
 static struct stripe *borrow_stripe(struct account *account)
 {
-    unsigned start = (unsigned)((uintptr_t)&own_stripe >> 12);
+    unsigned start = (unsigned)((uintptr_t)&account_own_stripe >> 12);
     for (;;) {
         for (unsigned i = 0; i < BORROWED_STRIPES; i++) {
             int index = THREAD_STRIPES + (int)((start + i) % BORROWED_STRIPES);
@@ -123,42 +124,34 @@ static struct stripe *borrow_stripe(struct account *account)
     }
 }
 
-static __attribute__((noinline)) struct stripe *first_stripe(void)
+/* NULL: the thread has to borrow. */
+static struct stripe *take_own_stripe(struct account *account)
+{
+    if (!account->have_thread_end || thread_ending)
+        return NULL;
+    for (int i = 0; i < THREAD_STRIPES; i++) {
+        if (!try_take(account, i))
+            continue;
+        if (pthread_setspecific(account->thread_end, &account->stripe[i]) == 0)
+            return account_own_stripe = &account->stripe[i];
+        give_back(&account->stripe[i]);
+        return NULL;
+    }
+    return NULL;
+}
+
+bool account_count_first(enum component component, int sign, int64_t requested_bytes,
+                         int64_t reserved_bytes, int64_t mapped_bytes)
 {
     struct account *account = account_get();
     if (account == NULL)
-        return NULL;
-    if (account->have_thread_end && !thread_ending) {
-        for (int i = 0; i < THREAD_STRIPES; i++) {
-            if (!try_take(account, i))
-                continue;
-            if (pthread_setspecific(account->thread_end, &account->stripe[i]) == 0)
-                return own_stripe = &account->stripe[i];
-            atomic_store_explicit(&account->stripe[i].taken, 0, memory_order_release);
-            break;
-        }
-    }
-    return borrow_stripe(account);
-}
-
-struct stripe *account_take_stripe(void)
-{
-    return __builtin_expect(own_stripe != NULL, 1) ? own_stripe : first_stripe();
-}
-
-void account_put_stripe(struct stripe *stripe)
-{
-    if (stripe != own_stripe)
-        atomic_store_explicit(&stripe->taken, 0, memory_order_release);
-}
-
-/* Release, so that who sees the new value also sees the odd version that was stored before it (the
- * reader's second look then differs). A plain store on x86. */
-static inline int64_t add(_Atomic int64_t *counter, int64_t by)
-{
-    int64_t value = atomic_load_explicit(counter, memory_order_relaxed) + by;
-    atomic_store_explicit(counter, value, memory_order_release);
-    return value;
+        return false;
+    struct stripe *own = take_own_stripe(account);
+    struct stripe *stripe = own != NULL ? own : borrow_stripe(account);
+    account_count_in(stripe, component, sign, requested_bytes, reserved_bytes, mapped_bytes);
+    if (own == NULL)
+        give_back(stripe);
+    return true;
 }
 
 void account_raise_peak(_Atomic int64_t *peak, int64_t bytes)
@@ -169,69 +162,48 @@ void account_raise_peak(_Atomic int64_t *peak, int64_t bytes)
         ;
 }
 
-static __attribute__((noinline)) void look_at_peak(enum component component)
+/* Sets the next look of all stripes, not only of the one that asked: a stripe that shrank while
+ * another grew must not grow back unseen. */
+void account_look_at_peak(enum component component)
 {
     struct account *account = account_get();
     uint32_t used = atomic_load_explicit(&account->stripes_used, memory_order_acquire);
     int64_t bytes = 0, all_bytes = 0;
     for (uint32_t i = 0; i < used; i++) {
         struct stripe *stripe = &account->stripe[i];
-        bytes +=
-            atomic_load_explicit(&stripe->tally[component].reserved_bytes, memory_order_relaxed);
+        struct tally *tally = &stripe->tally[component];
+        int64_t live_bytes = atomic_load_explicit(&tally->reserved_bytes, memory_order_relaxed);
+        atomic_store_explicit(&tally->peak_look, live_bytes + PEAK_STEP_BYTES,
+                              memory_order_relaxed);
+        bytes += live_bytes;
         all_bytes += atomic_load_explicit(&stripe->all_reserved_bytes, memory_order_relaxed);
     }
+    if (mem_get_level() == MEM_OFF)
+        return;
     account_raise_peak(&account->peak_bytes[component], bytes);
     account_raise_peak(&account->peak_total_bytes, all_bytes);
 }
 
-bool account_count(const struct change *change)
-{
-    struct stripe *stripe = account_take_stripe();
-    if (stripe == NULL)
-        return false;
-    struct tally *tally = &stripe->tally[change->component];
-    uint32_t version = atomic_load_explicit(&stripe->version, memory_order_relaxed);
-    atomic_store_explicit(&stripe->version, version + 1, memory_order_relaxed);
-    add(&tally->requested_bytes, change->requested_bytes);
-    int64_t live_bytes = add(&tally->reserved_bytes, change->reserved_bytes);
-    if (change->mapped_bytes != 0)
-        add(&tally->mapped_bytes, change->mapped_bytes);
-    add(&tally->allocations, change->allocations);
-    add(&tally->frees, change->frees);
-    add(&stripe->all_reserved_bytes, change->reserved_bytes);
-    atomic_store_explicit(&stripe->version, version + 2, memory_order_release);
-
-    int64_t mark = atomic_load_explicit(&tally->peak_mark, memory_order_relaxed);
-    if (__builtin_expect(live_bytes > mark + PEAK_STEP_BYTES, 0)) {
-        atomic_store_explicit(&tally->peak_mark, live_bytes, memory_order_relaxed);
-        if (mem_get_level() != MEM_OFF)
-            look_at_peak(change->component);
-    } else if (__builtin_expect(live_bytes < mark - PEAK_STEP_BYTES, 0)) {
-        atomic_store_explicit(&tally->peak_mark, live_bytes, memory_order_relaxed);
-    }
-    account_put_stripe(stripe);
-    return true;
-}
-
+/* False when the two counts never agreed. */
 static bool read_stripe(const struct stripe *stripe, struct tally_sum read[COMPONENT_COUNT],
                         int64_t *all_reserved_bytes)
 {
     for (int tries = 0; tries < READ_TRIES; tries++) {
-        uint32_t before = atomic_load_explicit(&stripe->version, memory_order_acquire);
+        int64_t sum_bytes = 0;
+        *all_reserved_bytes =
+            atomic_load_explicit(&stripe->all_reserved_bytes, memory_order_acquire);
         for (int i = 0; i < COMPONENT_COUNT; i++) {
             const struct tally *tally = &stripe->tally[i];
             read[i] = (struct tally_sum){
-                atomic_load_explicit(&tally->requested_bytes, memory_order_acquire),
-                atomic_load_explicit(&tally->reserved_bytes, memory_order_acquire),
-                atomic_load_explicit(&tally->mapped_bytes, memory_order_acquire),
-                atomic_load_explicit(&tally->allocations, memory_order_acquire),
-                atomic_load_explicit(&tally->frees, memory_order_acquire),
+                atomic_load_explicit(&tally->requested_bytes, memory_order_relaxed),
+                atomic_load_explicit(&tally->reserved_bytes, memory_order_relaxed),
+                atomic_load_explicit(&tally->mapped_bytes, memory_order_relaxed),
+                atomic_load_explicit(&tally->allocations, memory_order_relaxed),
+                atomic_load_explicit(&tally->frees, memory_order_relaxed),
             };
+            sum_bytes += read[i].reserved_bytes;
         }
-        *all_reserved_bytes =
-            atomic_load_explicit(&stripe->all_reserved_bytes, memory_order_acquire);
-        uint32_t after = atomic_load_explicit(&stripe->version, memory_order_relaxed);
-        if (before == after && before % 2 == 0)
+        if (sum_bytes == *all_reserved_bytes)
             return true;
         sched_yield();
     }

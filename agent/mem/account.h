@@ -7,8 +7,9 @@
  * most of what a counter would otherwise cost. Threads beyond THREAD_STRIPES, and threads that are
  * ending, borrow one of BORROWED_STRIPES for a single count.
  *
- * A stripe's version is odd while it is written, so that a reader sees all counters of a change or
- * none: within a stripe sum(tally[].reserved) == all_reserved at any moment somebody can look.
+ * The second count: each stripe also counts the reserved bytes of all components together, after
+ * the component. A reader looks at a stripe until the two agree; they never do when a count was
+ * lost or went to the wrong place.
  *
  * Internal to agent/mem. Any thread, never in a signal handler.
  */
@@ -24,9 +25,9 @@
 #define BORROWED_STRIPES 16
 #define STRIPES          (THREAD_STRIPES + BORROWED_STRIPES)
 
-/* The live bytes of a component are summed up for its peak when a stripe's share has moved by so
- * much. At the true peak each stripe can be off by twice that: a peak is low by at most 32 KB for
- * every thread that allocates, and never high. */
+/* The live bytes of a component are summed up for its peak when a stripe has grown by so much since
+ * anybody last did. So a peak is low by at most 16 KB for every thread that allocates, and never
+ * high. */
 #define PEAK_STEP_BYTES 16384
 
 #define MAPS_LISTED 1024
@@ -38,12 +39,11 @@ struct tally {
     _Atomic int64_t mapped_bytes;   /* the part of reserved that is maps */
     _Atomic int64_t allocations;
     _Atomic int64_t frees;
-    _Atomic int64_t peak_mark; /* reserved_bytes when the peak was looked at */
+    _Atomic int64_t peak_look; /* reserved_bytes beyond which the peak is looked at */
 };
 
 struct stripe {
     _Alignas(64) _Atomic uint32_t taken;
-    _Atomic uint32_t version;
     _Atomic int64_t all_reserved_bytes; /* the second count */
     struct tally tally[COMPONENT_COUNT];
 };
@@ -69,25 +69,57 @@ struct account {
     struct mem_snapshot baseline;
 };
 
-/* One counted change of one component. */
-struct change {
-    enum component component;
-    int64_t requested_bytes;
-    int64_t reserved_bytes;
-    int64_t mapped_bytes;
-    int64_t allocations;
-    int64_t frees;
-};
-
 /* The account, made at the first call; NULL when there is no memory for it. */
 struct account *account_get(void);
 
-/* The stripe to count in, NULL without an account; account_put_stripe when done. */
-struct stripe *account_take_stripe(void);
-void account_put_stripe(struct stripe *stripe);
+/* This thread's own stripe; NULL before its first count and while it ends. Initial-exec: reading it
+ * takes no call and never allocates, also in a library that was opened late. */
+extern __thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec")));
+void account_look_at_peak(enum component component);
 
-/* False: there is no account, nothing was counted. */
-bool account_count(const struct change *change);
+/* Written by one thread at a time: no locked instruction. Release, so that who sees the second
+ * count sees what was counted before it; a plain store on x86. */
+static inline int64_t account_add(_Atomic int64_t *counter, int64_t by)
+{
+    int64_t value = atomic_load_explicit(counter, memory_order_relaxed) + by;
+    atomic_store_explicit(counter, value, memory_order_release);
+    return value;
+}
+
+/* One block or map more (sign 1) or less (-1); mapped_bytes is 0 or reserved_bytes. */
+static inline __attribute__((always_inline)) void
+account_count_in(struct stripe *stripe, enum component component, int sign, int64_t requested_bytes,
+                 int64_t reserved_bytes, int64_t mapped_bytes)
+{
+    struct tally *tally = &stripe->tally[component];
+    account_add(&tally->requested_bytes, sign * requested_bytes);
+    if (mapped_bytes != 0)
+        account_add(&tally->mapped_bytes, sign * mapped_bytes);
+    account_add(sign > 0 ? &tally->allocations : &tally->frees, 1);
+    int64_t live_bytes = account_add(&tally->reserved_bytes, sign * reserved_bytes);
+    account_add(&stripe->all_reserved_bytes, sign * reserved_bytes);
+    if (sign > 0 &&
+        __builtin_expect(live_bytes > atomic_load_explicit(&tally->peak_look, memory_order_relaxed),
+                         0))
+        account_look_at_peak(component);
+}
+
+/* The same for a thread without a stripe: takes its own or borrows one. False: there is no account,
+ * nothing was counted. */
+bool account_count_first(enum component component, int sign, int64_t requested_bytes,
+                         int64_t reserved_bytes, int64_t mapped_bytes);
+
+static inline __attribute__((always_inline)) bool account_count(enum component component, int sign,
+                                                                int64_t requested_bytes,
+                                                                int64_t reserved_bytes,
+                                                                int64_t mapped_bytes)
+{
+    struct stripe *stripe = account_own_stripe;
+    if (__builtin_expect(stripe == NULL, 0))
+        return account_count_first(component, sign, requested_bytes, reserved_bytes, mapped_bytes);
+    account_count_in(stripe, component, sign, requested_bytes, reserved_bytes, mapped_bytes);
+    return true;
+}
 
 /* What all stripes say of one component; false when a stripe could not be read whole (a forked
  * child whose other threads vanished inside). */

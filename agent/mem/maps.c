@@ -71,11 +71,7 @@ void *maps_new(enum component component, size_t size, uint32_t site)
     else /* its site would not be found again */
         atomic_fetch_add_explicit(&account->unlisted_bytes[component], (int64_t)whole,
                                   memory_order_relaxed);
-    account_count(&(struct change){.component = component,
-                                   .requested_bytes = (int64_t)size,
-                                   .reserved_bytes = (int64_t)whole,
-                                   .mapped_bytes = (int64_t)whole,
-                                   .allocations = 1});
+    account_count(component, 1, (int64_t)size, (int64_t)whole, (int64_t)whole);
     return block;
 }
 
@@ -98,11 +94,7 @@ void mem_unmap(enum component component, void *block, size_t size)
         atomic_fetch_sub_explicit(&account->unlisted_bytes[component], (int64_t)whole,
                                   memory_order_relaxed);
     site_count(site, -(int64_t)size, -1);
-    account_count(&(struct change){.component = component,
-                                   .requested_bytes = -(int64_t)size,
-                                   .reserved_bytes = -(int64_t)whole,
-                                   .mapped_bytes = -(int64_t)whole,
-                                   .frees = 1});
+    account_count(component, -1, (int64_t)size, (int64_t)whole, (int64_t)whole);
     munmap(block, whole);
 }
 

@@ -7,17 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In front of the user's data. tag is one word, so that it is written, checked and read at once:
+ *
+ *    bit 0           32          40       48        64
+ *    +---------------+-----------+--------+---------+
+ *    | site          | component | level  | canary  |   canary: a hash of the other fields and of
+ * size
+ *    +---------------+-----------+--------+---------+
+ */
 struct header {
-    uint32_t site;
-    uint8_t component;
-    uint8_t level;
-    uint16_t canary; /* of the other fields: damage to any of them shows */
+    uint64_t tag;
     uint64_t size;
 };
 _Static_assert(sizeof(struct header) == 16, "user data stays aligned as malloc aligned it");
-_Static_assert(offsetof(struct header, component) == 4 && offsetof(struct header, level) == 5 &&
-                   offsetof(struct header, canary) == 6 && offsetof(struct header, size) == 8,
-               "as drawn in mem.h");
+_Static_assert(offsetof(struct header, size) == 8, "as drawn in mem.h");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "site comes first, as drawn in mem.h");
 _Static_assert(_Alignof(max_align_t) == 16, "malloc aligns by 16");
 _Static_assert(COMPONENT_COUNT <= UINT8_MAX, "a component fits its byte");
 
@@ -44,47 +48,69 @@ enum mem_level mem_get_level(void)
     return (enum mem_level)atomic_load_explicit(&the_level, memory_order_relaxed);
 }
 
-static uint16_t front_canary(const struct header *header)
+/* site, component, level: what is under the canary. */
+#define TAG_MASK ((UINT64_C(1) << 48) - 1)
+
+static inline uint64_t with_canary(uint64_t tag, uint64_t size)
 {
-    uint64_t rest = header->site ^ (uint64_t)header->component << 32 ^
-                    (uint64_t)header->level << 40 ^ UINT64_C(0x6e6d746167656e74);
-    return (uint16_t)(((rest ^ header->size) * UINT64_C(0x9e3779b97f4a7c15)) >> 48);
+    uint64_t hash = (tag ^ size ^ UINT64_C(0x6e6d746167656e74)) * UINT64_C(0x9e3779b97f4a7c15);
+    return tag | (hash & ~TAG_MASK);
 }
 
-/* What glibc takes from the heap for a block: 8 bytes of its own, whole 16s, 32 at least. */
-static int64_t heap_bytes(uint64_t size)
+static inline enum component component_of(uint64_t tag)
 {
-    uint64_t bytes = (size + AROUND_BYTES + 8 + 15) & ~UINT64_C(15);
-    return (int64_t)(bytes < 32 ? 32 : bytes);
+    return (enum component)(tag >> 32 & 0xff);
 }
 
-static void fill_header(struct header *header, enum component component, size_t size,
-                        void *const *frame_pointer)
+static inline uint32_t site_in(uint64_t tag)
+{
+    return (uint32_t)tag;
+}
+
+/* What glibc takes from the heap for a block: 8 bytes of its own, whole 16s. Its least, 32, is what
+ * the smallest block of ours needs. */
+static inline int64_t heap_bytes(uint64_t size)
+{
+    return (int64_t)((size + AROUND_BYTES + 8 + 15) & ~UINT64_C(15));
+}
+
+static __attribute__((noinline, cold)) uint32_t detail_site(enum component component, size_t size,
+                                                            void *const *frame_pointer)
+{
+    uint32_t site = site_of(component, frame_pointer);
+    site_count(site, (int64_t)size, 1);
+    return site;
+}
+
+static inline __attribute__((always_inline)) void *fill_header(struct header *header,
+                                                               enum component component,
+                                                               size_t size,
+                                                               void *const *frame_pointer)
 {
     const uint16_t back = BACK_CANARY;
     enum mem_level level = mem_get_level();
-    header->site = SITE_NONE;
-    header->component = (uint8_t)component;
-    header->level = (uint8_t)level;
+    uint32_t site = SITE_NONE;
+    if (__builtin_expect(level == MEM_DETAIL, 0))
+        site = detail_site(component, size, frame_pointer);
+    uint64_t tag = (uint64_t)level << 40 | (uint64_t)component << 32 | site;
+    header->tag = with_canary(tag, size);
     header->size = size;
-    if (__builtin_expect(level == MEM_DETAIL, 0)) {
-        header->site = site_of(component, frame_pointer);
-        site_count(header->site, (int64_t)size, 1);
-    }
-    header->canary = front_canary(header);
     memcpy((char *)(header + 1) + size, &back, sizeof back);
+    return header + 1;
 }
 
-static bool is_whole(const struct header *header)
+/* The canary in front is looked at first: size can be trusted then. */
+static inline bool is_whole(const struct header *header)
 {
     uint16_t back;
-    if (header->canary != front_canary(header) || header->component >= COMPONENT_COUNT)
+    uint64_t tag = header->tag & TAG_MASK;
+    if (header->tag != with_canary(tag, header->size) || component_of(tag) >= COMPONENT_COUNT)
         return false;
     memcpy(&back, (const char *)(header + 1) + header->size, sizeof back);
     return back == BACK_CANARY;
 }
 
-static void count_damage(void)
+static __attribute__((noinline, cold)) void count_damage(void)
 {
     struct account *account = account_get();
     if (account != NULL)
@@ -112,16 +138,11 @@ static inline __attribute__((always_inline)) void *allocate(enum component compo
     }
     if (header == NULL)
         return NULL;
-    struct change change = {.component = component,
-                            .requested_bytes = (int64_t)size,
-                            .reserved_bytes = heap_bytes(size),
-                            .allocations = 1};
-    if (!account_count(&change)) {
+    if (!account_count(component, 1, (int64_t)size, heap_bytes(size), 0)) {
         free(header);
         return NULL;
     }
-    fill_header(header, component, size, frame_pointer);
-    return header + 1;
+    return fill_header(header, component, size, frame_pointer);
 }
 
 void *mem_alloc(enum component component, size_t size)
@@ -153,18 +174,11 @@ void *mem_resize(enum component component, void *block, size_t size)
         return NULL;
     if (size > old.size)
         memset((char *)(header + 1) + old.size, 0, size - old.size);
-    site_count(old.site, -(int64_t)old.size, -1);
-    /* The account exists since the block was made, so these count. */
-    account_count(&(struct change){.component = (enum component)old.component,
-                                   .requested_bytes = -(int64_t)old.size,
-                                   .reserved_bytes = -heap_bytes(old.size),
-                                   .frees = 1});
-    account_count(&(struct change){.component = component,
-                                   .requested_bytes = (int64_t)size,
-                                   .reserved_bytes = heap_bytes(size),
-                                   .allocations = 1});
-    fill_header(header, component, size, __builtin_frame_address(0));
-    return header + 1;
+    /* The account exists since the block was made: these count. */
+    site_count(site_in(old.tag), -(int64_t)old.size, -1);
+    account_count(component_of(old.tag), -1, (int64_t)old.size, heap_bytes(old.size), 0);
+    account_count(component, 1, (int64_t)size, heap_bytes(size), 0);
+    return fill_header(header, component, size, __builtin_frame_address(0));
 }
 
 void mem_free(void *block)
@@ -176,13 +190,9 @@ void mem_free(void *block)
         count_damage();
         return;
     }
-    if (header->site != SITE_NONE)
-        site_count(header->site, -(int64_t)header->size, -1);
-    struct change change = {.component = (enum component)header->component,
-                            .requested_bytes = -(int64_t)header->size,
-                            .reserved_bytes = -heap_bytes(header->size),
-                            .frees = 1};
-    account_count(&change);
-    header->canary = (uint16_t)~header->canary;
+    int64_t size = (int64_t)header->size;
+    if (__builtin_expect(site_in(header->tag) != SITE_NONE, 0))
+        site_count(site_in(header->tag), -size, -1);
+    account_count(component_of(header->tag), -1, size, heap_bytes((uint64_t)size), 0);
     free(header);
 }

@@ -36,8 +36,12 @@ struct family_track {
         int64_t ms;
         int64_t repeating;
     } point[FAMILY_POINTS];
-    int64_t stock; /* live classes in the last stock census; -1 none */
-    int64_t stock_ms;
+    /* Live classes in an earlier stock census: [0] of class lists, [1] of loaders, which count
+     * differently; -1 none. */
+    struct {
+        int64_t classes;
+        int64_t ms;
+    } stock[2];
 };
 
 struct loader_track {

@@ -115,7 +115,7 @@ static struct family_track *track_of(struct judge *judge, const char *family)
         return NULL;
     struct family_track *track = &judge->families[judge->family_count++];
     memset(track, 0, sizeof *track);
-    track->stock = -1;
+    track->stock[0].classes = track->stock[1].classes = -1;
     snprintf(track->family, sizeof track->family, "%s", family);
     return track;
 }
@@ -322,6 +322,8 @@ static void judge_stock(struct judge *judge, const struct names_event *names)
 {
     int64_t needed_per_s = judge_threshold(judge, TH_FAMILY_RATE_PER_S);
     int64_t needed = judge_threshold(judge, TH_FAMILY_LOADS);
+    int64_t needed_span_ms = judge_threshold(judge, TH_FAMILY_SPAN_S) * 1000;
+    bool by_loaders = names->method == CENSUS_LOADER_TYPES;
     struct suspect suspects[EVENT_ROWS_MAX];
     int count = 0;
     for (int i = 0; i < names->row_count && count < EVENT_ROWS_MAX; i++) {
@@ -329,22 +331,27 @@ static void judge_stock(struct judge *judge, const struct names_event *names)
         struct family_track *track = track_of(judge, row->family);
         if (track == NULL)
             continue;
+        int64_t *classes_then = &track->stock[by_loaders].classes;
+        int64_t *then_ms = &track->stock[by_loaders].ms;
         int64_t repeating = judge_value(row->repeating);
         int64_t grown = -1, span_ms = 0;
-        if (track->stock >= 0) {
-            grown = repeating - track->stock;
-            span_ms = judge->now_ms - track->stock_ms;
+        if (*classes_then >= 0) {
+            grown = repeating - *classes_then;
+            span_ms = judge->now_ms - *then_ms;
         } else if (judge->suspicious_ms >= 0 && judge->classes_loaded >= 0) {
             int64_t loaded = judge->classes_loaded - judge->turnover.loaded;
             span_ms = judge->now_ms - judge->suspicious_ms;
             if (repeating * 2 >= loaded)
                 grown = loaded < repeating ? loaded : repeating;
         }
-        track->stock = repeating;
-        track->stock_ms = judge->now_ms;
+        /* Censuses may be closer together than the span: the older one is then kept. */
+        if (*classes_then < 0 || grown < 0 || span_ms >= needed_span_ms) {
+            *classes_then = repeating;
+            *then_ms = judge->now_ms;
+        }
         double per_s = span_ms > 0 ? (double)grown * 1000.0 / (double)span_ms : 0;
         if (grown >= needed && per_s >= (double)needed_per_s && !is_secondary(row) &&
-            span_ms >= judge_threshold(judge, TH_FAMILY_SPAN_S) * 1000)
+            span_ms >= needed_span_ms)
             suspects[count++] = (struct suspect){.row = row, .per_s = per_s, .span_ms = span_ms};
     }
     raise_suspects(judge, suspects, count);

@@ -59,7 +59,7 @@ bool ask_dear(struct watcher *watcher, enum question question, enum dear_command
     char reason[128];
     if (predicted_us > left_us) {
         snprintf(reason, sizeof reason,
-                 "would stop the application for about %.0f ms; %.0f ms are left of the budget",
+                 "would stop the application for about %.1f ms; %.1f ms are left of the budget",
                  (double)predicted_us / 1000, (double)left_us / 1000);
         emit_skip(watcher, command, predicted_us, reason);
         return false;

@@ -11,6 +11,7 @@
 
 #define TAP_MAX_MS          45000 /* a secondary family needs twice its span to be believed */
 #define TAP_MAX_BYTES       (24 << 20)
+#define TAP_SILENT_MS       10000
 #define TAP_LINGER_MS       3000 /* after names are no longer wanted */
 #define TAP_EVENT_MS        2000
 #define TAP_PAUSE_MS        2000  /* between two taps when the last one ended by itself */
@@ -68,13 +69,23 @@ static void tap_ended_without_name(struct watcher *watcher)
 
 static void follow_tap(struct watcher *watcher)
 {
-    if (tap_read(&watcher->tap, watcher->census) < 0) {
+    int64_t got = tap_read(&watcher->tap, watcher->census);
+    if (got < 0) {
         watcher_note(watcher, "the class-load log cannot be read any more: %s",
                      strerrordesc_np(errno));
         tap_must_go_off(watcher, TAP_BACKOFF_MS);
         return;
     }
     bool wanted = judge_wants_names(watcher->judge);
+    if (got > 0 || !wanted || watcher->noted_failure != FAILURE_NONE)
+        watcher->tap_grew_ms = watcher->now_ms;
+    if (watcher->now_ms - watcher->tap_grew_ms >= TAP_SILENT_MS) {
+        watcher->tap_unusable = true;
+        watcher_note(watcher, "classes are loaded and their log stays empty (is the disk of the "
+                              "JVM's /tmp full?); class lists are used instead");
+        tap_must_go_off(watcher, 0);
+        return;
+    }
     if (wanted)
         watcher->tap_idle_since_ms = -1;
     else if (watcher->tap_idle_since_ms < 0)
@@ -151,7 +162,7 @@ static void tap_is_on(struct watcher *watcher, struct span reply, int result_cod
     }
     watcher->tap_phase = TAP_IS_ON;
     watcher->tap_number++;
-    watcher->tap_from_ms = watcher->tap_event_ms = watcher->now_ms;
+    watcher->tap_from_ms = watcher->tap_event_ms = watcher->tap_grew_ms = watcher->now_ms;
     watcher->tap_idle_since_ms = -1;
     census_reset(watcher->census);
     if (watcher->stopping)

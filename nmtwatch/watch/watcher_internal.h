@@ -84,6 +84,7 @@ struct watcher {
     int64_t tap_backoff_ms;
     int64_t tap_idle_since_ms; /* names no longer wanted since; -1 still wanted */
     int64_t tap_event_ms;
+    int64_t tap_grew_ms; /* when something was last read, or nothing was expected */
     struct tap tap;
     struct census *census;
     int64_t list_backoff_ms;

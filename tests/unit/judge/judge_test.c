@@ -468,6 +468,32 @@ static void test_what_a_start_up_generates(void **state)
     }
 }
 
+/* Without a tap: loaders every seven seconds, a class list every twelve. */
+static void test_stocks_close_together(void **state)
+{
+    (void)state;
+    for (int explodes = 0; explodes <= 1; explodes++) {
+        static struct jvm jvm;
+        setup_default(&jvm, 17, 600000);
+        for (int i = 0; i < 60; i++) {
+            second(&jvm, i < 20 ? 0 : 20, 0);
+            bool list = i >= 20 && i % 12 == 0, loaders = i >= 20 && i % 7 == 0;
+            struct family_row row = {.family = "groovy-shell"};
+            /* what was there before; a list sees half of what the loaders hold */
+            row.repeating = 2000 / (list ? 2 : 1) + (explodes ? (jvm.loaded - 5000) : 0);
+            struct event event = {.kind = EVENT_NAMES, .ms = jvm.ms};
+            event.names =
+                (struct names_event){.method = list ? CENSUS_CLASS_HIERARCHY : CENSUS_LOADER_TYPES,
+                                     .row_count = 1,
+                                     .rows = &row};
+            if ((list || loaders) && i > 21)
+                judge_feed(jvm.judge, &event);
+        }
+        assert_int_equal(count(&jvm, FINDING_CLASS_EXPLOSION, ALERT_RAISED), explodes);
+        judge_destroy(jvm.judge);
+    }
+}
+
 static void test_documented_steps_on_internal(void **state)
 {
     (void)state;
@@ -629,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_nameless_load_rate),
         cmocka_unit_test(test_waves),
         cmocka_unit_test(test_what_a_start_up_generates),
+        cmocka_unit_test(test_stocks_close_together),
         cmocka_unit_test(test_documented_steps_on_internal),
         cmocka_unit_test(test_slope_of_internal),
         cmocka_unit_test(test_plateau_of_internal_is_silent),

@@ -1,0 +1,52 @@
+/* Signal context: a handler's way to a buffer. Reaches no symbol outside of this file. */
+#include "agent/buffer/recording_layout.h"
+
+static bool try_take(struct recording_state *state)
+{
+    /* Acquire; partner: the release in release_buffer, a handler's or the drain's. Forbidden: an
+     * event is written over one that is committed, because its length is not seen yet. */
+    return !atomic_load_explicit(&state->taken, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&state->taken, true, memory_order_acquire);
+}
+
+static void release_buffer(struct recording_state *state)
+{
+    atomic_store_explicit(&state->taken, false, memory_order_release);
+}
+
+static void count(_Atomic int64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+uint8_t *recording_buffer_claim(struct recording_buffers *buffers, int tid, int *index)
+{
+    bool full = false;
+    for (unsigned try = 0; try < RECORDING_TRIES; try++) {
+        unsigned at = ((unsigned)tid + try) % RECORDING_BUFFERS;
+        struct recording_state *state = &buffers->state[at];
+        if (!try_take(state))
+            continue;
+        if (state->used_bytes <= RECORDING_BUFFER_BYTES) {
+            *index = (int)at;
+            return buffers->bytes + (size_t)at * RECORDING_STRIDE_BYTES + state->used_bytes;
+        }
+        release_buffer(state);
+        full = true;
+    }
+    count(full ? &buffers->dropped_full : &buffers->dropped_busy);
+    return NULL;
+}
+
+void recording_buffer_commit(struct recording_buffers *buffers, int index, size_t length)
+{
+    struct recording_state *state = &buffers->state[index];
+    if (length > RECORDING_GUARD_BYTES) {
+        count(&buffers->dropped_full);
+    } else if (length > 0) {
+        state->used_bytes += (uint32_t)length;
+        state->events++;
+        count(&state->stored);
+    }
+    release_buffer(state);
+}

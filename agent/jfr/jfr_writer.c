@@ -1,0 +1,288 @@
+#include "agent/jfr/jfr_writer.h"
+
+#include "agent/jfr/jfr_clock.h"
+#include "agent/jfr/jfr_internal.h"
+#include "agent/jfr/jfr_leb128.h"
+#include "agent/jfr/jfr_metadata.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICKS_PER_S      1000000000
+#define COMPRESSED       1         /* flag of the header: integers are LEB128 */
+#define NOT_AVAILABLE    INT64_MIN /* JFR's own way to say that there is no number */
+#define EVENT_SIZE_WIDTH 4
+
+struct chunk_header {
+    char magic[4];
+    uint16_t major, minor;
+    int64_t size, checkpoint_at, metadata_at, start_ns, duration_ns, start_ticks, ticks_per_s;
+    uint8_t flags[4];
+} __attribute__((packed));
+_Static_assert(sizeof(struct chunk_header) == JFR_HEADER_BYTES, "as drawn in jfr_internal.h");
+
+static int64_t now_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+    clock_gettime(clock, &now);
+    return now.tv_sec * (int64_t)TICKS_PER_S + now.tv_nsec;
+}
+
+int64_t jfr_now_ticks(void)
+{
+    return jfr_clock_ticks(now_ns(CLOCK_MONOTONIC));
+}
+
+/* --- life ---------------------------------------------------------------------------------------
+ */
+
+static char *copy_text(const char *text)
+{
+    return text != NULL ? mem_copy_text(COMPONENT_JFR_WRITER, text, strlen(text)) : NULL;
+}
+
+struct jfr_writer *jfr_create(const struct jfr_options *options, char *error, size_t error_size)
+{
+    struct jfr_writer *writer = mem_alloc(COMPONENT_JFR_WRITER, sizeof *writer);
+    if (writer == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    int64_t epoch_ns = now_ns(CLOCK_REALTIME);
+    jfr_clock_set(epoch_ns - now_ns(CLOCK_MONOTONIC));
+    writer->recording = (uint64_t)epoch_ns ^ (uint64_t)getpid() << 40;
+    writer->settings = copy_text(options->settings);
+    writer->jvm_version = copy_text(options->jvm_version);
+    writer->file = chunk_file_open(options->file, options->max_bytes, error, error_size);
+    if (writer->file == NULL) {
+        jfr_destroy(writer);
+        return NULL;
+    }
+    return writer;
+}
+
+void jfr_destroy(struct jfr_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    chunk_file_close(writer->file);
+    jfr_pools_free(writer);
+    jfr_bytes_free(&writer->event);
+    mem_free(writer->settings);
+    mem_free(writer->jvm_version);
+    mem_free(writer);
+}
+
+const char *jfr_error(const struct jfr_writer *writer)
+{
+    return chunk_file_error(writer->file);
+}
+
+void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts)
+{
+    *counts = writer->counts;
+}
+
+/* --- our own events -----------------------------------------------------------------------------
+ */
+
+static struct jfr_bytes *begin_event(struct jfr_writer *writer, enum jfr_type type)
+{
+    struct jfr_bytes *event = &writer->event;
+    event->length = 0;
+    event->failed = false;
+    if (jfr_bytes_room(event, EVENT_SIZE_WIDTH) != NULL)
+        event->length = EVENT_SIZE_WIDTH;
+    jfr_bytes_number(event, type);
+    jfr_bytes_number(event, (uint64_t)jfr_now_ticks());
+    return event;
+}
+
+static void end_event(struct jfr_writer *writer)
+{
+    struct jfr_bytes *event = &writer->event;
+    if (!writer->open)
+        return;
+    if (event->failed) {
+        writer->lost_entries++;
+        return;
+    }
+    jfr_put_padded(event->at, (uint32_t)event->length, EVENT_SIZE_WIDTH);
+    writer->events += chunk_file_write(writer->file, event->at, event->length);
+}
+
+/* An event about what the chunk took to write: the pools go first. */
+static struct jfr_bytes *begin_account(struct jfr_writer *writer, enum jfr_type type)
+{
+    if (writer->open)
+        jfr_pools_end(writer);
+    return begin_event(writer, type);
+}
+
+static void settings_event(struct jfr_writer *writer)
+{
+    struct jfr_bytes *event = begin_event(writer, JFR_SETTINGS);
+    jfr_bytes_text(event, writer->settings);
+    jfr_bytes_text(event, writer->jvm_version);
+    jfr_bytes_text(event, NMTWATCH_VERSION);
+    end_event(writer);
+}
+
+static void memory_event(struct jfr_writer *writer, const char *name, int64_t documented,
+                         const struct component_usage *usage)
+{
+    struct jfr_bytes *event = begin_account(writer, JFR_COMPONENT_MEMORY);
+    jfr_bytes_text(event, name);
+    jfr_bytes_number(event, (uint64_t)(documented >= 0 ? documented : NOT_AVAILABLE));
+    jfr_bytes_number(event, (uint64_t)usage->requested_bytes);
+    jfr_bytes_number(event, (uint64_t)usage->reserved_bytes);
+    jfr_bytes_number(event, (uint64_t)usage->resident_bytes);
+    jfr_bytes_number(event, (uint64_t)usage->peak_bytes);
+    jfr_bytes_number(event, (uint64_t)usage->allocations);
+    jfr_bytes_number(event, (uint64_t)usage->frees);
+    end_event(writer);
+}
+
+void jfr_component_memory(struct jfr_writer *writer, const struct mem_snapshot *snapshot)
+{
+    for (int i = 0; i < COMPONENT_COUNT; i++) {
+        enum component component = (enum component)i;
+        memory_event(writer, component_name(component), component_documented_bytes(component),
+                     &snapshot->component[i]);
+    }
+    memory_event(writer, "total", NOT_AVAILABLE, &snapshot->total);
+}
+
+void jfr_loss(struct jfr_writer *writer, const char *reason, int64_t count)
+{
+    struct jfr_bytes *event = begin_account(writer, JFR_LOSS);
+    jfr_bytes_text(event, reason);
+    jfr_bytes_number(event, (uint64_t)count);
+    end_event(writer);
+}
+
+void jfr_jmethod_ids(struct jfr_writer *writer, int64_t classes, int64_t methods,
+                     int64_t loaded_bytes, int64_t kept_bytes)
+{
+    struct jfr_bytes *event = begin_account(writer, JFR_JMETHOD_IDS);
+    jfr_bytes_number(event, (uint64_t)classes);
+    jfr_bytes_number(event, (uint64_t)methods);
+    jfr_bytes_number(event, (uint64_t)loaded_bytes);
+    jfr_bytes_number(event, (uint64_t)kept_bytes);
+    end_event(writer);
+}
+
+/* --- chunks -------------------------------------------------------------------------------------
+ */
+
+static bool write_metadata(struct jfr_writer *writer)
+{
+    const char *tags[NMTAGENT_CONTEXT_TAGS];
+    int tag_count = context_tag_count();
+    if (tag_count > NMTAGENT_CONTEXT_TAGS)
+        tag_count = NMTAGENT_CONTEXT_TAGS;
+    for (int i = 0; i < tag_count; i++)
+        tags[i] = context_tag_name(i);
+
+    struct jfr_bytes metadata = {0};
+    jfr_metadata_append(&metadata, writer->salt, writer->start_ticks, tags, tag_count);
+    bool good = !metadata.failed && chunk_file_write(writer->file, metadata.at, metadata.length);
+    jfr_bytes_free(&metadata);
+    return good;
+}
+
+bool jfr_chunk_begin(struct jfr_writer *writer)
+{
+    static const uint8_t
+        no_header[JFR_HEADER_BYTES]; /* whoever reads an unfinished chunk sees none */
+    if (writer->open || !chunk_file_begin(writer->file))
+        return false;
+    writer->salt = jfr_chunk_salt(writer->recording, writer->chunk++);
+    writer->start_ticks = jfr_now_ticks();
+    writer->checkpoint_at = 0;
+    writer->events = writer->samples = 0;
+    if (!chunk_file_write(writer->file, no_header, sizeof no_header))
+        return false;
+    writer->metadata_at = chunk_file_position(writer->file);
+    if (!write_metadata(writer))
+        return false;
+    writer->open = true;
+    settings_event(writer);
+    jfr_pools_begin(writer);
+    return jfr_error(writer) == NULL;
+}
+
+/* Bytes of the leading whole events, and how many; what is behind them would ruin the chunk. */
+static size_t whole_events(const uint8_t *bytes, size_t length, int64_t *count)
+{
+    size_t at = 0;
+    while (at < length) {
+        uint64_t size = 0;
+        size_t digits = 0;
+        while (at + digits < length && digits < 4) {
+            uint8_t byte = bytes[at + digits];
+            size |= (uint64_t)(byte & 0x7f) << 7 * digits++;
+            if (byte < 0x80)
+                break;
+        }
+        if (size <= digits || size > length - at || bytes[at + digits - 1] >= 0x80)
+            break;
+        at += size;
+        ++*count;
+    }
+    return at;
+}
+
+bool jfr_events(struct jfr_writer *writer, const uint8_t *bytes, size_t length)
+{
+    int64_t count = 0;
+    size_t whole = whole_events(bytes, length, &count);
+    if (!writer->open || !chunk_file_write(writer->file, bytes, whole))
+        return false;
+    writer->damaged_bytes += (int64_t)(length - whole);
+    writer->events += count;
+    writer->samples += count;
+    return whole == length;
+}
+
+static bool write_header(struct jfr_writer *writer)
+{
+    struct chunk_header header = {
+        .magic = "FLR",
+        .major = htobe16(2),
+        .minor = htobe16(1),
+        .size = (int64_t)htobe64((uint64_t)chunk_file_position(writer->file)),
+        .checkpoint_at = (int64_t)htobe64((uint64_t)writer->checkpoint_at),
+        .metadata_at = (int64_t)htobe64((uint64_t)writer->metadata_at),
+        .start_ns = (int64_t)htobe64((uint64_t)writer->start_ticks), /* see jfr_clock.h */
+        .duration_ns = (int64_t)htobe64((uint64_t)(jfr_now_ticks() - writer->start_ticks)),
+        .start_ticks = (int64_t)htobe64((uint64_t)writer->start_ticks),
+        .ticks_per_s = (int64_t)htobe64(TICKS_PER_S),
+        .flags = {0, 0, 0, COMPRESSED},
+    };
+    return chunk_file_patch(writer->file, 0, &header, sizeof header);
+}
+
+bool jfr_chunk_end(struct jfr_writer *writer)
+{
+    if (!writer->open)
+        return false;
+    if (writer->lost_entries > 0)
+        jfr_loss(writer, "jfr_out_of_memory", writer->lost_entries);
+    if (writer->damaged_bytes > 0)
+        jfr_loss(writer, "jfr_damaged_bytes", writer->damaged_bytes);
+    bool good = jfr_pools_end(writer) && write_header(writer);
+    writer->open = false;
+    int64_t bytes = chunk_file_position(writer->file);
+    good = good && chunk_file_publish(writer->file);
+    if (good) {
+        writer->counts.chunks++;
+        writer->counts.bytes += bytes;
+        writer->counts.events += writer->events;
+        writer->counts.samples += writer->samples;
+    }
+    return good;
+}

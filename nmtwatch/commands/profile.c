@@ -1,0 +1,190 @@
+/*
+ * nmtwatch profile: the agent: start, stop, status, memory, dump; or all of it at once.
+ */
+#include "nmtwatch/commands/target_option.h"
+#include "nmtwatch/profile/agent_call.h"
+#include "nmtwatch/profile/one_shot.h"
+#include "nmtwatch/profile/start_options.h"
+#include "reports/agent_terminal.h"
+#include "reports/escape.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef bool print_fn(const char *json, FILE *out);
+static print_fn *const printers[AGENT_COMMAND_COUNT] = {
+    [AGENT_START] = agent_print_started, [AGENT_STOP] = agent_print_stopped,
+    [AGENT_DUMP] = agent_print_dumped,   [AGENT_STATUS] = agent_print_status,
+    [AGENT_MEMORY] = agent_print_memory,
+};
+
+struct arguments {
+    struct start_options start;
+    const char *output, *library;
+    int64_t duration_ms;
+    bool json;
+};
+
+static bool command_of(const char *word, enum agent_command *command)
+{
+    for (int i = 0; i < AGENT_COMMAND_COUNT; i++)
+        if (strcmp(agent_command_name((enum agent_command)i), word) == 0) {
+            *command = (enum agent_command)i;
+            return true;
+        }
+    return false;
+}
+
+static int failed(const struct failure *failure)
+{
+    fprintf(stderr, "nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    return failure_exit_code(failure->kind);
+}
+
+/* The JVM's working directory is not ours: a relative name means the file that we would mean. In
+ * another root there is no such file. */
+static int absolute_file(const struct target *target, const char *given, char *file, size_t size)
+{
+    char here[PATH_MAX];
+    if (given[0] == '/')
+        return (size_t)snprintf(file, size, "%s", given) < size
+                   ? 0
+                   : options_error(&command_profile, "--file: the name is too long");
+    if (target->root[0] != '\0')
+        return options_error(&command_profile,
+                             "--file '%s': pid %d has another root, an absolute path is needed",
+                             given, (int)target->pid);
+    if (getcwd(here, sizeof here) == NULL ||
+        (size_t)snprintf(file, size, "%s/%s", here, given) >= size)
+        return options_error(&command_profile, "--file '%s': the name is too long", given);
+    return 0;
+}
+
+static int ask(const struct target *target, enum agent_command command,
+               const struct arguments *arguments, const char *text)
+{
+    struct agent_session session;
+    struct failure failure;
+    char *answer;
+    if (agent_session_open(&session, target, command, arguments->library, &failure) != FAILURE_NONE)
+        return failed(&failure);
+    enum failure_kind kind = agent_call(&session, text, &answer, &failure);
+    agent_session_close(&session);
+    if (kind != FAILURE_NONE)
+        return failed(&failure);
+    print_fn *print = arguments->json ? agent_print_json : printers[command];
+    bool good = print(answer, stdout);
+    free(answer);
+    if (good)
+        return 0;
+    failure_set(&failure, FAILURE_BAD_REPLY, "the agent", NULL);
+    return failed(&failure);
+}
+
+static int run_command(const char *pid, const char *word, const struct arguments *arguments)
+{
+    struct target target;
+    enum agent_command command;
+    char error[400], text[AGENT_WHOLE_MAX], file[AGENT_TEXT_MAX];
+    const char *given = arguments->start.value[OPTION_FILE];
+    if (!command_of(word, &command))
+        return options_error(&command_profile, "'%s': expected start, stop, status, memory or dump",
+                             word);
+    if (arguments->duration_ms != 0 || arguments->output != NULL)
+        return options_error(&command_profile,
+                             "--for and -o go without a command: they are all of it");
+    /* Before the JVM is looked at: a bad option is a bad option whatever the pid. */
+    if (!start_options_text(&arguments->start, command, NULL, text, sizeof text, error,
+                            sizeof error))
+        return options_error(&command_profile, "%s", error);
+    int code = target_option_open(&command_profile, pid, &target);
+    if (code == 0 && given != NULL) {
+        code = absolute_file(&target, given, file, sizeof file);
+        if (code == 0 && !start_options_text(&arguments->start, command, file, text, sizeof text,
+                                             error, sizeof error))
+            code = options_error(&command_profile, "%s", error);
+    }
+    if (code == 0)
+        code = ask(&target, command, arguments, text);
+    target_close(&target);
+    return code;
+}
+
+static int run_one_shot(const char *pid, const struct arguments *arguments)
+{
+    struct target target;
+    char error[400], text[AGENT_WHOLE_MAX];
+    struct one_shot shot = {.duration_ms = arguments->duration_ms,
+                            .output = arguments->output,
+                            .library = arguments->library,
+                            .start = &arguments->start,
+                            .json = arguments->json};
+    if (arguments->duration_ms <= 0 || arguments->output == NULL)
+        return options_error(&command_profile,
+                             "what to do? start, stop, status, memory, dump; or --for and -o");
+    if (!profile_output_format(arguments->output, &shot.format))
+        return options_error(&command_profile,
+                             "-o '%s': expected a name in .html, .txt, .json or .jfr",
+                             arguments->output);
+    if (arguments->start.value[OPTION_FILE] != NULL)
+        return options_error(&command_profile,
+                             "--file and -o together: with --for the output is -o");
+    if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
+                            sizeof error))
+        return options_error(&command_profile, "%s", error);
+    int code = target_option_open(&command_profile, pid, &target);
+    if (code == 0)
+        code = one_shot_run(&shot, &target);
+    target_close(&target);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    struct option_row rows[4 + START_OPTION_ROWS_MAX] = {
+        {0, "for", "TIME", option_take_duration_ms, &arguments.duration_ms,
+         "start, wait so long, stop, and write -o"},
+        {'o', "output", "FILE", option_take_text, &arguments.output,
+         ".html flame graph, .txt collapsed, .json top table, .jfr"},
+        {0, "agent", "FILE", option_take_text, &arguments.library,
+         "libnmtagent.so to load (beside nmtwatch)"},
+        {0, "json", NULL, NULL, &arguments.json, "the agent's answer as one JSON object"},
+    };
+    int operands, code;
+    size_t count = 4 + start_options_rows(&arguments.start, rows + 4);
+    start_options_spell(argc, argv);
+    if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
+        return code;
+    if (operands == 1)
+        return run_one_shot(argv[1], &arguments);
+    if (operands == 2)
+        return run_command(argv[1], argv[2], &arguments);
+    return options_error(&command_profile,
+                         operands == 0 ? "a process id is missing" : "one process id, one command");
+}
+
+const struct command command_profile = {
+    .name = "profile",
+    .summary = "profile a JVM with the agent",
+    .usage =
+        "Usage: nmtwatch profile PID start|stop|status|memory|dump [options]\n"
+        "       nmtwatch profile --for TIME PID -o FILE [options]\n"
+        "\n"
+        "Loads the agent into the JVM through its attach socket and has it do one thing, or "
+        "starts,\n"
+        "waits, stops and writes the result. `status` tells what was sampled and lost, `memory`\n"
+        "what the agent itself costs, component by component; `dump` makes the recording whole up\n"
+        "to now. The agent stays loaded after `stop` (a JVM cannot unload one), but does nothing.\n"
+        "\n"
+        "The recording is a JFR file that the JDK's own jfr reads. --file names it as the JVM's\n"
+        "user sees it. The options after --json are those of the agent, and the same as in\n"
+        "-agentpath:libnmtagent.so=start,cpu=10ms,file=/tmp/app.jfr.\n"
+        "\n"
+        "Exit codes: 0 done, 10-22 the JVM could not be asked, 23 the agent says no, 64 usage,\n"
+        "74 a file cannot be written.\n",
+    .run = run,
+};

@@ -1,0 +1,214 @@
+#include "nmtwatch/profile/agent_call.h"
+
+#include "agent/control/answer_format.h"
+#include "nmtwatch/profile/agent_library.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ANSWER_MAX_BYTES ((size_t)16 << 20)
+
+static enum failure_kind fail(const struct agent_session *session, struct failure *failure,
+                              enum failure_kind kind, const char *detail)
+{
+    char who[32];
+    snprintf(who, sizeof who, "pid %d", (int)session->target.pid);
+    return failure_set(failure, kind, who, detail);
+}
+
+static enum failure_kind fail_errno(const struct agent_session *session, struct failure *failure,
+                                    const char *doing)
+{
+    char detail[160];
+    snprintf(detail, sizeof detail, "%s: %s", doing, strerror(errno));
+    return fail(session, failure, FAILURE_SYSTEM, detail);
+}
+
+/* --- the library ------------------------------------------------------------------------------ */
+
+static bool copy_bytes(int from, int into)
+{
+    char bytes[65536];
+    for (;;) {
+        ssize_t got = read(from, bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        for (ssize_t done = 0; done < got;) {
+            ssize_t n = write(into, bytes + done, (size_t)(got - done));
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n <= 0)
+                return false;
+            done += n;
+        }
+    }
+}
+
+/* Into the private folder, which goes when the session does: the JVM has it mapped by then. */
+static enum failure_kind copy_library(struct agent_session *session, struct failure *failure)
+{
+    int from = open(session->local, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return fail_errno(session, failure, session->local);
+    int into = exchange_file(&session->exchange, AGENT_LIBRARY, 0700);
+    bool good = into >= 0 && copy_bytes(from, into);
+    int error = errno;
+    close(from);
+    if (into >= 0)
+        close(into);
+    errno = error;
+    if (!good)
+        return fail_errno(session, failure, "copying the agent into its /tmp");
+    snprintf(session->library, sizeof session->library, "%s/" AGENT_LIBRARY,
+             session->exchange.theirs);
+    return FAILURE_NONE;
+}
+
+static enum failure_kind choose_library(struct agent_session *session, enum agent_command first,
+                                        const char *named, struct failure *failure)
+{
+    char error[300];
+    enum agent_loaded loaded =
+        agent_library_loaded(&session->target, session->library, sizeof session->library);
+    session->loaded = loaded == AGENT_LOADED;
+    if (session->loaded)
+        return FAILURE_NONE;
+    if (loaded == AGENT_NOT_LOADED && first != AGENT_START)
+        return fail(session, failure, FAILURE_AGENT,
+                    "it is not loaded: nothing was ever started in this JVM");
+    if (!agent_library_find(named, session->local, sizeof session->local, error, sizeof error))
+        return fail(session, failure, FAILURE_SYSTEM, error);
+    memcpy(session->library, session->local, sizeof session->library);
+    return FAILURE_NONE;
+}
+
+enum failure_kind agent_session_open(struct agent_session *session, const struct target *target,
+                                     enum agent_command first, const char *named,
+                                     struct failure *failure)
+{
+    *session =
+        (struct agent_session){.target = *target, .exchange = {.tmp_fd = -1, .folder_fd = -1}};
+    *failure = (struct failure){.kind = FAILURE_NONE};
+    if (geteuid() != 0 && geteuid() != target->uid)
+        return fail(session, failure, FAILURE_PERMISSION, NULL);
+    if (choose_library(session, first, named, failure) != FAILURE_NONE)
+        return failure->kind;
+    const struct attach_limits limits = {.timeout_ms = AGENT_TIMEOUT_MS};
+    session->attach = attach_create(target, &limits);
+    if (session->attach == NULL)
+        return fail(session, failure, FAILURE_SYSTEM, strerror(ENOMEM));
+    if (!exchange_open(&session->exchange, target))
+        fail_errno(session, failure, "making a folder in its /tmp");
+    else if (!session->loaded && !agent_library_reachable(target, session->local))
+        copy_library(session, failure);
+    if (failure->kind != FAILURE_NONE)
+        agent_session_close(session);
+    return failure->kind;
+}
+
+void agent_session_close(struct agent_session *session)
+{
+    attach_destroy(session->attach);
+    session->attach = NULL;
+    exchange_close(&session->exchange);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* "nmtagent 1 done 512\n" and 512 bytes. *text is allocated. */
+static enum failure_kind read_answer(const struct agent_session *session, int fd, char **text,
+                                     struct failure *failure)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return fail_errno(session, failure, "reading its answer");
+    size_t size = (size_t)status.st_size;
+    if (status.st_size > (off_t)ANSWER_MAX_BYTES)
+        return fail(session, failure, FAILURE_REPLY_TOO_LARGE, "the agent's answer");
+    char *bytes = malloc(size + 1);
+    if (bytes == NULL)
+        return fail(session, failure, FAILURE_SYSTEM, strerror(ENOMEM));
+    ssize_t got = pread(fd, bytes, size, 0);
+    struct span rest = span_of(bytes, got > 0 ? (size_t)got : 0);
+    bool done = false;
+    int64_t length = -1;
+    if (span_take(&rest, SPAN_LITERAL(ANSWER_MAGIC))) {
+        done = span_take(&rest, SPAN_LITERAL(ANSWER_DONE " "));
+        if ((!done && !span_take(&rest, SPAN_LITERAL(ANSWER_REFUSED " "))) ||
+            !span_take_i64(&rest, &length) || !span_take(&rest, SPAN_LITERAL("\n")))
+            length = -1;
+    }
+    if (length < 0 || (uint64_t)length != rest.len) {
+        free(bytes);
+        return fail(session, failure, FAILURE_SYSTEM,
+                    size == 0 ? "the agent left no answer" : "the agent's answer is not whole");
+    }
+    memmove(bytes, rest.ptr, rest.len);
+    bytes[length] = '\0';
+    *text = bytes;
+    if (done)
+        return FAILURE_NONE;
+    fail(session, failure, FAILURE_AGENT, bytes);
+    free(bytes);
+    *text = NULL;
+    return failure->kind;
+}
+
+/* No answer: what the JVM says of it. "return code: 0" (JDK 8: "0") is the agent's own code. */
+static enum failure_kind explain(const struct agent_session *session, struct failure *failure)
+{
+    struct span reply = span_trim(attach_reply(session->attach, NULL));
+    if (reply.len == 0 || span_starts_with(reply, SPAN_LITERAL("return code:")) ||
+        span_equals(reply, SPAN_LITERAL("0")))
+        return failure->kind; /* keeps "left no answer" */
+    char detail[260];
+    span_copy(reply, detail, sizeof detail);
+    return fail(session, failure, FAILURE_AGENT, detail);
+}
+
+static enum failure_kind load(struct agent_session *session, const char *options,
+                              struct failure *failure)
+{
+    const char *args[3] = {session->library, "true", options};
+    if (attach_ask_operation(session->attach, "load", args) != 0)
+        return errno == E2BIG
+                   ? fail(session, failure, FAILURE_SYSTEM, "the options are too long for this JDK")
+                   : fail_errno(session, failure, "attaching");
+    while (attach_step(session->attach) == ATTACH_BUSY) {
+        struct pollfd ready = {.fd = -1};
+        ready.fd = attach_fd(session->attach, &ready.events);
+        poll(&ready, 1, attach_wait_ms(session->attach));
+    }
+    *failure = *attach_failure(session->attach);
+    return failure->kind;
+}
+
+enum failure_kind agent_call(struct agent_session *session, const char *options, char **json,
+                             struct failure *failure)
+{
+    char name[32], text[AGENT_WHOLE_MAX];
+    *json = NULL;
+    *failure = (struct failure){.kind = FAILURE_NONE};
+    snprintf(name, sizeof name, "answer-%d", ++session->calls);
+    int len =
+        snprintf(text, sizeof text, "%s,answer=%s/%s", options, session->exchange.theirs, name);
+    if (len < 0 || (size_t)len >= sizeof text)
+        return fail(session, failure, FAILURE_SYSTEM, "the options are too long");
+    int fd = exchange_file(&session->exchange, name, 0600);
+    if (fd < 0)
+        return fail_errno(session, failure, "making a file for the answer");
+    if (load(session, text, failure) == FAILURE_NONE &&
+        read_answer(session, fd, json, failure) == FAILURE_SYSTEM)
+        explain(session, failure);
+    close(fd);
+    exchange_remove(&session->exchange, name);
+    return failure->kind;
+}

@@ -1,0 +1,43 @@
+/*
+ * agent_call: one command to the agent in a target, through HotSpot's attach operation `load`.
+ *
+ *   agent_session_open -> agent_call ... -> agent_session_close
+ *
+ * Loading a library that is loaded already only calls it: so each command is a `load` with another
+ * option string. The answer comes back in a file of the private folder (exchange.h); its format is
+ * agent/control/answer_format.h. Only `start` brings the agent into a JVM: the other commands are
+ * refused here when it is not there.
+ *
+ * Blocking, bounded by AGENT_TIMEOUT_MS. Setup context, one thread.
+ */
+#ifndef NMTWATCH_PROFILE_AGENT_CALL_H
+#define NMTWATCH_PROFILE_AGENT_CALL_H
+
+#include "agent/control/agent_options.h"
+#include "nmtwatch/jvm/attach.h"
+#include "nmtwatch/profile/exchange.h"
+
+/* A stop writes the last chunk; names of 100 000 methods take a second or two. */
+#define AGENT_TIMEOUT_MS 30000
+
+struct agent_session {
+    struct target target;
+    struct attach *attach;
+    struct exchange exchange;
+    bool loaded;
+    char library[4096]; /* as the target names it */
+    char local[4096];   /* as we name it; "" when it is loaded already */
+    int calls;
+};
+
+/* named: the library to load, NULL: the one that belongs to this program. FAILURE_NONE, or the
+ * reason in failure. */
+enum failure_kind agent_session_open(struct agent_session *session, const struct target *target,
+                                     enum agent_command first, const char *named,
+                                     struct failure *failure);
+/* options: the agent's option string without `answer`. *json: the answer, the caller frees it. */
+enum failure_kind agent_call(struct agent_session *session, const char *options, char **json,
+                             struct failure *failure);
+void agent_session_close(struct agent_session *session);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * one_shot: start, wait, stop, and the recording as the file that was asked for.
+ *
+ * While it runs the recording lies in the private folder in the target's /tmp. It ends early on
+ * SIGINT or SIGTERM, and when the target ends: what was recorded up to then is kept.
+ */
+#ifndef NMTWATCH_PROFILE_ONE_SHOT_H
+#define NMTWATCH_PROFILE_ONE_SHOT_H
+
+#include "nmtwatch/profile/agent_call.h"
+#include "nmtwatch/profile/profile_output.h"
+#include "nmtwatch/profile/start_options.h"
+
+struct one_shot {
+    int64_t duration_ms;
+    const char *output;
+    enum profile_format format;
+    const char *library; /* NULL: the one that belongs to this program */
+    const struct start_options *start;
+    bool json;
+};
+
+/* The exit code; what went wrong is one line on stderr. */
+int one_shot_run(const struct one_shot *shot, const struct target *target);
+
+#endif

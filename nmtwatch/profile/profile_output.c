@@ -1,0 +1,73 @@
+#include "nmtwatch/profile/profile_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool profile_output_format(const char *name, enum profile_format *format)
+{
+    static const struct {
+        const char *suffix;
+        enum profile_format format;
+    } suffixes[] = {{".jfr", PROFILE_JFR},
+                    {".html", PROFILE_HTML},
+                    {".txt", PROFILE_COLLAPSED},
+                    {".json", PROFILE_TOP}};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t suffix = strlen(suffixes[i].suffix);
+        if (length > suffix && strcmp(name + length - suffix, suffixes[i].suffix) == 0) {
+            *format = suffixes[i].format;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool copy(int from, int into)
+{
+    char bytes[65536];
+    if (lseek(from, 0, SEEK_SET) != 0)
+        return false;
+    for (;;) {
+        ssize_t got = read(from, bytes, sizeof bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        for (ssize_t done = 0; done < got;) {
+            ssize_t n = write(into, bytes + done, (size_t)(got - done));
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n <= 0)
+                return false;
+            done += n;
+        }
+    }
+}
+
+bool profile_output_write(int recording, enum profile_format format, const char *output,
+                          const char *title, char *error, size_t error_size)
+{
+    (void)title;
+    int into = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (into < 0) {
+        snprintf(error, error_size, "%s: %s", output, strerror(errno));
+        return false;
+    }
+    errno = 0;
+    bool good = format == PROFILE_JFR && copy(recording, into);
+    int reason = errno;
+    if (close(into) != 0 && good) {
+        good = false;
+        reason = errno;
+    }
+    if (!good) {
+        snprintf(error, error_size, "%s: %s", output,
+                 reason != 0 ? strerror(reason) : "only .jfr can be written by now");
+        unlink(output);
+    }
+    return good;
+}

@@ -1,0 +1,98 @@
+#include "nmtwatch/profile/start_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const value_names[] = {
+    [AGENT_TYPE_TIME] = "TIME", [AGENT_TYPE_BYTES] = "SIZE",      [AGENT_TYPE_COUNT] = "N",
+    [AGENT_TYPE_TEXT] = "TEXT", [AGENT_TYPE_BOOL] = "true|false",
+};
+
+static void dashes(char *name)
+{
+    for (char *c = name; *c != '\0' && *c != '='; c++)
+        if (*c == '_')
+            *c = '-';
+}
+
+size_t start_options_rows(struct start_options *options, struct option_row *rows)
+{
+    size_t count = 0;
+    *options = (struct start_options){0};
+    for (int i = 0; i < AGENT_OPTION_COUNT; i++) {
+        enum agent_option option = (enum agent_option)i;
+        const char *dflt = agent_option_default(option);
+        bool boolean = agent_option_type(option) == AGENT_TYPE_BOOL;
+        if (option == OPTION_ANSWER) /* ours to give */
+            continue;
+        snprintf(options->name[i], sizeof options->name[i], "%s", agent_option_name(option));
+        dashes(options->name[i]);
+        snprintf(options->negation[i], sizeof options->negation[i], "no-%s", options->name[i]);
+        snprintf(options->help[i], sizeof options->help[i], "%s%s%s%s",
+                 agent_option_meaning(option), dflt[0] != '\0' ? " (" : "", dflt,
+                 dflt[0] != '\0' ? ")" : "");
+        rows[count++] = (struct option_row){0,
+                                            options->name[i],
+                                            value_names[agent_option_type(option)],
+                                            option_take_text,
+                                            &options->value[i],
+                                            options->help[i]};
+        if (boolean)
+            rows[count++] = (struct option_row){0,    options->negation[i], NULL,
+                                                NULL, &options->negated[i], "the same as false"};
+    }
+    return count;
+}
+
+void start_options_spell(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--", 2) == 0)
+            dashes(argv[i]);
+}
+
+/* Appends ",name=value" with the value's commas and backslashes escaped. */
+static bool append(char *text, size_t size, const char *name, const char *value)
+{
+    size_t used = strlen(text);
+    int len = snprintf(text + used, size - used, ",%s=", name);
+    if (len < 0 || (used += (size_t)len) >= size)
+        return false;
+    for (const char *c = value; *c != '\0'; c++) {
+        if (used + 3 > size)
+            return false;
+        if (*c == ',' || *c == '\\')
+            text[used++] = '\\';
+        text[used++] = *c;
+    }
+    text[used] = '\0';
+    return true;
+}
+
+bool start_options_text(const struct start_options *options, enum agent_command command,
+                        const char *file, char *text, size_t size, char *error, size_t error_size)
+{
+    struct agent_options parsed;
+    bool fits = true;
+    snprintf(text, size, "%s", agent_command_name(command));
+    for (int i = 0; i < AGENT_OPTION_COUNT && fits; i++) {
+        enum agent_option option = (enum agent_option)i;
+        const char *value = options->value[i];
+        if (options->negated[i] && value != NULL) {
+            snprintf(error, error_size, "--%s and --%s together", options->name[i],
+                     options->negation[i]);
+            return false;
+        }
+        if (option == OPTION_FILE && file != NULL)
+            value = file;
+        if (options->negated[i])
+            value = "false";
+        if (value != NULL)
+            fits = append(text, size, agent_option_name(option), value);
+    }
+    if (!fits) {
+        snprintf(error, error_size, "the options are longer than %d bytes", AGENT_WHOLE_MAX - 1);
+        return false;
+    }
+    return agent_options_parse(text, &parsed, error, error_size);
+}

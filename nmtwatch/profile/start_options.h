@@ -1,0 +1,35 @@
+/*
+ * start_options: the agent's options on the command line of `nmtwatch profile`.
+ *
+ * The rows come from the agent's own table (agent/control/options.def): the same names, with '-'
+ * for
+ * '_', and --no-NAME for what is true or false. What was given becomes the agent's option string,
+ * which is checked here by the agent's own parser: a mistake never reaches the JVM.
+ *
+ * Values point into argv. One thread.
+ */
+#ifndef NMTWATCH_PROFILE_START_OPTIONS_H
+#define NMTWATCH_PROFILE_START_OPTIONS_H
+
+#include "agent/control/agent_options.h"
+#include "nmtwatch/commands/options.h"
+
+#define START_OPTION_ROWS_MAX (2 * AGENT_OPTION_COUNT)
+
+struct start_options {
+    const char *value[AGENT_OPTION_COUNT]; /* NULL: not given */
+    bool negated[AGENT_OPTION_COUNT];
+    char name[AGENT_OPTION_COUNT][24];
+    char negation[AGENT_OPTION_COUNT][28];
+    char help[AGENT_OPTION_COUNT][128];
+};
+
+/* Fills rows, which point into options; returns how many. */
+size_t start_options_rows(struct start_options *options, struct option_row *rows);
+/* --wall_threads becomes --wall-threads: the names of the option string are understood too. */
+void start_options_spell(int argc, char **argv);
+/* The option string. file: in place of what was given, NULL: that. False with one sentence. */
+bool start_options_text(const struct start_options *options, enum agent_command command,
+                        const char *file, char *text, size_t size, char *error, size_t error_size);
+
+#endif
