@@ -161,6 +161,26 @@ static void print_json(const struct look *look, const struct check_result *resul
     json_out_free(&out);
 }
 
+static int finish(const struct look *look, const struct check_result *result,
+                  const struct thresholds *thresholds, bool json)
+{
+    if (json)
+        print_json(look, result);
+    else
+        plugin_print(stdout, result, &look->sample, look->target.identity.jdk_major, thresholds);
+    return (int)result->status;
+}
+
+/* A monitoring system shows the first line of standard output, whatever was wrong. */
+static int refuse(struct look *look, const char *reason, const struct thresholds *thresholds,
+                  bool json)
+{
+    struct check_result result = {.status = CHECK_UNKNOWN};
+    look->reason = "usage";
+    snprintf(result.reason, sizeof result.reason, "%s", reason);
+    return finish(look, &result, thresholds, json);
+}
+
 static int run(int argc, char **argv)
 {
     const char *baseline_path = NULL, *config = NULL;
@@ -174,24 +194,25 @@ static int run(int argc, char **argv)
         {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
         {0, "json", NULL, NULL, &json, "print JSON"},
     };
-    int operands, code;
-    if (!options_parse(&command_check, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
-        return code == 0 ? 0 : EXIT_UNKNOWN;
+    static const char WRONG[] = "the command line is wrong (see nmtwatch help check)";
     struct look look = {0};
     struct watch_options options;
     struct sample baseline;
     char error[600];
+    int operands, code;
     watch_options_default(&options);
+    if (!options_parse(&command_check, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code == 0 ? 0 : refuse(&look, WRONG, &options.thresholds, json);
     if (operands != 1) {
         options_error(&command_check, "one process id is needed");
-        return EXIT_UNKNOWN;
+        return refuse(&look, WRONG, &options.thresholds, json);
     }
     if (target_option_pid(&command_check, argv[1], &look.target.pid) != 0)
-        return EXIT_UNKNOWN;
+        return refuse(&look, WRONG, &options.thresholds, json);
     if ((config != NULL && !config_load(config, &options, error, sizeof error)) ||
         (baseline_path != NULL && !baseline_load(baseline_path, &baseline, error, sizeof error))) {
         fprintf(stderr, "nmtwatch check: %s\n", error);
-        return EXIT_UNKNOWN;
+        return refuse(&look, error, &options.thresholds, json);
     }
     look_at(&look, look.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);
     const struct check_input input = {
@@ -204,13 +225,9 @@ static int run(int argc, char **argv)
     };
     static struct check_result result;
     check_jvm(&input, &result);
-    if (json)
-        print_json(&look, &result);
-    else
-        plugin_print(stdout, &result, &look.sample, look.target.identity.jdk_major,
-                     &options.thresholds);
+    code = finish(&look, &result, &options.thresholds, json);
     loader_table_free(&look.loaders);
-    return (int)result.status;
+    return code;
 }
 
 const struct command command_check = {

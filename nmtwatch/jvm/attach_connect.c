@@ -195,6 +195,8 @@ static enum connect_state connect_refused(struct attach_connect *attempt, int er
     case ENOENT: /* removed since we looked */
         return retry_at(attempt, now_ms + SOCKET_RETRY_MS);
     case ECONNREFUSED:
+        if (attempt->target->attach_disabled) /* the socket is an earlier process's */
+            return fail(attempt, FAILURE_ATTACH_DISABLED, NULL);
         return connect_process_alive(attempt) ? fail(attempt, FAILURE_STALE_SOCKET, NULL)
                                               : fail(attempt, FAILURE_GONE, NULL);
     default:

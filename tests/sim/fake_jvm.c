@@ -166,6 +166,7 @@ static void open_socket(bool listening)
     snprintf(address.sun_path, sizeof address.sun_path, "%s.tmp", socket_path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     umask(077);
+    unlink(address.sun_path);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         (listening && listen(fd, 5) != 0) || rename(address.sun_path, socket_path) != 0)
         die(socket_path);
@@ -376,6 +377,7 @@ int main(int argc, char **argv)
     if (!opt.no_sigquit)
         sigaction(SIGQUIT, &action, NULL);
     snprintf(socket_path, sizeof socket_path, "/tmp/.java_pid%d", (int)getpid());
+    unlink(socket_path); /* of an earlier process with this pid, as HotSpot does */
     map_libjvm();
     if (!opt.no_perfdata)
         perf_open();
