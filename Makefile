@@ -45,7 +45,7 @@ JVM := failure proc perfdata jdk_files target discover attach attach_connect
 WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output session
 RECORD := writer reader
 ALERT := notify
-PROFILE := exchange agent_library agent_call start_options profile_output one_shot
+PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
 COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules profile
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(PROFILE:%=nmtwatch/profile/%) agent/control/agent_options nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
@@ -121,6 +121,10 @@ $(BUILD)/fake_jvm: tests/sim/fake_jvm.c tests/sim/fake_replies.c tests/sim/fake_
 
 # Measuring programs for scripts/bench.sh.
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+# The agent's own, without the rest of us.
+$(BUILD)/bench/mem_bench: tests/bench/mem_bench.c $(BUILD)/libagent.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) -ldl -lm -pthread
 $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)

@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 static json_t *object_of(const char *text)
 {
@@ -74,7 +73,7 @@ static void print_line(const char *title, const char *text, FILE *out)
         fprintf(out, "%-14s%s\n", title, text);
 }
 
-static void print_figures(const json_t *status, FILE *out)
+static void print_figures(const json_t *status, const char *file, FILE *out)
 {
     int64_t count;
     char line[160];
@@ -87,7 +86,7 @@ static void print_figures(const json_t *status, FILE *out)
     print_counters("walks", json_object_get(status, "walks"), out);
     if (number_of(status, "torn_contexts", &count) && count != 0)
         print_line("torn contexts", units_count(count).text, out);
-    print_line("file", text_of(status, "file").text, out);
+    print_line("file", file != NULL ? escape_name(file).text : text_of(status, "file").text, out);
     if (number_of(status, "chunks", &count)) {
         snprintf(line, sizeof line, "%s, %s", units_count(count).text,
                  bytes_of(status, "file_bytes").text);
@@ -119,7 +118,7 @@ bool agent_print_status(const char *json, FILE *out)
             fprintf(out, ", failed %s", units_count(count).text);
         fputc('\n', out);
     }
-    print_figures(status, out);
+    print_figures(status, NULL, out);
     json_decref(status);
     return true;
 }
@@ -143,21 +142,31 @@ bool agent_print_dumped(const char *json, FILE *out)
     if (status == NULL)
         return false;
     fprintf(out, "the recording is whole up to now\n");
-    print_figures(status, out);
+    print_figures(status, NULL, out);
     json_decref(status);
     return true;
 }
 
-bool agent_print_stopped(const char *json, FILE *out)
+static bool print_end(const char *json, const char *file, FILE *out)
 {
     json_t *answer = object_of(json);
     if (answer == NULL)
         return false;
     fprintf(out, "stopped\n");
-    print_figures(json_object_get(answer, "status"), out);
+    print_figures(json_object_get(answer, "status"), file, out);
     print_line("note", text_of(answer, "notes").text, out);
     json_decref(answer);
     return true;
+}
+
+bool agent_print_stopped(const char *json, FILE *out)
+{
+    return print_end(json, NULL, out);
+}
+
+bool agent_print_written(const char *json, const char *output, FILE *out)
+{
+    return print_end(json, output, out);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -207,14 +216,16 @@ static void print_rss(const json_t *rss, FILE *out)
 
 bool agent_print_memory(const char *json, FILE *out)
 {
-    json_t *memory = object_of(json), *row;
-    size_t i;
+    json_t *memory = object_of(json);
     if (memory == NULL)
         return false;
     fprintf(out, "%-20s %10s %10s %10s %10s %10s %12s %12s\n", "COMPONENT", "DOCUMENTED",
             "REQUESTED", "RESERVED", "RESIDENT", "PEAK", "ALLOCATIONS", "FREES");
-    json_array_foreach(json_object_get(memory, "components"), i, row)
+    const json_t *rows = json_object_get(memory, "components");
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
         print_usage(text_of(row, "name").text, row, out);
+    }
     print_total(json_object_get(memory, "total"), out);
     if (json_is_false(json_object_get(memory, "consistent")))
         fprintf(out, "the account contradicts itself: a bug of the agent, please report it\n");
@@ -239,15 +250,4 @@ bool agent_print_json(const char *json, FILE *out)
     fprintf(out, "%s\n", line);
     free(line);
     return true;
-}
-
-bool agent_text_member(const char *json, const char *key, char *text, size_t size)
-{
-    json_t *root = object_of(json);
-    const char *value = json_string_value(json_object_get(root, key));
-    bool found = value != NULL && strlen(value) < size;
-    if (found)
-        memcpy(text, value, strlen(value) + 1);
-    json_decref(root);
-    return found;
 }

@@ -15,13 +15,13 @@
 bool agent_print_started(const char *json, FILE *out);
 /* After `stop`: where the recording is, what was counted, what cannot be given back. */
 bool agent_print_stopped(const char *json, FILE *out);
+/* The same when the recording was made into a file of ours. */
+bool agent_print_written(const char *json, const char *output, FILE *out);
 bool agent_print_dumped(const char *json, FILE *out);
 bool agent_print_status(const char *json, FILE *out);
 /* The account, a row per component. */
 bool agent_print_memory(const char *json, FILE *out);
 /* The same object on one line, safe for a terminal. */
 bool agent_print_json(const char *json, FILE *out);
-/* The value of a text member of the object ("file"), copied; false when there is none. */
-bool agent_text_member(const char *json, const char *key, char *text, size_t size);
 
 #endif

@@ -27,15 +27,21 @@ static void end_thread(void *stripe)
     give_back(stripe);
 }
 
-/* A forked child has one thread. Stripes of the others are free again, also those that a thread was
- * inside of when the process was copied. */
+/* A forked child has one thread. Stripes of the others are free again; where a thread was copied
+ * between its two counts, the second one is made up for. */
 static void forget_vanished_threads(void)
 {
     struct account *account = atomic_load_explicit(&the_account, memory_order_acquire);
     for (int i = 0; account != NULL && i < STRIPES; i++) {
         struct stripe *stripe = &account->stripe[i];
-        if (stripe != account_own_stripe)
-            atomic_store_explicit(&stripe->taken, 0, memory_order_relaxed);
+        int64_t sum_bytes = 0;
+        if (stripe == account_own_stripe)
+            continue;
+        for (int c = 0; c < COMPONENT_COUNT; c++)
+            sum_bytes +=
+                atomic_load_explicit(&stripe->tally[c].reserved_bytes, memory_order_relaxed);
+        atomic_store_explicit(&stripe->all_reserved_bytes, sum_bytes, memory_order_relaxed);
+        atomic_store_explicit(&stripe->taken, 0, memory_order_relaxed);
     }
 }
 
@@ -98,9 +104,9 @@ struct account *account_get(void)
 static bool try_take(struct account *account, int index)
 {
     struct stripe *stripe = &account->stripe[index];
-    uint32_t free = 0;
+    uint32_t nobody = 0;
     if (atomic_load_explicit(&stripe->taken, memory_order_relaxed) != 0 ||
-        !atomic_compare_exchange_strong_explicit(&stripe->taken, &free, 1, memory_order_acquire,
+        !atomic_compare_exchange_strong_explicit(&stripe->taken, &nobody, 1, memory_order_acquire,
                                                  memory_order_relaxed))
         return false;
     uint32_t used = atomic_load_explicit(&account->stripes_used, memory_order_relaxed);

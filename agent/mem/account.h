@@ -26,8 +26,8 @@
 #define STRIPES          (THREAD_STRIPES + BORROWED_STRIPES)
 
 /* The live bytes of a component are summed up for its peak when a stripe has grown by so much since
- * anybody last did. So a peak is low by at most 16 KB for every thread that allocates, and never
- * high. */
+ * anybody last did. So a peak is low by at most 16 KB for every thread that allocates; it is high
+ * only by what changed while it was summed up. */
 #define PEAK_STEP_BYTES 16384
 
 #define MAPS_LISTED 1024

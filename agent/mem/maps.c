@@ -19,9 +19,9 @@ static bool list_map(struct account *account, const void *block, size_t size,
 {
     for (uint32_t i = 0; i < MAPS_LISTED; i++) {
         struct listed_map *map = &account->map[i];
-        uintptr_t free = 0;
+        uintptr_t nowhere = 0;
         if (atomic_load_explicit(&map->address, memory_order_relaxed) != 0 ||
-            !atomic_compare_exchange_strong_explicit(&map->address, &free, MAP_BEING_LISTED,
+            !atomic_compare_exchange_strong_explicit(&map->address, &nowhere, MAP_BEING_LISTED,
                                                      memory_order_acquire, memory_order_relaxed))
             continue;
         atomic_store_explicit(&map->size, size, memory_order_relaxed);
@@ -114,6 +114,31 @@ static int64_t resident_of(uintptr_t address, size_t size)
     return pages * (int64_t)page;
 }
 
+void mem_maps_each(mem_map_visit_fn *visit, void *context)
+{
+    struct account *account = account_get();
+    if (account == NULL)
+        return;
+    uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_acquire);
+    for (uint32_t i = 0; i < used; i++) {
+        struct listed_map *map = &account->map[i];
+        uintptr_t address = atomic_load_explicit(&map->address, memory_order_acquire);
+        if (address == 0 || address == MAP_BEING_LISTED)
+            continue;
+        size_t size = atomic_load_explicit(&map->size, memory_order_relaxed);
+        visit(context, (enum component)atomic_load_explicit(&map->component, memory_order_relaxed),
+              (const void *)address, size, resident_of(address, size));
+    }
+}
+
+static void add_resident(void *context, enum component component, const void *address, size_t size,
+                         int64_t resident_bytes)
+{
+    (void)address;
+    (void)size;
+    ((int64_t *)context)[component] += resident_bytes;
+}
+
 void maps_resident(int64_t resident_bytes[COMPONENT_COUNT])
 {
     struct account *account = account_get();
@@ -121,15 +146,5 @@ void maps_resident(int64_t resident_bytes[COMPONENT_COUNT])
         resident_bytes[i] = account == NULL ? 0
                                             : atomic_load_explicit(&account->unlisted_bytes[i],
                                                                    memory_order_relaxed);
-    if (account == NULL)
-        return;
-    uint32_t used = atomic_load_explicit(&account->maps_used, memory_order_acquire);
-    for (uint32_t i = 0; i < used; i++) {
-        struct listed_map *map = &account->map[i];
-        uintptr_t address = atomic_load_explicit(&map->address, memory_order_acquire);
-        uint32_t component = atomic_load_explicit(&map->component, memory_order_relaxed);
-        size_t size = atomic_load_explicit(&map->size, memory_order_relaxed);
-        if (address > MAP_BEING_LISTED && component < COMPONENT_COUNT)
-            resident_bytes[component] += resident_of(address, size);
-    }
+    mem_maps_each(add_resident, resident_bytes);
 }

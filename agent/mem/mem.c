@@ -3,16 +3,16 @@
 #include "agent/mem/account.h"
 #include "agent/mem/site_table.h"
 
-#include <malloc.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of the user's data. tag is one word, so that it is written, checked and read at once:
+/* In front of the user's data. tag is one word, so that it is written, checked and read at once;
+ * its canary is a hash of the other fields and of size:
  *
  *    bit 0           32          40       48        64
  *    +---------------+-----------+--------+---------+
- *    | site          | component | level  | canary  |   canary: a hash of the other fields and of
- * size
+ *    | site          | component | level  | canary  |
  *    +---------------+-----------+--------+---------+
  */
 struct header {
@@ -68,7 +68,8 @@ static inline uint32_t site_in(uint64_t tag)
 }
 
 /* What glibc takes from the heap for a block: 8 bytes of its own, whole 16s. Its least, 32, is what
- * the smallest block of ours needs. */
+ * the smallest block of ours needs. Blocks that glibc maps (128 KB and more) take up to a page
+ * more: what is so large is better a mem_map. */
 static inline int64_t heap_bytes(uint64_t size)
 {
     return (int64_t)((size + AROUND_BYTES + 8 + 15) & ~UINT64_C(15));

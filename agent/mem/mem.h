@@ -36,7 +36,7 @@ enum component {
     COMPONENT_COUNT,
 };
 
-const char *component_name(enum component component);
+const char *component_name(enum component component);         /* "several" for COMPONENT_COUNT */
 int64_t component_documented_bytes(enum component component); /* -1: no fixed figure */
 
 /* off: sizes are still counted (freeing needs the header); summary: the same, with peaks;
@@ -57,6 +57,11 @@ int64_t mem_damaged(void);
 /* Page-aligned anonymous memory, not touched until used. NULL when there is none. */
 void *mem_map(enum component component, size_t size);
 void mem_unmap(enum component component, void *block, size_t size);
+/* Every map of the account, to tell its pages from others in /proc/self/smaps. Not in a signal
+ * handler. */
+typedef void mem_map_visit_fn(void *context, enum component component, const void *address,
+                              size_t size, int64_t resident_bytes);
+void mem_maps_each(mem_map_visit_fn *visit, void *context);
 
 struct component_usage {
     int64_t requested_bytes; /* live, as asked for */
@@ -76,7 +81,8 @@ struct mem_snapshot {
 /* Not in a signal handler. */
 void mem_snapshot(struct mem_snapshot *snapshot);
 
-/* Call sites at level detail: address of up to four frames, component, live bytes and blocks. */
+/* Call sites at level detail: address of up to four frames, component, live bytes and blocks. What
+ * found no room in the table has no frames and component COMPONENT_COUNT. */
 struct mem_site {
     void *frame[4];
     enum component component;
@@ -84,7 +90,8 @@ struct mem_site {
     int64_t blocks;
 };
 int mem_sites(struct mem_site *out, int max); /* most bytes first */
-/* Remembers the sites and components of now; mem_diff_sites gives what grew since. */
+/* Remembers the sites and components of now; mem_diff_sites gives what grew since. One thread at a
+ * time. */
 void mem_baseline(void);
 int mem_diff_sites(struct mem_site *out, int max);
 void mem_diff(struct mem_snapshot *growth);

@@ -4,7 +4,6 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <string.h>
 
 struct site {
     _Atomic uint64_t hash; /* 0: free */

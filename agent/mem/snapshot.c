@@ -2,8 +2,6 @@
 #include "agent/mem/maps.h"
 #include "agent/mem/site_table.h"
 
-#include <string.h>
-
 static const struct {
     const char *name;
     int64_t documented_bytes;
@@ -15,12 +13,12 @@ static const struct {
 
 const char *component_name(enum component component)
 {
-    return components[component].name;
+    return component < COMPONENT_COUNT ? components[component].name : "several";
 }
 
 int64_t component_documented_bytes(enum component component)
 {
-    return components[component].documented_bytes;
+    return component < COMPONENT_COUNT ? components[component].documented_bytes : -1;
 }
 
 static void add_usage(struct component_usage *to, const struct component_usage *usage, int sign)

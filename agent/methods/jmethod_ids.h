@@ -2,8 +2,9 @@
  * jmethod_ids: preallocation, what it costs the JVM, and what the JVM keeps of it.
  *
  * AsyncGetCallTrace meets methods without a jmethodID in 92 to 95 % of its frames unless somebody
- * has asked for the ids before: so at ClassPrepare, and once for all loaded classes, GetClassMethods
- * is called and its result given back at once. The ids live in the JVM; this module keeps the bill.
+ * has asked for the ids before: so at ClassPrepare, and once for all loaded classes,
+ * GetClassMethods is called and its result given back at once. The ids live in the JVM; this module
+ * keeps the bill.
  *
  * Formula, M methods of a class (checked against NMT on 17 and 25; docs/memory-budget.md):
  *
@@ -11,6 +12,12 @@
  *              kept after unload = loaded - 8(M+1)
  *   JDK 8      the same bytes, all in category Class
  *   JDK 26..   loaded = 24 M [JNI] + 8(M+1) + 24 + 8 * 32 in a loader of its own [Class]; kept 0
+ *              in a loader that has others: 24 M + 8(M+1) + 12 M (a list that doubles)
+ *
+ * In 8..25 a loader's classes share what is left of its last block of slots: the bill follows that
+ * block by block. For that it remembers loaders by identity hash, in a table of fixed size: one
+ * that was pushed out counts as new, 16 bytes and a shared block too much. A class without methods
+ * costs nothing.
  *
  * Calling context: JVMTI callbacks and drain thread; the counters are atomic.
  */
@@ -28,20 +35,21 @@ struct jmethod_ids *jmethod_ids_create(jvmtiEnv *jvmti, int jdk_major);
 void jmethod_ids_prepare(struct jmethod_ids *ids, JNIEnv *env, jclass class);
 /* Every class that is loaded now. Returns how many. */
 int64_t jmethod_ids_prepare_all(struct jmethod_ids *ids, JNIEnv *env);
-/* ClassUnload extension event. methods < 0: not known. */
+/* ClassUnload extension event, for any class. */
 void jmethod_ids_unloaded(struct jmethod_ids *ids);
 
 struct jmethod_ids_bill {
-    int64_t classes;  /* prepared by us */
+    int64_t classes; /* prepared by us */
     int64_t methods;
     int64_t loaded_bytes; /* predicted, as if all were still loaded */
     int64_t unloaded_classes;
-    int64_t kept_after_unload_bytes; /* predicted, of the unloaded ones (mean class) */
-    int64_t failed;                  /* GetClassMethods refused */
-    int64_t jvmti_bytes;             /* results of JVMTI not given back at this moment */
+    int64_t kept_after_unload_bytes;  /* predicted, of the unloaded ones (mean class) */
+    int64_t kept_if_all_unload_bytes; /* predicted, of all */
+    int64_t failed;                   /* GetClassMethods refused */
+    int64_t jvmti_bytes;              /* results of JVMTI not given back at this moment */
 };
 void jmethod_ids_bill(const struct jmethod_ids *ids, struct jmethod_ids_bill *bill);
-/* The formula alone, for tests and predictions. first: the first class of its loader. */
+/* The formula alone, with a block of its own: for predictions. first_in_loader: its first class. */
 int64_t jmethod_ids_class_bytes(int jdk_major, int64_t methods, bool first_in_loader);
 int64_t jmethod_ids_kept_bytes(int jdk_major, int64_t methods, bool first_in_loader);
 void jmethod_ids_destroy(struct jmethod_ids *ids);

@@ -6,8 +6,8 @@
  * asked). A name that cannot be had (the class was unloaded) is counted and shown as such, never
  * guessed.
  *
- * Cleanup by age, at each chunk: mark (nothing is referenced), reference (while stacks are written),
- * sweep (age + 1 for what was not; at METHOD_MAP_AGE_MAX it goes, with its line table).
+ * Cleanup by age, at each chunk: mark (nothing is referenced), reference (while stacks are
+ * written), sweep (age + 1 for what was not; at METHOD_MAP_AGE_MAX it goes, with its line table).
  *
  * Drain thread only.
  */
@@ -30,8 +30,8 @@ struct method_info {
     uint32_t name_id;    /* in the label dictionary */
     uint32_t signature_id;
     int32_t modifiers;
-    bool native_frame;   /* a function of a library: class is the library, name the symbol */
-    bool unknown;        /* the name could not be had */
+    bool native_frame; /* a function of a library: class is the library, name the symbol */
+    bool unknown;      /* the name could not be had */
 };
 
 struct method_names {

@@ -39,7 +39,7 @@ static struct loader_row *row_of(struct loader_table *table, struct span type, i
 enum parse_result loader_table_parse(struct loader_table *table, struct span text)
 {
     memset(table, 0, sizeof *table);
-    table->types = malloc(LOADER_TABLE_TYPES_MAX * sizeof *table->types);
+    table->types = calloc(LOADER_TABLE_TYPES_MAX, sizeof *table->types);
     if (table->types == NULL)
         return PARSE_INCOMPLETE;
     struct classloader_stats stats;

@@ -3,6 +3,7 @@
  */
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/profile/agent_call.h"
+#include "nmtwatch/profile/beside_nmt.h"
 #include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
 #include "reports/agent_terminal.h"
@@ -71,17 +72,19 @@ static int ask(const struct target *target, enum agent_command command,
     char *answer;
     if (agent_session_open(&session, target, command, arguments->library, &failure) != FAILURE_NONE)
         return failed(&failure);
-    enum failure_kind kind = agent_call(&session, text, &answer, &failure);
-    agent_session_close(&session);
-    if (kind != FAILURE_NONE)
-        return failed(&failure);
+    int code = 0;
     print_fn *print = arguments->json ? agent_print_json : printers[command];
-    bool good = print(answer, stdout);
+    if (agent_call(&session, text, &answer, &failure) != FAILURE_NONE) {
+        code = failed(&failure);
+    } else if (!print(answer, stdout)) {
+        failure_set(&failure, FAILURE_BAD_REPLY, "the agent", NULL);
+        code = failed(&failure);
+    } else if (command == AGENT_MEMORY && !arguments->json) {
+        beside_nmt_print(session.attach, target->identity.jdk_major, stdout);
+    }
     free(answer);
-    if (good)
-        return 0;
-    failure_set(&failure, FAILURE_BAD_REPLY, "the agent", NULL);
-    return failed(&failure);
+    agent_session_close(&session);
+    return code;
 }
 
 static int run_command(const char *pid, const char *word, const struct arguments *arguments)
@@ -136,6 +139,10 @@ static int run_one_shot(const char *pid, const struct arguments *arguments)
                             sizeof error))
         return options_error(&command_profile, "%s", error);
     int code = target_option_open(&command_profile, pid, &target);
+    if (code == 0 && !profile_output_possible(shot.output, error, sizeof error)) {
+        fprintf(stderr, "nmtwatch profile: %s\n", error);
+        code = EXIT_IO;
+    }
     if (code == 0)
         code = one_shot_run(&shot, &target);
     target_close(&target);
@@ -184,7 +191,8 @@ const struct command command_profile = {
         "user sees it. The options after --json are those of the agent, and the same as in\n"
         "-agentpath:libnmtagent.so=start,cpu=10ms,file=/tmp/app.jfr.\n"
         "\n"
-        "Exit codes: 0 done, 10-22 the JVM could not be asked, 23 the agent says no, 64 usage,\n"
+        "Exit codes: 0 done, 10-22 the JVM could not be asked, 23 the agent did not do it, 64 "
+        "usage,\n"
         "74 a file cannot be written.\n",
     .run = run,
 };

@@ -21,7 +21,7 @@ int target_option_pid(const struct command *command, const char *text, pid_t *pi
 
 int target_option_open(const struct command *command, const char *text, struct target *target)
 {
-    pid_t pid;
+    pid_t pid = 0;
     struct failure failure;
     int code = target_option_pid(command, text, &pid);
     if (code != 0)

@@ -2,7 +2,9 @@
 
 #include "analyzers/parse/proc_text.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,12 +46,30 @@ enum agent_loaded agent_library_loaded(const struct target *target, char *path, 
     return loaded;
 }
 
+/* Only libraries of this machine's kind are handed to a JVM: anything else makes HotSpot look for
+ * its stack guards and warn in the application's log. */
+static bool is_library(const char *path)
+{
+    Elf64_Ehdr header;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool good = fd >= 0 && read(fd, &header, sizeof header) == sizeof header &&
+                memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN &&
+                header.e_ident[EI_CLASS] == ELFCLASS64;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
 static bool resolve(const char *given, char *path, size_t size)
 {
     char *absolute = realpath(given, NULL);
     struct stat status;
     bool good = absolute != NULL && strlen(absolute) < size && stat(absolute, &status) == 0 &&
                 S_ISREG(status.st_mode);
+    if (good && !is_library(absolute)) {
+        errno = ENOEXEC;
+        good = false;
+    }
     if (good)
         memcpy(path, absolute, strlen(absolute) + 1);
     free(absolute);

@@ -109,9 +109,9 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     if (written == 0 && answer != NULL && shot->json)
         agent_print_json(answer, stdout);
     else if (written == 0 && answer != NULL)
-        agent_print_stopped(answer, stdout);
-    if (written == 0 && !shot->json)
-        printf("%-14s%s\n", "written", shot->output);
+        agent_print_written(answer, shot->output, stdout);
+    else if (written == 0) /* it ended before it could be asked to stop */
+        fprintf(stderr, "nmtwatch profile: %s has what was recorded until then\n", shot->output);
     free(answer);
     return code != 0 ? code : written;
 }

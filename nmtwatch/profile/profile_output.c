@@ -26,6 +26,20 @@ bool profile_output_format(const char *name, enum profile_format *format)
     return false;
 }
 
+bool profile_output_possible(const char *output, char *error, size_t error_size)
+{
+    int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd >= 0) {
+        close(fd);
+        unlink(output);
+        return true;
+    }
+    if (errno == EEXIST && access(output, W_OK) == 0)
+        return true;
+    snprintf(error, error_size, "%s: %s", output, strerror(errno));
+    return false;
+}
+
 static bool copy(int from, int into)
 {
     char bytes[65536];

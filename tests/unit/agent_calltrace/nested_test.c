@@ -6,6 +6,7 @@
 #include "agent/calltrace/calltrace.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -22,15 +23,16 @@
 #define STACKS 20000
 #define SAME   1 /* the stack that everybody puts */
 #define DEPTH  3
-#define EACH   0
+#define RUNS   350 /* a single step costs some 15 us */
 
 static struct calltrace_storage *storage;
 
 static struct {
     volatile sig_atomic_t on;
-    volatile sig_atomic_t fresh; /* put a new stack each time, not the same one */
-    int64_t at;                  /* the instruction after which is put; EACH: after each */
-    int64_t steps, next;         /* next: the next new stack */
+    void (*act)(void);
+    int64_t first,
+        stride;          /* put after instructions first, first + stride, ...; 0: only the first */
+    int64_t steps, next; /* next: the next new stack */
     _Atomic int64_t offered, refused;
     uint32_t id[STACKS];       /* what a put answered */
     _Atomic int64_t differing; /* two puts of a stack between rotations that did not agree */
@@ -46,7 +48,7 @@ static void put(int64_t n)
 {
     struct frame frames[DEPTH];
     make_stack(n, frames);
-    trap.offered++;
+    trap.offered++; /* atomic: in one instruction */
     int slot = calltrace_enter(storage, ME);
     if (slot < 0) {
         trap.refused++;
@@ -62,6 +64,16 @@ static void put(int64_t n)
         trap.id[n] = id;
 }
 
+static void put_same(void)
+{
+    put(SAME);
+}
+
+static void put_fresh(void)
+{
+    put(trap.next < STACKS ? trap.next++ : SAME);
+}
+
 static void on_trap(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
@@ -75,14 +87,13 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     }
     *flags |= trap_flag;
     trap.steps++;
-    if (trap.at != EACH && trap.steps != trap.at)
+    if (trap.steps < trap.first)
         return;
-    if (trap.steps == trap.at)
+    if (trap.stride == 0)
         *flags &= ~trap_flag; /* no need to see the rest */
-    if (trap.fresh && trap.next < STACKS)
-        put(trap.next++);
-    else
-        put(SAME);
+    else if ((trap.steps - trap.first) % trap.stride != 0)
+        return;
+    trap.act();
 #else
     (void)context;
 #endif
@@ -164,50 +175,70 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* One interruption a call, after its first instruction, its second, ... until the call has no more.
- */
-static void interrupt_everywhere(void (*call)(void), bool fresh)
+static void put_new_and_seen(void)
 {
-    trap.fresh = fresh;
-    for (trap.at = 1; trap.at == 1 || trap.steps == trap.at - 1; trap.at++) {
-        trap.next = 100;
-        step_through(call);
-        if (trap.steps == 0)
-            skip(); /* no single steps here */
-        check_chunk();
-    }
-    print_message("%ld instructions, each interrupted by a put\n", (long)trap.steps);
+    put(SAME);
+    put(SAME);
+}
+
+static void skip_without_single_steps(void)
+{
+    if (trap.steps > 0)
+        return;
+    print_message("skipped: this machine does no single steps\n");
+    skip();
+}
+
+static int64_t instructions_of(void (*call)(void))
+{
+    call(); /* the dynamic linker has been here */
+    check_chunk();
+    trap.first = INT64_MAX;
+    step_through(call);
+    check_chunk();
+    skip_without_single_steps();
+    print_message("%ld instructions\n", (long)trap.steps);
     assert_true(trap.steps > 100);
+    return trap.steps;
 }
 
-static void put_twice(void)
-{
-    put(SAME); /* new */
-    put(SAME); /* seen */
-}
-
+/* The stack that is being put is put, once. With a sanitizer's instructions in between, after each
+ * third or so. */
 static void test_same_stack_at_every_instruction(void **state)
 {
     (void)state;
-    interrupt_everywhere(put_twice, false);
+    int64_t all = instructions_of(put_same);
+    trap.act = put_same;
+    for (trap.first = 1; trap.first <= all; trap.first += 1 + all / RUNS) {
+        step_through(put_same);
+        check_chunk();
+    }
 }
 
 static void test_new_stack_at_every_instruction(void **state)
 {
     (void)state;
-    interrupt_everywhere(put_twice, true);
+    instructions_of(put_new_and_seen);
+    trap.act = put_fresh;
+    /* Far from each other: a new stack goes to the head of a list, and who wanted to be there at
+     * that moment tries again. */
+    trap.stride = 37;
+    for (trap.first = 1; trap.first <= trap.stride; trap.first++) {
+        trap.next = 100;
+        step_through(put_new_and_seen);
+        check_chunk();
+    }
 }
 
 static void test_put_at_every_instruction_of_the_drain(void **state)
 {
     (void)state;
     int64_t collected = 0;
-    trap.fresh = true;
-    trap.at = EACH;
+    trap.act = put_fresh;
+    trap.stride = 1;
     step_through(refill);
     step_through(rotate);
-    if (trap.steps == 0)
-        skip();
+    skip_without_single_steps();
     print_message("%ld instructions, each interrupted by a put\n", (long)trap.steps);
     assert_int_equal(trap.refused, 0);
     calltrace_collect(storage, count_one, &collected);
@@ -220,9 +251,70 @@ static void test_put_at_every_instruction_of_the_drain(void **state)
     assert_int_equal(counts.offered, trap.offered);
 }
 
+/* --- another thread rotates at every instruction ---------------------------------------------- */
+
+static sem_t wanted, done;
+static _Atomic bool over;
+static int64_t found; /* visits of SAME */
+
+static void find(void *context, const struct calltrace *trace)
+{
+    (void)context;
+    found += trace->frames[0].value == SAME * 8;
+}
+
+static void *rotate_on_demand(void *unused)
+{
+    (void)unused;
+    while (sem_wait(&wanted) == 0 && !atomic_load(&over)) {
+        calltrace_rotate(storage);
+        calltrace_collect(storage, find, NULL);
+        sem_post(&done);
+    }
+    return NULL;
+}
+
+/* In the middle of a put: a rotation either is over soon, or it waits for that put. */
+static void ask_for_rotation(void)
+{
+    struct timespec soon;
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_nsec += 3000000;
+    soon.tv_sec += soon.tv_nsec / 1000000000;
+    soon.tv_nsec %= 1000000000;
+    sem_post(&wanted);
+    if (sem_timedwait(&done, &soon) == 0)
+        sem_post(&done); /* for who looks after the put */
+}
+
+/* Whichever chunk the stack has got into, it is found there, once. */
+static void test_rotation_at_every_instruction(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    int64_t all = instructions_of(put_same), runs = 0;
+    sem_init(&wanted, 0, 0);
+    sem_init(&done, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, rotate_on_demand, NULL), 0);
+    trap.act = ask_for_rotation;
+    for (trap.first = 1; trap.first <= all; trap.first += 1 + all / RUNS, runs++) {
+        step_through(put_same);
+        assert_int_equal(trap.refused, 0);
+        trap.id[SAME] = 0;
+        if (trap.steps >= trap.first)
+            sem_wait(&done);
+        calltrace_rotate(storage);
+        calltrace_collect(storage, find, NULL);
+        assert_int_equal(found, runs + 1);
+    }
+    atomic_store(&over, true);
+    sem_post(&wanted);
+    pthread_join(thread, NULL);
+    atomic_store(&over, false);
+}
+
 /* --- as it comes ------------------------------------------------------------------------------ */
 
-static _Atomic bool over;
 static _Atomic int64_t alarms;
 static int64_t rotated;
 
@@ -251,6 +343,13 @@ static void *drain(void *stored)
     return NULL;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static void test_timer(void **state)
 {
     (void)state;
@@ -266,8 +365,8 @@ static void test_timer(void **state)
     pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
     assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
     assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
-    time_t end = time(NULL) + 2;
-    for (; time(NULL) < end; own++) {
+    int64_t end_ms = now_ms() + 1000;
+    for (; now_ms() < end_ms; own++) {
         struct frame frames[DEPTH];
         make_stack(1 + own % 1000, frames);
         int slot = calltrace_enter(storage, ME);
@@ -298,6 +397,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_new_stack_at_every_instruction, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_at_every_instruction_of_the_drain, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_rotation_at_every_instruction, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_timer, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("calltrace nested", tests, NULL, NULL);

@@ -38,8 +38,8 @@ static void test_the_page_has_every_row(void **state)
         const struct threshold_row *row = threshold_row((enum threshold)i);
         char line[256];
         if (strcmp(row->unit, "bytes") == 0)
-            snprintf(line, sizeof line, "| `%s` | %s | %s |", row->key,
-                     units_bytes(row->dflt).text, row->unit);
+            snprintf(line, sizeof line, "| `%s` | %s | %s |", row->key, units_bytes(row->dflt).text,
+                     row->unit);
         else if (strcmp(row->unit, "bytes_per_h") == 0)
             snprintf(line, sizeof line, "| `%s` | %s/h | %s |", row->key,
                      units_bytes(row->dflt).text, row->unit);

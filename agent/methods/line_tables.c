@@ -1,0 +1,66 @@
+#include "agent/methods/line_tables.h"
+
+#include "agent/mem/mem.h"
+
+#include <stddef.h>
+
+struct line {
+    uint16_t bci;
+    uint16_t line;
+};
+_Static_assert(sizeof(struct line) == 4, "a quarter of jvmtiLineNumberEntry");
+
+struct line_table {
+    uint32_t count;
+    struct line lines[]; /* by bci */
+};
+
+/* Shell's sort: javac writes most tables in order, and the C library's qsort allocates. */
+static void sort(struct line *lines, uint32_t count)
+{
+    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
+        for (uint32_t i = gap; i < count; i++) {
+            struct line moving = lines[i];
+            uint32_t at = i;
+            for (; at >= gap && lines[at - gap].bci > moving.bci; at -= gap)
+                lines[at] = lines[at - gap];
+            lines[at] = moving;
+        }
+    }
+}
+
+struct line_table *line_table_create(const jvmtiLineNumberEntry *entries, jint count)
+{
+    if (count <= 0)
+        return NULL;
+    struct line_table *table =
+        mem_alloc(COMPONENT_LINE_TABLES, sizeof *table + (size_t)count * sizeof *table->lines);
+    if (table == NULL)
+        return NULL;
+    for (jint i = 0; i < count; i++) {
+        if (entries[i].start_location < 0 || entries[i].start_location > UINT16_MAX)
+            continue; /* in no class file */
+        table->lines[table->count++] =
+            (struct line){(uint16_t)entries[i].start_location, (uint16_t)entries[i].line_number};
+    }
+    sort(table->lines, table->count);
+    return table;
+}
+
+int line_table_line(const struct line_table *table, int32_t bci)
+{
+    uint32_t low = 0, high = table->count; /* the first entry beyond bci is in low..high */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (table->lines[middle].bci <= bci)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? 0 : table->lines[low - 1].line;
+}
+
+void line_table_destroy(struct line_table *table)
+{
+    mem_free(table);
+}

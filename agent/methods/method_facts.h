@@ -1,0 +1,36 @@
+/*
+ * method_facts: what JVMTI knows of one method, asked while its class cannot go away.
+ *
+ * A jmethodID may be of a class that is unloaded: then JVMTI refuses the first question
+ * (INVALID_METHODID) and nothing else is asked. Otherwise the declaring class is held by a local
+ * reference until the answers are there. Every result of JVMTI is given back before or by
+ * method_facts_end; held_bytes says what is not at this moment.
+ *
+ * Drain thread.
+ */
+#ifndef AGENT_METHODS_METHOD_FACTS_H
+#define AGENT_METHODS_METHOD_FACTS_H
+
+#include "agent/methods/line_tables.h"
+
+#include <jvmti.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct method_facts {
+    const char *class_name; /* "java/lang/String", "pkg/Hidden/0x0000..."; no NUL behind it */
+    size_t class_name_length;
+    size_t package_length; /* of class_name, without the slash; 0: none */
+    char *class_signature; /* what class_name is a part of */
+    char *name;
+    char *signature;
+    jint modifiers;
+    struct line_table *lines; /* the caller's; NULL: none */
+};
+
+/* False: nothing is known of it, and there is nothing to end. */
+bool method_facts_ask(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct method_facts *facts,
+                      int64_t *held_bytes);
+void method_facts_end(jvmtiEnv *jvmti, struct method_facts *facts, int64_t *held_bytes);
+
+#endif

@@ -1,0 +1,410 @@
+#include "agent/methods/method_map.h"
+
+#include "agent/methods/method_facts.h"
+#include "agent/methods/native_symbols.h"
+#include "agent/methods/renumber.h"
+#include "agent/stack/engine.h"
+
+#include <string.h>
+
+#define BUCKETS_FIRST 256
+#define BUCKETS_MAX   (1u << 24)
+
+/* What an entry is found by. */
+enum method_kind {
+    METHOD_JAVA,     /* jmethodID */
+    METHOD_PC,       /* address: its function is the entry it stands for */
+    METHOD_FUNCTION, /* start of a function */
+    METHOD_LIBRARY,  /* start of a library: its functions without a name */
+    METHOD_ERROR,    /* walk code */
+};
+
+/* What methods that cannot be named share. */
+enum shared {
+    SHARED_VANISHED,
+    SHARED_NOWHERE,
+    SHARED_NO_MEMORY,
+    SHARED_COUNT,
+};
+
+struct entry {
+    struct entry *next; /* in its bucket */
+    uintptr_t value;
+    uint64_t chunk;           /* in which it was last asked for */
+    struct entry *stands_for; /* NULL: itself */
+    struct line_table *lines;
+    struct method_info info;
+    enum method_kind kind;
+};
+_Static_assert(sizeof(struct entry) <= 80, "the documented design takes 104 bytes a method");
+
+struct method_map {
+    jvmtiEnv *jvmti;
+    struct method_names names;
+    bool cleanup;
+    uint64_t chunk;
+    uint32_t last_id;
+    struct entry **buckets;
+    uint32_t bucket_count, entry_count;
+    struct entry *last; /* of the last question: the next one is often the same */
+    struct entry shared[SHARED_COUNT];
+    struct native_symbols *symbols;
+    struct method_map_counts counts;
+};
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+static uint32_t bucket_of(uintptr_t value, enum method_kind kind, uint32_t bucket_count)
+{
+    uint64_t hash = (value ^ (uint64_t)kind << 60) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)(hash >> 32) & (bucket_count - 1);
+}
+
+static struct entry *find(const struct method_map *map, uintptr_t value, enum method_kind kind)
+{
+    struct entry *entry = map->buckets[bucket_of(value, kind, map->bucket_count)];
+    while (entry != NULL && (entry->value != value || entry->kind != kind))
+        entry = entry->next;
+    return entry;
+}
+
+/* On failure all stays as it is; longer chains are slower, not wrong. */
+static void resize(struct method_map *map, uint32_t bucket_count)
+{
+    struct entry **buckets = mem_alloc(COMPONENT_METHOD_MAP, bucket_count * sizeof *buckets);
+    if (buckets == NULL)
+        return;
+    for (uint32_t i = 0; i < map->bucket_count; i++) {
+        struct entry *next;
+        for (struct entry *entry = map->buckets[i]; entry != NULL; entry = next) {
+            struct entry **bucket = &buckets[bucket_of(entry->value, entry->kind, bucket_count)];
+            next = entry->next;
+            entry->next = *bucket;
+            *bucket = entry;
+        }
+    }
+    mem_free(map->buckets);
+    map->buckets = buckets;
+    map->bucket_count = bucket_count;
+}
+
+static struct entry *add(struct method_map *map, uintptr_t value, enum method_kind kind)
+{
+    struct entry *entry = mem_alloc(COMPONENT_METHOD_MAP, sizeof *entry);
+    if (entry == NULL)
+        return NULL;
+    if (map->entry_count >= map->bucket_count && map->bucket_count < BUCKETS_MAX)
+        resize(map, map->bucket_count * 2);
+    struct entry **bucket = &map->buckets[bucket_of(value, kind, map->bucket_count)];
+    entry->value = value;
+    entry->kind = kind;
+    entry->next = *bucket;
+    *bucket = entry;
+    map->entry_count++;
+    return entry;
+}
+
+/* It becomes a method of its own. */
+static void count_in(struct method_map *map, struct entry *entry)
+{
+    entry->info.id = ++map->last_id;
+    entry->info.unknown = entry->info.unknown || entry->info.name_id == 0;
+    map->counts.methods++;
+    map->counts.unknown += entry->info.unknown;
+    map->counts.line_tables += entry->lines != NULL;
+}
+
+static void stand_for(struct method_map *map, struct entry *entry, struct entry *shared)
+{
+    entry->stands_for = shared;
+    map->counts.unknown += shared->info.unknown && entry->kind == METHOD_JAVA;
+}
+
+static void destroy_entry(struct method_map *map, struct entry *entry)
+{
+    if (entry->stands_for == NULL)
+        map->counts.methods--;
+    if (entry->lines != NULL)
+        map->counts.line_tables--;
+    line_table_destroy(entry->lines);
+    mem_free(entry);
+    map->entry_count--;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static uint32_t put_text(struct dictionary *dictionary, const char *text)
+{
+    return dictionary_put(dictionary, text, strlen(text));
+}
+
+static void learn_java(struct method_map *map, JNIEnv *env, struct entry *entry)
+{
+    struct method_facts facts;
+    jmethodID id;
+    memcpy(&id, &entry->value, sizeof id);
+    if (!method_facts_ask(map->jvmti, env, id, &facts, &map->counts.jvmti_bytes)) {
+        stand_for(map, entry, &map->shared[SHARED_VANISHED]);
+        return;
+    }
+    entry->info.class_id =
+        dictionary_put(map->names.classes, facts.class_name, facts.class_name_length);
+    if (facts.package_length > 0)
+        entry->info.package_id =
+            dictionary_put(map->names.packages, facts.class_name, facts.package_length);
+    entry->info.name_id = put_text(map->names.labels, facts.name);
+    entry->info.signature_id = put_text(map->names.labels, facts.signature);
+    entry->info.modifiers = facts.modifiers;
+    entry->lines = facts.lines;
+    method_facts_end(map->jvmti, &facts, &map->counts.jvmti_bytes);
+    count_in(map, entry);
+}
+
+static void learn_native(struct method_map *map, struct entry *entry)
+{
+    struct native_symbol symbol;
+    native_symbols_find(map->symbols, entry->value, &symbol);
+    if (symbol.library[0] == '\0') {
+        stand_for(map, entry, &map->shared[SHARED_NOWHERE]);
+        return;
+    }
+    bool known = symbol.function[0] != '\0';
+    enum method_kind kind = known ? METHOD_FUNCTION : METHOD_LIBRARY;
+    struct entry *function = find(map, symbol.start, kind);
+    if (function == NULL) {
+        function = add(map, symbol.start, kind);
+        if (function == NULL) {
+            stand_for(map, entry, &map->shared[SHARED_NO_MEMORY]);
+            return;
+        }
+        function->info.native_frame = true;
+        function->info.unknown = !known;
+        function->info.class_id = put_text(map->names.classes, symbol.library);
+        function->info.name_id = put_text(map->names.labels, known ? symbol.function : "[unknown]");
+        count_in(map, function);
+    }
+    stand_for(map, entry, function);
+}
+
+static void learn_error(struct method_map *map, struct entry *entry)
+{
+    const char *why =
+        entry->value < WALK_CODE_COUNT ? walk_code_name((enum walk_code)entry->value) : "other";
+    entry->info.native_frame = true;
+    entry->info.class_id = put_text(map->names.classes, "[stack not walked]");
+    entry->info.name_id = put_text(map->names.labels, why);
+    count_in(map, entry);
+}
+
+static void name_shared(struct method_map *map)
+{
+    static const struct {
+        const char *name;
+        bool native;
+    } NAMES[SHARED_COUNT] = {
+        [SHARED_VANISHED] = {"[method of an unloaded class]", false},
+        [SHARED_NOWHERE] = {"[code of no library]", true},
+        [SHARED_NO_MEMORY] = {"[no memory for its name]", false},
+    };
+    for (int i = 0; i < SHARED_COUNT; i++)
+        map->shared[i].info = (struct method_info){
+            .id = ++map->last_id,
+            .name_id = put_text(map->names.labels, NAMES[i].name),
+            .native_frame = NAMES[i].native,
+            .unknown = true,
+        };
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+struct method_map *method_map_create(jvmtiEnv *jvmti, const struct method_names *names,
+                                     bool cleanup)
+{
+    struct method_map *map = mem_alloc(COMPONENT_METHOD_MAP, sizeof *map);
+    if (map == NULL)
+        return NULL;
+    map->jvmti = jvmti;
+    map->names = *names;
+    map->cleanup = cleanup;
+    map->chunk = 1;
+    map->symbols = native_symbols_create();
+    resize(map, BUCKETS_FIRST);
+    if (map->symbols == NULL || map->buckets == NULL) {
+        method_map_destroy(map);
+        return NULL;
+    }
+    name_shared(map);
+    return map;
+}
+
+void method_map_destroy(struct method_map *map)
+{
+    for (uint32_t i = 0; i < map->bucket_count; i++) {
+        struct entry *next;
+        for (struct entry *entry = map->buckets[i]; entry != NULL; entry = next) {
+            next = entry->next;
+            destroy_entry(map, entry);
+        }
+    }
+    if (map->symbols != NULL)
+        native_symbols_destroy(map->symbols);
+    mem_free(map->buckets);
+    mem_free(map);
+}
+
+static enum method_kind kind_of(const struct frame *frame)
+{
+    return frame->bci == FRAME_BCI_PC      ? METHOD_PC
+           : frame->bci == FRAME_BCI_ERROR ? METHOD_ERROR
+                                           : METHOD_JAVA;
+}
+
+static struct entry *find_frame(const struct method_map *map, const struct frame *frame)
+{
+    enum method_kind kind = kind_of(frame);
+    if (map->last != NULL && map->last->value == frame->value && map->last->kind == kind)
+        return map->last;
+    return find(map, frame->value, kind);
+}
+
+const struct method_info *method_map_get(struct method_map *map, JNIEnv *env,
+                                         const struct frame *frame)
+{
+    struct entry *entry = find_frame(map, frame);
+    if (entry == NULL) {
+        entry = add(map, frame->value, kind_of(frame));
+        if (entry == NULL) {
+            map->shared[SHARED_NO_MEMORY].chunk = map->chunk;
+            return &map->shared[SHARED_NO_MEMORY].info;
+        }
+        if (entry->kind == METHOD_JAVA)
+            learn_java(map, env, entry);
+        else if (entry->kind == METHOD_PC)
+            learn_native(map, entry);
+        else
+            learn_error(map, entry);
+    }
+    map->last = entry;
+    entry->chunk = map->chunk;
+    if (entry->stands_for == NULL)
+        return &entry->info;
+    entry->stands_for->chunk = map->chunk;
+    return &entry->stands_for->info;
+}
+
+int method_map_line(struct method_map *map, const struct frame *frame)
+{
+    if (frame->bci < 0)
+        return 0;
+    const struct entry *entry = find_frame(map, frame);
+    return entry == NULL || entry->lines == NULL ? 0 : line_table_line(entry->lines, frame->bci);
+}
+
+/* --- age -------------------------------------------------------------------------------------- */
+
+void method_map_mark(struct method_map *map)
+{
+    map->chunk++; /* so that no entry is of this chunk */
+}
+
+static void visit_entry(const struct method_map *map, const struct entry *entry,
+                        method_visit_fn *visit, void *context)
+{
+    if (entry->chunk == map->chunk && entry->stands_for == NULL)
+        visit(context, &entry->info);
+}
+
+void method_map_each_referenced(const struct method_map *map, method_visit_fn *visit, void *context)
+{
+    for (uint32_t i = 0; i < map->bucket_count; i++)
+        for (const struct entry *entry = map->buckets[i]; entry != NULL; entry = entry->next)
+            visit_entry(map, entry, visit, context);
+    for (int i = 0; i < SHARED_COUNT; i++)
+        visit_entry(map, &map->shared[i], visit, context);
+}
+
+/* An entry that stands for another one was asked for no later than that: no entry outlives what it
+ * stands for. */
+void method_map_sweep(struct method_map *map)
+{
+    if (!map->cleanup)
+        return;
+    map->last = NULL;
+    for (uint32_t i = 0; i < map->bucket_count; i++) {
+        struct entry **link = &map->buckets[i];
+        while (*link != NULL) {
+            struct entry *entry = *link;
+            if (map->chunk - entry->chunk < METHOD_MAP_AGE_MAX) {
+                link = &entry->next;
+                continue;
+            }
+            *link = entry->next;
+            map->counts.swept += entry->stands_for == NULL;
+            destroy_entry(map, entry);
+        }
+    }
+    uint32_t fitting = map->bucket_count;
+    while (fitting > BUCKETS_FIRST && map->entry_count < fitting / 4)
+        fitting /= 2;
+    if (fitting < map->bucket_count)
+        resize(map, fitting);
+}
+
+/* --- fresh dictionaries ----------------------------------------------------------------------- */
+
+struct new_numbers {
+    struct renumbering classes, labels, packages;
+};
+
+typedef void info_fn(struct method_info *info, struct new_numbers *numbers);
+
+static void need(struct method_info *info, struct new_numbers *numbers)
+{
+    renumber_need(&numbers->classes, info->class_id);
+    renumber_need(&numbers->packages, info->package_id);
+    renumber_need(&numbers->labels, info->name_id);
+    renumber_need(&numbers->labels, info->signature_id);
+}
+
+static void renumber(struct method_info *info, struct new_numbers *numbers)
+{
+    info->class_id = renumber_of(&numbers->classes, info->class_id);
+    info->package_id = renumber_of(&numbers->packages, info->package_id);
+    info->name_id = renumber_of(&numbers->labels, info->name_id);
+    info->signature_id = renumber_of(&numbers->labels, info->signature_id);
+}
+
+static void each_info(struct method_map *map, info_fn *visit, struct new_numbers *numbers)
+{
+    for (uint32_t i = 0; i < map->bucket_count; i++)
+        for (struct entry *entry = map->buckets[i]; entry != NULL; entry = entry->next)
+            visit(&entry->info, numbers);
+    for (int i = 0; i < SHARED_COUNT; i++)
+        visit(&map->shared[i].info, numbers);
+}
+
+bool method_map_reintern(struct method_map *map, const struct method_names *fresh)
+{
+    struct new_numbers numbers = {0};
+    bool good = renumber_begin(&numbers.classes, map->names.classes) &&
+                renumber_begin(&numbers.labels, map->names.labels) &&
+                renumber_begin(&numbers.packages, map->names.packages);
+    if (good)
+        each_info(map, need, &numbers);
+    good = good && renumber_fill(&numbers.classes, map->names.classes, fresh->classes) &&
+           renumber_fill(&numbers.labels, map->names.labels, fresh->labels) &&
+           renumber_fill(&numbers.packages, map->names.packages, fresh->packages);
+    if (good) {
+        each_info(map, renumber, &numbers);
+        map->names = *fresh;
+    }
+    renumber_end(&numbers.classes);
+    renumber_end(&numbers.labels);
+    renumber_end(&numbers.packages);
+    return good;
+}
+
+void method_map_counts(const struct method_map *map, struct method_map_counts *counts)
+{
+    *counts = map->counts;
+}

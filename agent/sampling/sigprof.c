@@ -1,0 +1,103 @@
+#include "agent/sampling/sigprof.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define QUIET_TRIES   50
+#define QUIET_WAIT_US 2000
+
+static bool is_ours(const struct sigaction *action)
+{
+    return (action->sa_flags & SA_SIGINFO) != 0 && action->sa_sigaction == sigprof_handler;
+}
+
+bool sigprof_is_ours(void)
+{
+    struct sigaction now;
+    return sigaction(SIGPROF, NULL, &now) == 0 && is_ours(&now);
+}
+
+bool sigprof_install(char *error, size_t error_size)
+{
+    struct sigaction now, ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    ours.sa_sigaction = sigprof_handler;
+    sigemptyset(&ours.sa_mask);
+    if (sigaction(SIGPROF, NULL, &now) != 0) {
+        snprintf(error, error_size, "SIGPROF: %s", strerror(errno));
+        return false;
+    }
+    if (is_ours(&now)) /* passive since the last stop; previous is still true */
+        return true;
+    sigprof.previous = now;
+    sigprof.have_previous = (now.sa_flags & SA_SIGINFO) != 0 ||
+                            (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
+    if (sigaction(SIGPROF, &ours, NULL) == 0)
+        return true;
+    snprintf(error, error_size, "SIGPROF: %s", strerror(errno));
+    return false;
+}
+
+/* --- what the kernel knows of a thread's signals ------------------------------------------------ */
+
+static bool mask_has_sigprof(const char *status, const char *key)
+{
+    const char *at = strstr(status, key);
+    return at != NULL && (strtoull(at + strlen(key), NULL, 16) & (UINT64_C(1) << (SIGPROF - 1)));
+}
+
+bool sigprof_thread_signals(int tid, struct thread_signals *out)
+{
+    char path[64], status[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t length = read(fd, status, sizeof status - 1);
+    close(fd);
+    if (length <= 0)
+        return false;
+    status[length] = '\0';
+    memset(out, 0, sizeof *out);
+    sscanf(status, "Name:\t%15[^\n]", out->comm);
+    out->blocked = mask_has_sigprof(status, "\nSigBlk:\t");
+    out->pending = mask_has_sigprof(status, "\nSigPnd:\t") ||
+                   mask_has_sigprof(status, "\nShdPnd:\t");
+    return true;
+}
+
+static bool somebody_pending(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+    bool pending = tasks == NULL;
+    while (!pending && (task = readdir(tasks)) != NULL) {
+        struct thread_signals signals;
+        int tid = atoi(task->d_name);
+        pending = tid > 0 && sigprof_thread_signals(tid, &signals) && signals.pending;
+    }
+    if (tasks != NULL)
+        closedir(tasks);
+    return pending;
+}
+
+bool sigprof_release(void)
+{
+    while (atomic_load_explicit(&sigprof.inside, memory_order_seq_cst) != 0)
+        usleep(100);
+    /* The timers are gone, so what is pending now is all there will be, and goes soon unless a
+     * thread blocks the signal. */
+    for (int try = 0; try < QUIET_TRIES; try++) {
+        if (!sigprof_is_ours())
+            return false; /* whoever came after us may call us: stay, passive */
+        if (!somebody_pending())
+            return sigaction(SIGPROF, &sigprof.previous, NULL) == 0;
+        usleep(QUIET_WAIT_US);
+    }
+    return false;
+}

@@ -1,0 +1,60 @@
+/*
+ * thread_registry: an entry for every thread, found by a signal handler without a lock.
+ *
+ * A hash of chains by thread id. Writers hold the lock of struct threads; a handler walks a chain
+ * at any time. What is taken out of a chain keeps its link, and its memory is used again only after
+ * a moment in which no handler was inside: so a handler never strays into another chain.
+ *
+ *   chains   [tid % 1024] -> entry -> entry -> NULL        slabs of 64 entries, component THREADS
+ *
+ * registry_find: signal context (thread_find.c). The others: under the lock.
+ */
+#ifndef AGENT_SAMPLING_THREAD_REGISTRY_H
+#define AGENT_SAMPLING_THREAD_REGISTRY_H
+
+#include "agent/sampling/timers.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define THREAD_CHAINS    1024
+#define THREAD_SLAB      64
+#define THREAD_SLABS_MAX 512 /* 32 768 threads: as many as the kernel numbers by default */
+
+struct thread_entry {
+    _Atomic int tid; /* 0: not in use */
+    _Atomic(struct thread_entry *) next;
+    _Atomic(void *) env; /* the JNIEnv a handler found, for finding the Java name */
+    struct timer timer;
+    bool blocked; /* SIGPROF was blocked: no timer yet */
+    uint32_t seen;
+    char comm[16]; /* the kernel's name */
+    char *name;    /* the Java name, NULL: not known */
+    int64_t java_id;
+    void *named_env; /* the env the name was looked up for */
+    struct thread_entry *list; /* free or retired */
+};
+
+struct thread_registry {
+    _Atomic(struct thread_entry *) chain[THREAD_CHAINS];
+    struct thread_entry *slab[THREAD_SLABS_MAX];
+    int slabs;
+    int64_t threads;
+    struct thread_entry *free;
+    struct thread_entry *retired;
+};
+
+/* NULL when there is none. */
+struct thread_entry *registry_find(struct thread_registry *registry, int tid);
+/* NULL when out of memory or room. handlers: how many are inside, to know when retired entries may
+ * be used again. */
+struct thread_entry *registry_add(struct thread_registry *registry, int tid,
+                                  const _Atomic int *handlers);
+/* Its timer must be gone. The name stays the caller's to take first. */
+void registry_remove(struct thread_registry *registry, struct thread_entry *entry);
+/* All entries, to go through: NULL at an index beyond the last; look at tid. */
+struct thread_entry *registry_at(struct thread_registry *registry, int index);
+/* Gives the memory back. No handler may come any more. */
+void registry_clear(struct thread_registry *registry);
+
+#endif

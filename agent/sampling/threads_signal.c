@@ -1,0 +1,158 @@
+/*
+ * Signal context: everything between the kernel and the profiler's sample function. Reaches the
+ * system calls gettid and ioctl, and the JVM's GetEnv, which reads a thread-local variable.
+ */
+#include "agent/sampling/sigprof.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct sigprof sigprof;
+
+/* Initial-exec: reading it takes no call and never allocates, also in a library opened late. */
+static __thread __attribute__((tls_model("initial-exec"))) struct {
+    int tid;
+    uint32_t start;
+    struct thread_entry *entry;
+    bool busy;
+    bool wall;
+} self;
+
+void sigprof_forget_self(void)
+{
+    self.tid = 0;
+    self.entry = NULL;
+    self.busy = false;
+}
+
+bool threads_sample_is_wall(void)
+{
+    return self.wall;
+}
+
+static void count(_Atomic int64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* A thread never changes its id, so an entry with our id is ours, also when it was given away and
+ * came back. */
+static struct thread_entry *own_entry(void)
+{
+    uint32_t start = atomic_load_explicit(&sigprof.start, memory_order_relaxed);
+    if (self.tid == 0)
+        self.tid = gettid();
+    if (self.start != start) {
+        self.start = start;
+        self.entry = NULL;
+    }
+    if (self.entry == NULL ||
+        atomic_load_explicit(&self.entry->tid, memory_order_relaxed) != self.tid)
+        self.entry = registry_find(sigprof.registry, self.tid);
+    return self.entry;
+}
+
+enum origin { OURS, OURS_PERF, OURS_WALL, FOREIGN };
+
+/* Only while active: the registry may be gone otherwise. */
+static enum origin origin_of(const siginfo_t *info, const struct thread_entry *entry)
+{
+    bool marked = info->si_value.sival_ptr == &sigprof;
+    switch (info->si_code) {
+    case SI_TIMER:
+        return marked ? OURS : FOREIGN;
+    case SI_QUEUE:
+        return marked ? OURS_WALL : FOREIGN;
+    case SI_KERNEL:
+        return sigprof.itimer ? OURS : FOREIGN;
+    case POLL_IN:
+    case POLL_HUP:
+        return entry != NULL &&
+                       info->si_fd == atomic_load_explicit(&entry->timer.perf_fd,
+                                                           memory_order_relaxed)
+                   ? OURS_PERF
+                   : FOREIGN;
+    default:
+        return FOREIGN;
+    }
+}
+
+static void take(enum origin origin, struct thread_entry *entry, void *ucontext)
+{
+    JNIEnv *env = NULL;
+    if (sigprof.vm != NULL &&
+        (*sigprof.vm)->GetEnv(sigprof.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+        env = NULL;
+    if (entry != NULL && env != NULL &&
+        atomic_load_explicit(&entry->env, memory_order_relaxed) != env)
+        atomic_store_explicit(&entry->env, (void *)env, memory_order_relaxed);
+    self.wall = origin == OURS_WALL;
+    sigprof.sample(sigprof.context, self.tid, env, ucontext);
+    self.wall = false;
+}
+
+/* True: it was for us. */
+static bool handle(const siginfo_t *info, void *ucontext)
+{
+    bool done = false;
+    /* Sequentially consistent; partner: threads_stop clears active and then reads inside. One of
+     * the two sees the other. Forbidden: we go on in a registry that is being taken down. */
+    atomic_fetch_add_explicit(&sigprof.inside, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&sigprof.active, memory_order_seq_cst)) {
+        struct thread_entry *entry = own_entry();
+        enum origin origin = origin_of(info, entry);
+        if (origin != FOREIGN)
+            take(origin, entry, ucontext);
+        if (origin == OURS_PERF)
+            ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
+        done = origin != FOREIGN;
+    }
+    atomic_fetch_sub_explicit(&sigprof.inside, 1, memory_order_seq_cst);
+    return done;
+}
+
+/* A signal of a timer that is gone by now. Without a handler before us, what a descriptor sent can
+ * only have been ours. */
+static bool is_late(const siginfo_t *info)
+{
+    if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE)
+        return info->si_value.sival_ptr == &sigprof;
+    if (info->si_code == SI_KERNEL)
+        return sigprof.itimer;
+    return (info->si_code == POLL_IN || info->si_code == POLL_HUP) && !sigprof.have_previous;
+}
+
+static void pass_on(int number, siginfo_t *info, void *ucontext)
+{
+    if (!sigprof.have_previous)
+        return;
+    if ((sigprof.previous.sa_flags & SA_SIGINFO) != 0)
+        sigprof.previous.sa_sigaction(number, info, ucontext);
+    else
+        sigprof.previous.sa_handler(number);
+}
+
+void sigprof_handler(int number, siginfo_t *info, void *ucontext)
+{
+    int saved_errno = errno;
+    count(&sigprof.signals);
+    /* Somebody's handler that unblocks the signal, or one that calls us and is called by us. */
+    if (self.busy) {
+        count(&sigprof.nested);
+        return;
+    }
+    self.busy = true;
+    if (!handle(info, ucontext)) {
+        if (is_late(info)) {
+            count(&sigprof.late);
+        } else {
+            count(&sigprof.foreign);
+            errno = saved_errno;
+            pass_on(number, info, ucontext);
+        }
+    }
+    self.busy = false;
+    errno = saved_errno;
+}

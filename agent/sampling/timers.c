@@ -1,0 +1,222 @@
+#include "agent/sampling/timers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+#define NS_PER_S 1000000000
+
+const char *timer_kind_name(enum timer_kind kind)
+{
+    static const char *const NAMES[] = {
+        [TIMER_NONE] = "none",
+        [TIMER_PERF] = "perf",
+        [TIMER_POSIX] = "posix",
+        [TIMER_ITIMER] = "itimer",
+    };
+    return NAMES[kind];
+}
+
+/* --- perf ------------------------------------------------------------------------------------- */
+
+static int64_t free_descriptors(void)
+{
+    struct rlimit limit;
+    DIR *open_ones = opendir("/proc/self/fd");
+    int64_t used = 0;
+    if (open_ones == NULL)
+        return 0;
+    while (readdir(open_ones) != NULL)
+        used++;
+    closedir(open_ones);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    int64_t most = limit.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)limit.rlim_cur;
+    return most > used ? most - used : 0;
+}
+
+static int perf_open(struct timers *timers, int tid)
+{
+    struct perf_event_attr attributes = {
+        .type = PERF_TYPE_SOFTWARE,
+        .size = sizeof attributes,
+        .config = PERF_COUNT_SW_TASK_CLOCK,
+        .sample_period = (uint64_t)timers->interval_ns,
+        .disabled = 1,
+        .wakeup_events = 1,
+        .exclude_kernel = timers->user_only,
+        .exclude_hv = 1,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0 && (errno == EACCES || errno == EPERM) && !timers->user_only) {
+        attributes.exclude_kernel = 1;
+        fd = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+        timers->user_only = fd >= 0;
+    }
+    return fd;
+}
+
+/* Each overflow disables the event and sends a signal; the handler enables it for one more. So a
+ * slow handler delays the next sample instead of being overrun by it. */
+static int perf_start(struct timers *timers, struct timer *timer, int tid)
+{
+    if (timers->perf_left <= 0)
+        return EMFILE;
+    int fd = perf_open(timers, tid);
+    if (fd < 0)
+        return errno;
+    struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
+    /* The handler must know the descriptor before the first signal. */
+    atomic_store(&timer->perf_fd, fd);
+    if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 || fcntl(fd, F_SETSIG, SIGPROF) != 0 ||
+        fcntl(fd, F_SETOWN_EX, &owner) != 0 || ioctl(fd, PERF_EVENT_IOC_RESET, 0) != 0 ||
+        ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) != 0) {
+        int why = errno;
+        atomic_store(&timer->perf_fd, -1);
+        close(fd);
+        return why;
+    }
+    timers->perf_left--;
+    timer->kind = TIMER_PERF;
+    return 0;
+}
+
+/* --- posix ------------------------------------------------------------------------------------ */
+
+/* The clock id of a thread's CPU time, as the kernel makes it: ~tid << 3 | per thread | sched. The
+ * system calls are made directly: the C library would want to know the thread's clock its way. */
+static clockid_t thread_cpu_clock(int tid)
+{
+    return (clockid_t)((~(unsigned)tid << 3) | 4 | 2);
+}
+
+static int posix_start(struct timers *timers, struct timer *timer, int tid)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+    event.sigev_value.sival_ptr = timers->mark;
+    event.sigev_notify_thread_id = tid;
+    int id;
+    if (syscall(SYS_timer_create, thread_cpu_clock(tid), &event, &id) != 0)
+        /* For a thread that is not there the kernel says EINVAL of the clock or the event. */
+        return errno == EINVAL && syscall(SYS_tgkill, getpid(), tid, 0) != 0 ? ESRCH : errno;
+    struct timespec interval = {.tv_sec = timers->interval_ns / NS_PER_S,
+                                .tv_nsec = timers->interval_ns % NS_PER_S};
+    struct itimerspec setting = {.it_interval = interval, .it_value = interval};
+    if (syscall(SYS_timer_settime, id, 0, &setting, NULL) != 0) {
+        int why = errno;
+        syscall(SYS_timer_delete, id);
+        return why;
+    }
+    timer->posix_id = id;
+    timer->kind = TIMER_POSIX;
+    return 0;
+}
+
+/* --- itimer ----------------------------------------------------------------------------------- */
+
+static int itimer_start(int64_t interval_ns)
+{
+    struct itimerval now;
+    if (getitimer(ITIMER_PROF, &now) != 0)
+        return errno;
+    if (now.it_value.tv_sec != 0 || now.it_value.tv_usec != 0)
+        return EBUSY;
+    int64_t us = interval_ns < 1000 ? 1 : interval_ns / 1000;
+    struct timeval interval = {.tv_sec = us / 1000000, .tv_usec = us % 1000000};
+    struct itimerval setting = {.it_interval = interval, .it_value = interval};
+    return setitimer(ITIMER_PROF, &setting, NULL) == 0 ? 0 : errno;
+}
+
+/* --- all kinds -------------------------------------------------------------------------------- */
+
+static int try_kind(struct timers *timers, enum timer_kind kind)
+{
+    struct timer probe = TIMER_INIT;
+    int why;
+    if (kind == TIMER_ITIMER)
+        return itimer_start(timers->interval_ns);
+    why = kind == TIMER_PERF ? perf_start(timers, &probe, gettid())
+                             : posix_start(timers, &probe, gettid());
+    timer_stop(timers, &probe);
+    return why;
+}
+
+bool timers_open(struct timers *timers, enum timer_kind forced, int64_t interval_ns, void *mark,
+                 char *error, size_t error_size)
+{
+    int why = 0;
+    *timers = (struct timers){.kind = TIMER_NONE, .interval_ns = interval_ns, .mark = mark};
+    timers->perf_left = free_descriptors() / 2;
+    enum timer_kind first = forced == TIMER_NONE ? TIMER_PERF : forced;
+    enum timer_kind last = forced == TIMER_NONE ? TIMER_ITIMER : forced;
+    for (enum timer_kind kind = first; kind <= last; kind++) {
+        why = try_kind(timers, kind);
+        if (why == 0) {
+            timers->kind = kind;
+            return true;
+        }
+    }
+    snprintf(error, error_size, "timer %s: %s",
+             forced == TIMER_NONE ? "(any kind)" : timer_kind_name(forced),
+             why == EBUSY ? "somebody else uses setitimer" : strerror(why));
+    return false;
+}
+
+int timer_start(struct timers *timers, struct timer *timer, int tid)
+{
+    if (timers->kind == TIMER_PERF) {
+        int why = perf_start(timers, timer, tid);
+        if (why == 0 || why == ESRCH)
+            return why;
+        why = posix_start(timers, timer, tid);
+        timers->posix_instead += why == 0;
+        return why;
+    }
+    return timers->kind == TIMER_POSIX ? posix_start(timers, timer, tid) : 0;
+}
+
+void timer_stop(struct timers *timers, struct timer *timer)
+{
+    int fd = atomic_load(&timer->perf_fd);
+    if (timer->kind == TIMER_PERF) {
+        ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+        /* The handler must not know a number that may soon be somebody else's. */
+        atomic_store(&timer->perf_fd, -1);
+        close(fd);
+        timers->perf_left++;
+    } else if (timer->kind == TIMER_POSIX) {
+        syscall(SYS_timer_delete, timer->posix_id);
+    }
+    timer->kind = TIMER_NONE;
+    timer->posix_id = -1;
+}
+
+void timer_forget_in_child(struct timer *timer)
+{
+    int fd = atomic_load(&timer->perf_fd);
+    if (timer->kind == TIMER_PERF)
+        close(fd);
+    *timer = TIMER_INIT;
+}
+
+void timers_close(struct timers *timers)
+{
+    static const struct itimerval OFF;
+    if (timers->kind == TIMER_ITIMER)
+        setitimer(ITIMER_PROF, &OFF, NULL);
+    timers->kind = TIMER_NONE;
+}

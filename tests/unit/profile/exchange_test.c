@@ -1,0 +1,141 @@
+/* exchange: a private folder, files that are what they were, and nothing left behind. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "nmtwatch/profile/exchange.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct target target;
+static char root[32], path[160];
+
+static int make_root(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof root, "/tmp/nmtwatch-exchange.XXXXXX");
+    if (mkdtemp(root) == NULL)
+        return -1;
+    target = (struct target){.uid = geteuid(), .gid = getegid()};
+    snprintf(target.tmp, sizeof target.tmp, "%s/tmp", root);
+    return mkdir(target.tmp, 0777);
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    rmdir(target.tmp);
+    return rmdir(root); /* fails when something was left */
+}
+
+static const char *inside(const struct exchange *exchange, const char *name)
+{
+    snprintf(path, sizeof path, "%s/%s/%s", target.tmp, exchange->name, name);
+    return path;
+}
+
+static void the_folder_is_private(void **state)
+{
+    (void)state;
+    struct exchange exchange;
+    struct stat status;
+    assert_true(exchange_open(&exchange, &target));
+    assert_int_equal(stat(inside(&exchange, "."), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+    assert_int_equal(status.st_uid, target.uid);
+    assert_int_equal(strncmp(exchange.theirs, "/tmp/nmtwatch-", 14), 0);
+    assert_string_equal(exchange.theirs + 5, exchange.name);
+    exchange_close(&exchange);
+    assert_int_not_equal(access(path, F_OK), 0);
+    exchange_close(&exchange); /* once more does no harm */
+}
+
+static void two_do_not_meet(void **state)
+{
+    (void)state;
+    struct exchange one, two;
+    assert_true(exchange_open(&one, &target));
+    assert_true(exchange_open(&two, &target));
+    assert_string_not_equal(one.name, two.name);
+    exchange_close(&one);
+    exchange_close(&two);
+}
+
+static void files(void **state)
+{
+    (void)state;
+    struct exchange exchange;
+    char text[8] = "";
+    assert_true(exchange_open(&exchange, &target));
+    int fd = exchange_file(&exchange, "answer", 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(exchange_file(&exchange, "answer", 0600), -1); /* never one that is there */
+    assert_int_equal(errno, EEXIST);
+
+    /* The target writes by name, we read by descriptor. */
+    int theirs = open(inside(&exchange, "answer"), O_WRONLY);
+    assert_int_equal(write(theirs, "hello", 5), 5);
+    close(theirs);
+    assert_int_equal(pread(fd, text, sizeof text, 0), 5);
+    assert_string_equal(text, "hello");
+    close(fd);
+    assert_true(exchange_remove(&exchange, "answer"));
+    assert_false(exchange_remove(&exchange, "answer"));
+    exchange_close(&exchange);
+}
+
+static void what_the_target_left_is_distrusted(void **state)
+{
+    (void)state;
+    struct exchange exchange;
+    assert_true(exchange_open(&exchange, &target));
+    assert_int_equal(exchange_read(&exchange, "recording"), -1);
+
+    close(open(inside(&exchange, "recording"), O_WRONLY | O_CREAT, 0600));
+    int fd = exchange_read(&exchange, "recording");
+    assert_true(fd >= 0);
+    close(fd);
+
+    assert_int_equal(symlink("/etc/passwd", inside(&exchange, "link")), 0);
+    assert_int_equal(exchange_read(&exchange, "link"), -1);
+    char other[160];
+    snprintf(other, sizeof other, "%s", inside(&exchange, "second"));
+    assert_int_equal(link(inside(&exchange, "recording"), other), 0);
+    assert_int_equal(exchange_read(&exchange, "recording"), -1);
+    assert_int_equal(mkfifo(inside(&exchange, "pipe"), 0600), 0);
+    assert_int_equal(exchange_read(&exchange, "pipe"), -1); /* and does not wait for a writer */
+    exchange_close(&exchange);
+}
+
+static void a_link_for_tmp_leads_nowhere(void **state)
+{
+    (void)state;
+    struct exchange exchange;
+    struct target lying = target;
+    snprintf(lying.tmp, sizeof lying.tmp, "%s/link", root);
+    assert_int_equal(symlink(target.tmp, lying.tmp), 0);
+    assert_false(exchange_open(&exchange, &lying));
+    unlink(lying.tmp);
+    assert_false(exchange_open(&exchange, &lying));
+    exchange_close(&exchange);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_folder_is_private),
+        cmocka_unit_test(two_do_not_meet),
+        cmocka_unit_test(files),
+        cmocka_unit_test(what_the_target_left_is_distrusted),
+        cmocka_unit_test(a_link_for_tmp_leads_nowhere),
+    };
+    return cmocka_run_group_tests_name("exchange", tests, make_root, remove_root);
+}

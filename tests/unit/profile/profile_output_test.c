@@ -1,0 +1,101 @@
+/* profile_output: formats by suffix, and files that cannot be written. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "nmtwatch/profile/profile_output.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[32], path[64], error[300];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/nmtwatch-output.XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/out.jfr", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static void suffixes(void **state)
+{
+    (void)state;
+    enum profile_format format;
+    static const struct {
+        const char *name;
+        enum profile_format format;
+    } good[] = {{"a.jfr", PROFILE_JFR},
+                {"/x/cpu.html", PROFILE_HTML},
+                {"a.b.txt", PROFILE_COLLAPSED},
+                {"top.json", PROFILE_TOP}};
+    static const char *const bad[] = {"", "a", ".jfr", "a.JFR", "a.jfr.gz", "a.", "jfr", "html"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_true(profile_output_format(good[i].name, &format));
+        assert_int_equal(format, good[i].format);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(profile_output_format(bad[i], &format));
+}
+
+static void possible_leaves_nothing(void **state)
+{
+    (void)state;
+    assert_true(profile_output_possible(path, error, sizeof error));
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_false(profile_output_possible("/nonexistent/x.jfr", error, sizeof error));
+    assert_non_null(strstr(error, "/nonexistent/x.jfr: No such file"));
+}
+
+static void the_recording_is_copied(void **state)
+{
+    (void)state;
+    char bytes[100000], back[sizeof bytes];
+    FILE *recording = tmpfile();
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 31);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, recording), sizeof bytes);
+    fflush(recording);
+    assert_true(
+        profile_output_write(fileno(recording), PROFILE_JFR, path, "t", error, sizeof error));
+    fclose(recording);
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(read(fd, back, sizeof back), sizeof back);
+    close(fd);
+    assert_memory_equal(bytes, back, sizeof bytes);
+}
+
+static void failures_leave_no_half_file(void **state)
+{
+    (void)state;
+    int folder_fd = open(folder, O_RDONLY | O_DIRECTORY); /* cannot be read as a file */
+    assert_false(profile_output_write(folder_fd, PROFILE_JFR, path, "t", error, sizeof error));
+    assert_int_not_equal(access(path, F_OK), 0);
+    close(folder_fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(suffixes),
+        cmocka_unit_test(possible_leaves_nothing),
+        cmocka_unit_test(the_recording_is_copied),
+        cmocka_unit_test(failures_leave_no_half_file),
+    };
+    return cmocka_run_group_tests_name("profile_output", tests, make_folder, remove_folder);
+}
