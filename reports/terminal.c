@@ -360,8 +360,8 @@ void terminal_names(const struct terminal *terminal, const struct names_event *n
 {
     for (int i = 0; i < names->row_count && i < max; i++) {
         const struct family_row *row = &names->rows[i];
-        fprintf(terminal->out, "  %s: %s loads", escape_name(row->family).text,
-                units_count(row->loads).text);
+        fprintf(terminal->out, "  %s: %s %s", escape_name(row->family).text,
+                units_count(row->loads).text, names->method == CENSUS_TAP ? "loads" : "alive");
         if (names->method == CENSUS_TAP)
             fprintf(terminal->out, ", %s unloads", units_count(row->unloads).text);
         fprintf(terminal->out, ", e.g. %s\n", escape_name(row->example).text);

@@ -10,6 +10,7 @@
 #   sources     hsperfdata and /proc, the parsers, bytes a watched JVM costs us
 #   reader      how long an application stands still when a client stops reading (JDK 25)
 #   dear        pauses of the commands that need a safepoint, with CLASSES classes (20000)
+#   mem         what the agent's memory account adds to malloc and free
 #
 # CPU time, not wall time: the machine may be busy. Of every figure minimum, median and maximum.
 # What cannot be measured here is named; that is no error. A goal that is not met is no error
@@ -20,7 +21,7 @@
 
 build=${1:-build}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- poll safepoints watch fleet sources reader dear
+[ $# -gt 0 ] || set -- poll safepoints watch fleet sources reader dear mem
 sections=" $* "
 nmtwatch=$build/nmtwatch
 bench=$build/bench
@@ -416,9 +417,25 @@ section_dear() {
     done
 }
 
+section_mem() {
+    measure "" "$bench/mem_bench" 15
+    heading "One free and one allocation of zeroed memory, 16 to 512 bytes"
+    row "bare: calloc" mem_bare_ns ns
+    row "malloc and memset" mem_memset_ns ns
+    row "accounted, level summary, over bare" mem_summary_ratio times
+    row "the same, two threads" mem_summary_ratio_2 times
+    row "the same, over malloc and memset" mem_summary_over_memset times
+    row "accounted, level detail, over bare" mem_detail_ratio times
+    row "the same, over malloc and memset" mem_detail_over_memset times
+    row "a second thread, against what it costs malloc" mem_summary_scaling times
+    claim "accounted allocation over bare, level summary" le 1.10 "$(median mem_summary_ratio)" times
+    claim "  the same over malloc and memset" le 1.10 "$(median mem_summary_over_memset)" times
+    claim "  a second thread, against malloc" le 1.05 "$(median mem_summary_scaling)" times
+}
+
 # --- the whole --------------------------------------------------------------------------------------
 
-for needed in "$nmtwatch" "$bench"/{poll_bench,source_bench,parse_bench,ask,watcher_memory}; do
+for needed in "$nmtwatch" "$bench"/{poll_bench,source_bench,parse_bench,ask,watcher_memory,mem_bench}; do
     [ -x "$needed" ] && continue
     echo "bench: $needed is not built: make bench" >&2
     exit 1
@@ -445,7 +462,7 @@ for jdk in "${jdks[@]}"; do
     echo "JDK $jdk: $(sed -n 's/^IMPLEMENTOR="\(.*\)"/\1/p; s/^JAVA_RUNTIME_VERSION="\(.*\)"/\1/p' \
         "$(jdk_home "$jdk")/release" | tr '\n' ' ')"
 done
-for section in poll safepoints watch fleet sources reader dear; do
+for section in poll safepoints watch fleet sources reader dear mem; do
     case $sections in *" $section "*) "section_$section" ;; esac
 done
 

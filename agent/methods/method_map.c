@@ -114,10 +114,10 @@ static void count_in(struct method_map *map, struct entry *entry)
     map->counts.line_tables += entry->lines != NULL;
 }
 
-static void stand_for(struct method_map *map, struct entry *entry, struct entry *shared)
+static void stand_for_shared(struct method_map *map, struct entry *entry, enum shared which)
 {
-    entry->stands_for = shared;
-    map->counts.unknown += shared->info.unknown && entry->kind == METHOD_JAVA;
+    entry->stands_for = &map->shared[which];
+    map->counts.unknown++;
 }
 
 static void destroy_entry(struct method_map *map, struct entry *entry)
@@ -144,7 +144,7 @@ static void learn_java(struct method_map *map, JNIEnv *env, struct entry *entry)
     jmethodID id;
     memcpy(&id, &entry->value, sizeof id);
     if (!method_facts_ask(map->jvmti, env, id, &facts, &map->counts.jvmti_bytes)) {
-        stand_for(map, entry, &map->shared[SHARED_VANISHED]);
+        stand_for_shared(map, entry, SHARED_VANISHED);
         return;
     }
     entry->info.class_id =
@@ -165,7 +165,7 @@ static void learn_native(struct method_map *map, struct entry *entry)
     struct native_symbol symbol;
     native_symbols_find(map->symbols, entry->value, &symbol);
     if (symbol.library[0] == '\0') {
-        stand_for(map, entry, &map->shared[SHARED_NOWHERE]);
+        stand_for_shared(map, entry, SHARED_NOWHERE);
         return;
     }
     bool known = symbol.function[0] != '\0';
@@ -174,7 +174,7 @@ static void learn_native(struct method_map *map, struct entry *entry)
     if (function == NULL) {
         function = add(map, symbol.start, kind);
         if (function == NULL) {
-            stand_for(map, entry, &map->shared[SHARED_NO_MEMORY]);
+            stand_for_shared(map, entry, SHARED_NO_MEMORY);
             return;
         }
         function->info.native_frame = true;
@@ -183,7 +183,7 @@ static void learn_native(struct method_map *map, struct entry *entry)
         function->info.name_id = put_text(map->names.labels, known ? symbol.function : "[unknown]");
         count_in(map, function);
     }
-    stand_for(map, entry, function);
+    entry->stands_for = function;
 }
 
 static void learn_error(struct method_map *map, struct entry *entry)
@@ -275,6 +275,7 @@ const struct method_info *method_map_get(struct method_map *map, JNIEnv *env,
         entry = add(map, frame->value, kind_of(frame));
         if (entry == NULL) {
             map->shared[SHARED_NO_MEMORY].chunk = map->chunk;
+            map->counts.unknown++;
             return &map->shared[SHARED_NO_MEMORY].info;
         }
         if (entry->kind == METHOD_JAVA)

@@ -171,9 +171,11 @@ void native_symbols_find(struct native_symbols *symbols, uintptr_t pc, struct na
     if (dladdr1((void *)pc, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL ||
         info.dli_fname == NULL)
         return;
+    /* The linker calls the program what it was called, which need not be a path. */
+    const char *path = map->l_name[0] == '\0' ? "/proc/self/exe" : info.dli_fname;
     symbol->start = (uintptr_t)info.dli_fbase;
     name_library(info.dli_fname, symbol);
-    uint32_t at = find_library(symbols, (uintptr_t)info.dli_fbase, info.dli_fname);
+    uint32_t at = find_library(symbols, (uintptr_t)info.dli_fbase, path);
     if (at < LIBRARIES_MAX && symbols->library[at].table.count > 0 &&
         ask_file(symbols, at, pc, map->l_addr, symbol))
         return;

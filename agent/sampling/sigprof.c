@@ -43,7 +43,8 @@ bool sigprof_install(char *error, size_t error_size)
     return false;
 }
 
-/* --- what the kernel knows of a thread's signals ------------------------------------------------ */
+/* --- what the kernel knows of a thread's signals ------------------------------------------------
+ */
 
 static bool mask_has_sigprof(const char *status, const char *key)
 {
@@ -66,8 +67,8 @@ bool sigprof_thread_signals(int tid, struct thread_signals *out)
     memset(out, 0, sizeof *out);
     sscanf(status, "Name:\t%15[^\n]", out->comm);
     out->blocked = mask_has_sigprof(status, "\nSigBlk:\t");
-    out->pending = mask_has_sigprof(status, "\nSigPnd:\t") ||
-                   mask_has_sigprof(status, "\nShdPnd:\t");
+    out->pending =
+        mask_has_sigprof(status, "\nSigPnd:\t") || mask_has_sigprof(status, "\nShdPnd:\t");
     return true;
 }
 

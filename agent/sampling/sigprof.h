@@ -27,7 +27,7 @@ struct sigprof {
     threads_sample_fn *sample;
     void *context;
     struct sigaction previous;
-    bool have_previous; /* a handler, not SIG_DFL or SIG_IGN */
+    bool have_previous;      /* a handler, not SIG_DFL or SIG_IGN */
     _Atomic int64_t signals; /* = ours, foreign, late and nested ones, added up */
     _Atomic int64_t foreign, late, nested;
 };

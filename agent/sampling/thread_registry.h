@@ -31,7 +31,7 @@ struct thread_entry {
     char comm[16]; /* the kernel's name */
     char *name;    /* the Java name, NULL: not known */
     int64_t java_id;
-    void *named_env; /* the env the name was looked up for */
+    void *named_env;           /* the env the name was looked up for */
     struct thread_entry *list; /* free or retired */
 };
 

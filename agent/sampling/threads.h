@@ -24,10 +24,11 @@ const char *timer_kind_name(enum timer_kind kind); /* "perf" "posix" "itimer" "n
 
 struct threads;
 
-/* interval_ns of CPU time; 0: no timers, for wall-clock mode alone. forced: TIMER_NONE to choose the best that works. Sets the SIGPROF handler
- * (chains or refuses a foreign one). False with a sentence. */
-bool threads_start(struct threads *threads, enum timer_kind forced, int64_t interval_ns, char *error,
-                   size_t error_size);
+/* interval_ns of CPU time; 0: no timers, for wall-clock mode alone. forced: TIMER_NONE to choose
+ * the best that works. Sets the SIGPROF handler (chains or refuses a foreign one). False with a
+ * sentence. */
+bool threads_start(struct threads *threads, enum timer_kind forced, int64_t interval_ns,
+                   char *error, size_t error_size);
 /* Timers gone, handler restored, nobody inside a handler any more. */
 void threads_stop(struct threads *threads);
 
@@ -43,12 +44,12 @@ bool threads_describe(struct threads *threads, int tid, char *name, size_t size,
 
 struct threads_counts {
     int64_t threads, timers, failed_timers, signals, foreign_signals;
-    int64_t late_signals;     /* of our timers, after they were gone; dropped */
-    int64_t nested_signals;   /* came while the handler was at work; dropped */
-    int64_t posix_instead;    /* threads with a posix timer because perf's descriptors ran out */
-    int64_t wall_signals;     /* sent by the wall-clock thread */
-    bool user_only;           /* perf may not sample the kernel: its time is seen as no samples */
-    bool handler_replaced;    /* somebody installed a handler after us, as seen by the last scan */
+    int64_t late_signals;   /* of our timers, after they were gone; dropped */
+    int64_t nested_signals; /* came while the handler was at work; dropped */
+    int64_t posix_instead;  /* threads with a posix timer because perf's descriptors ran out */
+    int64_t wall_signals;   /* sent by the wall-clock thread */
+    bool user_only;         /* perf may not sample the kernel: its time is seen as no samples */
+    bool handler_replaced;  /* somebody installed a handler after us, as seen by the last scan */
 };
 void threads_counts(const struct threads *threads, struct threads_counts *counts);
 void threads_destroy(struct threads *threads);

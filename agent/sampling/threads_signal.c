@@ -69,9 +69,8 @@ static enum origin origin_of(const siginfo_t *info, const struct thread_entry *e
         return sigprof.itimer ? OURS : FOREIGN;
     case POLL_IN:
     case POLL_HUP:
-        return entry != NULL &&
-                       info->si_fd == atomic_load_explicit(&entry->timer.perf_fd,
-                                                           memory_order_relaxed)
+        return entry != NULL && info->si_fd == atomic_load_explicit(&entry->timer.perf_fd,
+                                                                    memory_order_relaxed)
                    ? OURS_PERF
                    : FOREIGN;
     default:

@@ -108,6 +108,15 @@ void judge_view(const struct judge *judge, struct judge_view *view)
     view->worst_ever = judge->worst_ever;
 }
 
+bool judge_has_named(const struct judge *judge, const char *family)
+{
+    for (int i = 0; i < judge->episode_count; i++) {
+        if (judge->episodes[i].active && strcmp(judge->episodes[i].finding.family, family) == 0)
+            return true;
+    }
+    return false;
+}
+
 int judge_active(const struct judge *judge, struct finding *out, int max)
 {
     int count = 0;

@@ -71,6 +71,9 @@ int judge_active(const struct judge *judge, struct finding *out, int max);
  * it yet. */
 bool judge_wants_names(const struct judge *judge);
 
+/* True while an alert about this family is active. */
+bool judge_has_named(const struct judge *judge, const char *family);
+
 void judge_destroy(struct judge *judge);
 
 #endif

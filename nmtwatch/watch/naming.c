@@ -20,6 +20,8 @@
 #define TAP_OFF_TRIES       3
 #define LIST_BACKOFF_MS     12000 /* two lists make a rate */
 #define LIST_BACKOFF_MAX_MS 600000
+#define ACCESSOR_FAMILY     "jdk-reflect-accessor"
+#define ACCESSORS_LAST_JDK  21 /* serialization constructors; methods up to 17 */
 
 static bool tap_possible(const struct watcher *watcher)
 {
@@ -243,16 +245,44 @@ void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, 
     census_reset(watcher->census);
 }
 
+/* JDK 9 to 21 print beside each reflection accessor what it invokes: the culprit's name, worth one
+ * look within the budget once accessors have been named. */
+static bool wants_callees(const struct watcher *watcher)
+{
+    int jdk = watcher->target.identity.jdk_major;
+    return !watcher->callees_asked && jdk >= dear_command_first_jdk(DEAR_CLASS_HIERARCHY) &&
+           jdk <= ACCESSORS_LAST_JDK && judge_has_named(watcher->judge, ACCESSOR_FAMILY);
+}
+
+static bool ask_callees(struct watcher *watcher)
+{
+    watcher->callees_asked = true;
+    return ask_dear(watcher, QUESTION_CLASS_LIST, DEAR_CLASS_HIERARCHY, INT64_MAX);
+}
+
+static void note_callee(struct watcher *watcher)
+{
+    static struct family_row rows[EVENT_ROWS_MAX]; /* one thread; 30 KB */
+    int count = census_rows(watcher->census, rows, EVENT_ROWS_MAX);
+    for (int i = 0; i < count; i++) {
+        if (strcmp(rows[i].family, ACCESSOR_FAMILY) == 0 && rows[i].invokes[0] != '\0')
+            watcher_note(watcher, "most of the %" PRId64 " live reflection accessors invoke %s",
+                         rows[i].loads, rows[i].invokes);
+    }
+}
+
 static void answered_list(struct watcher *watcher, struct span reply)
 {
     ask_charge(watcher);
     enum census_method method = list_method(watcher->dear);
     census_reset(watcher->census);
-    if (census_add_list(watcher->census, method, reply) == PARSE_OK)
+    if (census_add_list(watcher->census, method, reply) == PARSE_OK) {
         naming_emit(watcher, method, true);
-    else
+        note_callee(watcher);
+    } else {
         watcher_note(watcher, "%s: a reply that ends too early was not used",
                      dear_command_text(watcher->dear));
+    }
     census_reset(watcher->census);
 }
 
@@ -273,7 +303,11 @@ bool naming_ask(struct watcher *watcher)
     }
     if (watcher->tap_phase == TAP_MUST_GO_OFF)
         return ask_tap_off(watcher);
-    if (watcher->stopping || watcher->tap_phase != TAP_IS_OFF || !judge_wants_names(watcher->judge))
+    if (watcher->stopping || watcher->tap_phase != TAP_IS_OFF)
+        return false;
+    if (wants_callees(watcher) && ask_callees(watcher))
+        return true;
+    if (!judge_wants_names(watcher->judge))
         return false;
     return tap_possible(watcher) ? ask_tap_on(watcher) : ask_list(watcher);
 }

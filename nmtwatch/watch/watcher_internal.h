@@ -88,6 +88,7 @@ struct watcher {
     struct tap tap;
     struct census *census;
     int64_t list_backoff_ms;
+    bool callees_asked; /* who the reflection accessors call */
 
     int pending_count;
     struct alert pending[PENDING_ALERTS_MAX];

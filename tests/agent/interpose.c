@@ -2,12 +2,9 @@
  * interpose (LD_PRELOAD): what the agent's code takes from the process, seen from outside.
  *
  * Calls of malloc, calloc, realloc, free, mmap and munmap whose return address lies in
- * libnmtagent.so are counted; all others pass through. The counters lie in the file that
- * INTERPOSE_FILE names, so that a test may look at them at any time, and INTERPOSE prints them:
- *
- *    $ interpose_read FILE     ->  blocks N heap_bytes N maps N mapped_bytes N
- *
- * heap_bytes is what glibc says of each block (malloc_usable_size) and its 8 bytes in front.
+ * libnmtagent.so are counted; all others pass through. The counters (struct counters) lie in the
+ * file that INTERPOSE_FILE names, so that a test may look at them at any time. heap_bytes is what
+ * glibc says of each block (malloc_usable_size) and its 8 bytes in front.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -74,7 +71,8 @@ void *dlopen(const char *path, int flags)
 
 static inline int agent(const void *caller)
 {
-    uintptr_t pc = (uintptr_t)caller, start = atomic_load_explicit(&code_start, memory_order_relaxed);
+    uintptr_t pc = (uintptr_t)caller,
+              start = atomic_load_explicit(&code_start, memory_order_relaxed);
     return start != 0 && pc >= start && pc < atomic_load_explicit(&code_end, memory_order_relaxed);
 }
 

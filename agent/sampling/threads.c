@@ -1,0 +1,454 @@
+#include "agent/sampling/threads.h"
+
+#include "agent/mem/mem.h"
+#include "agent/sampling/sigprof.h"
+#include "agent/sampling/thread_names.h"
+#include "agent/sampling/wall.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ENDED_MAX 512 /* threads that ended in this chunk, whose names are still wanted */
+
+struct ended {
+    int tid;
+    int64_t java_id;
+    char *name;
+};
+
+struct threads {
+    pthread_mutex_t lock; /* of everything here but what handlers read */
+    bool running;
+    struct thread_names names;
+    struct timers timers;
+    struct thread_registry registry;
+    struct wall *wall;
+    int wall_at;
+    uint32_t scan;
+    int64_t failed_timers;
+    bool handler_replaced;
+    int ended_at;
+    struct ended ended[ENDED_MAX];
+};
+
+/* For the fork handlers, which cannot be taken away again. */
+static struct threads *of_this_process;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* --- entries ---------------------------------------------------------------------------------- */
+
+static int tid_of(const struct thread_entry *entry)
+{
+    return atomic_load_explicit(&entry->tid, memory_order_relaxed);
+}
+
+/* A thread that blocks SIGPROF would keep it pending for ever: it gets its timer when it does not.
+ * The profiler's own threads are such. */
+static void start_timer(struct threads *threads, struct thread_entry *entry, bool blocked)
+{
+    entry->blocked = blocked;
+    if (blocked || entry->timer.kind != TIMER_NONE)
+        return;
+    int why = timer_start(&threads->timers, &entry->timer, tid_of(entry));
+    if (why != 0 && why != ESRCH)
+        threads->failed_timers++;
+}
+
+static void forget(struct threads *threads, struct thread_entry *entry)
+{
+    timer_stop(&threads->timers, &entry->timer);
+    struct ended *ended = &threads->ended[threads->ended_at++ % ENDED_MAX];
+    mem_free(ended->name);
+    *ended = (struct ended){.tid = tid_of(entry), .java_id = entry->java_id, .name = entry->name};
+    if (ended->name == NULL)
+        ended->name = mem_copy_text(COMPONENT_THREADS, entry->comm, strlen(entry->comm));
+    entry->name = NULL;
+    registry_remove(&threads->registry, entry);
+}
+
+static void forget_names(struct threads *threads)
+{
+    for (int i = 0; i < ENDED_MAX; i++) {
+        mem_free(threads->ended[i].name);
+        threads->ended[i] = (struct ended){.tid = 0};
+    }
+    threads->ended_at = 0;
+}
+
+static struct thread_entry *add(struct threads *threads, int tid,
+                                const struct thread_signals *signals)
+{
+    struct thread_entry *entry = registry_add(&threads->registry, tid, &sigprof.inside);
+    if (entry == NULL) {
+        threads->failed_timers++;
+        return NULL;
+    }
+    entry->seen = threads->scan;
+    memcpy(entry->comm, signals->comm, sizeof entry->comm);
+    start_timer(threads, entry, signals->blocked);
+    return entry;
+}
+
+static void scan(struct threads *threads)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *task;
+    struct thread_entry *entry;
+    if (tasks == NULL) /* no descriptor: nobody is new and nobody gone, until the next scan */
+        return;
+    threads->scan++;
+    while ((task = readdir(tasks)) != NULL) {
+        struct thread_signals signals;
+        int tid = atoi(task->d_name);
+        if (tid <= 0)
+            continue;
+        entry = registry_find(&threads->registry, tid);
+        if (entry == NULL) {
+            if (sigprof_thread_signals(tid, &signals))
+                add(threads, tid, &signals);
+            continue;
+        }
+        entry->seen = threads->scan;
+        if (entry->blocked && sigprof_thread_signals(tid, &signals))
+            start_timer(threads, entry, signals.blocked);
+    }
+    closedir(tasks);
+    for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
+        if (tid_of(entry) != 0 && entry->seen != threads->scan)
+            forget(threads, entry);
+    }
+}
+
+void threads_scan(struct threads *threads)
+{
+    pthread_mutex_lock(&threads->lock);
+    if (threads->running) {
+        scan(threads);
+        threads->handler_replaced = !sigprof_is_ours();
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
+/* --- threads that tell ------------------------------------------------------------------------ */
+
+void threads_started(struct threads *threads, JNIEnv *env, jthread thread)
+{
+    char *name;
+    int64_t java_id;
+    int tid = gettid();
+    struct thread_signals signals;
+    thread_names_of(&threads->names, env, thread, &name, &java_id);
+    bool have_signals = sigprof_thread_signals(tid, &signals);
+    pthread_mutex_lock(&threads->lock);
+    struct thread_entry *entry = NULL;
+    if (threads->running && have_signals) {
+        entry = registry_find(&threads->registry, tid);
+        if (entry == NULL)
+            entry = add(threads, tid, &signals);
+    }
+    if (entry != NULL) {
+        mem_free(entry->name);
+        entry->name = name;
+        entry->java_id = java_id;
+        entry->named_env = env;
+        atomic_store_explicit(&entry->env, (void *)env, memory_order_relaxed);
+        memcpy(entry->comm, signals.comm, sizeof entry->comm);
+        name = NULL;
+    }
+    pthread_mutex_unlock(&threads->lock);
+    mem_free(name);
+}
+
+void threads_ended(struct threads *threads)
+{
+    JNIEnv *env = NULL;
+    char *name = NULL;
+    int64_t java_id = 0;
+    int tid = gettid();
+    if (threads->names.jvmti != NULL &&
+        (*threads->names.vm)->GetEnv(threads->names.vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
+        thread_names_of(&threads->names, env, NULL, &name, &java_id);
+    pthread_mutex_lock(&threads->lock);
+    struct thread_entry *entry = registry_find(&threads->registry, tid);
+    if (entry != NULL && threads->running) {
+        if (name != NULL) {
+            mem_free(entry->name);
+            entry->name = name;
+            entry->java_id = java_id;
+            name = NULL;
+        }
+        forget(threads, entry);
+    }
+    pthread_mutex_unlock(&threads->lock);
+    mem_free(name);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void take_name(void *context, const void *env, char **name, int64_t java_id)
+{
+    struct threads *threads = context;
+    struct thread_entry *entry;
+    pthread_mutex_lock(&threads->lock);
+    for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
+        if (tid_of(entry) == 0 || atomic_load_explicit(&entry->env, memory_order_relaxed) != env)
+            continue;
+        char *old = entry->name;
+        entry->name = *name;
+        entry->java_id = java_id;
+        entry->named_env = (void *)(uintptr_t)env;
+        *name = old;
+        break;
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
+static bool look_up(struct threads *threads, int tid, char *name, size_t size, int64_t *java_id)
+{
+    const struct thread_entry *entry = registry_find(&threads->registry, tid);
+    if (entry != NULL) {
+        snprintf(name, size, "%s", entry->name != NULL ? entry->name : entry->comm);
+        *java_id = entry->java_id;
+        return true;
+    }
+    for (int back = 1; back <= ENDED_MAX; back++) {
+        const struct ended *ended =
+            &threads->ended[(unsigned)(threads->ended_at - back) % ENDED_MAX];
+        if (ended->tid == tid && ended->name != NULL) {
+            snprintf(name, size, "%s", ended->name);
+            *java_id = ended->java_id;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Was it met as a Java thread that has not been named, or does the kernel call it otherwise by now?
+ */
+static bool wants_name(struct threads *threads, int tid)
+{
+    struct thread_signals signals;
+    struct thread_entry *entry = registry_find(&threads->registry, tid);
+    if (entry == NULL || !sigprof_thread_signals(tid, &signals))
+        return false;
+    bool renamed = strcmp(signals.comm, entry->comm) != 0;
+    void *env = atomic_load_explicit(&entry->env, memory_order_relaxed);
+    bool wants = env != NULL && (renamed || env != entry->named_env);
+    memcpy(entry->comm, signals.comm, sizeof entry->comm);
+    entry->named_env = env; /* asked once, also when the answer is nothing */
+    return wants;
+}
+
+bool threads_describe(struct threads *threads, int tid, char *name, size_t size, int64_t *java_id)
+{
+    pthread_mutex_lock(&threads->lock);
+    bool ask = threads->names.jvmti != NULL && wants_name(threads, tid);
+    pthread_mutex_unlock(&threads->lock);
+    if (ask)
+        thread_names_each(&threads->names, take_name, threads);
+    pthread_mutex_lock(&threads->lock);
+    bool known = look_up(threads, tid, name, size, java_id);
+    pthread_mutex_unlock(&threads->lock);
+    return known;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+    if (of_this_process != NULL)
+        pthread_mutex_lock(&of_this_process->lock);
+}
+
+static void after_fork(void)
+{
+    if (of_this_process != NULL)
+        pthread_mutex_unlock(&of_this_process->lock);
+}
+
+/* The child has our handler and the descriptors of perf, and nothing that would send a signal. */
+static void in_child(void)
+{
+    struct threads *threads = of_this_process;
+    struct thread_entry *entry;
+    if (threads == NULL)
+        return;
+    atomic_store(&sigprof.active, false);
+    atomic_store(&sigprof.inside, 0);
+    sigprof_forget_self();
+    for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++)
+        timer_forget_in_child(&entry->timer);
+    threads->running = false;
+    threads->wall = NULL; /* its thread is not here; its memory is the child's smallest worry */
+    threads->timers.kind = TIMER_NONE;
+    pthread_mutex_unlock(&threads->lock);
+}
+
+static void listen_to_fork(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+struct threads *threads_create(JavaVM *vm)
+{
+    struct threads *threads = mem_alloc(COMPONENT_THREADS, sizeof *threads);
+    if (threads == NULL)
+        return NULL;
+    pthread_mutex_init(&threads->lock, NULL);
+    thread_names_open(&threads->names, vm);
+    sigprof.vm = vm;
+    of_this_process = threads;
+    pthread_once(&fork_once, listen_to_fork);
+    return threads;
+}
+
+void threads_on_sample(struct threads *threads, threads_sample_fn *sample, void *context)
+{
+    pthread_mutex_lock(&threads->lock);
+    if (!threads->running) {
+        sigprof.sample = sample;
+        sigprof.context = context;
+        if (sample == NULL) {
+            registry_clear(&threads->registry);
+            forget_names(threads);
+        }
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
+static bool start(struct threads *threads, enum timer_kind forced, int64_t interval_ns, char *error,
+                  size_t error_size)
+{
+    if (threads->running || sigprof.sample == NULL) {
+        snprintf(error, error_size, threads->running ? "already running" : "nobody takes samples");
+        return false;
+    }
+    /* The handler first: what the timers send while they are tried is late and dropped. */
+    registry_clear(&threads->registry);
+    forget_names(threads);
+    if (!sigprof_install(error, error_size))
+        return false;
+    threads->failed_timers = 0;
+    threads->handler_replaced = false;
+    threads->timers = (struct timers){.kind = TIMER_NONE};
+    if (interval_ns > 0 &&
+        !timers_open(&threads->timers, forced, interval_ns, &sigprof, error, error_size)) {
+        sigprof_release();
+        return false;
+    }
+    sigprof.itimer = threads->timers.kind == TIMER_ITIMER;
+    sigprof.registry = &threads->registry;
+    atomic_store(&sigprof.signals, 0);
+    atomic_store(&sigprof.foreign, 0);
+    atomic_store(&sigprof.late, 0);
+    atomic_store(&sigprof.nested, 0);
+    atomic_fetch_add(&sigprof.start, 1);
+    threads->running = true;
+    /* Sequentially consistent, after all of the above; partner: the handler's load of active. */
+    atomic_store_explicit(&sigprof.active, true, memory_order_seq_cst);
+    scan(threads);
+    return true;
+}
+
+bool threads_start(struct threads *threads, enum timer_kind forced, int64_t interval_ns,
+                   char *error, size_t error_size)
+{
+    pthread_mutex_lock(&threads->lock);
+    bool started = start(threads, forced, interval_ns, error, error_size);
+    pthread_mutex_unlock(&threads->lock);
+    return started;
+}
+
+static int pick(void *context, int *tids, int max)
+{
+    struct threads *threads = context;
+    struct thread_entry *entry;
+    int count = 0;
+    pthread_mutex_lock(&threads->lock);
+    int all = threads->registry.slabs * THREAD_SLAB;
+    for (int i = 0; i < all && count < max; i++) {
+        entry = registry_at(&threads->registry, threads->wall_at++ % all);
+        if (tid_of(entry) != 0 && !entry->blocked)
+            tids[count++] = tid_of(entry);
+    }
+    threads->wall_at = all > 0 ? threads->wall_at % all : 0;
+    pthread_mutex_unlock(&threads->lock);
+    return count;
+}
+
+bool threads_start_wall(struct threads *threads, int64_t interval_ns, int max_threads, char *error,
+                        size_t error_size)
+{
+    if (threads->wall != NULL || !threads->running) {
+        snprintf(error, error_size, "wall clock: %s",
+                 threads->running ? "already running" : "start the profiler first");
+        return false;
+    }
+    threads->wall =
+        wall_start(interval_ns, max_threads, &sigprof, pick, threads, error, error_size);
+    return threads->wall != NULL;
+}
+
+void threads_stop(struct threads *threads)
+{
+    struct thread_entry *entry;
+    struct wall *wall = threads->wall;
+    threads->wall = NULL;
+    if (wall != NULL)
+        wall_stop(wall); /* not under the lock: it picks under it */
+    pthread_mutex_lock(&threads->lock);
+    if (threads->running) {
+        for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++)
+            timer_stop(&threads->timers, &entry->timer);
+        timers_close(&threads->timers);
+        /* Sequentially consistent; partner: the handler, which counts itself and then reads it. */
+        atomic_store_explicit(&sigprof.active, false, memory_order_seq_cst);
+        sigprof_release();
+        threads->running = false;
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
+void threads_destroy(struct threads *threads)
+{
+    threads_stop(threads);
+    threads_on_sample(threads, NULL, NULL);
+    thread_names_close(&threads->names);
+    of_this_process = NULL;
+    pthread_mutex_destroy(&threads->lock);
+    mem_free(threads);
+}
+
+/* --- what people ask -------------------------------------------------------------------------- */
+
+enum timer_kind threads_timer(const struct threads *threads)
+{
+    return threads->timers.kind;
+}
+
+void threads_counts(const struct threads *threads, struct threads_counts *counts)
+{
+    struct threads *writable = (struct threads *)(uintptr_t)threads; /* for the lock */
+    const struct thread_entry *entry;
+    pthread_mutex_lock(&writable->lock);
+    *counts = (struct threads_counts){
+        .threads = threads->registry.threads,
+        .failed_timers = threads->failed_timers,
+        .signals = atomic_load(&sigprof.signals),
+        .foreign_signals = atomic_load(&sigprof.foreign),
+        .late_signals = atomic_load(&sigprof.late),
+        .nested_signals = atomic_load(&sigprof.nested),
+        .posix_instead = threads->timers.posix_instead,
+        .wall_signals = threads->wall != NULL ? wall_signals(threads->wall) : 0,
+        .user_only = threads->timers.user_only,
+        .handler_replaced = threads->handler_replaced,
+    };
+    for (int i = 0; (entry = registry_at(&writable->registry, i)) != NULL; i++)
+        counts->timers += tid_of(entry) != 0 && entry->timer.kind != TIMER_NONE;
+    pthread_mutex_unlock(&writable->lock);
+}
