@@ -46,7 +46,6 @@ static void put_recording(const struct profiler_view *view, FILE *out)
     put_member(out, "samples", atomic_load(&sampler->samples), false);
     put_member(out, "stored", atomic_load(&sampler->stored), false);
     fprintf(out, "\"dropped\":{");
-    put_member(out, "gate", atomic_load(&sampler->dropped_gate), false);
     put_member(out, "slots", atomic_load(&sampler->dropped_slots), false);
     put_member(out, "buffers", atomic_load(&sampler->dropped_buffers), true);
     fprintf(out, "},");

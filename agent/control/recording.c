@@ -8,7 +8,6 @@
 #define NAMES_MAX       1000000 /* texts of one dictionary */
 #define REINTERN_MIN    4096    /* names, before fresh dictionaries are worth it */
 #define REINTERN_FACTOR 8 /* names per method: beyond it most of them are of vanished classes */
-#define JFR_DEPTH_MAX   4096
 
 static bool create_names(struct method_names *names)
 {
@@ -70,10 +69,8 @@ struct recording *recording_create(jvmtiEnv *jvmti, const struct agent_options *
                                         .jvm_version = jvm_version};
         if (recording->methods != NULL)
             recording->writer = jfr_create(&jfr, error, error_size);
-        if (recording->writer != NULL && jfr_chunk_begin(recording->writer)) {
-            atomic_store_explicit(&recording->sampler.open, true, memory_order_seq_cst);
+        if (recording->writer != NULL && jfr_chunk_begin(recording->writer))
             return recording;
-        }
         if (recording->writer != NULL && jfr_error(recording->writer) != NULL)
             snprintf(error, error_size, "%s", jfr_error(recording->writer));
     }
@@ -96,28 +93,21 @@ void recording_turn(struct recording *recording)
 
 /* --- pools ------------------------------------------------------------------------------------ */
 
-struct trace_visit {
-    struct recording *recording;
-    JNIEnv *env;
-    struct jfr_frame frames[JFR_DEPTH_MAX];
-};
-
 static void write_trace(void *context, const struct calltrace *trace)
 {
-    struct trace_visit *visit = context;
-    struct recording *recording = visit->recording;
-    int depth = trace->depth < JFR_DEPTH_MAX ? trace->depth : JFR_DEPTH_MAX;
+    struct recording *recording = context;
+    int depth = trace->depth < RECORDING_DEPTH_MAX ? trace->depth : RECORDING_DEPTH_MAX;
     for (int i = 0; i < depth; i++) {
         const struct frame *frame = &trace->frames[i];
-        const struct method_info *method = method_map_get(recording->methods, visit->env, frame);
-        visit->frames[i] = (struct jfr_frame){
+        const struct method_info *method = method_map_get(recording->methods, recording->env, frame);
+        recording->frames[i] = (struct jfr_frame){
             .method_id = method->id,
             .line = method_map_line(recording->methods, frame),
             .bci = frame->bci > 0 ? frame->bci : 0,
             .native = method->native_frame || frame->bci == FRAME_BCI_NATIVE_METHOD,
         };
     }
-    jfr_pool_trace(recording->writer, trace->id, visit->frames, depth,
+    jfr_pool_trace(recording->writer, trace->id, recording->frames, depth,
                    trace->truncated || depth < trace->depth);
 }
 
@@ -163,14 +153,12 @@ static void write_thread(void *context, int tid)
 
 static void write_pools(struct recording *recording, JNIEnv *env)
 {
-    struct trace_visit *visit = mem_alloc(COMPONENT_JFR_WRITER, sizeof *visit);
+    recording->env = env;
     method_map_mark(recording->methods);
-    if (visit != NULL) {
-        visit->recording = recording;
-        visit->env = env;
-        calltrace_collect(recording->sampler.traces, write_trace, visit);
-        mem_free(visit);
-    }
+    calltrace_collect(recording->sampler.traces, write_trace, recording);
+    /* Stacks of events that were flushed with this chunk though their handlers came in after the
+     * rotation: they are written once more with the next one. */
+    calltrace_peek(recording->sampler.traces, write_trace, recording);
     method_map_each_referenced(recording->methods, write_method, recording->writer);
     dictionary_each(recording->names.classes, write_class, recording->writer);
     dictionary_each(recording->names.labels, write_symbol, recording->writer);
@@ -188,7 +176,6 @@ static void write_losses(struct recording *recording)
     struct jfr_writer *writer = recording->writer;
     struct method_map_counts methods;
     method_map_counts(recording->methods, &methods);
-    jfr_loss(writer, "gate", atomic_load(&sampler->dropped_gate));
     jfr_loss(writer, "slots", atomic_load(&sampler->dropped_slots));
     jfr_loss(writer, "buffers", atomic_load(&sampler->dropped_buffers));
     jfr_loss(writer, "traces", atomic_load(&sampler->without_trace));
@@ -242,13 +229,9 @@ bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last)
 {
     struct sampler *sampler = &recording->sampler;
     int64_t missed = 0;
-    recording_turn(recording); /* so that little is left to flush while the gate is closed */
-    /* Sequentially consistent: see sampler_sample. */
-    atomic_store_explicit(&sampler->open, false, memory_order_seq_cst);
     calltrace_rotate(sampler->traces);
     recording_turn(recording);
     thread_id_tables_collect(sampler->thread_ids, write_thread, recording, &missed);
-    atomic_store_explicit(&sampler->open, !last, memory_order_seq_cst);
     recording->thread_ids_missed += missed;
 
     write_pools(recording, env);

@@ -16,6 +16,8 @@
 #include "agent/methods/method_map.h"
 #include "agent/sampling/threads.h"
 
+#define RECORDING_DEPTH_MAX 4096
+
 struct recording {
     jvmtiEnv *jvmti;
     struct sampler sampler;
@@ -25,6 +27,8 @@ struct recording {
     struct method_names names;
     struct jfr_writer *writer;
     int64_t thread_ids_missed;
+    JNIEnv *env;                                  /* while a chunk is written */
+    struct jfr_frame frames[RECORDING_DEPTH_MAX]; /* of the stack that is written */
 };
 
 /* The parts for these options; timers do not run yet. NULL with a sentence; nothing is left then.

@@ -81,12 +81,6 @@ void sampler_sample(void *context, int tid, JNIEnv *env, void *ucontext)
         count(&sampler->dropped_slots);
         return;
     }
-    /* Sequentially consistent, after calltrace_enter's store, as the drain thread's store to the
-     * gate is before its reading of the slots: without both a handler could pass an open gate while
-     * the drain believes that nobody is inside, and its event would land in the wrong chunk. */
-    if (atomic_load_explicit(&sampler->open, memory_order_seq_cst))
-        take(sampler, slot, tid, env, ucontext);
-    else
-        count(&sampler->dropped_gate);
+    take(sampler, slot, tid, env, ucontext);
     calltrace_leave(sampler->traces, slot);
 }

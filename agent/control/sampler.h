@@ -5,9 +5,9 @@
  * stopped; in between handlers read it and count in it. sampler_sample is signal context and lives
  * in sampler.c alone; what it may call is held by tests/agent/signal_symbols.txt.
  *
- * A chunk ends like this: the gate closes, the tables rotate (which waits until no handler is
- * inside), the buffers are flushed, the gate opens. So an event and its stack are always in the
- * same chunk; the samples of those microseconds are counted as `gate`.
+ * A chunk ends like this: the tables rotate (which waits until no handler is inside the old one),
+ * the buffers are flushed, the old table is written out. Events of handlers that came in between
+ * are flushed too; their stacks lie in the new table, so that one is peeked at as well.
  */
 #ifndef AGENT_CONTROL_SAMPLER_H
 #define AGENT_CONTROL_SAMPLER_H
@@ -28,11 +28,9 @@ struct sampler {
     struct recording_buffers *buffers;
     struct thread_id_tables *thread_ids;
     struct frame *scratch; /* RECORDING_BUFFERS x depth */
-    _Atomic bool open;     /* the gate */
 
     _Atomic int64_t samples; /* = every outcome below, added up */
     _Atomic int64_t stored;
-    _Atomic int64_t dropped_gate;
     _Atomic int64_t dropped_slots;
     _Atomic int64_t dropped_buffers;
     _Atomic int64_t without_trace; /* of stored: the stack found no room */

@@ -14,23 +14,23 @@ struct dictionary *dictionary_create(enum component component, uint32_t limit)
 
 /* --- put -------------------------------------------------------------------------------------- */
 
-/* The level that hangs at *place, made when there is none. */
-static struct dictionary_level *level_at(enum component component,
-                                         _Atomic(struct dictionary_level *) *place)
+/* The rows of the level that hangs at *place, made when there is none. */
+static struct dictionary_row *level_at(enum component component, unsigned depth,
+                                       _Atomic(struct dictionary_row *) *place)
 {
     /* Acquire; partner: the release of another thread's exchange below. Forbidden: its cells are
      * seen before they are zero. */
-    struct dictionary_level *level = atomic_load_explicit(place, memory_order_acquire);
-    if (level != NULL)
-        return level;
-    struct dictionary_level *own = mem_alloc(component, sizeof *own);
+    struct dictionary_row *rows = atomic_load_explicit(place, memory_order_acquire);
+    if (rows != NULL)
+        return rows;
+    struct dictionary_row *own = mem_alloc(component, dictionary_rows_at(depth) * sizeof *own);
     if (own == NULL)
         return NULL;
-    if (atomic_compare_exchange_strong_explicit(place, &level, own, memory_order_acq_rel,
+    if (atomic_compare_exchange_strong_explicit(place, &rows, own, memory_order_acq_rel,
                                                 memory_order_acquire))
         return own;
     mem_free(own);
-    return level;
+    return rows;
 }
 
 /* One of the limit's places, before the text is seen by anybody: so there are never more. */
@@ -93,12 +93,12 @@ static uint32_t put(struct dictionary *dictionary, struct text **own, const char
                     size_t length)
 {
     uint64_t hash = fold_hash(text, length, 0);
-    _Atomic(struct dictionary_level *) *place = &dictionary->top;
+    _Atomic(struct dictionary_row *) *place = &dictionary->top;
     for (unsigned depth = 0; depth < DICTIONARY_LEVELS_MAX; depth++) {
-        struct dictionary_level *level = level_at(dictionary->component, place);
-        if (level == NULL)
+        struct dictionary_row *rows = level_at(dictionary->component, depth, place);
+        if (rows == NULL)
             return 0;
-        struct dictionary_row *row = &level->row[dictionary_row_of(hash, depth)];
+        struct dictionary_row *row = &rows[dictionary_row_of(hash, depth)];
         for (int i = 0; i < DICTIONARY_CELLS; i++) {
             const struct text *there = fill(dictionary, &row->cell[i], own, hash, text, length);
             if (there == NULL)
@@ -124,23 +124,24 @@ uint32_t dictionary_put(struct dictionary *dictionary, const char *text, size_t 
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* At most DICTIONARY_LEVELS_MAX calls deep. */
-static void visit_level(const struct dictionary_level *level, dictionary_visit_fn *visit,
-                        void *context)
+static void visit_level(const struct dictionary_row *rows, unsigned depth,
+                        dictionary_visit_fn *visit, void *context)
 {
-    for (int i = 0; level != NULL && i < DICTIONARY_ROWS; i++) {
-        const struct dictionary_row *row = &level->row[i];
+    for (unsigned i = 0; rows != NULL && i < dictionary_rows_at(depth); i++) {
+        const struct dictionary_row *row = &rows[i];
         for (int j = 0; j < DICTIONARY_CELLS; j++) {
             const struct text *entry = atomic_load_explicit(&row->cell[j], memory_order_acquire);
             if (entry != NULL)
                 visit(context, entry->id, entry->bytes, entry->length);
         }
-        visit_level(atomic_load_explicit(&row->down, memory_order_acquire), visit, context);
+        visit_level(atomic_load_explicit(&row->down, memory_order_acquire), depth + 1, visit,
+                    context);
     }
 }
 
 void dictionary_each(const struct dictionary *dictionary, dictionary_visit_fn *visit, void *context)
 {
-    visit_level(atomic_load_explicit(&dictionary->top, memory_order_acquire), visit, context);
+    visit_level(atomic_load_explicit(&dictionary->top, memory_order_acquire), 0, visit, context);
 }
 
 uint32_t dictionary_size(const struct dictionary *dictionary)
@@ -153,20 +154,20 @@ int64_t dictionary_refused(const struct dictionary *dictionary)
     return atomic_load_explicit(&dictionary->refused, memory_order_relaxed);
 }
 
-static void free_level(struct dictionary_level *level)
+static void free_level(struct dictionary_row *rows, unsigned depth)
 {
-    for (int i = 0; level != NULL && i < DICTIONARY_ROWS; i++) {
-        struct dictionary_row *row = &level->row[i];
+    for (unsigned i = 0; rows != NULL && i < dictionary_rows_at(depth); i++) {
+        struct dictionary_row *row = &rows[i];
         for (int j = 0; j < DICTIONARY_CELLS; j++)
             mem_free(atomic_load_explicit(&row->cell[j], memory_order_relaxed));
-        free_level(atomic_load_explicit(&row->down, memory_order_relaxed));
+        free_level(atomic_load_explicit(&row->down, memory_order_relaxed), depth + 1);
     }
-    mem_free(level);
+    mem_free(rows);
 }
 
 void dictionary_clear(struct dictionary *dictionary)
 {
-    free_level(atomic_load_explicit(&dictionary->top, memory_order_acquire));
+    free_level(atomic_load_explicit(&dictionary->top, memory_order_acquire), 0);
     atomic_store_explicit(&dictionary->texts, 0, memory_order_relaxed);
     atomic_store_explicit(&dictionary->last_id, 0, memory_order_relaxed);
     /* Release: the counters are zero for whoever sees the dictionary empty. */

@@ -2,14 +2,17 @@
  * dictionary_layout: the inside of a dictionary, shared by dictionary.c and by dictionary_find.c,
  * which is signal context.
  *
- *   level      row 0    [ cell | cell | cell | down ]      4 x 8 bytes, 128 rows: 4 KB
- *              row 1    [ cell | cell | cell | down ] --> a level for the texts of row 1 that found
- *              ...                                        its three cells taken by others
- *              row 127  [ cell | cell | cell | down ]
+ *   top level  row 0    [ cell | cell | cell | down ]      4 x 8 bytes, 128 rows: 4 KB
+ *              row 1    [ cell | cell | cell | down ] --> level of 8 rows, 256 bytes, for the texts
+ *              ...                                        of row 1 that found its three cells taken
+ *              row 127  [ cell | cell | cell | down ]     by others; its rows go on in the same way
  *
- * Seven bits of the hash choose the row of a level, the next seven that of the level below. Cells
- * and levels are only ever added (until clear), so "taken by others" once true stays true and two
- * threads with the same text come to the same cell.
+ * Seven bits of the hash choose the row of the top level, the next three that of the level below.
+ * Cells and levels are only ever added (until clear), so "taken by others" once true stays true and
+ * two threads with the same text come to the same cell.
+ *
+ * With 128 rows on every level, the fourth text of a row would cost 4 KB: 66 MB for 100 000 names
+ * of 32 bytes. With 8 it is 11 MB.
  */
 #ifndef AGENT_DICT_DICTIONARY_LAYOUT_H
 #define AGENT_DICT_DICTIONARY_LAYOUT_H
@@ -19,11 +22,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define DICTIONARY_ROWS       128
-#define DICTIONARY_ROW_BITS   7
+#define DICTIONARY_TOP_ROWS   128
+#define DICTIONARY_ROWS       8
 #define DICTIONARY_CELLS      3
-/* 128^4 texts fill four levels; whose texts go so deep has made them to. They are refused. */
-#define DICTIONARY_LEVELS_MAX 16
+/* A million texts need 7 levels. Whose texts go so deep has made them to; they are refused. */
+#define DICTIONARY_LEVELS_MAX 20
 
 struct text {
     uint64_t hash;
@@ -32,18 +35,14 @@ struct text {
     char bytes[]; /* a NUL behind them */
 };
 
-struct dictionary_level;
 struct dictionary_row {
     _Atomic(struct text *) cell[DICTIONARY_CELLS];
-    _Atomic(struct dictionary_level *) down;
+    _Atomic(struct dictionary_row *) down; /* the rows of a level */
 };
-struct dictionary_level {
-    struct dictionary_row row[DICTIONARY_ROWS];
-};
-_Static_assert(sizeof(struct dictionary_level) == 4096, "one page");
+_Static_assert(DICTIONARY_TOP_ROWS * sizeof(struct dictionary_row) == 4096, "one page");
 
 struct dictionary {
-    _Atomic(struct dictionary_level *) top; /* NULL until the first text */
+    _Atomic(struct dictionary_row *) top; /* NULL until the first text */
     enum component component;
     uint32_t limit;
     _Atomic uint32_t texts; /* in cells, or about to be */
@@ -51,11 +50,19 @@ struct dictionary {
     _Atomic int64_t refused;
 };
 
-/* depth: 0 for the top level. The bits come again after 64 levels, beyond the deepest. */
+/* depth: 0 for the top level. 7 + 19 x 3 bits: none is used twice. */
 static inline unsigned dictionary_row_of(uint64_t hash, unsigned depth)
 {
-    unsigned by = depth * DICTIONARY_ROW_BITS % 64;
-    return (unsigned)(hash >> by | hash << (-by % 64)) % DICTIONARY_ROWS;
+    return depth == 0 ? (unsigned)(hash % DICTIONARY_TOP_ROWS)
+                      : (unsigned)((hash >> (7 + 3 * (depth - 1))) % DICTIONARY_ROWS);
+}
+_Static_assert(DICTIONARY_TOP_ROWS == 1 << 7 && DICTIONARY_ROWS == 1 << 3 &&
+                   7 + 3 * (DICTIONARY_LEVELS_MAX - 1) <= 64,
+               "the bits of a hash");
+
+static inline unsigned dictionary_rows_at(unsigned depth)
+{
+    return depth == 0 ? DICTIONARY_TOP_ROWS : DICTIONARY_ROWS;
 }
 
 static inline bool dictionary_is_text(const struct text *entry, uint64_t hash, const char *text,

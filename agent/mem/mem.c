@@ -171,15 +171,16 @@ void *mem_resize(enum component component, void *block, size_t size)
         return NULL;
     }
     struct header old = *header;
-    if (size > SIZE_MAX_BYTES || (header = realloc(header, size + AROUND_BYTES)) == NULL)
+    struct header *moved = size > SIZE_MAX_BYTES ? NULL : realloc(header, size + AROUND_BYTES);
+    if (moved == NULL)
         return NULL;
     if (size > old.size)
-        memset((char *)(header + 1) + old.size, 0, size - old.size);
+        memset((char *)(moved + 1) + old.size, 0, size - old.size);
     /* The account exists since the block was made: these count. */
     site_count(site_in(old.tag), -(int64_t)old.size, -1);
     account_count(component_of(old.tag), -1, (int64_t)old.size, heap_bytes(old.size), 0);
     account_count(component, 1, (int64_t)size, heap_bytes(size), 0);
-    return fill_header(header, component, size, __builtin_frame_address(0));
+    return fill_header(moved, component, size, __builtin_frame_address(0));
 }
 
 void mem_free(void *block)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NESTED_MAX 64
+
 /* Of the Itanium C++ ABI: _Z <name> <parameters>, name: 3foo, St3foo, N <part>... E. */
 struct reading {
     const char *at;
@@ -12,6 +14,7 @@ struct reading {
     size_t size, length;
     const char *last; /* the part before, for constructors */
     size_t last_length;
+    int nested; /* depth of template arguments */
 };
 
 static bool put(struct reading *reading, const char *text, size_t length)
@@ -29,60 +32,81 @@ static bool put_part(struct reading *reading, const char *text, size_t length)
     return (reading->length == 0 || put(reading, "::", 2)) && put(reading, text, length);
 }
 
-/* Template arguments, from I to its E. Numbers within go before names, whose letters must not be
- * taken for anything. */
+/* 3foo: its length, and then the name. */
+static bool take_source_name(struct reading *reading, const char **name, size_t *length)
+{
+    *length = 0;
+    while (isdigit((unsigned char)*reading->at) && *length < 4096)
+        *length = *length * 10 + (size_t)(*reading->at++ - '0');
+    *name = reading->at;
+    if (*length == 0 || *length > strlen(reading->at))
+        return false;
+    reading->at += *length;
+    return true;
+}
+
+/* S_ S1A_ St Sa. */
+static bool skip_substitution(struct reading *reading)
+{
+    reading->at++;
+    if (islower((unsigned char)*reading->at)) {
+        reading->at++;
+        return true;
+    }
+    while (isdigit((unsigned char)*reading->at) || isupper((unsigned char)*reading->at))
+        reading->at++;
+    return *reading->at++ == '_';
+}
+
+static bool skip_arguments(struct reading *reading);
+
+/* One thing within template arguments: a literal's type or value, a name, a letter of a type. */
+static bool skip_one(struct reading *reading)
+{
+    const char *name;
+    size_t length;
+    char c = *reading->at;
+    if (isdigit((unsigned char)c))
+        return take_source_name(reading, &name, &length);
+    if (c == 'S')
+        return skip_substitution(reading);
+    if (c == 'I' || c == 'N' || c == 'F' || c == 'J')
+        return skip_arguments(reading);
+    if (c == 'L') { /* literal: type, value, E */
+        reading->at++;
+        if (*reading->at == 'L' || !skip_one(reading))
+            return false;
+        while (isdigit((unsigned char)*reading->at) || *reading->at == 'n')
+            reading->at++;
+        return *reading->at++ == 'E';
+    }
+    if (c == '\0' || c == 'X' || c == 'E')
+        return false; /* an expression, or damage */
+    reading->at++;
+    return true;
+}
+
+/* What goes from a letter to its E: template arguments, nested names, function types. */
 static bool skip_arguments(struct reading *reading)
 {
-    int depth = 0;
-    do {
-        char c = *reading->at;
-        if (c == '\0')
+    if (reading->nested++ > NESTED_MAX)
+        return false;
+    reading->at++;
+    while (*reading->at != 'E')
+        if (!skip_one(reading))
             return false;
-        if (isdigit((unsigned char)c)) {
-            size_t length = 0;
-            while (isdigit((unsigned char)*reading->at))
-                length = length * 10 + (size_t)(*reading->at++ - '0');
-            if (length > strlen(reading->at))
-                return false;
-            reading->at += length;
-            continue;
-        }
-        if (c == 'L') { /* a literal: L <type> <value> E */
-            const char *end = strchr(reading->at, 'E');
-            if (end == NULL || reading->at[1] == '_' || isdigit((unsigned char)reading->at[1]))
-                return false;
-            reading->at = end + 1;
-            continue;
-        }
-        if (c == 'S') { /* a substitution: S_ St Sa S1_ */
-            const char *end = reading->at + 1;
-            while (isdigit((unsigned char)*end) || (isupper((unsigned char)*end) && *end != 'E'))
-                end++;
-            if (*end == '\0')
-                return false;
-            reading->at = end + 1;
-            continue;
-        }
-        depth += c == 'I' || c == 'N' || c == 'F' || c == 'J' || c == 'X';
-        depth -= c == 'E';
-        reading->at++;
-    } while (depth > 0);
+    reading->at++;
+    reading->nested--;
     return true;
 }
 
 static bool read_source_name(struct reading *reading)
 {
-    size_t length = 0;
-    while (isdigit((unsigned char)*reading->at) && length < 4096)
-        length = length * 10 + (size_t)(*reading->at++ - '0');
-    if (length == 0 || length > strlen(reading->at))
+    if (!take_source_name(reading, &reading->last, &reading->last_length))
         return false;
-    reading->last = reading->at;
-    reading->last_length = length;
-    reading->at += length;
-    if (length > 10 && strncmp(reading->last, "_GLOBAL__N", 10) == 0)
+    if (reading->last_length > 10 && strncmp(reading->last, "_GLOBAL__N", 10) == 0)
         return put_part(reading, "(anonymous)", 11);
-    return put_part(reading, reading->last, length);
+    return put_part(reading, reading->last, reading->last_length);
 }
 
 static bool read_part(struct reading *reading)

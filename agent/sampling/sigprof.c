@@ -1,6 +1,7 @@
 #include "agent/sampling/sigprof.h"
 
-#include <dirent.h>
+#include "agent/sampling/proc_numbers.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -74,16 +75,16 @@ bool sigprof_thread_signals(int tid, struct thread_signals *out)
 
 static bool somebody_pending(void)
 {
-    DIR *tasks = opendir("/proc/self/task");
-    struct dirent *task;
-    bool pending = tasks == NULL;
-    while (!pending && (task = readdir(tasks)) != NULL) {
+    struct proc_numbers tasks;
+    bool pending = false;
+    int tid;
+    if (!proc_numbers_open(&tasks, "/proc/self/task"))
+        return true;
+    while (!pending && (tid = proc_numbers_next(&tasks)) >= 0) {
         struct thread_signals signals;
-        int tid = atoi(task->d_name);
-        pending = tid > 0 && sigprof_thread_signals(tid, &signals) && signals.pending;
+        pending = sigprof_thread_signals(tid, &signals) && signals.pending;
     }
-    if (tasks != NULL)
-        closedir(tasks);
+    proc_numbers_close(&tasks);
     return pending;
 }
 

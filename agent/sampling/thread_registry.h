@@ -44,6 +44,11 @@ struct thread_registry {
     struct thread_entry *retired;
 };
 
+static inline int entry_tid(const struct thread_entry *entry)
+{
+    return atomic_load_explicit(&entry->tid, memory_order_relaxed);
+}
+
 /* NULL when there is none. */
 struct thread_entry *registry_find(struct thread_registry *registry, int tid);
 /* NULL when out of memory or room. handlers: how many are inside, to know when retired entries may

@@ -1,51 +1,19 @@
-#include "agent/sampling/threads.h"
+#include "agent/sampling/threads_state.h"
 
 #include "agent/mem/mem.h"
+#include "agent/sampling/proc_numbers.h"
 #include "agent/sampling/sigprof.h"
-#include "agent/sampling/thread_names.h"
-#include "agent/sampling/wall.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define ENDED_MAX 512 /* threads that ended in this chunk, whose names are still wanted */
-
-struct ended {
-    int tid;
-    int64_t java_id;
-    char *name;
-};
-
-struct threads {
-    pthread_mutex_t lock; /* of everything here but what handlers read */
-    bool running;
-    struct thread_names names;
-    struct timers timers;
-    struct thread_registry registry;
-    struct wall *wall;
-    int wall_at;
-    uint32_t scan;
-    int64_t failed_timers;
-    bool handler_replaced;
-    int ended_at;
-    struct ended ended[ENDED_MAX];
-};
 
 /* For the fork handlers, which cannot be taken away again. */
 static struct threads *of_this_process;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* --- entries ---------------------------------------------------------------------------------- */
-
-static int tid_of(const struct thread_entry *entry)
-{
-    return atomic_load_explicit(&entry->tid, memory_order_relaxed);
-}
 
 /* A thread that blocks SIGPROF would keep it pending for ever: it gets its timer when it does not.
  * The profiler's own threads are such. */
@@ -54,7 +22,7 @@ static void start_timer(struct threads *threads, struct thread_entry *entry, boo
     entry->blocked = blocked;
     if (blocked || entry->timer.kind != TIMER_NONE)
         return;
-    int why = timer_start(&threads->timers, &entry->timer, tid_of(entry));
+    int why = timer_start(&threads->timers, &entry->timer, entry_tid(entry));
     if (why != 0 && why != ESRCH)
         threads->failed_timers++;
 }
@@ -62,22 +30,12 @@ static void start_timer(struct threads *threads, struct thread_entry *entry, boo
 static void forget(struct threads *threads, struct thread_entry *entry)
 {
     timer_stop(&threads->timers, &entry->timer);
-    struct ended *ended = &threads->ended[threads->ended_at++ % ENDED_MAX];
-    mem_free(ended->name);
-    *ended = (struct ended){.tid = tid_of(entry), .java_id = entry->java_id, .name = entry->name};
-    if (ended->name == NULL)
-        ended->name = mem_copy_text(COMPONENT_THREADS, entry->comm, strlen(entry->comm));
+    char *name = entry->name != NULL
+                     ? entry->name
+                     : mem_copy_text(COMPONENT_THREADS, entry->comm, strlen(entry->comm));
+    ended_threads_add(&threads->ended, entry_tid(entry), name, entry->java_id);
     entry->name = NULL;
     registry_remove(&threads->registry, entry);
-}
-
-static void forget_names(struct threads *threads)
-{
-    for (int i = 0; i < ENDED_MAX; i++) {
-        mem_free(threads->ended[i].name);
-        threads->ended[i] = (struct ended){.tid = 0};
-    }
-    threads->ended_at = 0;
 }
 
 static struct thread_entry *add(struct threads *threads, int tid,
@@ -96,17 +54,15 @@ static struct thread_entry *add(struct threads *threads, int tid,
 
 static void scan(struct threads *threads)
 {
-    DIR *tasks = opendir("/proc/self/task");
-    struct dirent *task;
+    struct proc_numbers tasks;
     struct thread_entry *entry;
-    if (tasks == NULL) /* no descriptor: nobody is new and nobody gone, until the next scan */
+    int tid;
+    /* No descriptor: nobody is new and nobody gone, until the next scan. */
+    if (!proc_numbers_open(&tasks, "/proc/self/task"))
         return;
     threads->scan++;
-    while ((task = readdir(tasks)) != NULL) {
+    while ((tid = proc_numbers_next(&tasks)) >= 0) {
         struct thread_signals signals;
-        int tid = atoi(task->d_name);
-        if (tid <= 0)
-            continue;
         entry = registry_find(&threads->registry, tid);
         if (entry == NULL) {
             if (sigprof_thread_signals(tid, &signals))
@@ -117,9 +73,9 @@ static void scan(struct threads *threads)
         if (entry->blocked && sigprof_thread_signals(tid, &signals))
             start_timer(threads, entry, signals.blocked);
     }
-    closedir(tasks);
+    proc_numbers_close(&tasks);
     for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
-        if (tid_of(entry) != 0 && entry->seen != threads->scan)
+        if (entry_tid(entry) != 0 && entry->seen != threads->scan)
             forget(threads, entry);
     }
 }
@@ -188,75 +144,6 @@ void threads_ended(struct threads *threads)
     mem_free(name);
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-static void take_name(void *context, const void *env, char **name, int64_t java_id)
-{
-    struct threads *threads = context;
-    struct thread_entry *entry;
-    pthread_mutex_lock(&threads->lock);
-    for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
-        if (tid_of(entry) == 0 || atomic_load_explicit(&entry->env, memory_order_relaxed) != env)
-            continue;
-        char *old = entry->name;
-        entry->name = *name;
-        entry->java_id = java_id;
-        entry->named_env = (void *)(uintptr_t)env;
-        *name = old;
-        break;
-    }
-    pthread_mutex_unlock(&threads->lock);
-}
-
-static bool look_up(struct threads *threads, int tid, char *name, size_t size, int64_t *java_id)
-{
-    const struct thread_entry *entry = registry_find(&threads->registry, tid);
-    if (entry != NULL) {
-        snprintf(name, size, "%s", entry->name != NULL ? entry->name : entry->comm);
-        *java_id = entry->java_id;
-        return true;
-    }
-    for (int back = 1; back <= ENDED_MAX; back++) {
-        const struct ended *ended =
-            &threads->ended[(unsigned)(threads->ended_at - back) % ENDED_MAX];
-        if (ended->tid == tid && ended->name != NULL) {
-            snprintf(name, size, "%s", ended->name);
-            *java_id = ended->java_id;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Was it met as a Java thread that has not been named, or does the kernel call it otherwise by now?
- */
-static bool wants_name(struct threads *threads, int tid)
-{
-    struct thread_signals signals;
-    struct thread_entry *entry = registry_find(&threads->registry, tid);
-    if (entry == NULL || !sigprof_thread_signals(tid, &signals))
-        return false;
-    bool renamed = strcmp(signals.comm, entry->comm) != 0;
-    void *env = atomic_load_explicit(&entry->env, memory_order_relaxed);
-    bool wants = env != NULL && (renamed || env != entry->named_env);
-    memcpy(entry->comm, signals.comm, sizeof entry->comm);
-    entry->named_env = env; /* asked once, also when the answer is nothing */
-    return wants;
-}
-
-bool threads_describe(struct threads *threads, int tid, char *name, size_t size, int64_t *java_id)
-{
-    pthread_mutex_lock(&threads->lock);
-    bool ask = threads->names.jvmti != NULL && wants_name(threads, tid);
-    pthread_mutex_unlock(&threads->lock);
-    if (ask)
-        thread_names_each(&threads->names, take_name, threads);
-    pthread_mutex_lock(&threads->lock);
-    bool known = look_up(threads, tid, name, size, java_id);
-    pthread_mutex_unlock(&threads->lock);
-    return known;
-}
-
 /* --- life ------------------------------------------------------------------------------------- */
 
 static void before_fork(void)
@@ -315,7 +202,7 @@ void threads_on_sample(struct threads *threads, threads_sample_fn *sample, void 
         sigprof.context = context;
         if (sample == NULL) {
             registry_clear(&threads->registry);
-            forget_names(threads);
+            ended_threads_clear(&threads->ended);
         }
     }
     pthread_mutex_unlock(&threads->lock);
@@ -330,7 +217,7 @@ static bool start(struct threads *threads, enum timer_kind forced, int64_t inter
     }
     /* The handler first: what the timers send while they are tried is late and dropped. */
     registry_clear(&threads->registry);
-    forget_names(threads);
+    ended_threads_clear(&threads->ended);
     if (!sigprof_install(error, error_size))
         return false;
     threads->failed_timers = 0;
@@ -373,8 +260,8 @@ static int pick(void *context, int *tids, int max)
     int all = threads->registry.slabs * THREAD_SLAB;
     for (int i = 0; i < all && count < max; i++) {
         entry = registry_at(&threads->registry, threads->wall_at++ % all);
-        if (tid_of(entry) != 0 && !entry->blocked)
-            tids[count++] = tid_of(entry);
+        if (entry_tid(entry) != 0 && !entry->blocked)
+            tids[count++] = entry_tid(entry);
     }
     threads->wall_at = all > 0 ? threads->wall_at % all : 0;
     pthread_mutex_unlock(&threads->lock);
@@ -449,6 +336,6 @@ void threads_counts(const struct threads *threads, struct threads_counts *counts
         .handler_replaced = threads->handler_replaced,
     };
     for (int i = 0; (entry = registry_at(&writable->registry, i)) != NULL; i++)
-        counts->timers += tid_of(entry) != 0 && entry->timer.kind != TIMER_NONE;
+        counts->timers += entry_tid(entry) != 0 && entry->timer.kind != TIMER_NONE;
     pthread_mutex_unlock(&writable->lock);
 }

@@ -1,6 +1,7 @@
 #include "agent/sampling/timers.h"
 
-#include <dirent.h>
+#include "agent/sampling/proc_numbers.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -36,13 +37,13 @@ const char *timer_kind_name(enum timer_kind kind)
 static int64_t free_descriptors(void)
 {
     struct rlimit limit;
-    DIR *open_ones = opendir("/proc/self/fd");
+    struct proc_numbers open_ones;
     int64_t used = 0;
-    if (open_ones == NULL)
+    if (!proc_numbers_open(&open_ones, "/proc/self/fd"))
         return 0;
-    while (readdir(open_ones) != NULL)
+    while (proc_numbers_next(&open_ones) >= 0)
         used++;
-    closedir(open_ones);
+    proc_numbers_close(&open_ones);
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 0;
     int64_t most = limit.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)limit.rlim_cur;

@@ -5,8 +5,8 @@
  * engine needs none. Native frames above the first Java frame come from stack/native.h, for every
  * engine.
  *
- * engine_setup: once, at start, may allocate. walk: signal context: no malloc, no lock, no stdio, no
- * JVMTI; errno is saved by the caller.
+ * engine_setup: once, at start, may allocate. walk: signal context: no malloc, no lock, no stdio,
+ * no JVMTI; errno is saved by the caller.
  */
 #ifndef AGENT_STACK_ENGINE_H
 #define AGENT_STACK_ENGINE_H
@@ -30,8 +30,8 @@ struct stack_engine {
     bool needs_method_ids; /* jmethodIDs must be preallocated */
     /* False with a sentence in error when this JVM cannot do it. */
     bool (*setup)(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
-    /* Writes at most max frames, innermost first; returns how many, and *code (WALK_OK when the Java
-     * part is complete). env: of this thread, NULL when it is no Java thread. */
+    /* Writes at most max frames, innermost first; returns how many, and *code (WALK_OK when the
+     * Java part is complete). env: of this thread, NULL when it is no Java thread. */
     int (*walk)(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
 };
 

@@ -1,9 +1,13 @@
 /*
- * native: native frames above Java, by libunwind's local unwinding, in a signal handler.
+ * native: native frames above Java, by libunwind, in a signal handler.
  *
- * libunwind's unw_init_local2 with UNW_INIT_SIGNAL_FRAME and per-thread caching is used; it takes no
- * lock and allocates nothing once native_setup has warmed it up (measured; docs/measurements.md).
- * Optional at run time: without libunwind.so.8 there are no native frames, and status says so.
+ * libunwind walks our own stack through its remote interface, so that every read of memory is
+ * checked and the search for unwind tables takes no lock (native_unwind.h says why). What libunwind
+ * locks itself, its cache and its pool, it locks with all signals blocked and for no longer than a
+ * copy; memory it takes from a static pool. Some 0.35 us a frame.
+ *
+ * Optional at run time: without libunwind-x86_64.so.8 (package libunwind8) or glibc 2.35 there are
+ * no native frames, and status says so.
  */
 #ifndef AGENT_STACK_NATIVE_H
 #define AGENT_STACK_NATIVE_H

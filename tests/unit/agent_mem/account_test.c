@@ -199,6 +199,26 @@ static void a_forked_child_goes_on(void **state)
     }
 }
 
+/* The process is copied while another thread is between its two counts. */
+static void a_child_copied_in_the_middle_of_a_count(void **state)
+{
+    (void)state;
+    int status;
+    struct stripe *stripe = &account_get()->stripe[STRIPES - 1]; /* nobody has it */
+    atomic_store(&stripe->taken, 1);
+    atomic_fetch_add(&stripe->all_reserved_bytes, 64);
+    pid_t child = fork();
+    if (child == 0) {
+        struct mem_snapshot now;
+        mem_snapshot(&now);
+        _exit(now.consistent && atomic_load(&stripe->taken) == 0 ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    atomic_fetch_sub(&stripe->all_reserved_bytes, 64);
+    atomic_store(&stripe->taken, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* The check can fail: a count that went wrong shows in every snapshot. */
 static void a_lost_count_shows(void **state)
 {
@@ -219,6 +239,7 @@ int main(void)
         cmocka_unit_test(more_threads_than_stripes),
         cmocka_unit_test(a_peak_of_two_threads),
         cmocka_unit_test(a_forked_child_goes_on),
+        cmocka_unit_test(a_child_copied_in_the_middle_of_a_count),
         cmocka_unit_test(a_lost_count_shows),
     };
     return cmocka_run_group_tests_name("agent/mem/account", tests, NULL, NULL);

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the formula, on measured figures ---------------------------------------------------------- */
+/* --- the formula, on measured figures ----------------------------------------------------------
+ */
 
 static void formula_is_what_nmt_showed(void **state)
 {
@@ -19,18 +20,18 @@ static void formula_is_what_nmt_showed(void **state)
         bool first;
         int64_t loaded, kept;
     } MEASURED[] = {
-        {17, 1, true, 120, 104},   {17, 5, true, 152, 104},  {17, 15, true, 288, 160},
+        {17, 1, true, 120, 104},   {17, 5, true, 152, 104},   {17, 15, true, 288, 160},
         {17, 40, true, 688, 360},  {17, 15, false, 272, 144}, {25, 15, true, 288, 160},
-        {25, 15, false, 272, 144}, {11, 15, true, 288, 160}, {8, 15, true, 288, 160},
+        {25, 15, false, 272, 144}, {11, 15, true, 288, 160},  {8, 15, true, 288, 160},
     };
     (void)state;
     for (size_t i = 0; i < sizeof MEASURED / sizeof *MEASURED; i++) {
-        assert_int_equal(jmethod_ids_class_bytes(MEASURED[i].jdk, MEASURED[i].methods,
-                                                 MEASURED[i].first),
-                         MEASURED[i].loaded);
-        assert_int_equal(jmethod_ids_kept_bytes(MEASURED[i].jdk, MEASURED[i].methods,
-                                                MEASURED[i].first),
-                         MEASURED[i].kept);
+        assert_int_equal(
+            jmethod_ids_class_bytes(MEASURED[i].jdk, MEASURED[i].methods, MEASURED[i].first),
+            MEASURED[i].loaded);
+        assert_int_equal(
+            jmethod_ids_kept_bytes(MEASURED[i].jdk, MEASURED[i].methods, MEASURED[i].first),
+            MEASURED[i].kept);
     }
     assert_int_equal(jmethod_ids_class_bytes(17, 0, true), 0);
 }
@@ -44,7 +45,8 @@ static void jdk_26_frees_them(void **state)
     assert_in_range(jmethod_ids_class_bytes(26, 15, false), 625, 770); /* 698 +- 10 % */
 }
 
-/* --- a JVM of sixteen classes ------------------------------------------------------------------ */
+/* --- a JVM of sixteen classes ------------------------------------------------------------------
+ */
 
 static struct {
     int methods[16]; /* -1: not prepared */

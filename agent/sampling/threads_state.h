@@ -1,0 +1,28 @@
+/*
+ * threads_state: what threads.c and threads_describe.c share. Internal to agent/sampling.
+ */
+#ifndef AGENT_SAMPLING_THREADS_STATE_H
+#define AGENT_SAMPLING_THREADS_STATE_H
+
+#include "agent/sampling/ended_threads.h"
+#include "agent/sampling/thread_names.h"
+#include "agent/sampling/thread_registry.h"
+#include "agent/sampling/wall.h"
+
+#include <pthread.h>
+
+struct threads {
+    pthread_mutex_t lock; /* of everything here but what handlers read */
+    bool running;
+    struct thread_names names;
+    struct timers timers;
+    struct thread_registry registry;
+    struct wall *wall;
+    int wall_at;
+    uint32_t scan;
+    int64_t failed_timers;
+    bool handler_replaced;
+    struct ended_threads ended;
+};
+
+#endif
