@@ -54,13 +54,15 @@ NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwa
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
 JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/include/jvmti.h /usr/lib/jvm/*/include/jvmti.h)))
 JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_HOME)/include/linux)
+# Not with a sanitizer: its run-time library would have to be in the JVM first.
+AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
 AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c)
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test bench fuzz stress format lint clean install
-all: $(BUILD)/nmtwatch
+.PHONY: all setup demo test bench bench-memory fuzz stress format lint clean install
+all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@echo "  LINK $@"
@@ -131,10 +133,12 @@ $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/libnmtwatch.a $(B
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
+STRESS := $(patsubst tests/stress/%_stress.c,$(BUILD)/stress/%,$(wildcard tests/stress/*_stress.c))
+stress-programs: $(STRESS)
 unit-tests: $(UNIT_TESTS) $(BUILD)/fake_jvm
 fuzz-replayers: $(FUZZERS:%=$(BUILD)/fuzz/%)
 benches: $(BENCHES)
-.PHONY: unit-tests fuzz-replayers benches
+.PHONY: unit-tests fuzz-replayers benches stress-programs
 
 # --- what people call --------------------------------------------------------------------------------
 setup:
@@ -153,6 +157,9 @@ test-%: setup
 bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench.sh $(BUILD)
+bench-memory: setup
+	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
+	@scripts/bench-memory.sh $(BUILD)
 
 fuzz: setup
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
@@ -163,6 +170,7 @@ stress: setup
 
 install: all
 	install -D -m 755 $(BUILD)/nmtwatch $(DESTDIR)$(PREFIX)/bin/nmtwatch
+	$(if $(AGENT),install -D -m 755 $(AGENT) $(DESTDIR)$(PREFIX)/lib/libnmtagent.so)
 	install -D -m 644 docs/nmtwatch.1 $(DESTDIR)$(PREFIX)/share/man/man1/nmtwatch.1
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/nmtwatch/copyright
 

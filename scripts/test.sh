@@ -1,14 +1,14 @@
 #!/bin/bash
 # test: builds and runs the tests of this tree.
 #
-# usage: test.sh [GROUP...]     groups: compilers unit golden fuzz-seeds sim schema e2e
+# usage: test.sh [GROUP...]     groups: compilers unit golden fuzz-seeds tsan sim schema agent e2e
 #
 # Parsers and units run under AddressSanitizer and UBSan; the tests with real JVMs run what users
 # get. A program that could not be built is a failed test, the others still run.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
-[ $# -gt 0 ] || set -- compilers unit golden fuzz-seeds sim schema e2e
+[ $# -gt 0 ] || set -- compilers unit golden fuzz-seeds tsan sim schema agent e2e
 
 # What was unpacked by setup.sh, not installed.
 export PATH=$PATH:$PWD/build/tools/usr/bin
@@ -41,7 +41,9 @@ if wanted fuzz-seeds; then plan+=(tests/fuzz/seeds_test.sh); fi
 if wanted sim; then
     plan+=(NMTWATCH=build/asan/nmtwatch FAKE_JVM=build/asan/fake_jvm tests/sim/*_test.sh)
 fi
+if wanted tsan; then plan+=(tests/stress/tsan_test.sh); fi
 plan+=(NMTWATCH=build/nmtwatch)
+if wanted agent; then plan+=(tests/agent/*_test.sh); fi
 if wanted schema; then plan+=(tests/schema/*_test.sh); fi
 # Mostly waiting for JVMs: more of them than cores, the longest first.
 if wanted e2e; then

@@ -10,7 +10,6 @@ struct reading {
     struct jfr_cursor cursor;
     struct span *strings;
     uint64_t string_count;
-    bool in_class; /* fields belong to the last type */
 };
 
 static struct span string_at(struct reading *reading)
@@ -75,7 +74,7 @@ static enum jfr_name known_name(struct span name)
 #undef JFR_NAME
     };
     for (int i = 0; i < JFR_NAME_COUNT; i++) {
-        if (span_equal(name, span_from(names[i])))
+        if (span_equals(name, span_from_cstr(names[i])))
             return (enum jfr_name)i;
     }
     return JFR_NAME_COUNT;
@@ -87,14 +86,18 @@ static enum jfr_layout layout_of(struct span name)
         const char *name;
         enum jfr_layout layout;
     } primitives[] = {
-        {"boolean", JFR_LAYOUT_BYTE},  {"byte", JFR_LAYOUT_BYTE},
-        {"char", JFR_LAYOUT_LEB128},   {"short", JFR_LAYOUT_LEB128},
-        {"int", JFR_LAYOUT_LEB128},    {"long", JFR_LAYOUT_LEB128},
-        {"float", JFR_LAYOUT_FLOAT},   {"double", JFR_LAYOUT_DOUBLE},
+        {"boolean", JFR_LAYOUT_BYTE},
+        {"byte", JFR_LAYOUT_BYTE},
+        {"char", JFR_LAYOUT_LEB128},
+        {"short", JFR_LAYOUT_LEB128},
+        {"int", JFR_LAYOUT_LEB128},
+        {"long", JFR_LAYOUT_LEB128},
+        {"float", JFR_LAYOUT_FLOAT},
+        {"double", JFR_LAYOUT_DOUBLE},
         {"java.lang.String", JFR_LAYOUT_STRING},
     };
     for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
-        if (span_equal(name, span_from(primitives[i].name)))
+        if (span_equals(name, span_from_cstr(primitives[i].name)))
             return primitives[i].layout;
     }
     return JFR_LAYOUT_FIELDS;
@@ -102,12 +105,12 @@ static enum jfr_layout layout_of(struct span name)
 
 static uint64_t number_in(struct reading *reading, struct span text)
 {
-    uint64_t number;
-    if (!span_to_u64(text, &number)) {
+    int64_t number;
+    if (!span_take_unsigned(&text, &number) || text.len != 0) {
         reading->cursor.bad = true;
         return 0;
     }
-    return number;
+    return (uint64_t)number;
 }
 
 static void take_attributes(struct reading *reading, struct jfr_type *type, struct jfr_field *field)
@@ -115,26 +118,26 @@ static void take_attributes(struct reading *reading, struct jfr_type *type, stru
     uint64_t count = jfr_take(&reading->cursor);
     for (; count > 0 && !reading->cursor.bad; count--) {
         struct span key = string_at(reading), value = string_at(reading);
-        if (type != NULL && span_equal(key, SPAN_LITERAL("id"))) {
+        if (type != NULL && span_equals(key, SPAN_LITERAL("id"))) {
             type->id = number_in(reading, value);
-        } else if (type != NULL && span_equal(key, SPAN_LITERAL("name"))) {
+        } else if (type != NULL && span_equals(key, SPAN_LITERAL("name"))) {
             type->name = value;
             type->layout = layout_of(value);
-        } else if (field != NULL && span_equal(key, SPAN_LITERAL("name"))) {
+        } else if (field != NULL && span_equals(key, SPAN_LITERAL("name"))) {
             field->name = value;
             field->known = known_name(value);
-        } else if (field != NULL && span_equal(key, SPAN_LITERAL("class"))) {
+        } else if (field != NULL && span_equals(key, SPAN_LITERAL("class"))) {
             field->type_id = number_in(reading, value);
-        } else if (field != NULL && span_equal(key, SPAN_LITERAL("constantPool"))) {
+        } else if (field != NULL && span_equals(key, SPAN_LITERAL("constantPool"))) {
             field->pool = true;
-        } else if (field != NULL && span_equal(key, SPAN_LITERAL("dimension"))) {
+        } else if (field != NULL && span_equals(key, SPAN_LITERAL("dimension"))) {
             field->array = true;
         }
     }
 }
 
-/* An element and its children. Classes and fields are kept, the rest is passed by. Each element takes
- * at least three bytes, so the number of steps is bounded by the event's length. */
+/* An element and its children. Classes and fields are kept, the rest is passed by. Each element
+ * takes at least three bytes, so the number of steps is bounded by the event's length. */
 static void take_element(struct reading *reading, int depth)
 {
     struct jfr_type *type = NULL;
@@ -144,9 +147,9 @@ static void take_element(struct reading *reading, int depth)
         reading->cursor.bad = true;
         return;
     }
-    if (span_equal(name, SPAN_LITERAL("class")))
+    if (span_equals(name, SPAN_LITERAL("class")))
         type = add_type(reading);
-    else if (span_equal(name, SPAN_LITERAL("field")))
+    else if (span_equals(name, SPAN_LITERAL("field")))
         field = add_field(reading);
     take_attributes(reading, type, field);
     uint64_t children = jfr_take(&reading->cursor);

@@ -22,11 +22,11 @@ enum jfr_name {
 _Static_assert(JFR_NAME_COUNT <= 64, "a bit each");
 
 enum jfr_layout {
-    JFR_LAYOUT_FIELDS,   /* its fields, one behind the other */
-    JFR_LAYOUT_BYTE,     /* boolean, byte */
-    JFR_LAYOUT_LEB128,   /* char, short, int, long */
-    JFR_LAYOUT_FLOAT,    /* four bytes */
-    JFR_LAYOUT_DOUBLE,   /* eight */
+    JFR_LAYOUT_FIELDS, /* its fields, one behind the other */
+    JFR_LAYOUT_BYTE,   /* boolean, byte */
+    JFR_LAYOUT_LEB128, /* char, short, int, long */
+    JFR_LAYOUT_FLOAT,  /* four bytes */
+    JFR_LAYOUT_DOUBLE, /* eight */
     JFR_LAYOUT_STRING,
 };
 

@@ -15,7 +15,7 @@ import javax.tools.ToolProvider;
 
 /**
  * The start-up of something large that is no explosion: the Java compiler in its own JVM, then
- * silence. Argument: seconds to idle afterwards.
+ * silence. Arguments: seconds to idle afterwards; seconds to go on compiling before that (0).
  */
 public final class JavacBurst {
     public static void main(String[] args) throws InterruptedException {
@@ -29,9 +29,12 @@ public final class JavacBurst {
         }
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         JavaFileManager sink = new Sink(compiler.getStandardFileManager(null, null, null));
-        if (!compiler.getTask(null, sink, null, null, null, sources).call()) {
-            System.exit(1);
-        }
+        long end = System.nanoTime() + (args.length > 1 ? Long.parseLong(args[1]) : 0) * 1_000_000_000L;
+        do {
+            if (!compiler.getTask(null, sink, null, null, null, sources).call()) {
+                System.exit(1);
+            }
+        } while (System.nanoTime() - end < 0);
         Thread.sleep(Long.parseLong(args[0]) * 1000);
         System.out.println("done");
     }

@@ -1,0 +1,382 @@
+#include "nmtwatch/jfr/jfr_chunk.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+#define VALUE_DEPTH_MAX    16
+#define BLOCK_BYTES        65536
+#define FIRST_PLACES       1024
+#define CHECKPOINTS_MAX    1000000
+#define COMPRESSED_FLAG    1
+#define METADATA_TYPE_ID   0
+#define CHECKPOINT_TYPE_ID 1
+
+/* --- memory -------------------------------------------------------------------------------------
+ */
+
+struct jfr_memory_block {
+    struct jfr_memory_block *next;
+    size_t used, size;
+    _Alignas(16) uint8_t bytes[];
+};
+
+void *jfr_chunk_alloc(struct jfr_chunk *chunk, size_t size)
+{
+    struct jfr_memory_block *block = chunk->memory;
+    size = (size + 15) & ~(size_t)15;
+    if (size > (size_t)INT64_MAX / 2 || (int64_t)size > chunk->memory_left) {
+        chunk->out_of_memory = true;
+        return NULL;
+    }
+    if (block == NULL || size > block->size - block->used) {
+        size_t bytes = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        block = calloc(1, sizeof *block + bytes);
+        if (block == NULL) {
+            chunk->out_of_memory = true;
+            return NULL;
+        }
+        block->size = bytes;
+        block->next = chunk->memory;
+        chunk->memory = block;
+    }
+    void *room = block->bytes + block->used;
+    block->used += size;
+    chunk->memory_left -= (int64_t)size;
+    return room;
+}
+
+static void free_memory(struct jfr_chunk *chunk)
+{
+    while (chunk->memory != NULL) {
+        struct jfr_memory_block *next = chunk->memory->next;
+        free(chunk->memory);
+        chunk->memory = next;
+    }
+}
+
+bool jfr_chunk_room(struct jfr_chunk *chunk, size_t length)
+{
+    if (length > chunk->capacity) {
+        free(chunk->bytes);
+        chunk->bytes = malloc(length);
+        chunk->capacity = chunk->bytes != NULL ? length : 0;
+        if (chunk->bytes == NULL)
+            return false;
+    }
+    chunk->length = length;
+    return true;
+}
+
+void jfr_chunk_free(struct jfr_chunk *chunk)
+{
+    free_memory(chunk);
+    jfr_schema_free(&chunk->schema);
+    free(chunk->constants);
+    free(chunk->bytes);
+    *chunk = (struct jfr_chunk){0};
+}
+
+/* --- constants ----------------------------------------------------------------------------------
+ */
+
+static size_t place_of(const struct jfr_chunk *chunk, int type, uint64_t id)
+{
+    uint64_t hash = (id ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u;
+    size_t mask = chunk->constant_places - 1, at = (hash >> 20) & mask;
+    while (chunk->constants[at].type >= 0 &&
+           (chunk->constants[at].type != type || chunk->constants[at].id != id))
+        at = (at + 1) & mask;
+    return at;
+}
+
+struct jfr_constant *jfr_chunk_constant(struct jfr_chunk *chunk, int type, uint64_t id)
+{
+    if (chunk->constant_count == 0 || type < 0)
+        return NULL;
+    struct jfr_constant *found = &chunk->constants[place_of(chunk, type, id)];
+    return found->type >= 0 ? found : NULL;
+}
+
+static bool make_places(struct jfr_chunk *chunk, size_t places)
+{
+    struct jfr_constant *old = chunk->constants;
+    size_t old_places = chunk->constant_places;
+    struct jfr_constant *fresh = malloc(places * sizeof *fresh);
+    if (fresh == NULL)
+        return false;
+    for (size_t i = 0; i < places; i++)
+        fresh[i].type = -1;
+    chunk->constants = fresh;
+    chunk->constant_places = places;
+    for (size_t i = 0; i < old_places; i++) {
+        if (old[i].type >= 0)
+            fresh[place_of(chunk, old[i].type, old[i].id)] = old[i];
+    }
+    free(old);
+    return true;
+}
+
+/* The first of several with one id stays: the chain of checkpoints leads backwards. */
+static bool add_constant(struct jfr_chunk *chunk, int type, uint64_t id, const uint8_t *at)
+{
+    if (chunk->constant_count >= JFR_CONSTANTS_MAX)
+        return false;
+    if ((chunk->constant_count + 1) * 4 > chunk->constant_places * 3 &&
+        !make_places(chunk, chunk->constant_places ? chunk->constant_places * 2 : FIRST_PLACES))
+        return false;
+    struct jfr_constant *place = &chunk->constants[place_of(chunk, type, id)];
+    if (place->type < 0) {
+        *place = (struct jfr_constant){id, type, (uint32_t)(at - chunk->bytes), NULL};
+        chunk->constant_count++;
+    }
+    return true;
+}
+
+struct jfr_cursor jfr_chunk_at(const struct jfr_chunk *chunk, const struct jfr_constant *constant)
+{
+    return (struct jfr_cursor){chunk->bytes + constant->offset, chunk->bytes + chunk->length,
+                               false};
+}
+
+/* --- values -------------------------------------------------------------------------------------
+ */
+
+/* False when a chunk asks for more work than it has bytes. */
+static bool step(struct jfr_chunk *chunk, struct jfr_cursor *cursor)
+{
+    if (--chunk->steps_left < 0)
+        cursor->bad = true;
+    return !cursor->bad;
+}
+
+static void pass_type(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int type, int depth);
+
+static void pass_field(struct jfr_chunk *chunk, struct jfr_cursor *cursor,
+                       const struct jfr_field *field, int depth)
+{
+    uint64_t count = field->array ? jfr_take(cursor) : 1;
+    for (; count > 0 && step(chunk, cursor); count--) {
+        if (field->pool)
+            jfr_take(cursor);
+        else
+            pass_type(chunk, cursor, field->type, depth + 1);
+    }
+}
+
+static void pass_type(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int type, int depth)
+{
+    if (type < 0 || depth > VALUE_DEPTH_MAX || !step(chunk, cursor)) {
+        cursor->bad = true;
+        return;
+    }
+    const struct jfr_type *known = &chunk->schema.types[type];
+    switch (known->layout) {
+    case JFR_LAYOUT_BYTE:
+        jfr_take_byte(cursor);
+        break;
+    case JFR_LAYOUT_LEB128:
+        jfr_take(cursor);
+        break;
+    case JFR_LAYOUT_FLOAT:
+        jfr_take_bytes(cursor, 4);
+        break;
+    case JFR_LAYOUT_DOUBLE:
+        jfr_take_bytes(cursor, 8);
+        break;
+    case JFR_LAYOUT_STRING:
+        jfr_take_string(cursor);
+        break;
+    case JFR_LAYOUT_FIELDS:
+        for (int i = 0; i < known->field_count && !cursor->bad; i++)
+            pass_field(chunk, cursor, &chunk->schema.fields[known->first_field + i], depth);
+    }
+}
+
+static void take_field(struct jfr_chunk *chunk, struct jfr_cursor *cursor,
+                       const struct jfr_field *field, struct jfr_value *value)
+{
+    *value = (struct jfr_value){.type = field->type};
+    if (field->array) {
+        struct jfr_cursor start = *cursor;
+        value->length = jfr_take(&start);
+        value->array = start;
+        pass_field(chunk, cursor, field, 0);
+        return;
+    }
+    if (field->pool) {
+        value->number = jfr_take(cursor);
+        return;
+    }
+    if (field->type < 0) {
+        cursor->bad = true;
+        return;
+    }
+    switch (chunk->schema.types[field->type].layout) {
+    case JFR_LAYOUT_BYTE:
+        value->number = jfr_take_byte(cursor);
+        break;
+    case JFR_LAYOUT_LEB128:
+        value->number = jfr_take(cursor);
+        break;
+    case JFR_LAYOUT_STRING:
+        value->string = jfr_take_string(cursor);
+        break;
+    default:
+        pass_type(chunk, cursor, field->type, 0);
+    }
+}
+
+bool jfr_chunk_decode(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int type,
+                      struct jfr_values *values, jfr_other_fn *other, void *context)
+{
+    values->present = 0;
+    if (type < 0 || chunk->schema.types[type].layout != JFR_LAYOUT_FIELDS)
+        return false;
+    const struct jfr_type *known = &chunk->schema.types[type];
+    for (int i = 0; i < known->field_count && step(chunk, cursor); i++) {
+        const struct jfr_field *field = &chunk->schema.fields[known->first_field + i];
+        struct jfr_value unknown, *value = &unknown;
+        if (field->known < JFR_NAME_COUNT)
+            value = &values->value[field->known];
+        take_field(chunk, cursor, field, value);
+        if (field->known < JFR_NAME_COUNT)
+            values->present |= UINT64_C(1) << field->known;
+        else if (other != NULL && !field->array && !field->pool && field->type >= 0 &&
+                 chunk->schema.types[field->type].layout == JFR_LAYOUT_STRING)
+            other(context, field->name, &value->string);
+    }
+    return !cursor->bad;
+}
+
+/* --- loading ------------------------------------------------------------------------------------
+ */
+
+static int64_t header_number(const uint8_t *header, size_t at)
+{
+    uint64_t number;
+    memcpy(&number, header + at, sizeof number);
+    return (int64_t)be64toh(number);
+}
+
+enum jfr_header_state jfr_header_size(const uint8_t header[JFR_HEADER_BYTES], int64_t *size)
+{
+    static const uint8_t zeros[8];
+    *size = header_number(header, 8);
+    if (memcmp(header, zeros, sizeof zeros) == 0 && *size == 0)
+        return JFR_HEADER_UNFINISHED; /* as our agent begins a chunk */
+    if (memcmp(header, "FLR", 4) != 0 || header[4] != 0 || header[5] != 2)
+        return JFR_HEADER_BAD;
+    if (*size == 0)
+        return JFR_HEADER_UNFINISHED;
+    return *size > JFR_HEADER_BYTES ? JFR_HEADER_GOOD : JFR_HEADER_BAD;
+}
+
+static const char *load_pools(struct jfr_chunk *chunk, struct jfr_cursor *cursor)
+{
+    uint64_t pools = jfr_take(cursor);
+    for (; pools > 0 && step(chunk, cursor); pools--) {
+        int type = jfr_schema_type(&chunk->schema, jfr_take(cursor));
+        uint64_t count = jfr_take(cursor);
+        if (type < 0)
+            return "a constant pool of a type that is not declared";
+        for (; count > 0 && step(chunk, cursor); count--) {
+            uint64_t id = jfr_take(cursor);
+            const uint8_t *at = cursor->at;
+            pass_type(chunk, cursor, type, 0);
+            if (!cursor->bad && !add_constant(chunk, type, id, at))
+                return "more constants than can be kept";
+        }
+    }
+    return cursor->bad ? "a constant pool that is damaged" : NULL;
+}
+
+/* The event at an offset, cut to its own length. */
+static bool event_at(const struct jfr_chunk *chunk, uint64_t offset, struct jfr_cursor *event)
+{
+    if (offset < JFR_HEADER_BYTES || offset >= chunk->length)
+        return false;
+    *event = (struct jfr_cursor){chunk->bytes + offset, chunk->bytes + chunk->length, false};
+    struct jfr_cursor ahead = *event;
+    uint64_t size = jfr_take(&ahead);
+    if (ahead.bad || size == 0 || size > (uint64_t)(event->end - event->at))
+        return false;
+    event->end = event->at + size;
+    return true;
+}
+
+static const char *load_checkpoints(struct jfr_chunk *chunk, uint64_t offset)
+{
+    struct jfr_cursor cursor;
+    for (int i = 0; i < CHECKPOINTS_MAX; i++) {
+        if (!event_at(chunk, offset, &cursor))
+            return "a checkpoint that is not where it should be";
+        jfr_take(&cursor); /* size */
+        if (jfr_take(&cursor) != CHECKPOINT_TYPE_ID)
+            return "a checkpoint that is not where it should be";
+        jfr_take(&cursor); /* start */
+        jfr_take(&cursor); /* duration */
+        uint64_t delta = jfr_take(&cursor);
+        jfr_take_byte(&cursor); /* kind */
+        const char *wrong = load_pools(chunk, &cursor);
+        if (wrong != NULL || delta == 0)
+            return wrong;
+        if ((int64_t)delta > 0)
+            return "checkpoints that go in a circle";
+        offset += delta;
+    }
+    return "more checkpoints than can be kept";
+}
+
+const char *jfr_chunk_load(struct jfr_chunk *chunk)
+{
+    const uint8_t *header = chunk->bytes;
+    int64_t size;
+    free_memory(chunk);
+    chunk->constant_count = 0;
+    for (size_t i = 0; i < chunk->constant_places; i++)
+        chunk->constants[i].type = -1;
+    chunk->out_of_memory = false;
+    chunk->steps_left = (int64_t)chunk->length * JFR_STEPS_PER_BYTE;
+    chunk->memory_left = (int64_t)chunk->length * JFR_MEMORY_PER_BYTE + JFR_MEMORY_AT_LEAST;
+    if (chunk->length < JFR_HEADER_BYTES || jfr_header_size(header, &size) != JFR_HEADER_GOOD)
+        return "no chunk of a recording";
+    if ((header[67] & COMPRESSED_FLAG) == 0)
+        return "integers that are not compressed";
+    chunk->start_ns = header_number(header, 32);
+    chunk->duration_ns = header_number(header, 40);
+    chunk->start_ticks = header_number(header, 48);
+    chunk->ticks_per_s = header_number(header, 56);
+    if (chunk->ticks_per_s <= 0)
+        return "a clock that stands still";
+    struct jfr_cursor metadata;
+    if (!event_at(chunk, (uint64_t)header_number(header, 24), &metadata) ||
+        !jfr_schema_read(&chunk->schema, metadata))
+        return "metadata that is damaged";
+    chunk->next_event = chunk->bytes + JFR_HEADER_BYTES;
+    return load_checkpoints(chunk, (uint64_t)header_number(header, 16));
+}
+
+bool jfr_chunk_next_event(struct jfr_chunk *chunk, int *type, struct jfr_cursor *body,
+                          const char **damage)
+{
+    const uint8_t *end = chunk->bytes + chunk->length;
+    *damage = NULL;
+    while (chunk->next_event < end) {
+        if (!event_at(chunk, (uint64_t)(chunk->next_event - chunk->bytes), body)) {
+            *damage = "an event with a length that cannot be";
+            return false;
+        }
+        chunk->next_event = body->end;
+        jfr_take(body); /* size */
+        uint64_t id = jfr_take(body);
+        if (body->bad) {
+            *damage = "an event that is damaged";
+            return false;
+        }
+        if (id != METADATA_TYPE_ID && id != CHECKPOINT_TYPE_ID) {
+            *type = jfr_schema_type(&chunk->schema, id);
+            return true;
+        }
+    }
+    return false;
+}
