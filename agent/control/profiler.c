@@ -21,12 +21,12 @@ static struct {
     int jdk_major;
     char jvm_version[128];
     bool running;
-    struct agent_options options;
     char file[AGENT_TEXT_MAX];
     char native_missing[160]; /* why there are no native frames */
     struct threads *threads;
     struct jmethod_ids *ids;
     struct recording *recording;
+    struct recording_counts last; /* of the recording that ended */
     struct drain *drain;
 } profiler;
 
@@ -102,7 +102,7 @@ bool profiler_is_running(void)
     return profiler.running;
 }
 
-/* "%p" the pid, "%t" the time. */
+/* "%p" the pid, "%t" the time, "%%" a percent sign. */
 static void expand_file(const char *pattern, char *out, size_t size)
 {
     char number[32];
@@ -121,6 +121,8 @@ static void expand_file(const char *pattern, char *out, size_t size)
             length += (size_t)snprintf(out + length, size - length, "%s", number);
             at++;
         } else {
+            if (at[0] == '%' && at[1] == '%')
+                at++;
             out[length++] = *at;
             out[length] = '\0';
         }
@@ -234,14 +236,16 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
     const struct stack_engine *engine = find_engine(options, error, error_size);
     if (engine == NULL)
         return false;
-    profiler.options = *options;
     expand_file(options->text[OPTION_FILE], profiler.file, sizeof profiler.file);
     profiler.native_missing[0] = '\0';
-    if (options->number[OPTION_NATIVE] != 0 &&
-        !native_setup(profiler.native_missing, sizeof profiler.native_missing))
-        profiler.options.number[OPTION_NATIVE] = 0;
+    bool native = options->number[OPTION_NATIVE] != 0 &&
+                  native_setup(profiler.native_missing, sizeof profiler.native_missing);
     find_code_cache();
-    context_setup(options->text[OPTION_CONTEXT]);
+    if (!context_setup(options->text[OPTION_CONTEXT])) {
+        snprintf(error, error_size, "context=%.64s: at most %d tags in all",
+                 options->text[OPTION_CONTEXT], NMTAGENT_CONTEXT_TAGS);
+        return false;
+    }
     if (engine->needs_method_ids) {
         profiler.ids = jmethod_ids_create(profiler.jvmti, profiler.jdk_major);
         if (profiler.ids == NULL) {
@@ -249,9 +253,16 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
             return false;
         }
     }
-    profiler.recording =
-        recording_create(profiler.jvmti, &profiler.options, profiler.file, profiler.jvm_version,
-                         engine, profiler.threads, profiler.ids, error, error_size);
+    const struct recording_parts parts = {
+        .jvmti = profiler.jvmti,
+        .engine = engine,
+        .native = native,
+        .threads = profiler.threads,
+        .ids = profiler.ids,
+        .file = profiler.file,
+        .jvm_version = profiler.jvm_version,
+    };
+    profiler.recording = recording_create(&parts, options, error, error_size);
     if (profiler.recording == NULL) {
         tear_down();
         return false;
@@ -314,6 +325,7 @@ bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
     drain_stop(profiler.drain);
     profiler.drain = NULL;
     recording_end_chunk(profiler.recording, env, true);
+    recording_counts(profiler.recording, &profiler.last);
     profiler.running = false;
     describe_rest(notes, notes_size);
     tear_down();
@@ -370,7 +382,11 @@ void profiler_thread_end(JNIEnv *env)
 
 void profiler_status_json(FILE *out)
 {
+    struct recording_counts counts = profiler.last;
+    if (profiler.recording != NULL)
+        recording_counts(profiler.recording, &counts);
     const struct profiler_view view = {
+        .counts = &counts,
         .running = profiler.running,
         .file = profiler.file,
         .native_missing = profiler.native_missing,

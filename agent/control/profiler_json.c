@@ -20,46 +20,35 @@ static void put_member(FILE *out, const char *name, int64_t value, bool last)
     fprintf(out, "\"%s\":%" PRId64 "%s", name, value, last ? "" : ",");
 }
 
-static void put_walks(const struct sampler *sampler, FILE *out)
+static void put_walks(const struct recording_counts *counts, FILE *out)
 {
-    bool first = true;
-    fprintf(out, "\"walks\":{");
+    fprintf(out, "\"walks\":{\"%s\":%" PRId64, walk_code_name(WALK_OK), counts->walks[WALK_OK]);
     for (int i = 0; i < WALK_CODE_COUNT; i++) {
-        int64_t number = atomic_load(&sampler->walks[i]);
-        if (number == 0 && i != WALK_OK)
-            continue;
-        fprintf(out, "%s\"%s\":%" PRId64, first ? "" : ",", walk_code_name((enum walk_code)i),
-                number);
-        first = false;
+        if (i != WALK_OK && counts->walks[i] != 0)
+            fprintf(out, ",\"%s\":%" PRId64, walk_code_name((enum walk_code)i), counts->walks[i]);
     }
     fprintf(out, "},");
 }
 
-static void put_recording(const struct profiler_view *view, FILE *out)
+static void put_counts(const struct recording_counts *counts, FILE *out)
 {
-    const struct sampler *sampler = &view->recording->sampler;
-    struct calltrace_counts traces;
-    struct jfr_counts jfr;
-    calltrace_counts(sampler->traces, &traces);
-    jfr_counts(view->recording->writer, &jfr);
-    fprintf(out, "\"engine\":\"%s\",", sampler->engine->name);
-    put_member(out, "samples", atomic_load(&sampler->samples), false);
-    put_member(out, "stored", atomic_load(&sampler->stored), false);
+    fprintf(out, "\"engine\":\"%s\",", counts->engine);
+    put_member(out, "samples", counts->samples, false);
+    put_member(out, "stored", counts->stored, false);
     fprintf(out, "\"dropped\":{");
-    put_member(out, "slots", atomic_load(&sampler->dropped_slots), false);
-    put_member(out, "buffers", atomic_load(&sampler->dropped_buffers), true);
+    put_member(out, "slots", counts->dropped_slots, false);
+    put_member(out, "buffers", counts->dropped_buffers, true);
     fprintf(out, "},");
-    put_member(out, "without_trace", atomic_load(&sampler->without_trace), false);
-    put_member(out, "torn_contexts", atomic_load(&sampler->torn_contexts), false);
-    put_walks(sampler, out);
-    put_member(out, "traces", traces.used, false);
-    put_member(out, "trace_capacity", traces.capacity, false);
-    put_member(out, "chunks", jfr.chunks, false);
-    put_member(out, "file_bytes", jfr.bytes, false);
-    const char *error = jfr_error(view->recording->writer);
+    put_member(out, "without_trace", counts->without_trace, false);
+    put_member(out, "torn_contexts", counts->torn_contexts, false);
+    put_walks(counts, out);
+    put_member(out, "traces", counts->traces, false);
+    put_member(out, "trace_capacity", counts->trace_capacity, false);
+    put_member(out, "chunks", counts->chunks, false);
+    put_member(out, "file_bytes", counts->file_bytes, false);
     fprintf(out, "\"recording_error\":");
-    if (error != NULL)
-        put_text(out, error);
+    if (counts->error[0] != '\0')
+        put_text(out, counts->error);
     else
         fprintf(out, "null");
     fprintf(out, ",");
@@ -73,8 +62,8 @@ void profiler_json_status(const struct profiler_view *view, FILE *out)
     put_member(out, "pid", getpid(), false);
     put_member(out, "jdk_major", view->jdk_major, false);
     fprintf(out, "\"timer\":\"%s\",", timer_kind_name(threads_timer(view->threads)));
-    if (view->recording != NULL) {
-        put_recording(view, out);
+    if (view->counts->engine != NULL) {
+        put_counts(view->counts, out);
         fprintf(out, "\"file\":");
         put_text(out, view->file);
         fprintf(out, ",\"native\":%s,", view->native_missing[0] == '\0' ? "true" : "false");

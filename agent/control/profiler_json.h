@@ -16,7 +16,8 @@ struct profiler_view {
     const char *file;
     const char *native_missing;
     const struct threads *threads;
-    struct recording *recording; /* NULL when not running */
+    struct recording *recording;           /* NULL when not running */
+    const struct recording_counts *counts; /* of this recording, or of the last one */
     const struct jmethod_ids *ids;
     int jdk_major;
     int64_t rss_before_bytes;

@@ -28,10 +28,10 @@ static void destroy_names(struct method_names *names)
 }
 
 static bool create_sampler(struct sampler *sampler, const struct agent_options *options,
-                           const struct stack_engine *engine)
+                           const struct recording_parts *parts)
 {
-    sampler->engine = engine;
-    sampler->native = options->number[OPTION_NATIVE] != 0;
+    sampler->engine = parts->engine;
+    sampler->native = parts->native;
     sampler->depth = (int)options->number[OPTION_DEPTH];
     sampler->tag_count = context_tag_count();
     sampler->traces = calltrace_create((size_t)options->number[OPTION_TRACES]);
@@ -46,27 +46,25 @@ static bool create_sampler(struct sampler *sampler, const struct agent_options *
            sampler->scratch != NULL;
 }
 
-struct recording *recording_create(jvmtiEnv *jvmti, const struct agent_options *options,
-                                   const char *file, const char *jvm_version,
-                                   const struct stack_engine *engine, struct threads *threads,
-                                   struct jmethod_ids *ids, char *error, size_t error_size)
+struct recording *recording_create(const struct recording_parts *parts,
+                                   const struct agent_options *options, char *error,
+                                   size_t error_size)
 {
     struct recording *recording = mem_alloc(COMPONENT_CONTROL, sizeof *recording);
     if (recording == NULL) {
         snprintf(error, error_size, "out of memory");
         return NULL;
     }
-    recording->jvmti = jvmti;
-    recording->threads = threads;
-    recording->ids = ids;
+    recording->threads = parts->threads;
+    recording->ids = parts->ids;
     snprintf(error, error_size, "out of memory");
-    if (create_names(&recording->names) && create_sampler(&recording->sampler, options, engine)) {
-        recording->methods = method_map_create(jvmti, &recording->names,
+    if (create_names(&recording->names) && create_sampler(&recording->sampler, options, parts)) {
+        recording->methods = method_map_create(parts->jvmti, &recording->names,
                                                options->number[OPTION_METHOD_CLEANUP] != 0);
-        const struct jfr_options jfr = {.file = file,
+        const struct jfr_options jfr = {.file = parts->file,
                                         .max_bytes = options->number[OPTION_MAX_SIZE],
                                         .settings = options->whole,
-                                        .jvm_version = jvm_version};
+                                        .jvm_version = parts->jvm_version};
         if (recording->methods != NULL)
             recording->writer = jfr_create(&jfr, error, error_size);
         if (recording->writer != NULL && jfr_chunk_begin(recording->writer))
@@ -99,7 +97,8 @@ static void write_trace(void *context, const struct calltrace *trace)
     int depth = trace->depth < RECORDING_DEPTH_MAX ? trace->depth : RECORDING_DEPTH_MAX;
     for (int i = 0; i < depth; i++) {
         const struct frame *frame = &trace->frames[i];
-        const struct method_info *method = method_map_get(recording->methods, recording->env, frame);
+        const struct method_info *method =
+            method_map_get(recording->methods, recording->env, frame);
         recording->frames[i] = (struct jfr_frame){
             .method_id = method->id,
             .line = method_map_line(recording->methods, frame),
@@ -241,6 +240,33 @@ bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last)
     method_map_sweep(recording->methods);
     renew_names(recording);
     return good && (last || jfr_chunk_begin(recording->writer));
+}
+
+void recording_counts(const struct recording *recording, struct recording_counts *counts)
+{
+    const struct sampler *sampler = &recording->sampler;
+    struct calltrace_counts traces;
+    struct jfr_counts jfr;
+    calltrace_counts(sampler->traces, &traces);
+    jfr_counts(recording->writer, &jfr);
+    *counts = (struct recording_counts){
+        .engine = sampler->engine->name,
+        .samples = atomic_load(&sampler->samples),
+        .stored = atomic_load(&sampler->stored),
+        .dropped_slots = atomic_load(&sampler->dropped_slots),
+        .dropped_buffers = atomic_load(&sampler->dropped_buffers),
+        .without_trace = atomic_load(&sampler->without_trace),
+        .torn_contexts = atomic_load(&sampler->torn_contexts),
+        .traces = traces.used,
+        .trace_capacity = traces.capacity,
+        .chunks = jfr.chunks,
+        .file_bytes = jfr.bytes,
+    };
+    for (int i = 0; i < WALK_CODE_COUNT; i++)
+        counts->walks[i] = atomic_load(&sampler->walks[i]);
+    const char *error = jfr_error(recording->writer);
+    if (error != NULL)
+        snprintf(counts->error, sizeof counts->error, "%s", error);
 }
 
 void recording_destroy(struct recording *recording)

@@ -19,7 +19,6 @@
 #define RECORDING_DEPTH_MAX 4096
 
 struct recording {
-    jvmtiEnv *jvmti;
     struct sampler sampler;
     struct threads *threads;
     struct jmethod_ids *ids;
@@ -31,16 +30,39 @@ struct recording {
     struct jfr_frame frames[RECORDING_DEPTH_MAX]; /* of the stack that is written */
 };
 
-/* The parts for these options; timers do not run yet. NULL with a sentence; nothing is left then.
- */
-struct recording *recording_create(jvmtiEnv *jvmti, const struct agent_options *options,
-                                   const char *file, const char *jvm_version,
-                                   const struct stack_engine *engine, struct threads *threads,
-                                   struct jmethod_ids *ids, char *error, size_t error_size);
+/* What a recording came to; plain data, kept after its end. */
+struct recording_counts {
+    const char *engine;      /* NULL: there was no recording yet */
+    int64_t samples, stored; /* samples = stored + dropped */
+    int64_t dropped_slots, dropped_buffers;
+    int64_t without_trace; /* of stored */
+    int64_t torn_contexts;
+    int64_t walks[WALK_CODE_COUNT];
+    int64_t traces, trace_capacity;
+    int64_t chunks, file_bytes;
+    char error[256]; /* why recording stopped; empty while all is well */
+};
+
+/* What a recording is given; all of it outlives the recording. */
+struct recording_parts {
+    jvmtiEnv *jvmti;
+    const struct stack_engine *engine;
+    bool native; /* native frames are wanted and can be had */
+    struct threads *threads;
+    struct jmethod_ids *ids; /* NULL when the engine needs none */
+    const char *file;
+    const char *jvm_version;
+};
+/* Timers do not run yet. NULL with a sentence; nothing is left then. */
+struct recording *recording_create(const struct recording_parts *parts,
+                                   const struct agent_options *options, char *error,
+                                   size_t error_size);
 /* Moves events from the buffers to the chunk, maps ahead what handlers will need. */
 void recording_turn(struct recording *recording);
 /* Writes the chunk with everything up to now, and begins the next one unless last. */
 bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last);
+/* Any thread: counters may be a moment apart while handlers count. */
+void recording_counts(const struct recording *recording, struct recording_counts *counts);
 void recording_destroy(struct recording *recording);
 
 #endif

@@ -144,15 +144,22 @@ static int itimer_start(int64_t interval_ns)
 
 /* --- all kinds -------------------------------------------------------------------------------- */
 
+/* Perf is only opened, not started: its signals carry nothing that says whose they are. */
 static int try_kind(struct timers *timers, enum timer_kind kind)
 {
     struct timer probe = TIMER_INIT;
-    int why;
-    if (kind == TIMER_ITIMER)
-        return itimer_start(timers->interval_ns);
-    why = kind == TIMER_PERF ? perf_start(timers, &probe, gettid())
-                             : posix_start(timers, &probe, gettid());
-    timer_stop(timers, &probe);
+    int why = 0;
+    if (kind == TIMER_ITIMER) {
+        why = itimer_start(timers->interval_ns);
+    } else if (kind == TIMER_POSIX) {
+        why = posix_start(timers, &probe, gettid());
+        timer_stop(timers, &probe);
+    } else {
+        int fd = timers->perf_left > 0 ? perf_open(timers, gettid()) : (errno = EMFILE, -1);
+        if (fd < 0)
+            return errno;
+        close(fd);
+    }
     return why;
 }
 

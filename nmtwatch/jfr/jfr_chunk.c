@@ -79,12 +79,15 @@ void jfr_chunk_free(struct jfr_chunk *chunk)
 /* --- constants ----------------------------------------------------------------------------------
  */
 
-static size_t place_of(const struct jfr_chunk *chunk, int type, uint64_t id)
+/* Each place looked at is a step: ids may be chosen to collide. When the steps are used up, the place
+ * is of any constant, and the caller's next step fails. */
+static size_t place_of(struct jfr_chunk *chunk, int type, uint64_t id)
 {
     uint64_t hash = (id ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u;
     size_t mask = chunk->constant_places - 1, at = (hash >> 20) & mask;
     while (chunk->constants[at].type >= 0 &&
-           (chunk->constants[at].type != type || chunk->constants[at].id != id))
+           (chunk->constants[at].type != type || chunk->constants[at].id != id) &&
+           --chunk->steps_left >= 0)
         at = (at + 1) & mask;
     return at;
 }
@@ -94,7 +97,7 @@ struct jfr_constant *jfr_chunk_constant(struct jfr_chunk *chunk, int type, uint6
     if (chunk->constant_count == 0 || type < 0)
         return NULL;
     struct jfr_constant *found = &chunk->constants[place_of(chunk, type, id)];
-    return found->type >= 0 ? found : NULL;
+    return found->type == type && found->id == id ? found : NULL;
 }
 
 static bool make_places(struct jfr_chunk *chunk, size_t places)
@@ -205,6 +208,7 @@ static void take_field(struct jfr_chunk *chunk, struct jfr_cursor *cursor,
     }
     if (field->pool) {
         value->number = jfr_take(cursor);
+        value->pool = true;
         return;
     }
     if (field->type < 0) {
@@ -236,10 +240,10 @@ bool jfr_chunk_decode(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int ty
     for (int i = 0; i < known->field_count && step(chunk, cursor); i++) {
         const struct jfr_field *field = &chunk->schema.fields[known->first_field + i];
         struct jfr_value unknown, *value = &unknown;
-        if (field->known < JFR_NAME_COUNT)
+        if (field->known < JFR_NAMES)
             value = &values->value[field->known];
         take_field(chunk, cursor, field, value);
-        if (field->known < JFR_NAME_COUNT)
+        if (field->known < JFR_NAMES)
             values->present |= UINT64_C(1) << field->known;
         else if (other != NULL && !field->array && !field->pool && field->type >= 0 &&
                  chunk->schema.types[field->type].layout == JFR_LAYOUT_STRING)

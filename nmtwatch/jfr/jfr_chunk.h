@@ -63,14 +63,15 @@ bool jfr_chunk_next_event(struct jfr_chunk *chunk, int *type, struct jfr_cursor 
 /* Values of a type's fields, by name. */
 struct jfr_value {
     uint64_t number;          /* integers; ids of constants */
-    int type;                 /* of a constant or an array: index of its type */
+    bool pool;                /* number is the id of a constant of that type */
+    int type;                 /* index into the schema; of an array: of its elements */
     struct jfr_string string; /* of strings */
     struct jfr_cursor array;  /* at the first element */
     uint64_t length;          /* of the array */
 };
 struct jfr_values {
     uint64_t present; /* bit per jfr_name: these are set */
-    struct jfr_value value[JFR_NAME_COUNT];
+    struct jfr_value value[JFR_NAMES];
 };
 static inline const struct jfr_value *jfr_value(const struct jfr_values *values, enum jfr_name name)
 {

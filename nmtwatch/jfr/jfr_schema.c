@@ -62,7 +62,7 @@ static struct jfr_field *add_field(struct reading *reading)
     schema->fields = fields;
     fields += schema->field_count++;
     schema->types[schema->type_count - 1].field_count++;
-    *fields = (struct jfr_field){.known = JFR_NAME_COUNT, .type = -1};
+    *fields = (struct jfr_field){.known = JFR_NAMES, .type = -1};
     return fields;
 }
 
@@ -73,11 +73,11 @@ static enum jfr_name known_name(struct span name)
 #include "nmtwatch/jfr/jfr_names.def"
 #undef JFR_NAME
     };
-    for (int i = 0; i < JFR_NAME_COUNT; i++) {
+    for (int i = 0; i < JFR_NAMES; i++) {
         if (span_equals(name, span_from_cstr(names[i])))
             return (enum jfr_name)i;
     }
-    return JFR_NAME_COUNT;
+    return JFR_NAMES;
 }
 
 static enum jfr_layout layout_of(struct span name)

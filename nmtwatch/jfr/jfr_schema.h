@@ -17,9 +17,9 @@ enum jfr_name {
 #define JFR_NAME(id, name) JFR_NAME_##id,
 #include "nmtwatch/jfr/jfr_names.def"
 #undef JFR_NAME
-    JFR_NAME_COUNT, /* a field nobody looks at */
+    JFR_NAMES, /* a field nobody looks at */
 };
-_Static_assert(JFR_NAME_COUNT <= 64, "a bit each");
+_Static_assert(JFR_NAMES <= 64, "a bit each");
 
 enum jfr_layout {
     JFR_LAYOUT_FIELDS, /* its fields, one behind the other */

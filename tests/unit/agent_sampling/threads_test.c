@@ -1,0 +1,527 @@
+/* Timers, handler and registry on plain threads: no JVM, so every sample's env is NULL. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agent/mem/mem.h"
+#include "agent/sampling/threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS 1000000
+
+static _Atomic int64_t samples, wall_samples;
+static _Atomic int watched_tid;
+static _Atomic int64_t watched_samples;
+
+static void on_sample(void *context, int tid, JNIEnv *env, void *ucontext)
+{
+    if (context != &samples || env != NULL || ucontext == NULL)
+        abort();
+    errno = EDOM; /* must not be seen outside */
+    atomic_fetch_add(&samples, 1);
+    if (threads_sample_is_wall())
+        atomic_fetch_add(&wall_samples, 1);
+    if (tid == atomic_load(&watched_tid))
+        atomic_fetch_add(&watched_samples, 1);
+}
+
+static int64_t cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void spin(int64_t ns)
+{
+    int64_t end = cpu_ns() + ns;
+    while (cpu_ns() < end)
+        continue;
+}
+
+static int64_t lines_of(const char *command)
+{
+    long count = -1;
+    FILE *out = popen(command, "r");
+    if (out == NULL || fscanf(out, "%ld", &count) != 1)
+        count = -1;
+    if (out != NULL)
+        pclose(out);
+    return count;
+}
+
+static int64_t open_descriptors(void)
+{
+    char command[64];
+    snprintf(command, sizeof command, "ls /proc/%d/fd | wc -l", getpid());
+    return lines_of(command);
+}
+
+static int64_t posix_timers(void)
+{
+    char command[80];
+    snprintf(command, sizeof command, "grep -c ^ID: /proc/%d/timers 2>/dev/null", getpid());
+    return lines_of(command);
+}
+
+static struct threads *begin(enum timer_kind kind, int64_t interval_ns)
+{
+    char error[200] = "";
+    struct threads *threads = threads_create(NULL);
+    assert_non_null(threads);
+    atomic_store(&samples, 0);
+    atomic_store(&wall_samples, 0);
+    threads_on_sample(threads, on_sample, &samples);
+    if (!threads_start(threads, kind, interval_ns, error, sizeof error)) {
+        threads_destroy(threads);
+        print_message("%s\n", error);
+        return NULL;
+    }
+    return threads;
+}
+
+static void assert_signal_is_default(void)
+{
+    struct sigaction now;
+    assert_int_equal(sigaction(SIGPROF, NULL, &now), 0);
+    assert_ptr_equal(now.sa_handler, SIG_DFL);
+}
+
+/* --- rate ------------------------------------------------------------------------------------- */
+
+static void *spinning(void *argument)
+{
+    (void)argument;
+    atomic_store(&watched_tid, gettid());
+    spin(600 * MS);
+    return NULL;
+}
+
+/* The kernel looks at posix timers and itimers when its clock ticks: no faster than CONFIG_HZ. */
+static void rate_is_what_was_asked(enum timer_kind kind, int64_t interval_ns)
+{
+    pthread_t thread;
+    int64_t descriptors = open_descriptors();
+    struct threads *threads = begin(kind, interval_ns);
+    if (threads == NULL)
+        skip();
+    assert_int_equal(threads_timer(threads), kind);
+    atomic_store(&watched_samples, 0);
+    pthread_create(&thread, NULL, spinning, NULL);
+    usleep(1000);
+    threads_scan(threads); /* it may block signals still: the second scan finds it ready */
+    usleep(1000);
+    threads_scan(threads);
+    pthread_join(thread, NULL);
+    threads_stop(threads);
+    double rate = (double)atomic_load(&watched_samples) * (double)interval_ns / (600.0 * MS);
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    assert_true(rate > 0.7 && rate < 1.3);
+    assert_int_equal(counts.timers, 0);
+    assert_int_equal(counts.failed_timers, 0);
+    assert_int_equal(counts.foreign_signals, 0);
+    assert_int_equal(counts.nested_signals, 0);
+    assert_int_equal(counts.signals, atomic_load(&samples) + counts.late_signals);
+    assert_signal_is_default();
+    threads_destroy(threads);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_true(posix_timers() <= 0);
+}
+
+static void perf_keeps_its_rate(void **state)
+{
+    (void)state;
+    rate_is_what_was_asked(TIMER_PERF, 1 * MS);
+}
+
+static void posix_keeps_its_rate(void **state)
+{
+    (void)state;
+    rate_is_what_was_asked(TIMER_POSIX, 10 * MS);
+}
+
+static void itimer_keeps_its_rate(void **state)
+{
+    (void)state;
+    rate_is_what_was_asked(TIMER_ITIMER, 10 * MS);
+    struct itimerval now;
+    getitimer(ITIMER_PROF, &now);
+    assert_int_equal(now.it_value.tv_sec + now.it_value.tv_usec, 0);
+}
+
+/* --- many threads ----------------------------------------------------------------------------- */
+
+struct waiting {
+    pthread_barrier_t all;
+    _Atomic bool stop;
+    _Atomic int tid; /* of the last that came */
+};
+
+static void *short_life(void *argument)
+{
+    struct threads *threads = argument;
+    threads_started(threads, NULL, NULL);
+    spin(MS / 2);
+    threads_ended(threads);
+    return NULL;
+}
+
+static void two_thousand_threads_leave_nothing(void **state)
+{
+    (void)state;
+    struct mem_snapshot before, after;
+    int64_t descriptors = open_descriptors();
+    mem_snapshot(&before);
+    struct threads *threads = begin(TIMER_NONE, 200000);
+    assert_non_null(threads);
+    for (int round = 0; round < 100; round++) {
+        pthread_t thread[20];
+        for (int i = 0; i < 20; i++)
+            assert_int_equal(pthread_create(&thread[i], NULL, short_life, threads), 0);
+        if (round % 10 == 0)
+            threads_scan(threads);
+        for (int i = 0; i < 20; i++)
+            pthread_join(thread[i], NULL);
+    }
+    threads_scan(threads);
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    assert_int_equal(counts.threads, 1);
+    assert_int_equal(counts.timers, 1);
+    assert_int_equal(counts.failed_timers, 0);
+    assert_true(atomic_load(&samples) > 1000);
+    /* Entries are used again: those alive at once and the few waiting for a quiet moment. */
+    mem_snapshot(&after);
+    assert_in_range(after.component[COMPONENT_THREADS].requested_bytes -
+                        before.component[COMPONENT_THREADS].requested_bytes,
+                    1, 100000);
+    threads_destroy(threads);
+    mem_snapshot(&after);
+    assert_int_equal(after.component[COMPONENT_THREADS].requested_bytes,
+                     before.component[COMPONENT_THREADS].requested_bytes);
+    assert_int_equal(open_descriptors(), descriptors);
+}
+
+static void *wait_for_stop(void *argument)
+{
+    struct waiting *waiting = argument;
+    prctl(PR_SET_NAME, "patient");
+    atomic_store(&waiting->tid, gettid());
+    pthread_barrier_wait(&waiting->all);
+    while (!atomic_load(&waiting->stop))
+        usleep(2000);
+    return NULL;
+}
+
+static void descriptors_are_left_for_the_application(void **state)
+{
+    (void)state;
+    enum { THREADS = 60 };
+    pthread_t thread[THREADS];
+    struct waiting waiting = {.stop = false};
+    struct rlimit limit, tight;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    tight = limit;
+    tight.rlim_cur = (rlim_t)open_descriptors() + 40;
+    setrlimit(RLIMIT_NOFILE, &tight);
+    pthread_barrier_init(&waiting.all, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, wait_for_stop, &waiting);
+    pthread_barrier_wait(&waiting.all);
+    struct threads *threads = begin(TIMER_PERF, 10 * MS);
+    struct threads_counts counts = {.timers = 0};
+    int64_t used = -1;
+    char name[40] = "";
+    int64_t java_id = -1;
+    if (threads != NULL) {
+        used = open_descriptors();
+        threads_counts(threads, &counts);
+    }
+    atomic_store(&waiting.stop, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    pthread_barrier_destroy(&waiting.all);
+    if (threads == NULL)
+        skip();
+    bool described = threads_describe(threads, gettid(), name, sizeof name, &java_id);
+    threads_destroy(threads);
+    assert_int_equal(counts.timers, THREADS + 1);
+    assert_in_range(counts.posix_instead, THREADS + 1 - 20, THREADS + 1 - 15);
+    assert_in_range((int64_t)tight.rlim_cur - used, 18, 40);
+    assert_true(described);
+    assert_string_equal(name, "threads_test");
+    assert_int_equal(java_id, 0);
+}
+
+static void an_ended_thread_keeps_its_name_for_the_chunk(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char name[40] = "";
+    int64_t java_id;
+    struct waiting waiting = {.stop = false};
+    struct threads *threads = begin(TIMER_NONE, MS);
+    pthread_barrier_init(&waiting.all, NULL, 2);
+    pthread_create(&thread, NULL, wait_for_stop, &waiting);
+    pthread_barrier_wait(&waiting.all);
+    threads_scan(threads);
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    assert_int_equal(counts.threads, 2);
+    int tid = atomic_load(&waiting.tid);
+    atomic_store(&waiting.stop, true);
+    pthread_join(thread, NULL);
+    usleep(1000); /* joined is a little before gone */
+    threads_scan(threads);
+    threads_counts(threads, &counts);
+    assert_int_equal(counts.threads, 1);
+    assert_true(threads_describe(threads, tid, name, sizeof name, &java_id));
+    assert_string_equal(name, "patient");
+    threads_destroy(threads);
+    pthread_barrier_destroy(&waiting.all);
+}
+
+/* --- other people's signals ------------------------------------------------------------------- */
+
+static _Atomic int foreign_seen;
+
+static void foreign_handler(int number, siginfo_t *info, void *ucontext)
+{
+    (void)number, (void)info, (void)ucontext;
+    atomic_fetch_add(&foreign_seen, 1);
+}
+
+static void a_handler_before_ours_gets_its_signals(void **state)
+{
+    (void)state;
+    struct sigaction theirs = {.sa_flags = SA_SIGINFO}, now;
+    theirs.sa_sigaction = foreign_handler;
+    sigaction(SIGPROF, &theirs, NULL);
+    struct threads *threads = begin(TIMER_NONE, MS);
+    assert_non_null(threads);
+    raise(SIGPROF);
+    raise(SIGPROF);
+    spin(20 * MS);
+    threads_stop(threads);
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    assert_int_equal(atomic_load(&foreign_seen), 2);
+    assert_int_equal(counts.foreign_signals, 2);
+    assert_true(atomic_load(&samples) > 0);
+    sigaction(SIGPROF, NULL, &now);
+    assert_ptr_equal(now.sa_sigaction, foreign_handler);
+    threads_destroy(threads);
+    signal(SIGPROF, SIG_DFL);
+}
+
+static void a_signal_nobody_wanted_does_not_kill(void **state)
+{
+    (void)state;
+    struct threads *threads = begin(TIMER_NONE, MS);
+    raise(SIGPROF);
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    assert_int_equal(counts.foreign_signals, 1);
+    threads_destroy(threads);
+}
+
+static void a_handler_after_ours_is_told_and_left_alone(void **state)
+{
+    (void)state;
+    struct threads_counts counts;
+    struct sigaction now;
+    struct threads *threads = begin(TIMER_POSIX, MS);
+    threads_scan(threads);
+    threads_counts(threads, &counts);
+    assert_false(counts.handler_replaced);
+    signal(SIGPROF, SIG_IGN);
+    threads_scan(threads);
+    threads_counts(threads, &counts);
+    assert_true(counts.handler_replaced);
+    threads_destroy(threads);
+    sigaction(SIGPROF, NULL, &now);
+    assert_ptr_equal(now.sa_handler, SIG_IGN);
+    signal(SIGPROF, SIG_DFL);
+}
+
+/* A thread that blocks the signal gets no timer; one that is pending all the same keeps our passive
+ * handler in place, because the default action would end the process. */
+static void a_pending_signal_keeps_the_handler(void **state)
+{
+    (void)state;
+    sigset_t prof;
+    struct sigaction now;
+    struct threads *threads = begin(TIMER_POSIX, MS);
+    sigemptyset(&prof);
+    sigaddset(&prof, SIGPROF);
+    pthread_sigmask(SIG_BLOCK, &prof, NULL);
+    raise(SIGPROF);
+    spin(20 * MS);
+    threads_stop(threads);
+    sigaction(SIGPROF, NULL, &now);
+    assert_ptr_not_equal(now.sa_handler, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &prof, NULL); /* and lives */
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    assert_int_equal(counts.late_signals + counts.foreign_signals, 1);
+    char error[100];
+    assert_true(threads_start(threads, TIMER_POSIX, MS, error, sizeof error));
+    threads_destroy(threads);
+    assert_signal_is_default();
+}
+
+static void an_itimer_of_somebody_else_is_refused(void **state)
+{
+    (void)state;
+    const struct itimerval hour = {.it_value = {.tv_sec = 3600}}, off = {.it_value = {.tv_sec = 0}};
+    setitimer(ITIMER_PROF, &hour, NULL);
+    assert_null(begin(TIMER_ITIMER, MS));
+    setitimer(ITIMER_PROF, &off, NULL);
+    assert_signal_is_default();
+}
+
+/* --- errno, fork, exec ------------------------------------------------------------------------ */
+
+static void errno_survives(void **state)
+{
+    (void)state;
+    struct threads *threads = begin(TIMER_NONE, MS / 5);
+    errno = ERANGE;
+    for (int64_t end = cpu_ns() + 50 * MS; cpu_ns() < end;)
+        assert_int_equal(errno, ERANGE);
+    assert_true(atomic_load(&samples) > 10);
+    threads_destroy(threads);
+}
+
+static int child_lives(bool exec)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        int64_t before = atomic_load(&samples);
+        if (exec) {
+            execl("/bin/sh", "sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 7",
+                  (char *)NULL);
+            _exit(1);
+        }
+        spin(20 * MS);
+        raise(SIGPROF);
+        _exit(atomic_load(&samples) == before && posix_timers() <= 0 ? 7 : 1);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void a_forked_child_is_left_in_peace(void **state)
+{
+    (void)state;
+    static const enum timer_kind KINDS[] = {TIMER_PERF, TIMER_POSIX, TIMER_ITIMER};
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
+        struct threads *threads = begin(KINDS[i], MS);
+        if (threads == NULL)
+            continue;
+        assert_int_equal(child_lives(false), 7 << 8);
+        assert_int_equal(child_lives(true), 7 << 8);
+        int64_t before = atomic_load(&samples);
+        spin(50 * MS); /* the parent goes on */
+        assert_true(atomic_load(&samples) > before);
+        threads_destroy(threads);
+    }
+}
+
+/* --- wall clock, restart ---------------------------------------------------------------------- */
+
+static void wall_clock_reaches_waiting_threads(void **state)
+{
+    (void)state;
+    char error[100];
+    enum { THREADS = 6 };
+    pthread_t thread[THREADS];
+    struct waiting waiting = {.stop = false};
+    pthread_barrier_init(&waiting.all, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, wait_for_stop, &waiting);
+    pthread_barrier_wait(&waiting.all);
+    struct threads *threads = begin(TIMER_NONE, 0);
+    assert_int_equal(threads_timer(threads), TIMER_NONE);
+    assert_false(threads_start_wall(threads, 5 * MS, 0, error, sizeof error));
+    assert_true(threads_start_wall(threads, 5 * MS, 2, error, sizeof error));
+    assert_false(threads_start_wall(threads, 5 * MS, 2, error, sizeof error));
+    for (int i = 0; i < 100; i++)
+        usleep(5000);
+    struct threads_counts counts;
+    threads_counts(threads, &counts);
+    threads_stop(threads);
+    atomic_store(&waiting.stop, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    /* 2 threads each 5 ms, for 500 ms or a little more; a pending one is not sent twice. */
+    assert_in_range(counts.wall_signals, 60, 2000);
+    assert_int_equal(atomic_load(&wall_samples), atomic_load(&samples));
+    assert_in_range(atomic_load(&wall_samples), 50, 2000);
+    threads_destroy(threads);
+    pthread_barrier_destroy(&waiting.all);
+    assert_signal_is_default();
+}
+
+static void two_hundred_starts_and_stops(void **state)
+{
+    (void)state;
+    char error[100];
+    int64_t descriptors = open_descriptors();
+    struct threads *threads = begin(TIMER_NONE, MS / 10);
+    for (int i = 0; i < 200; i++) {
+        spin(MS);
+        threads_stop(threads);
+        assert_false(threads_start_wall(threads, MS, 1, error, sizeof error));
+        threads_on_sample(threads, NULL, NULL);
+        assert_false(threads_start(threads, TIMER_NONE, MS, error, sizeof error));
+        threads_on_sample(threads, on_sample, &samples);
+        assert_true(threads_start(threads, TIMER_NONE, MS / 10, error, sizeof error));
+    }
+    threads_destroy(threads);
+    assert_true(atomic_load(&samples) > 200);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_signal_is_default();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(perf_keeps_its_rate),
+        cmocka_unit_test(posix_keeps_its_rate),
+        cmocka_unit_test(itimer_keeps_its_rate),
+        cmocka_unit_test(two_thousand_threads_leave_nothing),
+        cmocka_unit_test(descriptors_are_left_for_the_application),
+        cmocka_unit_test(an_ended_thread_keeps_its_name_for_the_chunk),
+        cmocka_unit_test(a_handler_before_ours_gets_its_signals),
+        cmocka_unit_test(a_signal_nobody_wanted_does_not_kill),
+        cmocka_unit_test(a_handler_after_ours_is_told_and_left_alone),
+        cmocka_unit_test(a_pending_signal_keeps_the_handler),
+        cmocka_unit_test(an_itimer_of_somebody_else_is_refused),
+        cmocka_unit_test(errno_survives),
+        cmocka_unit_test(a_forked_child_is_left_in_peace),
+        cmocka_unit_test(wall_clock_reaches_waiting_threads),
+        cmocka_unit_test(two_hundred_starts_and_stops),
+    };
+    return cmocka_run_group_tests_name("sampling/threads", tests, NULL, NULL);
+}
