@@ -1,6 +1,7 @@
 #include "agent/control/sampler.h"
 
 #include "agent/jfr/jfr_writer.h"
+#include "agent/sampling/threads.h"
 #include "agent/stack/native.h"
 
 #include <time.h>
@@ -40,7 +41,7 @@ static size_t encode(struct sampler *sampler, int tid, uint32_t trace, uint8_t *
     if (context == CONTEXT_TORN)
         count(&sampler->torn_contexts);
     struct jfr_sample sample = {
-        .kind = SAMPLE_CPU,
+        .kind = threads_sample_is_wall() ? SAMPLE_WALL : SAMPLE_CPU,
         .ticks = now_ticks(),
         .tid = tid,
         .trace_id = trace,
