@@ -16,7 +16,10 @@ required=(gcc make libc6-dev libjansson-dev zlib1g-dev libinih-dev)
 optional=()
 case $level in
 build) ;;
-demo | test) required+=(gnuplot-nox) ;;
+demo | test)
+    required+=(gnuplot-nox)
+    optional+=(libunwind-dev) # native frames of the agent; it builds without
+    ;;
 *)
     echo "setup: unknown level '$level': build, demo or test" >&2
     exit 64

@@ -90,8 +90,7 @@ static bool somebody_pending(void)
 
 bool sigprof_release(void)
 {
-    while (atomic_load_explicit(&sigprof.inside, memory_order_seq_cst) != 0)
-        usleep(100);
+    handlers_wait(&sigprof.handlers);
     /* The timers are gone, so what is pending now is all there will be, and goes soon unless a
      * thread blocks the signal. */
     for (int try = 0; try < QUIET_TRIES; try++) {

@@ -19,7 +19,7 @@
 /* What the handler reads. Written while it is not active, but for the counters. */
 struct sigprof {
     _Atomic bool active;
-    _Atomic int inside;
+    struct handlers handlers;
     _Atomic uint32_t start; /* counts starts: what a thread remembers of an earlier one is void */
     bool itimer;
     JavaVM *vm;

@@ -19,12 +19,10 @@ static bool add_slab(struct thread_registry *registry)
     return true;
 }
 
-static struct thread_entry *take(struct thread_registry *registry, const _Atomic int *handlers)
+static struct thread_entry *take(struct thread_registry *registry, struct handlers *handlers)
 {
-    /* Sequentially consistent; partner: a handler counts itself and then reads chains. Every
-     * retired entry left its chain before this load: who comes in later cannot meet it. */
-    if (registry->free == NULL && registry->retired != NULL &&
-        atomic_load_explicit(handlers, memory_order_seq_cst) == 0) {
+    if (registry->free == NULL && registry->retired != NULL) {
+        handlers_wait(handlers);
         registry->free = registry->retired;
         registry->retired = NULL;
     }
@@ -36,7 +34,7 @@ static struct thread_entry *take(struct thread_registry *registry, const _Atomic
 }
 
 struct thread_entry *registry_add(struct thread_registry *registry, int tid,
-                                  const _Atomic int *handlers)
+                                  struct handlers *handlers)
 {
     struct thread_entry *entry = take(registry, handlers);
     if (entry == NULL)

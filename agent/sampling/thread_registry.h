@@ -2,8 +2,8 @@
  * thread_registry: an entry for every thread, found by a signal handler without a lock.
  *
  * A hash of chains by thread id. Writers hold the lock of struct threads; a handler walks a chain
- * at any time. What is taken out of a chain keeps its link, and its memory is used again only after
- * a moment in which no handler was inside: so a handler never strays into another chain.
+ * at any time. What is taken out of a chain keeps its link, and its memory is used again only when
+ * all handlers that could have met it have left: so a handler never strays into another chain.
  *
  *   chains   [tid % 1024] -> entry -> entry -> NULL        slabs of 64 entries, component THREADS
  *
@@ -12,6 +12,7 @@
 #ifndef AGENT_SAMPLING_THREAD_REGISTRY_H
 #define AGENT_SAMPLING_THREAD_REGISTRY_H
 
+#include "agent/sampling/handlers.h"
 #include "agent/sampling/timers.h"
 
 #include <stdatomic.h>
@@ -51,10 +52,9 @@ static inline int entry_tid(const struct thread_entry *entry)
 
 /* NULL when there is none. */
 struct thread_entry *registry_find(struct thread_registry *registry, int tid);
-/* NULL when out of memory or room. handlers: how many are inside, to know when retired entries may
- * be used again. */
+/* NULL when out of memory or room. May wait for handlers, to use entries again. */
 struct thread_entry *registry_add(struct thread_registry *registry, int tid,
-                                  const _Atomic int *handlers);
+                                  struct handlers *handlers);
 /* Its timer must be gone. The name stays the caller's to take first. */
 void registry_remove(struct thread_registry *registry, struct thread_entry *entry);
 /* All entries, to go through: NULL at an index beyond the last; look at tid. */

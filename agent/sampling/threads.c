@@ -41,7 +41,7 @@ static void forget(struct threads *threads, struct thread_entry *entry)
 static struct thread_entry *add(struct threads *threads, int tid,
                                 const struct thread_signals *signals)
 {
-    struct thread_entry *entry = registry_add(&threads->registry, tid, &sigprof.inside);
+    struct thread_entry *entry = registry_add(&threads->registry, tid, &sigprof.handlers);
     if (entry == NULL) {
         threads->failed_timers++;
         return NULL;
@@ -166,7 +166,7 @@ static void in_child(void)
     if (threads == NULL)
         return;
     atomic_store(&sigprof.active, false);
-    atomic_store(&sigprof.inside, 0);
+    sigprof.handlers = (struct handlers){.epoch = 0};
     sigprof_forget_self();
     for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++)
         timer_forget_in_child(&entry->timer);

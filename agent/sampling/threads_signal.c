@@ -96,19 +96,19 @@ static void take(enum origin origin, struct thread_entry *entry, void *ucontext)
 static bool handle(const siginfo_t *info, void *ucontext)
 {
     bool done = false;
-    /* Sequentially consistent; partner: threads_stop clears active and then reads inside. One of
-     * the two sees the other. Forbidden: we go on in a registry that is being taken down. */
-    atomic_fetch_add_explicit(&sigprof.inside, 1, memory_order_seq_cst);
+    /* Sequentially consistent; partner: threads_stop clears active and then waits for handlers.
+     * One of the two sees the other. Forbidden: we go on in a registry that is being taken down. */
+    uint32_t epoch = handlers_enter(&sigprof.handlers);
     if (atomic_load_explicit(&sigprof.active, memory_order_seq_cst)) {
         struct thread_entry *entry = own_entry();
         enum origin origin = origin_of(info, entry);
         if (origin != FOREIGN)
             take(origin, entry, ucontext);
-        if (origin == OURS_PERF)
+        if (origin == OURS_PERF && info->si_code == POLL_HUP) /* it was enabled for one only */
             ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
         done = origin != FOREIGN;
     }
-    atomic_fetch_sub_explicit(&sigprof.inside, 1, memory_order_seq_cst);
+    handlers_leave(&sigprof.handlers, epoch);
     return done;
 }
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#ifdef __x86_64__
+#ifdef NATIVE_UNWIND
 
 #include <dlfcn.h>
 #include <ucontext.h>
@@ -79,7 +79,9 @@ bool native_setup(char *error, size_t error_size)
 
 bool native_setup(char *error, size_t error_size)
 {
-    snprintf(error, error_size, "no native frames: only on x86-64 so far");
+    snprintf(error, error_size,
+             "no native frames: built for another machine than x86-64, or without "
+             "libunwind-x86_64.h");
     return false;
 }
 

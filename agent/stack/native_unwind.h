@@ -14,7 +14,11 @@
 
 #include "agent/stack/native.h"
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && __has_include(<libunwind-x86_64.h>)
+#define NATIVE_UNWIND 1
+#endif
+
+#ifdef NATIVE_UNWIND
 #include <dlfcn.h>
 #include <libunwind-x86_64.h>
 

@@ -17,7 +17,7 @@ static bool is_java(uintptr_t pc)
     return pc >= code_low && pc < code_high;
 }
 
-#ifdef __x86_64__
+#ifdef NATIVE_UNWIND
 
 #include <errno.h>
 #include <sys/syscall.h>

@@ -79,8 +79,8 @@ void jfr_chunk_free(struct jfr_chunk *chunk)
 /* --- constants ----------------------------------------------------------------------------------
  */
 
-/* Each place looked at is a step: ids may be chosen to collide. When the steps are used up, the place
- * is of any constant, and the caller's next step fails. */
+/* Each place looked at is a step: ids may be chosen to collide. When the steps are used up, the
+ * place is of any constant, and the caller's next step fails. */
 static size_t place_of(struct jfr_chunk *chunk, int type, uint64_t id)
 {
     uint64_t hash = (id ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u;
@@ -350,8 +350,10 @@ const char *jfr_chunk_load(struct jfr_chunk *chunk)
     chunk->duration_ns = header_number(header, 40);
     chunk->start_ticks = header_number(header, 48);
     chunk->ticks_per_s = header_number(header, 56);
-    if (chunk->ticks_per_s <= 0)
-        return "a clock that stands still";
+    int64_t end_ns;
+    if (chunk->ticks_per_s <= 0 || chunk->start_ns < 0 || chunk->duration_ns < 0 ||
+        __builtin_add_overflow(chunk->start_ns, chunk->duration_ns, &end_ns))
+        return "times that cannot be";
     struct jfr_cursor metadata;
     if (!event_at(chunk, (uint64_t)header_number(header, 24), &metadata) ||
         !jfr_schema_read(&chunk->schema, metadata))

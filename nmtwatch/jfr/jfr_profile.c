@@ -1,0 +1,216 @@
+#include "nmtwatch/jfr/jfr_profile.h"
+
+#include "nmtwatch/jfr/jfr_read.h"
+#include "reports/escape.h"
+#include "reports/flamegraph.h"
+#include "reports/toptable.h"
+#include "reports/units.h"
+
+#include <stdlib.h>
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+struct frames {
+    struct call_frame *frames;
+    int capacity;
+};
+
+static bool add_sample(struct call_tree *tree, const struct jfr_event *event, struct frames *room)
+{
+    static const enum call_frame_kind kinds[] = {
+        [JFR_FRAME_JAVA] = CALL_FRAME_JAVA, [JFR_FRAME_NATIVE] = CALL_FRAME_NATIVE};
+    const struct jfr_trace *trace = event->sample.trace;
+    int depth = trace != NULL ? trace->depth : 0;
+    if (depth + 1 > room->capacity) {
+        struct call_frame *frames = reallocarray(room->frames, (size_t)depth + 1, sizeof *frames);
+        if (frames == NULL)
+            return false;
+        room->frames = frames;
+        room->capacity = depth + 1;
+    }
+    for (int i = 0; i < depth; i++)
+        room->frames[i] = (struct call_frame){trace->frames[i].label, kinds[trace->frames[i].kind]};
+    if (trace != NULL && trace->truncated)
+        room->frames[depth++] = (struct call_frame){"[deeper than recorded]", CALL_FRAME_NATIVE};
+    call_tree_add(tree, room->frames, depth, 1); /* refused ones are counted there */
+    return true;
+}
+
+static void copy(char *out, size_t size, const char *text)
+{
+    span_copy(span_from_cstr(text), out, size);
+}
+
+static void keep_loss(struct jfr_profile *profile, const char *reason, int64_t count)
+{
+    char name[sizeof profile->loss[0].reason];
+    int i = 0;
+    copy(name, sizeof name, reason);
+    while (i < profile->loss_count && strcmp(profile->loss[i].reason, name) != 0)
+        i++;
+    if (i == JFR_LOSSES_MAX || (i == profile->loss_count && count <= 0))
+        return;
+    if (i == profile->loss_count)
+        profile->loss_count++;
+    memcpy(profile->loss[i].reason, name, sizeof name);
+    profile->loss[i].count = count;
+}
+
+static void keep_component(struct jfr_profile *profile, const struct jfr_event *event)
+{
+    char name[sizeof profile->component[0].name];
+    int i = 0;
+    copy(name, sizeof name, event->memory.name);
+    while (i < profile->component_count && strcmp(profile->component[i].name, name) != 0)
+        i++;
+    if (i == JFR_COMPONENTS_MAX)
+        return;
+    if (i == profile->component_count)
+        profile->component_count++;
+    memcpy(profile->component[i].name, name, sizeof name);
+    profile->component[i].documented_bytes = event->memory.documented_bytes;
+    profile->component[i].requested_bytes = event->memory.requested_bytes;
+    profile->component[i].reserved_bytes = event->memory.reserved_bytes;
+    profile->component[i].resident_bytes = event->memory.resident_bytes;
+    profile->component[i].peak_bytes = event->memory.peak_bytes;
+    profile->component[i].allocations = event->memory.allocations;
+    profile->component[i].frees = event->memory.frees;
+}
+
+static bool keep(struct jfr_profile *profile, const struct jfr_event *event, struct frames *room)
+{
+    switch (event->kind) {
+    case JFR_EVENT_CPU_SAMPLE:
+        return add_sample(profile->cpu, event, room);
+    case JFR_EVENT_WALL_SAMPLE:
+        return add_sample(profile->wall, event, room);
+    case JFR_EVENT_COMPONENT_MEMORY:
+        keep_component(profile, event);
+        break;
+    case JFR_EVENT_LOSS:
+        keep_loss(profile, event->loss.reason, event->loss.count);
+        break;
+    case JFR_EVENT_SETTINGS:
+        copy(profile->options, sizeof profile->options, event->settings.options);
+        copy(profile->jvm_version, sizeof profile->jvm_version, event->settings.jvm_version);
+        copy(profile->agent_version, sizeof profile->agent_version, event->settings.agent_version);
+        break;
+    case JFR_EVENT_JMETHOD_IDS:
+    case JFR_EVENT_KINDS:
+        break;
+    }
+    return true;
+}
+
+bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, char *error,
+                      size_t error_size)
+{
+    struct jfr_event event;
+    struct frames room = {0};
+    *profile = (struct jfr_profile){0};
+    struct jfr_reader *reader = jfr_reader_open(fd, name, error, error_size);
+    if (reader == NULL)
+        return false;
+    profile->cpu = call_tree_create();
+    profile->wall = call_tree_create();
+    bool good = profile->cpu != NULL && profile->wall != NULL;
+    while (good && jfr_reader_next(reader, &event))
+        good = keep(profile, &event, &room);
+    if (good) {
+        struct jfr_reader_counts counts;
+        jfr_reader_counts(reader, &counts);
+        profile->chunks = counts.chunks;
+        profile->start_ns = counts.start_ns;
+        profile->end_ns = counts.end_ns;
+        copy(profile->damage, sizeof profile->damage, jfr_reader_damage(reader));
+        call_tree_finish(profile->cpu);
+        call_tree_finish(profile->wall);
+    } else {
+        snprintf(error, error_size, "out of memory");
+        jfr_profile_free(profile);
+    }
+    free(room.frames);
+    jfr_reader_close(reader);
+    return good;
+}
+
+void jfr_profile_free(struct jfr_profile *profile)
+{
+    call_tree_destroy(profile->cpu);
+    call_tree_destroy(profile->wall);
+    *profile = (struct jfr_profile){0};
+}
+
+/* --- showing ------------------------------------------------------------------------------------
+ */
+
+const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit)
+{
+    bool wall = call_tree_samples(profile->cpu) == 0 && call_tree_samples(profile->wall) > 0;
+    *unit = wall ? "samples of wall-clock time" : "samples of CPU time";
+    return wall ? profile->wall : profile->cpu;
+}
+
+bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out)
+{
+    char texts[JFR_NOTES_MAX][800];
+    const char *notes[JFR_NOTES_MAX];
+    struct flamegraph_page page = {.title = title, .notes = notes};
+    const struct call_tree *tree = jfr_profile_samples(profile, &page.unit);
+    int count = 0;
+    if (profile->damage[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "The recording is damaged: %s", profile->damage);
+    if (profile->options[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "Options: %s", profile->options);
+    if (profile->jvm_version[0] != '\0')
+        snprintf(texts[count++], sizeof texts[0], "JVM: %s", profile->jvm_version);
+    for (int i = 0; i < profile->loss_count; i++)
+        snprintf(texts[count++], sizeof texts[0], "Not recorded, %s: %s", profile->loss[i].reason,
+                 units_count(profile->loss[i].count).text);
+    for (int i = 0; i < count; i++)
+        notes[i] = texts[i];
+    page.note_count = count;
+    return flamegraph_write(tree, &page, out);
+}
+
+static bool put_top(struct json_out *out, const char *key, const struct call_tree *tree)
+{
+    struct toptable *table = toptable_create(tree);
+    if (table == NULL)
+        return false;
+    json_out_begin(out, key, '{');
+    toptable_json(table, out);
+    json_out_end(out, '}');
+    toptable_destroy(table);
+    return true;
+}
+
+bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
+{
+    struct json_out json = {0};
+    json_out_begin(&json, NULL, '{');
+    json_out_begin(&json, "recording", '{');
+    json_out_int(&json, "start_ms", profile->start_ns / 1000000);
+    json_out_int(&json, "duration_ms", (profile->end_ns - profile->start_ns) / 1000000);
+    json_out_int(&json, "chunks", profile->chunks);
+    json_out_text(&json, "options", profile->options[0] ? profile->options : NULL);
+    json_out_text(&json, "jvm_version", profile->jvm_version[0] ? profile->jvm_version : NULL);
+    json_out_end(&json, '}');
+    json_out_text(&json, "damage", profile->damage[0] ? profile->damage : NULL);
+    bool good = put_top(&json, "cpu", profile->cpu) && put_top(&json, "wall", profile->wall);
+    json_out_begin(&json, "losses", '[');
+    for (int i = 0; i < profile->loss_count; i++) {
+        json_out_begin(&json, NULL, '{');
+        json_out_text(&json, "reason", profile->loss[i].reason);
+        json_out_int(&json, "count", profile->loss[i].count);
+        json_out_end(&json, '}');
+    }
+    json_out_end(&json, ']');
+    json_out_end(&json, '}');
+    size_t length = 0;
+    const char *line = json_out_line(&json, &length);
+    good = good && line != NULL && fwrite(line, 1, length, out) == length;
+    json_out_free(&json);
+    return good && !ferror(out);
+}

@@ -1,0 +1,52 @@
+/*
+ * jfr_profile: a recording summed up: call trees of its samples, its losses and the agent's own
+ * memory, as flame graph, collapsed stacks or top table want them.
+ *
+ *   jfr_profile_read -> use -> jfr_profile_free
+ *
+ * A recording that is damaged is summed up to the damage, and says so. One thread.
+ */
+#ifndef NMTWATCH_JFR_JFR_PROFILE_H
+#define NMTWATCH_JFR_JFR_PROFILE_H
+
+#include "reports/call_tree.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define JFR_LOSSES_MAX     64
+#define JFR_COMPONENTS_MAX 64
+#define JFR_NOTES_MAX      (JFR_LOSSES_MAX + 4)
+
+struct jfr_profile {
+    struct call_tree *cpu, *wall;                           /* finished */
+    int64_t chunks, start_ns, end_ns;                       /* since the epoch */
+    char options[512], jvm_version[256], agent_version[64]; /* "" when not known */
+    int loss_count;
+    struct {
+        char reason[64];
+        int64_t count;
+    } loss[JFR_LOSSES_MAX]; /* not 0; the last word of the recording on each */
+    int component_count;
+    struct {
+        char name[64];
+        int64_t documented_bytes; /* -1: no fixed figure */
+        int64_t requested_bytes, reserved_bytes, resident_bytes, peak_bytes;
+        int64_t allocations, frees;
+    } component[JFR_COMPONENTS_MAX]; /* as at the end; "total" is one of them */
+    char damage[600];                /* "" when the recording is whole */
+};
+
+/* fd stays the caller's. False with one sentence: no recording, or out of memory. */
+bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, char *error,
+                      size_t error_size);
+/* The samples to show when nobody says which: of CPU time, or of wall-clock time if there are none.
+ */
+const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit);
+/* The page of its flame graph, with losses and damage below. False when out failed, or memory. */
+bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out);
+/* {"recording": ..., "damage": null, "cpu": {...}, "wall": {...}, "losses": [...]}: one line. */
+bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out);
+void jfr_profile_free(struct jfr_profile *profile);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * jfr_read: the agent's recordings, event by event; also repairs one with a torn tail.
+ *
+ *   jfr_reader_open -> jfr_reader_next ... -> jfr_reader_damage -> jfr_reader_close
+ *
+ * Layouts are taken from the file's own metadata, so execution samples of a JVM's own recording are
+ * read as well. Files are hostile: one chunk (1 GB at most) is held in memory at a time, and the
+ * work for it is bounded by its length (jfr_chunk.h). What is damaged is read up to the damage:
+ * jfr_reader_next then ends as at the end, and jfr_reader_damage names the chunk and its byte in
+ * the file. One thread.
+ */
+#ifndef NMTWATCH_JFR_JFR_READ_H
+#define NMTWATCH_JFR_JFR_READ_H
+
+#include "nmtwatch/jfr/jfr_stacks.h"
+
+enum jfr_event_kind {
+    JFR_EVENT_CPU_SAMPLE,
+    JFR_EVENT_WALL_SAMPLE,
+    JFR_EVENT_COMPONENT_MEMORY,
+    JFR_EVENT_LOSS,
+    JFR_EVENT_JMETHOD_IDS,
+    JFR_EVENT_SETTINGS,
+    JFR_EVENT_KINDS,
+};
+
+#define JFR_TAGS_MAX 16
+
+struct jfr_event {
+    enum jfr_event_kind kind;
+    int64_t time_ns; /* since the epoch */
+    union {
+        struct {
+            const struct jfr_trace *trace;   /* NULL: there is none */
+            const struct jfr_thread *thread; /* NULL: not known */
+            const char *state;
+            uint64_t span_id, root_span_id; /* 0: none */
+            int tag_count;
+            struct {
+                struct span name;
+                const char *value; /* NULL: not set */
+            } tag[JFR_TAGS_MAX];
+        } sample;
+        struct {
+            const char *name;         /* "total": the sum of the others */
+            int64_t documented_bytes; /* -1: no fixed figure */
+            int64_t requested_bytes, reserved_bytes, resident_bytes, peak_bytes;
+            int64_t allocations, frees;
+        } memory;
+        struct {
+            const char *reason;
+            int64_t count; /* since the recording began */
+        } loss;
+        struct {
+            int64_t classes, methods, loaded_bytes, kept_bytes;
+        } ids;
+        struct {
+            const char *options, *jvm_version, *agent_version;
+        } settings;
+    };
+};
+
+struct jfr_reader;
+
+/* fd stays the caller's and is read by position. name: for sentences. NULL with one sentence when
+ * it is no recording at all. */
+struct jfr_reader *jfr_reader_open(int fd, const char *name, char *error, size_t error_size);
+/* The next event of a kind above. Valid until the next call. False at the end, or at damage. */
+bool jfr_reader_next(struct jfr_reader *reader, struct jfr_event *event);
+/* One sentence; NULL when everything read so far was whole. */
+const char *jfr_reader_damage(const struct jfr_reader *reader);
+
+struct jfr_reader_counts {
+    int64_t chunks;
+    int64_t other_events;     /* of types that are not looked at */
+    int64_t start_ns, end_ns; /* since the epoch; of the chunks read so far */
+};
+void jfr_reader_counts(const struct jfr_reader *reader, struct jfr_reader_counts *counts);
+void jfr_reader_close(struct jfr_reader *reader);
+
+/* Cuts what stands behind the last complete chunk: the JDK's jfr reads no file with a torn tail.
+ * *cut_bytes: how much that was, 0 for a whole file. False with one sentence: not one complete
+ * chunk, or it cannot be written; the file is untouched then. */
+bool jfr_repair(const char *path, int64_t *cut_bytes, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,131 @@
+# shellcheck shell=bash
+# agent: JVMs under the profiler, for the tests of libnmtagent.so. Source it after tap.sh.
+#
+#   jvm_start 17 churn -XX:+UseZGC ClassChurn 10000   a JVM called "churn", of JDK 17
+#   jvm_wait ready|result                             until the last one said so; else fails
+#   jvm_end 0                                         lets it end, with this exit code, unharmed
+#
+# What is there then: $JVM_PID, $JVM_LOG (its output), $JVM_OUT (the folder of its files). The
+# programs are tests/workloads/agent/*.java; Stage.java says how they wait for the test.
+
+NMTWATCH=${NMTWATCH:-build/nmtwatch}
+AGENT=$PWD/$(dirname "$NMTWATCH")/libnmtagent.so
+# How much more than in `make test`: 10 in `make stress`.
+AGENT_SCALE=${AGENT_SCALE:-1}
+AGENT_CLASSES=$PWD/build/workloads/agent
+AGENT_FLAGS=(-Xmx256m -XX:ErrorFile="$SCRATCH/hs_err_%p.log")
+
+if [ ! -x "$NMTWATCH" ] || [ ! -e "$AGENT" ]; then
+    fail "$NMTWATCH and $AGENT are built"
+    done_testing
+fi
+
+agent_jdk() { # VERSION: its home
+    JDK=$1 scripts/workloads.sh jdk 2>/dev/null
+}
+
+agent_jdks() { # the versions to test, those that are there
+    local version
+    for version in 17 25; do
+        [ -z "$(agent_jdk $version)" ] || echo $version
+    done
+}
+
+# Once, for whichever test comes first.
+agent_build() {
+    local home sources=tests/workloads/agent manifest=$SCRATCH/manifest
+    mkdir -p "$AGENT_CLASSES"
+    exec 8>"$AGENT_CLASSES/.lock"
+    flock 8
+    if [ ! -e "$AGENT_CLASSES/done" ] || [ -n "$(find $sources agent/context/java \
+        -newer "$AGENT_CLASSES/done" -print -quit)" ]; then
+        home=$(agent_jdk 17)
+        "${home:-/usr}/bin/javac" --release 17 -d "$AGENT_CLASSES" $sources/*.java \
+            agent/context/java/nmtagent/Context.java || return
+        printf 'Premain-Class: Redefine\nCan-Retransform-Classes: true\n' >"$manifest"
+        "${home:-/usr}/bin/jar" cfm "$AGENT_CLASSES/redefine.jar" "$manifest" \
+            -C "$AGENT_CLASSES" . || return
+        "${CC:-gcc}" -O1 -shared -fPIC -I"$home/include" -I"$home/include/linux" \
+            -o "$AGENT_CLASSES/libsignals.so" $sources/signals.c -pthread || return
+        touch "$AGENT_CLASSES/done"
+    fi
+    exec 8>&-
+}
+agent_build >"$SCRATCH/build.log" 2>&1 || skip_all "$(tail -n 1 "$SCRATCH/build.log")"
+[ -n "$(agent_jdks)" ] || skip_all "neither JDK 17 nor 25 in /usr/lib/jvm"
+
+jvm_start() { # JDK NAME [FLAG...] CLASS [ARGUMENT...]
+    local home
+    home=$(agent_jdk "$1")
+    JVM_NAME="$2, JDK $1"
+    JVM_OUT=$SCRATCH/$1-$2
+    JVM_LOG=$JVM_OUT/log
+    JVM_JFR=$home/bin/jfr
+    shift 2
+    mkdir -p "$JVM_OUT"
+    spawn "${JVM_WRAPPER[@]}" "$home/bin/java" "${AGENT_FLAGS[@]}" -Dleave="$JVM_OUT/leave" \
+        -cp "$AGENT_CLASSES" "$@" >"$JVM_LOG" 2>&1
+    JVM_PID=$SPAWNED
+}
+JVM_WRAPPER=()
+
+jvm_said() { # WORD: or is no more
+    grep -q "^$1" "$JVM_LOG" || ! kill -0 "$JVM_PID"
+}
+
+jvm_wait() { # WORD [SECONDS]
+    if ! wait_for "${2:-60}" jvm_said "$1" || ! grep -q "^$1" "$JVM_LOG"; then
+        fail "$JVM_NAME: comes to '$1'" "$(tail -n 5 "$JVM_LOG"; jvm_crash)"
+        return 1
+    fi
+}
+
+jvm_result() {
+    sed -n 's/^result //p' "$JVM_LOG"
+}
+
+# What a JVM that died tells of it.
+jvm_crash() {
+    cat "$SCRATCH"/hs_err_*.log 2>/dev/null | sed -n '1,12p; /^Native frames/,/^$/p' | head -n 40
+}
+
+jvm_end() { # EXIT_CODE
+    local code=0
+    touch "$JVM_OUT/leave"
+    wait_for 30 eval "! kill -0 $JVM_PID" || fail "$JVM_NAME: ends" "it hangs"
+    kill -KILL "$JVM_PID" 2>/dev/null
+    wait "$JVM_PID" || code=$?
+    if [ "$code" != "$1" ] || [ -n "$(jvm_crash)" ]; then
+        fail "$JVM_NAME: ends well" "exit $code, wanted $1"$'\n'"$(tail -n 5 "$JVM_LOG"; jvm_crash)"
+        rm -f "$SCRATCH"/hs_err_*.log
+    fi
+}
+
+profile() { # [COMMAND] [OPTION...]: of the last JVM
+    timeout 60 "$NMTWATCH" profile "$JVM_PID" "$@"
+}
+
+# Samples of both kinds, by the JDK's own tool.
+jfr_samples() { # FILE
+    "$JVM_JFR" summary "$1" 2>&1 | awk '
+        $1 == "jdk.ExecutionSample" || $1 == "nmtagent.WallClockSample" { sum += $2; found++ }
+        END { print found == 2 ? sum : "unreadable" }'
+}
+
+jfr_text() { # FILE
+    "$JVM_JFR" print --events jdk.ExecutionSample --stack-depth 64 "$1"
+}
+
+# Stops the profiler; what it counted, what its file holds, what came in and where it went.
+profile_stops_right() { # FILE
+    local answer
+    if ! answer=$(profile stop --json 2>&1); then
+        fail "$JVM_NAME: stops" "$answer"
+        return
+    fi
+    answer=$(jq -c .status <<<"$answer")
+    is "$JVM_NAME: stored + dropped = samples, and the file holds what was stored" \
+        "$(jq -r '"\(.stored + .dropped.slots + .dropped.buffers == .samples) \(.recording_error) " +
+            (if .stored > 0 then "\(.stored)" else "some" end)' <<<"$answer")" \
+        "true null $(jfr_samples "$1")"
+}

@@ -1,0 +1,89 @@
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.invoke.MethodHandles;
+import java.nio.charset.StandardCharsets;
+import java.util.function.LongUnaryOperator;
+
+/**
+ * Classes that come, work for a moment and go: each in a loader of its own, every fourth one hidden,
+ * under a new name each time. The result does not depend on who watches.
+ *
+ * <pre>ClassChurn COUNT</pre>
+ *
+ * COUNT 0: for ever, until the process is killed.
+ */
+public final class ClassChurn {
+    private static final String TEMPLATE = "ChurnVictim_0000000";
+    private static final int THREADS = 2;
+
+    public static void main(String[] args) throws Exception {
+        int count = Integer.parseInt(args[0]);
+        byte[] template = template();
+        long[] sums = new long[THREADS];
+        int[] lives = new int[THREADS];
+        Thread[] threads = new Thread[THREADS];
+        Stage.ready();
+        for (int t = 0; t < THREADS; t++) {
+            int first = t;
+            threads[t] = new Thread(() -> {
+                for (int i = first; count == 0 || i < count; i += THREADS) {
+                    sums[first] += live(template, i % 10_000_000);
+                    lives[first]++;
+                }
+            }, "churn-" + t);
+            threads[t].start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        Stage.result(lives[0] + lives[1] + " " + (sums[0] + sums[1]));
+    }
+
+    private static long live(byte[] template, int number) {
+        try {
+            byte[] bytes = template.clone();
+            rename(bytes, String.format("ChurnVictim_%07d", number));
+            Class<?> made = number % 4 == 0
+                ? MethodHandles.lookup().defineHiddenClass(bytes, true).lookupClass()
+                : new Loader().define(bytes);
+            if (number % 2000 == 0) {
+                System.gc(); // a large heap would keep them all to the end
+            }
+            return ((LongUnaryOperator) made.getDeclaredConstructor().newInstance())
+                .applyAsLong(number);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static byte[] template() throws IOException {
+        try (InputStream in = ClassChurn.class.getResourceAsStream(TEMPLATE + ".class")) {
+            return in.readAllBytes();
+        }
+    }
+
+    /** A name of the same length, wherever the old one stands. */
+    private static void rename(byte[] bytes, String name) {
+        byte[] from = TEMPLATE.getBytes(StandardCharsets.US_ASCII);
+        byte[] to = name.getBytes(StandardCharsets.US_ASCII);
+        for (int at = 0; at + from.length <= bytes.length; at++) {
+            int same = 0;
+            while (same < from.length && bytes[at + same] == from[same]) {
+                same++;
+            }
+            if (same == from.length) {
+                System.arraycopy(to, 0, bytes, at, to.length);
+            }
+        }
+    }
+
+    private static final class Loader extends ClassLoader {
+        Loader() {
+            super(ClassChurn.class.getClassLoader());
+        }
+
+        Class<?> define(byte[] bytes) {
+            return defineClass(null, bytes, 0, bytes.length);
+        }
+    }
+}

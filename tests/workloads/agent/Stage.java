@@ -1,0 +1,29 @@
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * What a test and a workload tell each other: "ready" and "result ..." on standard output, and files
+ * that the test makes. The properties {@code go} and {@code leave} name them; without one there is
+ * nothing to wait for.
+ */
+final class Stage {
+    static void ready() {
+        System.out.println("ready");
+    }
+
+    /** The JVM lives on until the test has asked what it wants to know. */
+    static void result(Object result) throws InterruptedException {
+        System.out.println("result " + result);
+        waitFor("leave");
+    }
+
+    static void waitFor(String property) throws InterruptedException {
+        String file = System.getProperty(property);
+        while (file != null && !Files.exists(Path.of(file))) {
+            Thread.sleep(20);
+        }
+    }
+
+    private Stage() {
+    }
+}
