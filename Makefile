@@ -38,17 +38,18 @@ ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%
 # --- reports: findings and series to whatever people read -----------------------------------------
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
              plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
-             report_json prometheus_rules agent_terminal)
+             report_json prometheus_rules agent_terminal call_tree collapsed toptable flamegraph)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 JVM := failure proc perfdata jdk_files target discover attach attach_connect
 WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output session
 RECORD := writer reader
 ALERT := notify
+JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
 COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules profile
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
-            $(ALERT:%=nmtwatch/alert/%) $(PROFILE:%=nmtwatch/profile/%) agent/control/agent_options nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
+            $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) agent/control/agent_options nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
@@ -103,6 +104,8 @@ $(BUILD)/tests/unit/agent_%_test: tests/unit/agent_%_test.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libagent.a -lcmocka -ldl -lm -pthread
+# The agent writes what this one reads.
+$(BUILD)/tests/unit/jfr/jfr_read_test: $(BUILD)/libagent.a
 $(BUILD)/stress/%: tests/stress/%_stress.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
 	@echo "  TEST $@"

@@ -117,6 +117,9 @@ bool agent_print_status(const char *json, FILE *out)
         if (number_of(status, "failed_timers", &count) && count != 0)
             fprintf(out, ", failed %s", units_count(count).text);
         fputc('\n', out);
+        if (json_is_true(json_object_get(status, "handler_replaced")))
+            print_line("warning", "the application took SIGPROF over; no samples come any more",
+                       out);
     }
     print_figures(status, NULL, out);
     json_decref(status);

@@ -117,12 +117,12 @@ many_classes() { # KEY JDK SHAPE [AGENT_FLAG]
     local key=$1 jdk=$2 shape=$3 flag=${4-} step pid base='' here predicted
     rm -f "$SCRATCH/steps"
     mkfifo "$SCRATCH/steps"
+    exec 5<>"$SCRATCH/steps" # for reading too: opening it waits for nobody
     # shellcheck disable=SC2086
     spawn "$(jdk_home "$jdk")/bin/java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -XX:NativeMemoryTracking=summary $flag -cp build/workloads/classes \
         workloads.ManyClasses "$classes" "$methods" "$shape" <"$SCRATCH/steps" >"$SCRATCH/$key" 2>&1
     pid=$SPAWNED
-    exec 5>"$SCRATCH/steps"
     for step in ready loaded unloaded; do
         wait_for 120 grep -q "^$step" "$SCRATCH/$key" ||
             broken "$key: no '$step': $(head -n 1 "$SCRATCH/$key")" || break

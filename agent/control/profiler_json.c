@@ -72,7 +72,10 @@ void profiler_json_status(const struct profiler_view *view, FILE *out)
     put_member(out, "timers", threads.timers, false);
     put_member(out, "failed_timers", threads.failed_timers, false);
     put_member(out, "signals", threads.signals, false);
-    put_member(out, "foreign_signals", threads.foreign_signals, true);
+    put_member(out, "foreign_signals", threads.foreign_signals, false);
+    put_member(out, "late_signals", threads.late_signals, false);
+    put_member(out, "nested_signals", threads.nested_signals, false);
+    fprintf(out, "\"handler_replaced\":%s", threads.handler_replaced ? "true" : "false");
     fprintf(out, "}\n");
 }
 

@@ -126,6 +126,8 @@ profile_stops_right() { # FILE
     answer=$(jq -c .status <<<"$answer")
     is "$JVM_NAME: stored + dropped = samples, and the file holds what was stored" \
         "$(jq -r '"\(.stored + .dropped.slots + .dropped.buffers == .samples) \(.recording_error) " +
-            (if .stored > 0 then "\(.stored)" else "some" end)' <<<"$answer")" \
-        "true null $(jfr_samples "$1")"
+            "\(.stored)"' <<<"$answer")" "true null $(jfr_samples "$1")"
+    is "$JVM_NAME: every signal is a sample or is told" \
+        "$(jq '.signals - .samples - .foreign_signals - .late_signals - .nested_signals' \
+            <<<"$answer")" 0
 }

@@ -31,7 +31,8 @@ wrong_options() {
     done
     is "$JVM_NAME: nothing was started" "$(timers)" 0
     lacks "$JVM_NAME: nothing is sampling" "$(profile status 2>&1)" "state         running"
-    is "$JVM_NAME: the application's output is its own" "$(cat "$JVM_LOG")" ready
+    # JDK 21 and later warn of agents that come by themselves.
+    is "$JVM_NAME: the application's output is its own" "$(grep -v ^WARNING "$JVM_LOG")" ready
     kill_jvm "$JVM_PID"
 
     jvm_start "$jdk" options-at-start "-agentpath:$AGENT=start,cpu=never" Checksum 3
@@ -48,10 +49,12 @@ two_copies() {
     check "$JVM_NAME: starts" profile start --cpu 1ms --file "$file"
     contains "$JVM_NAME: a second start is refused" \
         "$(profile start --cpu 1ms --file "$file" 2>&1)" "already running"
+    : >"$SCRATCH/answer"
     "$(agent_jdk "$jdk")/bin/jcmd" "$JVM_PID" JVMTI.agent_load "$SCRATCH/other.so" \
-        "\"start,cpu=1ms,file=$SCRATCH/other.jfr,answer=$SCRATCH/answer\"" >/dev/null 2>"$SCRATCH/err"
-    contains "$JVM_NAME: a second copy is refused" \
-        "$(cat "$JVM_LOG" "$SCRATCH/err" "$SCRATCH/answer" 2>/dev/null)" "another copy of the agent"
+        "\"start,cpu=1ms,file=$SCRATCH/other.jfr,answer=$SCRATCH/answer\"" >/dev/null 2>&1
+    contains "$JVM_NAME: a second copy is refused" "$(cat "$SCRATCH/answer")" \
+        "another copy of the agent is at work in this JVM: $AGENT"
+    is "$JVM_NAME: and left alone" "$(ls "$SCRATCH/other.jfr"* 2>/dev/null)" ""
     profile_stops_right "$file"
     kill_jvm "$JVM_PID"
 }
@@ -66,7 +69,7 @@ level() { # prints "fds threads timers own_bytes"
 
 again_and_again() {
     local before after times=$((20 * AGENT_SCALE)) i
-    jvm_start "$jdk" again ContextLoad 600 2
+    jvm_start "$jdk" again Checksum 1000000
     jvm_wait ready
     for ((i = 1; i <= times; i++)); do
         profile start --cpu 1ms --file "$file" >"$SCRATCH/out" 2>&1 && sleep 0.1 &&

@@ -19,13 +19,17 @@ own_handler() { # before|after
     touch "$SCRATCH/$jdk-$1.go"
     if jvm_wait result; then
         read -r _ sent _ seen _ calls <<<"$(jvm_result)"
-        is "$JVM_NAME: every SIGPROF of its own came to its handler" "$seen" "$sent"
+        # Two that wait at the same time are one for the kernel: a few in 100 000.
+        check "$JVM_NAME: its own SIGPROF come to its handler: $seen of $sent" \
+            [ $((sent - seen)) -le $((sent / 1000)) ]
         check "$JVM_NAME: C called Java" [ "$calls" -gt 5 ]
         status=$(profile status --json)
         if [ "$1" = before ]; then
-            is "$JVM_NAME: and was none of ours" "$(jq .foreign_signals <<<"$status")" "$sent"
-            check "$JVM_NAME: its C code was sampled" [ "$(jq .stored <<<"$status")" -gt 500 ]
+            is "$JVM_NAME: and are none of ours" "$(jq .foreign_signals <<<"$status")" "$seen"
+            check "$JVM_NAME: it was sampled" [ "$(jq .stored <<<"$status")" -gt 500 ]
         fi
+        is "$JVM_NAME: it is told when the handler is not ours any more" \
+            "$(jq .handler_replaced <<<"$status")" "$([ "$1" = after ] && echo true || echo false)"
         profile_stops_right "$file"
         is "$JVM_NAME: its handler is in place again" \
             "$(profile start --cpu 1ms --file "$file" >/dev/null && profile stop >/dev/null && echo yes)" \
@@ -45,7 +49,7 @@ context_and_wall() {
     profile_stops_right "$file"
     for type in jdk.ExecutionSample nmtagent.WallClockSample; do
         text=$("$JVM_JFR" print --json --events $type "$file")
-        rows=$(jq -r '.recording.events[].values | select(.route != null)
+        rows=$(jq -r '.recording.events[].values | select(.tenant != null)
             | "\(.route) \(.tenant) \(.sampledThread.osName // .sampledThread.javaName) \(.rootSpanId)"' \
             <<<"$text" | sort | uniq -c | sort -rn)
         # /search does three times the work of /buy, in two threads.

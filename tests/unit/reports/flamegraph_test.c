@@ -1,0 +1,264 @@
+/* Call trees, and what is written from them: collapsed stacks, flame graph, top table. */
+#include "reports/call_tree.h"
+#include "reports/collapsed.h"
+#include "reports/flamegraph.h"
+#include "reports/toptable.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "c b a": innermost first, one letter or word each. */
+static bool add(struct call_tree *tree, const char *stack, int64_t samples)
+{
+    static char words[65536];
+    static struct call_frame frames[16384];
+    int depth = 0;
+    snprintf(words, sizeof words, "%s", stack);
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
+        frames[depth++] =
+            (struct call_frame){word, word[0] == '[' ? CALL_FRAME_NATIVE : CALL_FRAME_JAVA};
+    return call_tree_add(tree, frames, depth, samples);
+}
+
+static struct call_tree *sample_tree(void)
+{
+    struct call_tree *tree = call_tree_create();
+    assert_true(add(tree, "c b a", 5));
+    assert_true(add(tree, "b a", 3));
+    assert_true(add(tree, "[n] c b a", 2));
+    assert_true(add(tree, "a b a", 10)); /* a calls itself, through b */
+    assert_true(add(tree, "d", 1));
+    assert_true(add(tree, "", 4)); /* without a stack */
+    call_tree_finish(tree);
+    return tree;
+}
+
+static char *collapsed_of(const struct call_tree *tree)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(collapsed_write(tree, out));
+    fclose(out);
+    return text;
+}
+
+static void collapsed_has_every_sample(void **state)
+{
+    (void)state;
+    struct call_tree *tree = sample_tree();
+    char *text = collapsed_of(tree);
+    assert_string_equal(text, "[no stack] 4\na;b 3\na;b;a 10\na;b;c 5\na;b;c;[n] 2\nd 1\n");
+    free(text);
+    assert_int_equal(call_tree_samples(tree), 25);
+    call_tree_destroy(tree);
+}
+
+static void names_cannot_break_a_line(void **state)
+{
+    (void)state;
+    struct call_tree *tree = call_tree_create();
+    struct call_frame frames[] = {{"x;y\n\033[2J", CALL_FRAME_NATIVE}, {"a b", CALL_FRAME_JAVA}};
+    assert_true(call_tree_add(tree, frames, 2, 1));
+    call_tree_finish(tree);
+    char *text = collapsed_of(tree);
+    assert_string_equal(text, "a b;x:y\\x0a\\x1b[2J 1\n");
+    free(text);
+    call_tree_destroy(tree);
+}
+
+static void recursion_is_counted_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t self, total;
+    } expected[] = {{"a", 10, 20}, {"c", 5, 7}, {"b", 3, 20}, {"[n]", 2, 2}, {"d", 1, 1}};
+    struct call_tree *tree = sample_tree();
+    struct toptable *table = toptable_create(tree);
+    assert_int_equal(toptable_row_count(table), 5);
+    for (uint32_t i = 0; i < 5; i++) {
+        const struct top_row *row = toptable_row(table, i);
+        assert_string_equal(call_tree_name(tree, row->name).name, expected[i].name);
+        assert_int_equal(row->self, expected[i].self);
+        assert_int_equal(row->total, expected[i].total);
+    }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(toptable_print(table, 2, out));
+    fclose(out);
+    assert_non_null(strstr(text, "        10  40.00%         20  80.00%  a\n"));
+    assert_non_null(strstr(text, "and 3 methods more"));
+    free(text);
+
+    struct json_out json = {0};
+    json_out_begin(&json, NULL, '{');
+    toptable_json(table, &json);
+    json_out_end(&json, '}');
+    json_t *read = json_loads(json_out_line(&json, &size), 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(read, "samples")), 25);
+    json_t *methods = json_object_get(read, "methods");
+    assert_int_equal(json_array_size(methods), 5);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(methods, 3), "kind")),
+                        "native");
+    json_decref(read);
+    json_out_free(&json);
+    toptable_destroy(table);
+    call_tree_destroy(tree);
+}
+
+static char *page_of(const struct call_tree *tree, const char *note)
+{
+    struct flamegraph_page page = {
+        .title = "<pid 1>", .unit = "samples", .notes = &note, .note_count = 1};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(flamegraph_write(tree, &page, out));
+    fclose(out);
+    return text;
+}
+
+static long count_of(const char *text, const char *part)
+{
+    long count = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
+        count++;
+    return count;
+}
+
+static void page_is_whole_and_escaped(void **state)
+{
+    (void)state;
+    struct call_tree *tree = call_tree_create();
+    struct call_frame frames[] = {{"</title><script>alert(1)</script>", CALL_FRAME_JAVA},
+                                  {"a&b\"'", CALL_FRAME_NATIVE}};
+    assert_true(call_tree_add(tree, frames, 2, 3));
+    call_tree_finish(tree);
+    char *text = page_of(tree, "a <note>");
+    assert_int_equal(count_of(text, "<script>"), 1);
+    assert_int_equal(count_of(text, "<svg"), 1 + 3);
+    assert_int_equal(count_of(text, "</svg>"), 1 + 3);
+    assert_non_null(strstr(text, "a &lt;note&gt;"));
+    assert_non_null(strstr(text, "a&amp;b&quot;&#39;\n3 samples, 100.00%; native</title>"));
+    assert_null(strstr(text, "src=")); /* nothing is loaded */
+    assert_null(strstr(text, "href="));
+    assert_non_null(strstr(text, "</html>"));
+    free(text);
+    call_tree_destroy(tree);
+}
+
+/* Children stand beside each other, inside of their parent. */
+static void places_are_shares(void **state)
+{
+    (void)state;
+    struct call_tree *tree = sample_tree();
+    char *text = page_of(tree, "");
+    assert_non_null(strstr(text, "data-x=\"0\" data-w=\"100\" x=\"0%\" y=\"0\""));   /* all */
+    assert_non_null(strstr(text, "data-x=\"0\" data-w=\"80\" x=\"0%\" y=\"18\""));   /* a */
+    assert_non_null(strstr(text, "data-x=\"80\" data-w=\"4\" x=\"80%\" y=\"18\""));  /* d */
+    assert_non_null(strstr(text, "data-x=\"40\" data-w=\"28\" x=\"40%\" y=\"54\"")); /* c */
+    assert_non_null(strstr(text, "7 samples, 28.00%; itself 5"));
+    free(text);
+    call_tree_destroy(tree);
+}
+
+static void narrow_frames_are_counted(void **state)
+{
+    (void)state;
+    struct call_tree *tree = call_tree_create();
+    assert_true(add(tree, "wide", 100000));
+    assert_true(add(tree, "y x", 1));
+    call_tree_finish(tree);
+    char *text = page_of(tree, "");
+    assert_non_null(strstr(text, "2 frames narrower"));
+    assert_int_equal(count_of(text, "class=\"f\""), 2);
+    free(text);
+    call_tree_destroy(tree);
+}
+
+static void no_samples_is_a_page_too(void **state)
+{
+    (void)state;
+    struct call_tree *tree = call_tree_create();
+    call_tree_finish(tree);
+    char *text = page_of(tree, "");
+    assert_non_null(strstr(text, "There are no samples."));
+    assert_int_equal(count_of(text, "<script>"), 0);
+    free(text);
+    text = collapsed_of(tree);
+    assert_string_equal(text, "");
+    free(text);
+    struct toptable *table = toptable_create(tree);
+    assert_int_equal(toptable_row_count(table), 0);
+    toptable_destroy(table);
+    call_tree_destroy(tree);
+}
+
+/* A stack as deep as one can be recorded, with siblings at each depth. */
+static void deep_stacks(void **state)
+{
+    (void)state;
+    enum { DEPTH = 8192 };
+    static struct call_frame frames[DEPTH];
+    struct call_tree *tree = call_tree_create();
+    for (int i = 0; i < DEPTH; i++)
+        frames[i] = (struct call_frame){i % 2 ? "odd" : "even", CALL_FRAME_JAVA};
+    for (int depth = 1; depth <= DEPTH; depth += 7)
+        assert_true(call_tree_add(tree, frames + (DEPTH - depth), depth, 1));
+    call_tree_finish(tree);
+    struct toptable *table = toptable_create(tree);
+    assert_int_equal(toptable_row_count(table), 2);
+    assert_int_equal(toptable_row(table, 0)->total, call_tree_samples(tree));
+    toptable_destroy(table);
+    free(page_of(tree, ""));
+    free(collapsed_of(tree));
+    call_tree_destroy(tree);
+}
+
+static void a_full_tree_refuses_whole_stacks(void **state)
+{
+    (void)state;
+    struct call_tree *tree = call_tree_create();
+    struct call_frame frames[64];
+    char names[64][16];
+    int64_t offered = 0, refused = 0;
+    for (uint32_t i = 0; i < CALL_TREE_NODES_MAX / 64 + 100; i++) {
+        for (int j = 0; j < 64; j++) {
+            snprintf(names[j], sizeof names[j], "m%u", j == 63 ? i : (unsigned)j);
+            frames[j] = (struct call_frame){names[j], CALL_FRAME_JAVA};
+        }
+        offered += 2;
+        refused += 2 * !call_tree_add(tree, frames, 64, 2);
+    }
+    call_tree_finish(tree);
+    assert_true(refused > 0);
+    assert_int_equal(call_tree_refused(tree), refused);
+    assert_int_equal(call_tree_samples(tree) + refused, offered);
+    assert_true(call_tree_node_count(tree) <= CALL_TREE_NODES_MAX);
+    call_tree_destroy(tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collapsed_has_every_sample),
+        cmocka_unit_test(names_cannot_break_a_line),
+        cmocka_unit_test(recursion_is_counted_once),
+        cmocka_unit_test(page_is_whole_and_escaped),
+        cmocka_unit_test(places_are_shares),
+        cmocka_unit_test(narrow_frames_are_counted),
+        cmocka_unit_test(no_samples_is_a_page_too),
+        cmocka_unit_test(deep_stacks),
+        cmocka_unit_test(a_full_tree_refuses_whole_stacks),
+    };
+    return cmocka_run_group_tests_name("flamegraph", tests, NULL, NULL);
+}
