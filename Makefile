@@ -62,7 +62,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test bench bench-memory fuzz stress format lint clean install
+.PHONY: all setup demo test bench bench-agent bench-memory fuzz stress soak-test format lint clean install
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -160,6 +160,9 @@ test-%: setup
 bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench.sh $(BUILD)
+bench-agent: setup
+	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
+	@scripts/bench-agent.sh --fetch $(BUILD)
 bench-memory: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-memory.sh $(BUILD)
@@ -168,8 +171,12 @@ fuzz: setup
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 stress: setup
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/stress.sh $(BUILD)
+# Minutes: make soak-test MINUTES=5
+soak-test: setup
+	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
+	@scripts/soak-test.sh $(or $(MINUTES),30) $(BUILD)
 
 install: all
 	install -D -m 755 $(BUILD)/nmtwatch $(DESTDIR)$(PREFIX)/bin/nmtwatch

@@ -40,10 +40,13 @@ static uint64_t hash_of_text(const char *text, enum call_frame_kind kind)
     return hash;
 }
 
+/* Both halves reach every bit of the hash: stacks are long runs of few names. */
 static uint64_t hash_of_node(uint32_t parent, uint32_t name)
 {
-    uint64_t hash = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15u;
-    return hash >> 20;
+    uint64_t hash = (uint64_t)parent << 32 | name;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u;
+    return hash ^ hash >> 32;
 }
 
 /* Doubles *array when it is full. */
@@ -139,11 +142,12 @@ static uint32_t number_of(struct call_tree *tree, const struct call_frame *frame
     if (!have_room((void **)&tree->names, &tree->name_capacity, tree->name_count,
                    sizeof *tree->names))
         return CALL_TREE_NONE;
-    char *text = strdup(frame->name);
-    if (text == NULL)
+    struct name *name = &tree->names[tree->name_count];
+    *name = (struct name){.text = strdup(frame->name), .kind = frame->kind, .hash = hash};
+    if (name->text == NULL)
         return CALL_TREE_NONE;
-    tree->names[tree->name_count] = (struct name){text, frame->kind, hash};
-    return tree->name_places[place] = tree->name_count++;
+    tree->name_places[place] = tree->name_count;
+    return tree->name_count++;
 }
 
 static uint32_t child_of(struct call_tree *tree, uint32_t parent, uint32_t name)

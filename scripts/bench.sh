@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench: what watching costs, measured against the goals and against the usual tools, side by side.
 #
-# usage: bench.sh BUILD [SECTION...]     sections, about three and a half minutes together:
+# usage: bench.sh BUILD [SECTION...]     sections, about five minutes together:
 #
 #   poll        CPU of one NMT poll: our client, jcmd, jattach, in turn
 #   safepoints  what the cheap tiers add to the target's safepoint log
@@ -11,6 +11,8 @@
 #   reader      how long an application stands still when a client stops reading (JDK 25)
 #   dear        pauses of the commands that need a safepoint, with CLASSES classes (20000)
 #   mem         what the agent's memory account adds to malloc and free
+#   agent       CPU of applications under the agent, AGENT_PAIRS (2) pairs: `make bench-agent` for
+#               more of them, and for the applications, without which this is skipped
 #
 # CPU time, not wall time: the machine may be busy. Of every figure minimum, median and maximum.
 # What cannot be measured here is named; that is no error. A goal that is not met is no error
@@ -21,7 +23,7 @@
 
 build=${1:-build}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- poll safepoints watch fleet sources reader dear mem
+[ $# -gt 0 ] || set -- poll safepoints watch fleet sources reader dear mem agent
 sections=" $* "
 nmtwatch=$build/nmtwatch
 bench=$build/bench
@@ -433,6 +435,22 @@ section_mem() {
     claim "  a second thread, against malloc" le 1.05 "$(median mem_summary_scaling)" times
 }
 
+section_agent() {
+    local output
+    if [ ! -e "$build/libnmtagent.so" ]; then
+        unmeasured "CPU under the agent" "the agent is not built"
+    elif [ -z "$(jdk_home 17)" ]; then
+        unmeasured "CPU under the agent" "no JDK 17 in /usr/lib/jvm"
+    elif [ ! -d build/tools/bench ]; then
+        unmeasured "CPU under the agent" "the applications are not there: make bench-agent"
+    else
+        output=$(PAIRS=${AGENT_PAIRS:-2} scripts/bench-agent.sh "$build" javac h2 lucene) || failed=1
+        echo
+        sed '$d' <<<"$output"
+        mapfile -t -O ${#claims[@]} claims < <(tail -n 1 <<<"$output" | jq -c '.claims[]')
+    fi
+}
+
 # --- the whole --------------------------------------------------------------------------------------
 
 for needed in "$nmtwatch" "$bench"/{poll_bench,source_bench,parse_bench,ask,watcher_memory,mem_bench}; do
@@ -462,7 +480,7 @@ for jdk in "${jdks[@]}"; do
     echo "JDK $jdk: $(sed -n 's/^IMPLEMENTOR="\(.*\)"/\1/p; s/^JAVA_RUNTIME_VERSION="\(.*\)"/\1/p' \
         "$(jdk_home "$jdk")/release" | tr '\n' ' ')"
 done
-for section in poll safepoints watch fleet sources reader dear mem; do
+for section in poll safepoints watch fleet sources reader dear mem agent; do
     case $sections in *" $section "*) "section_$section" ;; esac
 done
 

@@ -76,7 +76,8 @@ static bool open_chunk(struct chunk_file *file)
         close(fd);
         return fail(file, "%s: not a regular file", file->chunk_path);
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    /* A file system that cannot lock is no reason not to record. */
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         close(fd);
         return fail(file, "%s: another process is recording to this file", file->path);
     }

@@ -83,8 +83,8 @@ void jfr_chunk_free(struct jfr_chunk *chunk)
  * place is of any constant, and the caller's next step fails. */
 static size_t place_of(struct jfr_chunk *chunk, int type, uint64_t id)
 {
-    uint64_t hash = (id ^ (uint64_t)type << 48) * 0x9e3779b97f4a7c15u;
-    size_t mask = chunk->constant_places - 1, at = (hash >> 20) & mask;
+    uint64_t hash = (id + (uint64_t)type * 0xbf58476d1ce4e5b9u) * 0x9e3779b97f4a7c15u;
+    size_t mask = chunk->constant_places - 1, at = (hash >> 32) & mask;
     while (chunk->constants[at].type >= 0 &&
            (chunk->constants[at].type != type || chunk->constants[at].id != id) &&
            --chunk->steps_left >= 0)

@@ -166,8 +166,8 @@ bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title
     if (profile->jvm_version[0] != '\0')
         snprintf(texts[count++], sizeof texts[0], "JVM: %s", profile->jvm_version);
     for (int i = 0; i < profile->loss_count; i++)
-        snprintf(texts[count++], sizeof texts[0], "Not recorded, %s: %s", profile->loss[i].reason,
-                 units_count(profile->loss[i].count).text);
+        snprintf(texts[count++], sizeof texts[0], "Lost or not walked, %s: %s",
+                 profile->loss[i].reason, units_count(profile->loss[i].count).text);
     for (int i = 0; i < count; i++)
         notes[i] = texts[i];
     page.note_count = count;

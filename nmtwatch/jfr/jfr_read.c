@@ -142,7 +142,7 @@ struct jfr_reader *jfr_reader_open(int fd, const char *name, char *error, size_t
         if (reader->damage[0] != '\0')
             snprintf(error, error_size, "%s", reader->damage);
         else
-            snprintf(error, error_size, "%s: the recording is empty", reader->name);
+            snprintf(error, error_size, "%s: the file is empty", reader->name);
         jfr_reader_close(reader);
         return NULL;
     }

@@ -50,12 +50,15 @@ static struct jfr_type *add_type(struct reading *reading)
     return types;
 }
 
+/* A field belongs to the type before it. */
 static struct jfr_field *add_field(struct reading *reading)
 {
     struct jfr_schema *schema = reading->schema;
-    struct jfr_field *fields = grown(schema->fields, &schema->field_capacity, schema->field_count,
-                                     JFR_FIELDS_MAX, sizeof *fields);
-    if (fields == NULL || schema->type_count == 0) {
+    struct jfr_field *fields = NULL;
+    if (schema->type_count > 0)
+        fields = grown(schema->fields, &schema->field_capacity, schema->field_count, JFR_FIELDS_MAX,
+                       sizeof *fields);
+    if (fields == NULL) {
         reading->cursor.bad = true;
         return NULL;
     }

@@ -1,5 +1,8 @@
 #include "nmtwatch/profile/profile_output.h"
 
+#include "nmtwatch/jfr/jfr_profile.h"
+#include "reports/collapsed.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,26 +65,64 @@ static bool copy(int from, int into)
     }
 }
 
+static bool write_summary(const struct jfr_profile *profile, enum profile_format format,
+                          const char *title, FILE *out)
+{
+    const char *unit;
+    switch (format) {
+    case PROFILE_HTML:
+        return jfr_profile_flamegraph(profile, title, out);
+    case PROFILE_COLLAPSED:
+        return collapsed_write(jfr_profile_samples(profile, &unit), out);
+    case PROFILE_TOP:
+        return jfr_profile_top_json(profile, out);
+    case PROFILE_JFR:
+        break;
+    }
+    return false;
+}
+
+/* Closes into. errno tells why not, 0: it does not. */
+static bool summarize(const struct jfr_profile *profile, enum profile_format format,
+                      const char *title, int into)
+{
+    FILE *out = fdopen(into, "w");
+    if (out == NULL) {
+        close(into);
+        return false;
+    }
+    bool good = write_summary(profile, format, title, out);
+    return fclose(out) == 0 && good;
+}
+
 bool profile_output_write(int recording, enum profile_format format, const char *output,
                           const char *title, char *error, size_t error_size)
 {
-    (void)title;
+    struct jfr_profile profile = {0};
+    if (format != PROFILE_JFR &&
+        !jfr_profile_read(&profile, recording, "the recording", error, error_size))
+        return false;
     int into = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (into < 0) {
         snprintf(error, error_size, "%s: %s", output, strerror(errno));
+        jfr_profile_free(&profile);
         return false;
     }
     errno = 0;
-    bool good = format == PROFILE_JFR && copy(recording, into);
-    int reason = errno;
-    if (close(into) != 0 && good) {
-        good = false;
-        reason = errno;
+    bool good;
+    if (format == PROFILE_JFR) {
+        good = copy(recording, into);
+        int reason = errno;
+        good = close(into) == 0 && good;
+        errno = reason != 0 ? reason : errno;
+    } else {
+        good = summarize(&profile, format, title, into);
     }
     if (!good) {
         snprintf(error, error_size, "%s: %s", output,
-                 reason != 0 ? strerror(reason) : "only .jfr can be written by now");
+                 errno != 0 ? strerror(errno) : "it could not be written");
         unlink(output);
     }
+    jfr_profile_free(&profile);
     return good;
 }

@@ -9,7 +9,7 @@
 # programs are tests/workloads/agent/*.java; Stage.java says how they wait for the test.
 
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
-AGENT=$PWD/$(dirname "$NMTWATCH")/libnmtagent.so
+AGENT=$(realpath -m "$(dirname "$NMTWATCH")")/libnmtagent.so
 # How much more than in `make test`: 10 in `make stress`.
 AGENT_SCALE=${AGENT_SCALE:-1}
 AGENT_CLASSES=$PWD/build/workloads/agent

@@ -53,9 +53,13 @@ public final class ManyClasses {
 
     private static void say(String word) throws java.io.IOException {
         System.out.println(word);
-        while (System.in.read() != '\n') {
-            // one line a step
-        }
+        int read;
+        do {
+            read = System.in.read();
+            if (read < 0) {
+                System.exit(1); // nobody measures any more
+            }
+        } while (read != '\n');
     }
 
     private ManyClasses() {

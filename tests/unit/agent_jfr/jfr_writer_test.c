@@ -25,7 +25,7 @@
 #define ODD_READ "odd.N\"a<m>e$\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbd\\"
 
 static char folder[64], path[128], error[512];
-static char long_name[40001];
+static char long_name[2001], huge_name[60001];
 
 static int setup(void **state)
 {
@@ -35,6 +35,7 @@ static int setup(void **state)
         return -1;
     snprintf(path, sizeof path, "%s/app.jfr", folder);
     memset(long_name, 'L', sizeof long_name - 1);
+    memset(huge_name, 'H', sizeof huge_name - 1);
     return context_setup("tenant;1st task;1st_task") ? 0 : -1;
 }
 
@@ -100,6 +101,7 @@ static void write_pools(struct jfr_writer *writer, const char *prefix, int trace
                         i % 2 ? (uint32_t)traces + 1 : 0, 1);
     }
     jfr_pool_symbol(writer, (uint32_t)traces + 1, "(ILjava/lang/String;[[J)V");
+    jfr_pool_symbol(writer, (uint32_t)traces + 2, huge_name); /* more than a page of the pool */
     jfr_pool_package(writer, 1, "org/example");
     jfr_pool_class(writer, 1, "org/example/Main", 1);
     jfr_pool_class(writer, 2, ODD_NAME, 0);
@@ -323,7 +325,7 @@ static void concatenated_files_are_read(void **state)
 
 static void check_view(const char *jfr)
 {
-    char *text = output_of("if %s help view >/dev/null; then"
+    char *text = output_of("if %s help view >/dev/null 2>&1; then"
                            " %s view --width 200 hot-methods %s 2>&1; else echo no view; fi",
                            jfr, jfr, path);
     assert_true(strstr(text, "chunk0_") != NULL || strcmp(text, "no view\n") == 0);
@@ -339,10 +341,9 @@ static void views_are_read(void **state)
 
 static void check_deep(const char *jfr)
 {
-    char *text =
-        output_of("%s -J-XX:TieredStopAtLevel=1 print --stack-depth 5000 %s 2>&1", jfr, path);
-    assert_int_equal(count_of(text, "deep"), 2 * 2048 + 2);
-    free(text);
+    char *lines = output_of("%s print --stack-depth 5000 %s | grep -c deep", jfr, path);
+    assert_int_equal(atoi(lines), 2 * 2048 + 2); /* frames and threads */
+    free(lines);
 }
 
 /* Pools of more than a page, and stacks that are larger than one. */

@@ -80,6 +80,43 @@ static void the_recording_is_copied(void **state)
     assert_memory_equal(bytes, back, sizeof bytes);
 }
 
+/* From a small recording of the agent. */
+static void the_recording_is_summed_up(void **state)
+{
+    (void)state;
+    static const struct {
+        enum profile_format format;
+        const char *part;
+    } cases[] = {{PROFILE_HTML, "<title>org.example.Main (pid 1)</title>"},
+                 {PROFILE_COLLAPSED, "work;malloc [libc.so.6] 3\n"},
+                 {PROFILE_TOP, "\"cpu\":{\"samples\":10,"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[65536] = "";
+        int recording = open("tests/fuzz/seeds/jfr_read/one_chunk.jfr", O_RDONLY);
+        assert_true(recording >= 0);
+        if (!profile_output_write(recording, cases[i].format, path, "org.example.Main (pid 1)",
+                                  error, sizeof error))
+            fail_msg("%s", error);
+        close(recording);
+        FILE *written = fopen(path, "r");
+        assert_true(fread(text, 1, sizeof text - 1, written) > 0);
+        fclose(written);
+        assert_non_null(strstr(text, cases[i].part));
+        unlink(path);
+    }
+}
+
+static void what_is_no_recording_leaves_no_file(void **state)
+{
+    (void)state;
+    FILE *recording = tmpfile();
+    assert_false(
+        profile_output_write(fileno(recording), PROFILE_HTML, path, "t", error, sizeof error));
+    assert_string_equal(error, "the recording: the file is empty");
+    assert_int_not_equal(access(path, F_OK), 0);
+    fclose(recording);
+}
+
 static void failures_leave_no_half_file(void **state)
 {
     (void)state;
@@ -95,6 +132,8 @@ int main(void)
         cmocka_unit_test(suffixes),
         cmocka_unit_test(possible_leaves_nothing),
         cmocka_unit_test(the_recording_is_copied),
+        cmocka_unit_test(the_recording_is_summed_up),
+        cmocka_unit_test(what_is_no_recording_leaves_no_file),
         cmocka_unit_test(failures_leave_no_half_file),
     };
     return cmocka_run_group_tests_name("profile_output", tests, make_folder, remove_folder);

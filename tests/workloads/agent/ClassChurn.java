@@ -2,15 +2,17 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.lang.invoke.MethodHandles;
 import java.nio.charset.StandardCharsets;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongUnaryOperator;
 
 /**
  * Classes that come, work for a moment and go: each in a loader of its own, every fourth one hidden,
  * under a new name each time. The result does not depend on who watches.
  *
- * <pre>ClassChurn COUNT</pre>
+ * <pre>ClassChurn COUNT [RATE]</pre>
  *
- * COUNT 0: for ever, until the process is killed.
+ * COUNT 0: for ever, until the process is killed. RATE: how many a second; without, as many as
+ * there can be.
  */
 public final class ClassChurn {
     private static final String TEMPLATE = "ChurnVictim_0000000";
@@ -18,17 +20,22 @@ public final class ClassChurn {
 
     public static void main(String[] args) throws Exception {
         int count = Integer.parseInt(args[0]);
+        int rate = args.length > 1 ? Integer.parseInt(args[1]) : 0;
         byte[] template = template();
         long[] sums = new long[THREADS];
         int[] lives = new int[THREADS];
         Thread[] threads = new Thread[THREADS];
         Stage.ready();
+        long begin = System.nanoTime();
         for (int t = 0; t < THREADS; t++) {
             int first = t;
             threads[t] = new Thread(() -> {
                 for (int i = first; count == 0 || i < count; i += THREADS) {
                     sums[first] += live(template, i % 10_000_000);
                     lives[first]++;
+                    if (rate > 0) {
+                        pace(begin + i * 1_000_000_000L / rate);
+                    }
                 }
             }, "churn-" + t);
             threads[t].start();
@@ -37,6 +44,13 @@ public final class ClassChurn {
             thread.join();
         }
         Stage.result(lives[0] + lives[1] + " " + (sums[0] + sums[1]));
+    }
+
+    private static void pace(long due) {
+        long early = due - System.nanoTime();
+        if (early > 1_000_000L) {
+            LockSupport.parkNanos(early);
+        }
     }
 
     private static long live(byte[] template, int number) {

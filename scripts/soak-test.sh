@@ -1,0 +1,92 @@
+#!/bin/bash
+# soak-test: the agent for a long time at 1 ms while classes come and go: its own memory, and what
+# the JVM keeps because of it beyond the jmethodIDs, must stay flat. First for a minute with a leak
+# (method_cleanup=false: methods of vanished classes are kept), which the same check has to find.
+#
+# usage: soak-test.sh [MINUTES [BUILD]]       30 minutes; JDK=17|25|/path
+#
+# Flat: between the middle third of the time and the last one, medians, no more than 5 % and 256 KB:
+# at 500 classes a second for 30 minutes that is 3 bytes a class. Less than 5 minutes: chunks of 2 s
+# instead of 10, so that the middle third is not the warm-up. The measurements stay in build/soak/.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+minutes=${1:-30}
+export NMTWATCH=${2:-build}/nmtwatch
+. tests/tap.sh
+. tests/e2e/agent.sh
+jdk=${JDK:-17}
+unset JDK
+out=build/soak
+mkdir -p "$out"
+
+# A line of the table; "gone" when the JVM is.
+measure() {
+    local nmt
+    nmt=$("$(agent_jdk "$jdk")/bin/jcmd" "$JVM_PID" VM.native_memory summary scale=B |
+        sed -nE 's/^- +(Class|Internal) \(.*committed=([0-9]+)\).*/\2/p' | paste -sd+ | bc)
+    profile memory --json | jq -r --argjson nmt "${nmt:-0}" --argjson at $SECONDS '[
+        $at, .total.reserved_bytes, .total.resident_bytes,
+        ([.components[] | select(.name == "line_tables" or .name == "method_map")
+            | .reserved_bytes] | add),
+        .jvm.jmethod_ids.loaded_bytes, .jvm.jmethod_ids.kept_after_unload_bytes, $nmt,
+        .rss.process_bytes] | @tsv'
+}
+
+run() { # NAME SECONDS STEP_SECONDS OPTIONS
+    local name=$1 end=$((SECONDS + $2)) table=$out/$1.tsv
+    jvm_start "$jdk" "$name" -XX:NativeMemoryTracking=summary -XX:+UseSerialGC \
+        "-agentpath:$AGENT=start,cpu=1ms,file=$SCRATCH/soak.jfr,max_size=64M,$4" ClassChurn 0 500
+    jvm_wait ready || done_testing
+    printf 'second\treserved\tresident\tmethods\tids\tids_kept\tclass_internal\trss\n' >"$table"
+    while [ $SECONDS -lt $end ]; do
+        sleep "$3"
+        if ! measure >>"$table"; then
+            fail "$JVM_NAME: the JVM lives" "$(tail -n 3 "$JVM_LOG"; jvm_crash)"
+            done_testing
+        fi
+    done
+    profile_stops_right "$SCRATCH/soak.jfr"
+    kill_jvm "$JVM_PID"
+}
+
+# "flat", or what grows. class_internal - ids_kept: what the JVM holds beyond the jmethodIDs.
+verdict() { # NAME
+    awk -F '\t' '
+        function median(column, from, to,    i, j, n, held, v) {
+            n = 0
+            for (i = from; i < to; i++) {
+                held = column == "jvm" ? row[i, 7] - row[i, 6] : row[i, column]
+                for (j = n++; j > 0 && v[j] > held; j--) v[j + 1] = v[j]
+                v[j + 1] = held
+            }
+            return v[int((n + 1) / 2)]
+        }
+        function judge(what, column, least,    middle, last) {
+            middle = median(column, int(rows / 3), int(rows * 2 / 3))
+            last = median(column, int(rows * 2 / 3), rows)
+            if (last - middle > middle / 20 + least)
+                printf "%s grows: %d -> %d bytes\n", what, middle, last
+        }
+        NR > 1 { for (i = 1; i <= NF; i++) row[rows, i] = $i; rows++ }
+        END {
+            if (rows < 9) { print "too few measurements: " rows; exit }
+            judge("reserved", 2, 262144)
+            judge("resident", 3, 524288) # moves with the stacks of a chunk
+            judge("methods and line tables", 4, 262144)
+            # Classes that are there at the moment differ: what stays of each shows over time.
+            judge("the JVM beyond jmethodIDs", "jvm", 8388608)
+        }' "$out/$1.tsv"
+}
+
+sed -n 's/^# //p' "$0" | sed -n '1,3p' | sed 's/^/# /'
+run leak 60 2 chunk=1s,method_cleanup=false
+contains "a leak is found" "$(verdict leak)" "methods and line tables grows"
+if [ "$minutes" -lt 5 ]; then
+    run soak $((minutes * 60)) 3 chunk=2s
+else
+    run soak $((minutes * 60)) 7 chunk=10s
+fi
+is "flat for $minutes minutes, JDK $jdk" "$(verdict soak)" ""
+awk 'NR == 2 || NR % 40 == 0 { print "#  " $0 }' "$out/soak.tsv"
+done_testing
