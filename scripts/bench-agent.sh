@@ -6,14 +6,19 @@
 #   javac   the compiler on the 1 850 sources of the module java.xml
 #   h2      a database in memory: transfers and reports (tests/bench/java/H2Load.java)
 #   lucene  a search engine in memory: indexing and searching (tests/bench/java/LuceneLoad.java)
+#   share   the same from within: which part of those loads' CPU is the agent's, by `perf record`
 #   memory  the agent's own resident memory after a minute of the h2 load
 #   idle    resident memory above a JVM without the agent, both idle (by bench-memory.sh)
 #
-# The first three: user and system CPU seconds of the whole process from start to end, heap fixed and
+# javac, h2 and lucene: user and system CPU seconds of the whole process from start to end, heap fixed and
 # touched, in PAIRS (10) pairs without and with the agent that run one after the other, the order
 # turned in every second pair. The interval is that of the sign test: the median ratio lies in it
 # with 95 % whatever the noise looks like; it takes six pairs to have one. MINUTES: start no further
 # pairs after so many. INTERVAL (10ms): that of the agent's samples.
+#
+# share sees more in less time, one run for a load: in the machine's noise a ratio of whole runs
+# needs many pairs to tell one percent from none. It does not see what the kernel does for a
+# sample outside of the stack it interrupts.
 #
 # --fetch first gets what is missing of the three applications into build/tools/bench, from Debian's
 # packages and without installing them: openjdk-17-source would upgrade the JDK with it. A section
@@ -30,7 +35,7 @@ if [ "${1-}" = --fetch ]; then
 fi
 build=${1:-build}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- javac h2 lucene memory idle
+[ $# -gt 0 ] || set -- javac h2 lucene share memory idle
 nmtwatch=$build/nmtwatch
 agent=$PWD/$build/libnmtagent.so
 case $build in /*) agent=$build/libnmtagent.so ;; esac
@@ -59,9 +64,10 @@ verdict() { # CLAIM GOAL VERDICT JSON
         '{claim: $claim, goal: $goal} + $more + {verdict: $verdict}')")
 }
 
-unmeasured() { # WHAT WHY
+unmeasured() { # WHAT WHY; fails, so that a caller may go on elsewhere
     printf '%-8s not measured: %s\n' "$1" "$2"
     verdict "$1" "" "not measured" "$(jq -cn --arg reason "$2" '{reason: $reason}')"
+    false
 }
 
 # --- the applications -------------------------------------------------------------------------------
@@ -220,6 +226,53 @@ measure_cpu() { # LOAD...
     done
 }
 
+# --- shares -----------------------------------------------------------------------------------------
+
+# Of the stacks perf has seen: how many, and the percentage of each part of the agent.
+shares() { # PERF_DATA
+    perf script -i "$1" -F comm,ip,sym,dso 2>/dev/null | awk '
+        BEGIN { RS = ""; FS = "\n" }
+        { n++ }
+        $1 ~ /^nmtagent/ { own++; next }
+        /sampler_sample|sigprof_handler/ { handler++; next }
+        /libnmtagent/ { callback++; next }
+        /arch_do_signal|rt_sigreturn/ { signal++ }
+        END {
+            if (n == 0)
+                exit 1
+            p = (own + handler + callback + signal) / n
+            printf "%d %.2f %.2f %.2f %.2f %.2f %.2f\n", n, own / n * 100, handler / n * 100,
+                callback / n * 100, signal / n * 100, p * 100, 1.96 * sqrt(p * (1 - p) / n) * 100
+        }'
+}
+
+section_share() {
+    local load data=$SCRATCH/perf.data why='' count own handler callback signal total sure said
+    if ! perf record -q -o "$data" -e cpu-clock true >/dev/null 2>&1; then
+        unmeasured share "perf is not there or may not"
+        return
+    fi
+    printf '\n%-8s %7s %11s %9s %10s %8s %14s  %s\n' "Share, %" stacks "own thread" handlers \
+        callbacks signals "sum" "<= 1"
+    for load in javac h2 lucene; do
+        prepare "$load" || unmeasured "$load" "$why" || continue
+        rm -rf "$SCRATCH/compiled"
+        perf record -q -o "$data" -e cpu-clock -F 1499 -g "$jdk/bin/java" "${heap[@]}" \
+            "-agentpath:$agent=start,cpu=$interval,file=$SCRATCH/share.jfr" "${command[@]}" \
+            >"$SCRATCH/out" 2>&1 || broken "share: $(tail -n 1 "$SCRATCH/out")" || continue
+        read -r count own handler callback signal total sure < <(shares "$data") ||
+            broken "share: perf script says nothing" || continue
+        said=$(awk -v is="$total" -v sure="$sure" 'BEGIN {
+            print is + sure <= 1 ? "met" : is - sure > 1 ? "NOT MET" : "cannot tell" }')
+        printf '%-8s %7s %11s %9s %10s %8s %14s  %s\n' "$load" "$count" "$own" "$handler" \
+            "$callback" "$signal" "$total +- $sure" "$said"
+        verdict "share of CPU, $load" "at most 1 %" "$said" "$(jq -cn --argjson stacks "$count" \
+            --argjson own_thread "$own" --argjson handlers "$handler" \
+            --argjson callbacks "$callback" --argjson signals "$signal" --argjson sum "$total" \
+            --argjson plus_minus "$sure" '$ARGS.named')"
+    done
+}
+
 # --- memory -----------------------------------------------------------------------------------------
 
 megabytes() { # BYTES
@@ -296,7 +349,7 @@ echo "agent at $interval, JDK ${version:-17}, $(date -u +%F), $machine"
 loads=()
 others=()
 for section in "$@"; do
-    case $section in memory | idle) others+=("$section") ;; *) loads+=("$section") ;; esac
+    case $section in share | memory | idle) others+=("$section") ;; *) loads+=("$section") ;; esac
 done
 if [ ${#loads[@]} != 0 ]; then
     measure_cpu "${loads[@]}"

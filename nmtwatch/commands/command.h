@@ -21,6 +21,7 @@ extern const struct command command_record;
 extern const struct command command_replay;
 extern const struct command command_report;
 extern const struct command command_rules;
+extern const struct command command_repair;
 extern const struct command command_profile;
 
 #define EXIT_WARNING  1

@@ -156,7 +156,7 @@ static int run(int argc, char **argv)
         {0, "for", "TIME", option_take_duration_ms, &arguments.duration_ms,
          "start, wait so long, stop, and write -o"},
         {'o', "output", "FILE", option_take_text, &arguments.output,
-         ".html flame graph, .txt collapsed, .json top table, .jfr"},
+         ".html flame graph, .txt collapsed, .top or .json table, .jfr"},
         {0, "agent", "FILE", option_take_text, &arguments.library,
          "libnmtagent.so to load (beside nmtwatch)"},
         {0, "json", NULL, NULL, &arguments.json, "the agent's answer as one JSON object"},

@@ -186,6 +186,18 @@ static bool put_top(struct json_out *out, const char *key, const struct call_tre
     return true;
 }
 
+bool jfr_profile_top(const struct jfr_profile *profile, uint32_t rows, FILE *out)
+{
+    const char *unit;
+    struct toptable *table = toptable_create(jfr_profile_samples(profile, &unit));
+    if (table == NULL)
+        return false;
+    fprintf(out, "samples of %s\n", unit);
+    bool good = toptable_print(table, rows, out);
+    toptable_destroy(table);
+    return good;
+}
+
 bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
 {
     struct json_out json = {0};

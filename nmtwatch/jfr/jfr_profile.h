@@ -47,6 +47,8 @@ const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, c
 bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out);
 /* {"recording": ..., "damage": null, "cpu": {...}, "wall": {...}, "losses": [...]}: one line. */
 bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out);
+/* The same for people: the first rows of the samples that a flame graph would show. */
+bool jfr_profile_top(const struct jfr_profile *profile, uint32_t rows, FILE *out);
 void jfr_profile_free(struct jfr_profile *profile);
 
 #endif

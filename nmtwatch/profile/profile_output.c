@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TOP_ROWS 60
+
 bool profile_output_format(const char *name, enum profile_format *format)
 {
     static const struct {
@@ -17,7 +19,8 @@ bool profile_output_format(const char *name, enum profile_format *format)
     } suffixes[] = {{".jfr", PROFILE_JFR},
                     {".html", PROFILE_HTML},
                     {".txt", PROFILE_COLLAPSED},
-                    {".json", PROFILE_TOP}};
+                    {".json", PROFILE_TOP},
+                    {".top", PROFILE_TOP_TEXT}};
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         size_t suffix = strlen(suffixes[i].suffix);
@@ -76,6 +79,8 @@ static bool write_summary(const struct jfr_profile *profile, enum profile_format
         return collapsed_write(jfr_profile_samples(profile, &unit), out);
     case PROFILE_TOP:
         return jfr_profile_top_json(profile, out);
+    case PROFILE_TOP_TEXT:
+        return jfr_profile_top(profile, TOP_ROWS, out);
     case PROFILE_JFR:
         break;
     }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum profile_format { PROFILE_JFR, PROFILE_HTML, PROFILE_COLLAPSED, PROFILE_TOP };
+enum profile_format { PROFILE_JFR, PROFILE_HTML, PROFILE_COLLAPSED, PROFILE_TOP, PROFILE_TOP_TEXT };
 
 /* By the name's suffix; false: by none of them. */
 bool profile_output_format(const char *name, enum profile_format *format);
