@@ -192,7 +192,7 @@ bool jfr_profile_top(const struct jfr_profile *profile, uint32_t rows, FILE *out
     struct toptable *table = toptable_create(jfr_profile_samples(profile, &unit));
     if (table == NULL)
         return false;
-    fprintf(out, "samples of %s\n", unit);
+    fprintf(out, "%s\n", unit);
     bool good = toptable_print(table, rows, out);
     toptable_destroy(table);
     return good;
