@@ -78,9 +78,12 @@ static void listen_to_class_unload(jvmtiEnv *jvmti)
     if ((*jvmti)->GetExtensionEvents(jvmti, &count, &events) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {
-        if (strcmp(events[i].id, "com.sun.hotspot.events.ClassUnload") == 0)
-            (*jvmti)->SetExtensionEventCallback(jvmti, events[i].extension_event_index,
-                                                on_class_unload);
+        if (strcmp(events[i].id, "com.sun.hotspot.events.ClassUnload") == 0) {
+            jint event = events[i].extension_event_index;
+            (*jvmti)->SetExtensionEventCallback(jvmti, event, on_class_unload);
+            /* JDK 25 sends it only when it is switched on as well. */
+            (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, (jvmtiEvent)event, NULL);
+        }
         for (jint p = 0; p < events[i].param_count; p++)
             (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params[p].name);
         (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params);

@@ -228,47 +228,48 @@ measure_cpu() { # LOAD...
 
 # --- shares -----------------------------------------------------------------------------------------
 
-# Of the stacks perf has seen: how many, and the percentage of each part of the agent.
+# Of the stacks perf has seen: how many, and the percentage of each part of the agent: its thread; its
+# code in other threads, with the unwinding library, whose frames hide their caller; and the kernel's
+# handling of signals.
 shares() { # PERF_DATA
     perf script -i "$1" -F comm,ip,sym,dso 2>/dev/null | awk '
         BEGIN { RS = ""; FS = "\n" }
         { n++ }
         $1 ~ /^nmtagent/ { own++; next }
-        /sampler_sample|sigprof_handler/ { handler++; next }
-        /libnmtagent/ { callback++; next }
+        /libnmtagent|libunwind/ { code++; next }
         /arch_do_signal|rt_sigreturn/ { signal++ }
         END {
             if (n == 0)
                 exit 1
-            p = (own + handler + callback + signal) / n
-            printf "%d %.2f %.2f %.2f %.2f %.2f %.2f\n", n, own / n * 100, handler / n * 100,
-                callback / n * 100, signal / n * 100, p * 100, 1.96 * sqrt(p * (1 - p) / n) * 100
+            p = (own + code + signal) / n
+            printf "%d %.2f %.2f %.2f %.2f %.2f\n", n, own / n * 100, code / n * 100,
+                signal / n * 100, p * 100, 1.96 * sqrt(p * (1 - p) / n) * 100
         }'
 }
 
 section_share() {
-    local load data=$SCRATCH/perf.data why='' count own handler callback signal total sure said
+    local load data=$SCRATCH/perf.data why='' count own code signal total sure said
     if ! perf record -q -o "$data" -e cpu-clock true >/dev/null 2>&1; then
         unmeasured share "perf is not there or may not"
         return
     fi
-    printf '\n%-8s %7s %11s %9s %10s %8s %14s  %s\n' "Share, %" stacks "own thread" handlers \
-        callbacks signals "sum" "<= 1"
+    printf '\n%-8s %7s %11s %14s %8s %14s  %s\n' "Share, %" stacks "own thread" \
+        "other threads" signals sum "<= 1"
     for load in javac h2 lucene; do
         prepare "$load" || unmeasured "$load" "$why" || continue
         rm -rf "$SCRATCH/compiled"
         perf record -q -o "$data" -e cpu-clock -F 1499 -g "$jdk/bin/java" "${heap[@]}" \
             "-agentpath:$agent=start,cpu=$interval,file=$SCRATCH/share.jfr" "${command[@]}" \
             >"$SCRATCH/out" 2>&1 || broken "share: $(tail -n 1 "$SCRATCH/out")" || continue
-        read -r count own handler callback signal total sure < <(shares "$data") ||
+        read -r count own code signal total sure < <(shares "$data") ||
             broken "share: perf script says nothing" || continue
         said=$(awk -v is="$total" -v sure="$sure" 'BEGIN {
-            print is + sure <= 1 ? "met" : is - sure > 1 ? "NOT MET" : "cannot tell" }')
-        printf '%-8s %7s %11s %9s %10s %8s %14s  %s\n' "$load" "$count" "$own" "$handler" \
-            "$callback" "$signal" "$total +- $sure" "$said"
+            print (is + sure <= 1) ? "met" : (is - sure > 1) ? "NOT MET" : "cannot tell" }')
+        printf '%-8s %7s %11s %14s %8s %14s  %s\n' "$load" "$count" "$own" "$code" "$signal" \
+            "$total +- $sure" "$said"
         verdict "share of CPU, $load" "at most 1 %" "$said" "$(jq -cn --argjson stacks "$count" \
-            --argjson own_thread "$own" --argjson handlers "$handler" \
-            --argjson callbacks "$callback" --argjson signals "$signal" --argjson sum "$total" \
+            --argjson own_thread "$own" --argjson other_threads "$code" \
+            --argjson signals "$signal" --argjson sum "$total" \
             --argjson plus_minus "$sure" '$ARGS.named')"
     done
 }

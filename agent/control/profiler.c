@@ -311,8 +311,7 @@ static void describe_rest(char *notes, size_t size)
              "cannot be given back: the jmethodIDs of %" PRId64 " classes, %" PRId64
              " methods, about %" PRId64 " bytes in the JVM (%" PRId64
              " of them stay for ever even when the classes unload)",
-             bill.classes, bill.methods, bill.loaded_bytes,
-             jmethod_ids_kept_bytes(profiler.jdk_major, bill.methods, false));
+             bill.classes, bill.methods, bill.loaded_bytes, bill.kept_if_all_unload_bytes);
 }
 
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)

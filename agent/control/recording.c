@@ -116,10 +116,17 @@ static void write_method(void *context, const struct method_info *method)
                     method->modifiers);
 }
 
+/* Names have slashes: the package is what stands before the last one of a class's own name (a
+ * hidden class ends in a slash and an address). */
 static void write_class(void *context, uint32_t id, const char *text, size_t length)
 {
-    (void)length;
-    jfr_pool_class(context, id, text, 0);
+    struct recording *recording = context;
+    const char *address = strstr(text, "/0x");
+    size_t end = address != NULL ? (size_t)(address - text) : length;
+    while (end > 0 && text[end - 1] != '/')
+        end--;
+    uint32_t package = end > 1 ? dictionary_find(recording->names.packages, text, end - 1) : 0;
+    jfr_pool_class(recording->writer, id, text, package);
 }
 
 static void write_symbol(void *context, uint32_t id, const char *text, size_t length)
@@ -159,7 +166,7 @@ static void write_pools(struct recording *recording, JNIEnv *env)
      * rotation: they are written once more with the next one. */
     calltrace_peek(recording->sampler.traces, write_trace, recording);
     method_map_each_referenced(recording->methods, write_method, recording->writer);
-    dictionary_each(recording->names.classes, write_class, recording->writer);
+    dictionary_each(recording->names.classes, write_class, recording);
     dictionary_each(recording->names.labels, write_symbol, recording->writer);
     dictionary_each(recording->names.packages, write_package, recording->writer);
     if (context_values() != NULL)

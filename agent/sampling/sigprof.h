@@ -14,6 +14,7 @@
 
 #include "agent/sampling/thread_registry.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 /* What the handler reads. Written while it is not active, but for the counters. */
@@ -23,6 +24,8 @@ struct sigprof {
     _Atomic uint32_t start; /* counts starts: what a thread remembers of an earlier one is void */
     bool itimer;
     JavaVM *vm;
+    bool have_jvm_key;
+    pthread_key_t jvm_key; /* where the JVM keeps what GetEnv reads: jvm_key.h */
     struct thread_registry *registry;
     threads_sample_fn *sample;
     void *context;

@@ -78,20 +78,39 @@ void thread_names_of(struct thread_names *names, JNIEnv *env, jthread thread, ch
         (*env)->DeleteLocalRef(env, own);
 }
 
+static int64_t own_address(struct thread_names *names, JNIEnv *env)
+{
+    jthread own = NULL;
+    find_fields(names, env);
+    if (names->address == NULL ||
+        (*names->jvmti)->GetCurrentThread(names->jvmti, &own) != JVMTI_ERROR_NONE || own == NULL)
+        return 0;
+    int64_t address = (*env)->GetLongField(env, own, names->address);
+    (*env)->DeleteLocalRef(env, own);
+    return address;
+}
+
+int64_t thread_names_own_address(struct thread_names *names)
+{
+    JNIEnv *env = NULL;
+    if (names->jvmti == NULL ||
+        (*names->vm)->GetEnv(names->vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
+        return 0;
+    return own_address(names, env);
+}
+
 void thread_names_each(struct thread_names *names, thread_names_visit_fn *visit, void *context)
 {
     JNIEnv *env = NULL;
-    jthread own = NULL, *threads = NULL;
+    jthread *threads = NULL;
     jint count = 0;
     if (names->jvmti == NULL ||
         (*names->vm)->GetEnv(names->vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
         return;
-    find_fields(names, env);
-    if (names->address == NULL ||
-        (*names->jvmti)->GetCurrentThread(names->jvmti, &own) != JVMTI_ERROR_NONE || own == NULL)
+    int64_t own = own_address(names, env);
+    if (own == 0)
         return;
-    intptr_t distance = (intptr_t)env - (intptr_t)(*env)->GetLongField(env, own, names->address);
-    (*env)->DeleteLocalRef(env, own);
+    intptr_t distance = (intptr_t)env - (intptr_t)own;
     if ((*names->jvmti)->GetAllThreads(names->jvmti, &count, &threads) != JVMTI_ERROR_NONE)
         return;
     for (jint i = 0; i < count; i++) {

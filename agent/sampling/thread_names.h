@@ -31,6 +31,9 @@ void thread_names_close(struct thread_names *names);
 void thread_names_of(struct thread_names *names, JNIEnv *env, jthread thread, char **name,
                      int64_t *java_id);
 
+/* Of the JVM's structure for the calling thread; 0 when it cannot be had. */
+int64_t thread_names_own_address(struct thread_names *names);
+
 /* Visits every Java thread with its JNIEnv; the visitor may take the name and leaves NULL. */
 typedef void thread_names_visit_fn(void *context, const void *env, char **name, int64_t java_id);
 void thread_names_each(struct thread_names *names, thread_names_visit_fn *visit, void *context);

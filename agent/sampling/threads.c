@@ -1,6 +1,7 @@
 #include "agent/sampling/threads_state.h"
 
 #include "agent/mem/mem.h"
+#include "agent/sampling/jvm_key.h"
 #include "agent/sampling/proc_numbers.h"
 #include "agent/sampling/sigprof.h"
 
@@ -245,7 +246,11 @@ static bool start(struct threads *threads, enum timer_kind forced, int64_t inter
 bool threads_start(struct threads *threads, enum timer_kind forced, int64_t interval_ns,
                    char *error, size_t error_size)
 {
+    /* Not under the lock: it asks the JVM. */
+    int64_t own_address = sigprof.have_jvm_key ? 0 : thread_names_own_address(&threads->names);
     pthread_mutex_lock(&threads->lock);
+    if (own_address != 0 && !threads->running)
+        sigprof.have_jvm_key = jvm_key_find(own_address, &sigprof.jvm_key);
     bool started = start(threads, forced, interval_ns, error, error_size);
     pthread_mutex_unlock(&threads->lock);
     return started;

@@ -1,6 +1,7 @@
 /*
  * Signal context: everything between the kernel and the profiler's sample function. Reaches the
- * system calls gettid and ioctl, and the JVM's GetEnv, which reads a thread-local variable.
+ * system calls gettid and ioctl, pthread_getspecific, and the JVM's GetEnv, which reads a
+ * thread-local variable (jvm_key.h).
  */
 #include "agent/sampling/sigprof.h"
 
@@ -78,12 +79,21 @@ static enum origin origin_of(const siginfo_t *info, const struct thread_entry *e
     }
 }
 
-static void take(enum origin origin, struct thread_entry *entry, void *ucontext)
+/* NULL: no Java thread. The JVM is asked only where jvm_key.h says that it may be. */
+static JNIEnv *own_env(const struct thread_entry *entry)
 {
     JNIEnv *env = NULL;
-    if (sigprof.vm != NULL &&
+    if (!sigprof.have_jvm_key)
+        return entry != NULL ? atomic_load_explicit(&entry->env, memory_order_relaxed) : NULL;
+    if (pthread_getspecific(sigprof.jvm_key) == NULL ||
         (*sigprof.vm)->GetEnv(sigprof.vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
-        env = NULL;
+        return NULL;
+    return env;
+}
+
+static void take(enum origin origin, struct thread_entry *entry, void *ucontext)
+{
+    JNIEnv *env = own_env(entry);
     if (entry != NULL && env != NULL &&
         atomic_load_explicit(&entry->env, memory_order_relaxed) != env)
         atomic_store_explicit(&entry->env, (void *)env, memory_order_relaxed);
