@@ -1,9 +1,9 @@
 #!/bin/bash
 # bench-agent: what the agent costs an application, in CPU time and in memory.
 #
-# usage: bench-agent.sh [--fetch] BUILD [SECTION...]     sections, about twelve minutes together:
+# usage: bench-agent.sh [--fetch] BUILD [SECTION...]     sections, about fifteen minutes together:
 #
-#   javac   the compiler on the 1 850 sources of the module java.xml
+#   javac   the compiler on the 1857 sources of the module java.xml
 #   h2      a database in memory: transfers and reports (tests/bench/java/H2Load.java)
 #   lucene  a search engine in memory: indexing and searching (tests/bench/java/LuceneLoad.java)
 #   share   the same from within: which part of those loads' CPU is the agent's, by `perf record`

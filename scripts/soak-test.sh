@@ -1,12 +1,12 @@
 #!/bin/bash
 # soak-test: the agent for a long time at 1 ms while classes come and go: its own memory, and what
-# the JVM keeps because of it beyond the jmethodIDs, must stay flat. First for a minute with a leak
+# the JVM keeps because of it beyond the jmethodIDs, must stay flat. First half a minute with a leak
 # (method_cleanup=false: methods of vanished classes are kept), which the same check has to find.
 #
 # usage: soak-test.sh [MINUTES [BUILD]]       30 minutes; JDK=17|25|/path
 #
 # Flat: between the middle third of the time and the last one, medians, no more than 5 % and 256 KB:
-# at 500 classes a second for 30 minutes that is 3 bytes a class. Less than 5 minutes: chunks of 2 s
+# at 500 classes a second for 30 minutes that is 3 bytes a class. Less than 5 minutes: chunks of 1 s
 # instead of 10, so that the middle third is not the warm-up. The measurements stay in build/soak/.
 
 set -u
@@ -36,7 +36,7 @@ measure() {
 run() { # NAME SECONDS STEP_SECONDS OPTIONS
     local name=$1 end=$((SECONDS + $2)) table=$out/$1.tsv
     jvm_start "$jdk" "$name" -XX:NativeMemoryTracking=summary -XX:+UseSerialGC \
-        "-agentpath:$AGENT=start,cpu=1ms,file=$SCRATCH/soak.jfr,max_size=64M,$4" ClassChurn 0 500
+        "-agentpath:$AGENT=start,file=$SCRATCH/soak.jfr,max_size=64M,$4" ClassChurn 0 500
     jvm_wait ready || done_testing
     printf 'second\treserved\tresident\tmethods\tids\tids_kept\tclass_internal\trss\n' >"$table"
     while [ $SECONDS -lt $end ]; do
@@ -80,12 +80,12 @@ verdict() { # NAME
 }
 
 sed -n 's/^# //p' "$0" | sed -n '1,3p' | sed 's/^/# /'
-run leak 60 2 chunk=1s,method_cleanup=false
+run leak 30 1 cpu=200us,chunk=500ms,method_cleanup=false
 contains "a leak is found" "$(verdict leak)" "methods and line tables grows"
 if [ "$minutes" -lt 5 ]; then
-    run soak $((minutes * 60)) 3 chunk=2s
+    run soak $((minutes * 60)) 2 cpu=1ms,chunk=1s
 else
-    run soak $((minutes * 60)) 7 chunk=10s
+    run soak $((minutes * 60)) 7 cpu=1ms,chunk=10s
 fi
 is "flat for $minutes minutes, JDK $jdk" "$(verdict soak)" ""
 awk 'NR == 2 || NR % 40 == 0 { print "#  " $0 }' "$out/soak.tsv"

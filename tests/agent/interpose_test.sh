@@ -8,6 +8,7 @@ build=${NMTWATCH:-build/nmtwatch}
 build=${build%/*}
 agent=$PWD/$build/libnmtagent.so
 [ -e "$agent" ] || skip_all "$agent is not built"
+scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1 || skip_all "$(tail -n 1 "$SCRATCH/build.log")"
 observer=$SCRATCH/interpose.so
 check "the observer builds" "${CC:-gcc}" -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC \
     -shared -o "$observer" tests/agent/interpose.c -ldl

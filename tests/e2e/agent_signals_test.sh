@@ -6,17 +6,18 @@
 
 file=$SCRATCH/app.jfr
 
-# Its handler for SIGPROF is there before ours, or comes after it.
-own_handler() { # before|after
+# Its handler for SIGPROF is there before ours, or comes after it. An itimer finds threads of C too
+# that live for a moment only and are busy with malloc.
+own_handler() { # before|after TIMER
     local sent seen calls status
-    jvm_start "$jdk" "handler-$1" -Dsignals.library="$AGENT_CLASSES/libsignals.so" \
-        -Dgo="$SCRATCH/$jdk-$1.go" Signals $((3 * AGENT_SCALE)) "$1"
+    jvm_start "$jdk" "handler-$1-$2" -Dsignals.library="$AGENT_CLASSES/libsignals.so" \
+        -Dgo="$SCRATCH/$jdk-$1-$2.go" Signals $((2 * AGENT_SCALE)) "$1"
     jvm_wait ready
-    if ! check "$JVM_NAME: starts" profile start --cpu 1ms --file "$file"; then
+    if ! check "$JVM_NAME: starts" profile start --cpu 1ms --timer "$2" --file "$file"; then
         kill_jvm "$JVM_PID"
         return
     fi
-    touch "$SCRATCH/$jdk-$1.go"
+    touch "$SCRATCH/$jdk-$1-$2.go"
     if jvm_wait result; then
         read -r _ sent _ seen _ calls <<<"$(jvm_result)"
         # Two that wait at the same time are one for the kernel: a few in 100 000.
@@ -26,7 +27,7 @@ own_handler() { # before|after
         status=$(profile status --json)
         if [ "$1" = before ]; then
             is "$JVM_NAME: and are none of ours" "$(jq .foreign_signals <<<"$status")" "$seen"
-            check "$JVM_NAME: it was sampled" [ "$(jq .stored <<<"$status")" -gt 500 ]
+            check "$JVM_NAME: it was sampled" [ "$(jq .stored <<<"$status")" -gt 100 ]
         fi
         is "$JVM_NAME: it is told when the handler is not ours any more" \
             "$(jq .handler_replaced <<<"$status")" "$([ "$1" = after ] && echo true || echo false)"
@@ -71,8 +72,9 @@ context_and_wall() {
 }
 
 for jdk in $(agent_jdks); do
-    own_handler before
-    own_handler after
+    own_handler before auto
+    own_handler before itimer
+    own_handler after auto
     context_and_wall
 done
 done_testing

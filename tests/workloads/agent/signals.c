@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/time.h>
 
 static _Atomic long prof_signals, alarm_signals;
@@ -72,6 +73,15 @@ JNIEXPORT jlong JNICALL Java_Signals_burnInC(JNIEnv *env, jclass self, jclass cl
     return result;
 }
 
+/* Under the allocator's lock most of the time, in a thread that has not met the JVM yet. */
+static void allocate(void)
+{
+    for (int i = 0; i < 30000; i++) {
+        void *volatile block = malloc(2000 + (size_t)i % 1000 * 16);
+        free(block);
+    }
+}
+
 struct new_thread {
     JavaVM *vm;
     jclass class;
@@ -81,12 +91,12 @@ static void *on_new_thread(void *argument)
 {
     struct new_thread *new_thread = argument;
     JNIEnv *env;
-    burn(1, 5); /* before it is a Java thread, */
+    allocate(); /* before it is a Java thread, */
     if ((*new_thread->vm)->AttachCurrentThread(new_thread->vm, (void **)&env, NULL) == JNI_OK) {
         call(env, new_thread->class);
         (*new_thread->vm)->DetachCurrentThread(new_thread->vm);
     }
-    burn(1, 5); /* and after it was one */
+    allocate(); /* and after it was one */
     return NULL;
 }
 
