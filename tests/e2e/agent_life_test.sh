@@ -98,6 +98,7 @@ after the last one:   $after"
 }
 
 killed() {
+    local chunks
     jvm_start "$jdk" killed "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$file" ClassChurn 0
     jvm_wait ready
     sleep 1.5
@@ -107,6 +108,12 @@ killed() {
     else
         fail "$JVM_NAME: complete chunks are left" "$("$JVM_JFR" summary "$file" 2>&1)"
     fi
+    # As if it had died while a chunk was appended.
+    chunks=$(complete_chunks "$file")
+    head -c 5000 "$file" >"$SCRATCH/tail"
+    cat "$SCRATCH/tail" >>"$file"
+    check "$JVM_NAME: a torn tail is repaired" "$NMTWATCH" repair "$file"
+    is "$JVM_NAME: and only that is gone" "$(complete_chunks "$file")" "$chunks"
     rm -f "$file"*
 }
 

@@ -27,7 +27,7 @@ own_handler() { # before|after TIMER
         status=$(profile status --json)
         if [ "$1" = before ]; then
             is "$JVM_NAME: and are none of ours" "$(jq .foreign_signals <<<"$status")" "$seen"
-            check "$JVM_NAME: it was sampled" [ "$(jq .stored <<<"$status")" -gt 100 ]
+            check "$JVM_NAME: it was sampled" [ "$(jq .stored <<<"$status")" -gt 20 ]
         fi
         is "$JVM_NAME: it is told when the handler is not ours any more" \
             "$(jq .handler_replaced <<<"$status")" "$([ "$1" = after ] && echo true || echo false)"
