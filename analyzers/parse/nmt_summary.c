@@ -176,7 +176,8 @@ static enum parse_result read_lines(struct reader *reader, struct span *rest)
 
 enum parse_result nmt_summary_parse(struct nmt_summary *summary, struct span text, size_t *consumed)
 {
-    /* All but the rows, which are cleared as they come: the whole is 26 KB, a poll's largest cost. */
+    /* All but the rows, which are cleared as they come: the whole is 26 KB, a poll's largest cost.
+     */
     memset(summary, 0, offsetof(struct nmt_summary, rows));
     summary->rows_dropped = summary->unknown_lines = 0;
     summary->first_unknown = span_of(NULL, 0);
