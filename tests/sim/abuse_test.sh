@@ -72,7 +72,7 @@ tap_is_there() {
 spawn "$NMTWATCH" watch "$FAKE" --json --for 60s --warmup 1s --timeout 200ms >"$SCRATCH/stopped"
 watch=$SPAWNED
 check "the class-load log is on" wait_for 20 tap_is_there
-guard=$(ps -o pid= --ppid "$watch" | head -n 1 | tr -d ' ')
+guard=$(grep -l "^PPid:[[:space:]]*$watch\$" /proc/[0-9]*/status 2>/dev/null | head -n 1 | cut -d / -f 3)
 kill -STOP "$FAKE"
 {
     kill -KILL "$watch"
