@@ -49,7 +49,7 @@ JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
 COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules profile repair
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
-            $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) agent/control/agent_options nmtwatch/config $(COMMANDS:%=nmtwatch/commands/%)
+            $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

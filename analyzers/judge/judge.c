@@ -65,10 +65,8 @@ void judge_feed(struct judge *judge, const struct event *event)
     case EVENT_LOADERS:
         judge_loaders(judge, &event->loaders);
         break;
-    case EVENT_GONE:
-        judge->gone = true;
-        break;
     case EVENT_COST:
+    case EVENT_GONE:
     case EVENT_NOTE:
     case EVENT_KIND_COUNT:
         break;

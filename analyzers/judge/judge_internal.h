@@ -63,7 +63,6 @@ struct judge {
     void *context;
 
     int64_t now_ms;
-    bool gone;
     struct warmup warmup;
     int64_t baseline_ms; /* -1 until taken */
 

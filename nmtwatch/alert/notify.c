@@ -128,11 +128,6 @@ void notifier_step(struct notifier *notifier, int64_t now_ms)
     }
 }
 
-struct notifier_counts notifier_counts(const struct notifier *notifier)
-{
-    return notifier->counts;
-}
-
 static int64_t monotonic_ms(void)
 {
     struct timespec now;

@@ -32,7 +32,6 @@ struct notifier_counts {
     int64_t failed;
     char last_failure[128]; /* one sentence, empty when none */
 };
-struct notifier_counts notifier_counts(const struct notifier *notifier);
 /* Waits for what is still running, at most its time-out. */
 void notifier_destroy(struct notifier *notifier, struct notifier_counts *counts);
 

@@ -1,4 +1,5 @@
 #include "nmtwatch/commands/gnuplot.h"
+#include "nmtwatch/write_all.h"
 
 #include "reports/escape.h"
 
@@ -34,20 +35,6 @@ static void close_streams(struct streams *streams)
         close(streams->picture);
     if (streams->complaints >= 0)
         close(streams->complaints);
-}
-
-static bool write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        data += written;
-        size -= (size_t)written;
-    }
-    return true;
 }
 
 static bool open_streams(struct streams *streams, const char *script, size_t script_size)

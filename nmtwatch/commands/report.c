@@ -5,6 +5,7 @@
 #include "nmtwatch/commands/gnuplot.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/record/reader.h"
+#include "nmtwatch/write_all.h"
 #include "reports/chart.h"
 #include "reports/escape.h"
 #include "reports/html.h"
@@ -140,20 +141,6 @@ static bool make_directories(const char *path)
         *at = '/';
     }
     return mkdir(partial, 0777) == 0 || errno == EEXIST;
-}
-
-static bool write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        data += written;
-        size -= (size_t)written;
-    }
-    return true;
 }
 
 /* A link in the directory may be somebody's trap: it is not followed. */

@@ -2,6 +2,7 @@
 
 #include "agent/control/answer_format.h"
 #include "nmtwatch/profile/agent_library.h"
+#include "nmtwatch/write_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,26 +33,6 @@ static enum failure_kind fail_errno(const struct agent_session *session, struct 
 
 /* --- the library ------------------------------------------------------------------------------ */
 
-static bool copy_bytes(int from, int into)
-{
-    char bytes[65536];
-    for (;;) {
-        ssize_t got = read(from, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got == 0;
-        for (ssize_t done = 0; done < got;) {
-            ssize_t n = write(into, bytes + done, (size_t)(got - done));
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return false;
-            done += n;
-        }
-    }
-}
-
 /* Into the private folder, which goes when the session does: the JVM has it mapped by then. */
 static enum failure_kind copy_library(struct agent_session *session, struct failure *failure)
 {
@@ -59,7 +40,7 @@ static enum failure_kind copy_library(struct agent_session *session, struct fail
     if (from < 0)
         return fail_errno(session, failure, session->local);
     int into = exchange_file(&session->exchange, AGENT_LIBRARY, 0700);
-    bool good = into >= 0 && copy_bytes(from, into);
+    bool good = into >= 0 && copy_all(from, into);
     int error = errno;
     close(from);
     if (into >= 0)

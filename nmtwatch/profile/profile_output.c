@@ -1,6 +1,7 @@
 #include "nmtwatch/profile/profile_output.h"
 
 #include "nmtwatch/jfr/jfr_profile.h"
+#include "nmtwatch/write_all.h"
 #include "reports/collapsed.h"
 
 #include <errno.h>
@@ -44,28 +45,6 @@ bool profile_output_possible(const char *output, char *error, size_t error_size)
         return true;
     snprintf(error, error_size, "%s: %s", output, strerror(errno));
     return false;
-}
-
-static bool copy(int from, int into)
-{
-    char bytes[65536];
-    if (lseek(from, 0, SEEK_SET) != 0)
-        return false;
-    for (;;) {
-        ssize_t got = read(from, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got == 0;
-        for (ssize_t done = 0; done < got;) {
-            ssize_t n = write(into, bytes + done, (size_t)(got - done));
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return false;
-            done += n;
-        }
-    }
 }
 
 static bool write_summary(const struct jfr_profile *profile, enum profile_format format,
@@ -116,7 +95,7 @@ bool profile_output_write(int recording, enum profile_format format, const char 
     errno = 0;
     bool good;
     if (format == PROFILE_JFR) {
-        good = copy(recording, into);
+        good = lseek(recording, 0, SEEK_SET) == 0 && copy_all(recording, into);
         int reason = errno;
         good = close(into) == 0 && good;
         errno = reason != 0 ? reason : errno;

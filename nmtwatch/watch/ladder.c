@@ -140,7 +140,6 @@ static void answered_loaders(struct watcher *watcher, struct span reply)
     ask_charge(watcher);
     struct loader_table table;
     if (loader_table_parse(&table, reply) == PARSE_OK) {
-        watcher->loaders = table.event.loaders;
         sample_set(&watcher->picture, SAMPLE_LOADERS, table.event.loaders);
         struct event event = {.kind = EVENT_LOADERS, .loaders = table.event};
         watcher_emit(watcher, &event);

@@ -77,7 +77,7 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
     watcher->now_ms = now_ms;
     watcher->next_tick_ms = watcher->next_memory_ms = now_ms;
     watcher->next_loaders_ms = now_ms + options->loaders_interval_ms / FIRST_LOADERS_PART;
-    watcher->arenas = watcher->loaders = -1;
+    watcher->arenas = -1;
     watcher->tap_idle_since_ms = -1;
     watcher->tap.fd = watcher->tap.guard_pipe = -1;
     watcher->proc.stat_fd = watcher->proc.statm_fd = -1;

@@ -73,7 +73,6 @@ struct watcher {
     bool skip_noted[DEAR_COMMAND_COUNT];
 
     int64_t arenas;  /* -1 unknown */
-    int64_t loaders; /* -1 unknown */
 
     enum tap_phase tap_phase;
     bool tap_unusable;
