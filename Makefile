@@ -26,30 +26,36 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
-         classes class_histogram class_log hsperfdata proc_text
+         classes class_histogram class_log hsperfdata proc_text nmt_detail
 MODEL := nmt_category sample sample_nmt event
-TREND := theil_sen thinned rate warmup
+TREND := theil_sen thinned rate warmup history wander despike student trend_line bend ascent verdict \
+         verdict_ask \
+         verdict_sentence growth_alarm
 CLASSES := normalize pattern family shape stem_table census census_text loader_table
-NATIVE := internal
+NATIVE := internal jmethodid_cost call_site_group
+SOAK := soak_series points estimate budget trial trial_result
 JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
-             $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%)
+             $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
+             $(SOAK:%=analyzers/soak/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
              plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
-             report_json prometheus_rules agent_terminal call_tree collapsed toptable flamegraph)
+             report_json prometheus_rules agent_terminal call_tree collapsed toptable flamegraph soak_words \
+             soak_terminal soak_json junit tap difference difference_out)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-JVM := failure proc perfdata jdk_files target discover attach attach_connect
+JVM := failure proc perfdata agent_figures jdk_files target discover attach attach_connect
 WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output session
 RECORD := writer reader
 ALERT := notify
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
+SOAK_RUN := descendants child counter budget_text recorded_trial soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
-COMMANDS := options target_option watch_options baseline list check watch record replay report gnuplot rules profile repair
+COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
-            $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
+            $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
@@ -62,7 +68,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test bench bench-agent bench-memory fuzz stress soak-test format lint clean install
+.PHONY: all setup demo test bench bench-agent bench-memory verdict-error-rates fuzz stress soak-test format lint clean install
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -89,6 +95,13 @@ $(BUILD)/libagent.a: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@rm -f $@; $(AR) rcs $@ $^
 $(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@echo "  LINK $@"
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
+# With a leak, for scripts/soak-test.sh: the check has to find it.
+$(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
+	@mkdir -p $(@D)
+	@echo "  CC   $< (agent with a leak)"
+	@$(CC) $(CPPFLAGS) -DNMTAGENT_INJECT_LEAK $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/leak/libnmtagent.so: $(BUILD)/leak/mem.o $(filter-out %/mem/mem.o,$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
@@ -123,6 +136,11 @@ $(BUILD)/schema_check: tests/schema/schema_check.c
 $(BUILD)/fake_jvm: tests/sim/fake_jvm.c tests/sim/fake_replies.c tests/sim/fake_jvm.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) -pthread
+
+# How often the verdict errs, on series whose truth is known.
+VERDICT_TRIALS := random noise shape baselines trial tally tables error_rates
+$(BUILD)/error_rates: $(call obj,$(VERDICT_TRIALS:%=tests/verdict/%)) $(BUILD)/libanalyzers.a
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 # Measuring programs for scripts/bench.sh.
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
@@ -166,6 +184,11 @@ bench-agent: setup
 bench-memory: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-memory.sh $(BUILD)
+
+# Rewrites the generated part of docs/verdict.md; minutes.
+verdict-error-rates:
+	@$(MAKE) --no-print-directory -s $(BUILD)/error_rates
+	@scripts/verdict-error-rates.sh $(BUILD)
 
 fuzz: setup
 	@scripts/fuzz.sh $(FUZZ_SECONDS)

@@ -1,0 +1,69 @@
+/*
+ * history: a series of any length in bounded memory, with a resolution that is proportional to age.
+ *
+ * The problem: a verdict looks at the last minute and at the last week, and a week at 1 Hz is
+ * 600 000 samples. An exponential histogram (Datar, Gionis, Indyk, Motwani, SIAM J. Comput. 31,
+ * 2002) keeps the newest samples as they are; when a level is full its two oldest buckets become
+ * one of the next level, which then stands for twice as many samples:
+ *
+ *     level 2: [4][4][4][4]..  level 1: [2][2][2]..  level 0: [1][1][1][1] <- newest
+ *
+ * So every trailing window, short or long, is covered by HISTORY_LEVEL to 2 * HISTORY_LEVEL buckets
+ * of about equal width. A bucket knows its mean time, the mean, the lowest value and the last
+ * driver: what a GC moves is judged by its low points, which averages would hide.
+ *
+ * Memory: 24 bytes a bucket, a level is allocated when it is first needed: 1 hour at 1 Hz takes
+ * 7 levels (6.5 KB), a week 14 (13 KB), and each doubling after it 960 bytes more.
+ *
+ * Values are kept relative to the first one, in single precision: an error of 2^-24 of what the
+ * series has moved. Times must not decrease; the caller sees to it.
+ *
+ *   struct history {0} -> history_add ... -> history_view ... -> history_free
+ *
+ * One thread.
+ */
+#ifndef ANALYZERS_TREND_HISTORY_H
+#define ANALYZERS_TREND_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HISTORY_LEVEL  40 /* buckets a level; even */
+#define HISTORY_LEVELS 40 /* 2^40 samples and more: never full */
+
+struct history_level;
+
+struct history {
+    int64_t count;
+    int64_t first_ms;
+    int64_t last_ms;
+    int64_t origin;        /* first value; what views are relative to */
+    int64_t driver_origin; /* first driver that was not missing */
+    bool have_driver;
+    struct history_level *level[HISTORY_LEVELS];
+};
+
+/* driver: VERDICT_MISSING when there is none. False when out of memory: nothing was added. */
+bool history_add(struct history *history, int64_t ms, double value_from_origin, int64_t driver);
+
+/* A stretch of time as a point: all that fell into it. */
+struct history_bin {
+    double x_ms;   /* mean time, since first_ms */
+    double mean;   /* from origin */
+    double low;    /* the lowest, from origin */
+    double driver; /* the last one, from driver_origin; NAN: none */
+    double count;  /* samples */
+};
+
+/* The samples from from_ms to the end in up to max bins of equal width; empty ones are left out.
+ * Returns how many. */
+int history_view(const struct history *history, int64_t from_ms, struct history_bin *bins, int max);
+/* Samples since from_ms, to the resolution of a bucket. */
+int64_t history_count_since(const struct history *history, int64_t from_ms);
+size_t history_bytes(const struct history *history);
+/* Forgets everything before from_ms, to the resolution of a bucket. */
+void history_forget_before(struct history *history, int64_t from_ms);
+void history_free(struct history *history);
+
+#endif

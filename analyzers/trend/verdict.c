@@ -1,0 +1,121 @@
+/* What is fed: a clock that may step back, values that may be missing, processes that restart. */
+#include "analyzers/trend/verdict_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MB INT64_C(1048576)
+
+static const struct {
+    const char *name;
+    const char *meaning;
+} states[VERDICT_STATE_COUNT] = {
+#define VERDICT_STATE(id, answer, meaning) [VERDICT_##id] = {#id, meaning},
+#include "analyzers/trend/verdict_states.def"
+#undef VERDICT_STATE
+};
+
+const char *verdict_state_name(enum verdict_state state)
+{
+    return (unsigned)state < VERDICT_STATE_COUNT ? states[state].name : "?";
+}
+
+const char *verdict_state_meaning(enum verdict_state state)
+{
+    return (unsigned)state < VERDICT_STATE_COUNT ? states[state].meaning : "?";
+}
+
+void verdict_options_default(struct verdict_options *options)
+{
+    *options = (struct verdict_options){
+        .floor_bytes = MB,
+        .floor_percent = 0.5,
+        .floor_bytes_per_h = 16384,
+        .min_span_ms = 120000,
+    };
+}
+
+struct verdict_series *verdict_create(const struct verdict_options *options)
+{
+    struct verdict_series *series = calloc(1, sizeof *series);
+    if (series == NULL)
+        return NULL;
+    series->options = *options;
+    series->driver = VERDICT_MISSING;
+    return series;
+}
+
+void verdict_destroy(struct verdict_series *series)
+{
+    if (series == NULL)
+        return;
+    history_free(&series->history);
+    free(series);
+}
+
+/* A clock that was set back goes on from where it was, one usual gap later. */
+static int64_t mended(struct verdict_series *series, int64_t ms)
+{
+    /* Beyond a hundred thousand years it is a damaged file; sums must not overflow. */
+    const int64_t far = INT64_C(1) << 52;
+    ms = ms > far ? far : ms < -far ? -far : ms;
+    if (!series->begun) {
+        series->begun = true;
+        series->first_ms = ms;
+        series->life_from_ms = ms;
+        series->last_ms = ms;
+        return ms;
+    }
+    int64_t now_ms = ms + series->clock_mend_ms;
+    if (now_ms < series->last_ms) {
+        series->clock_mend_ms += series->last_ms + series->usual_gap_ms - now_ms;
+        now_ms = series->last_ms + series->usual_gap_ms;
+    } else if (now_ms > series->last_ms) {
+        series->usual_gap_ms = now_ms - series->last_ms;
+    }
+    series->last_ms = now_ms;
+    return now_ms;
+}
+
+static void begin_life(struct verdict_series *series, int64_t ms)
+{
+    history_free(&series->history);
+    memset(&series->despike, 0, sizeof series->despike);
+    series->life_from_ms = ms;
+    series->driver = VERDICT_MISSING;
+    series->restarts++;
+}
+
+void verdict_restart(struct verdict_series *series, int64_t ms)
+{
+    if (series->begun)
+        begin_life(series, mended(series, ms));
+}
+
+bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t driver)
+{
+    int64_t now_ms = mended(series, ms);
+    if (driver != VERDICT_MISSING) {
+        /* A counter of all classes ever loaded that falls belongs to another process. */
+        if (series->driver != VERDICT_MISSING && driver < series->driver)
+            begin_life(series, now_ms);
+        series->driver = driver;
+    }
+    if (bytes == VERDICT_MISSING)
+        return true; /* a gap */
+    if (series->history.count == 0 && series->despike.count == 0)
+        series->origin = bytes;
+    else if (bytes != series->level) {
+        uint64_t step = bytes > series->level ? (uint64_t)bytes - (uint64_t)series->level
+                                              : (uint64_t)series->level - (uint64_t)bytes;
+        int64_t size = step > INT64_MAX ? INT64_MAX : (int64_t)step;
+        if (series->least_step == 0 || size < series->least_step)
+            series->least_step = size;
+    }
+    series->level = bytes;
+    series->points += series->points < INT32_MAX;
+    struct despike_point in = {now_ms, driver, (double)bytes - (double)series->origin}, out;
+    if (!despike_push(&series->despike, &in, &out))
+        return true;
+    return history_add(&series->history, out.ms, out.value, out.driver);
+}

@@ -1,0 +1,101 @@
+/*
+ * verdict: does this series converge? One state, one slope with its interval, one sentence.
+ *
+ * The problem: "it grew by X" cries wolf after every deployment and passes every slow leak. A
+ * verdict speaks of the last homogeneous segment of a series only, demands that growth is certain
+ * (interval), relevant (floor) and new (not a height the series has had before), and says "cannot
+ * tell" where it cannot.
+ *
+ * Shapes and units: times in milliseconds of a monotonic or wall clock (steps backwards are mended,
+ * gaps are gaps), values in bytes, the driver is a cumulative counter (classes loaded in all);
+ * missing is VERDICT_MISSING, not zero. Slopes are bytes per hour.
+ *
+ * Cost: feeding is O(1) amortised; memory is bounded (history.h: resolution proportional to age);
+ * asking costs a fraction of a millisecond whatever the length.
+ *
+ *   verdict_create -> verdict_feed ... -> verdict_ask (any number of times) -> verdict_destroy
+ *
+ * Deterministic: no clock, no randomness. Calling context: one thread a verdict.
+ */
+#ifndef ANALYZERS_TREND_VERDICT_H
+#define ANALYZERS_TREND_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VERDICT_MISSING INT64_MIN
+
+enum verdict_state {
+#define VERDICT_STATE(id, answer, meaning) VERDICT_##id,
+#include "analyzers/trend/verdict_states.def"
+#undef VERDICT_STATE
+    VERDICT_STATE_COUNT,
+};
+
+/* Values are the exit codes of `nmtwatch verdict`. */
+enum verdict_answer {
+    VERDICT_NOT_GROWING = 0,
+    VERDICT_GROWING = 1,
+    VERDICT_UNDECIDED = 3,
+};
+
+struct verdict_options {
+    int64_t limit_bytes;       /* <= 0: none */
+    const char *limit_name;    /* "container limit"; borrowed, may be NULL */
+    int64_t floor_bytes;       /* growth over the segment below this is never called growth ... */
+    double floor_percent;      /* ... nor below this share of the level */
+    int64_t floor_bytes_per_h; /* a slope whose lower bound is below this is not called growth */
+    int64_t min_span_ms;       /* shorter is TOO_SHORT */
+};
+
+/* 1 MB, 0.5 %, the slope a long series must show, the shortest span. */
+void verdict_options_default(struct verdict_options *options);
+
+struct verdict_interval {
+    double value;
+    double low; /* 95 % */
+    double high;
+};
+
+struct verdict {
+    enum verdict_state state;
+    enum verdict_answer answer;
+    int64_t from_ms; /* the segment it speaks of */
+    int64_t to_ms;
+    int points; /* samples in all */
+    bool have_slope;
+    struct verdict_interval
+        slope_bytes_per_h; /* of the segment; of the low points for a sawtooth */
+    int64_t level_bytes;   /* now */
+    int64_t
+        baseline_bytes;   /* where the series stood when start-up had ended (or the first level) */
+    int64_t growth_bytes; /* level - baseline */
+    bool have_driver;
+    double bytes_per_class;                         /* regression on cumulative classes loaded */
+    double explained_share;                         /* 0..1 of the growth */
+    struct verdict_interval slope_left_bytes_per_h; /* after that regression */
+    bool have_eta;
+    double eta_s; /* until limit_bytes at slope; high may be INFINITY */
+    double eta_low_s;
+    double eta_high_s;
+    int restarts; /* seen in all */
+    int steps;
+    char sentence[320]; /* for people; no newline */
+};
+
+struct verdict_series;
+
+/* NULL when out of memory. */
+struct verdict_series *verdict_create(const struct verdict_options *options);
+/* bytes or driver may be VERDICT_MISSING. False only when out of memory: the point is then not
+ * kept, and what was there stays good. */
+bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t driver);
+/* The owner knows that the process behind the series was replaced. */
+void verdict_restart(struct verdict_series *series, int64_t ms);
+void verdict_ask(const struct verdict_series *series, struct verdict *out);
+void verdict_destroy(struct verdict_series *series);
+
+const char *verdict_state_name(enum verdict_state state);
+const char *verdict_state_meaning(enum verdict_state state);
+
+#endif

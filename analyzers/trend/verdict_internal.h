@@ -1,0 +1,33 @@
+/*
+ * verdict_internal: the inside of a verdict, shared by verdict.c (what is fed), verdict_ask.c (how
+ * it decides) and verdict_sentence.c. Nobody else includes it.
+ */
+#ifndef ANALYZERS_TREND_VERDICT_INTERNAL_H
+#define ANALYZERS_TREND_VERDICT_INTERNAL_H
+
+#include "analyzers/trend/despike.h"
+#include "analyzers/trend/history.h"
+#include "analyzers/trend/trend_line.h"
+#include "analyzers/trend/verdict.h"
+
+struct verdict_series {
+    struct verdict_options options;
+    struct history history;
+    struct despike despike;
+    bool begun;
+    int points;            /* values in all, over all lives */
+    int64_t clock_mend_ms; /* added to what comes in, after steps backwards */
+    int64_t usual_gap_ms;  /* last distance between two samples */
+    int64_t first_ms;      /* of all lives, mended */
+    int64_t last_ms;       /* mended */
+    int64_t origin;        /* first value of this life */
+    int64_t level;         /* newest value */
+    int64_t least_step;   /* smallest difference between two values in a row: the quantum; 0 none */
+    int64_t driver;       /* newest, or VERDICT_MISSING */
+    int64_t life_from_ms; /* start, or the last restart */
+    int restarts;
+};
+
+void verdict_write_sentence(const struct verdict_options *options, struct verdict *verdict);
+
+#endif

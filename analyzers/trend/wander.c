@@ -1,0 +1,81 @@
+#include "analyzers/trend/wander.h"
+
+#include <math.h>
+
+/* How quickly the usual distance between falls follows the newest one. */
+#define CYCLE_SHARE 0.3f
+
+static void begin_fall(struct wander_scale *scale, int64_t ms, float by)
+{
+    if (by > 1.5f * scale->fall) { /* what was called a fall so far was none */
+        scale->falls = 0;
+        scale->cycle_ms = 0;
+    }
+    if (scale->falls > 0) {
+        float apart_ms = (float)(ms - scale->last_fall_ms);
+        scale->cycle_ms +=
+            scale->cycle_ms > 0 ? CYCLE_SHARE * (apart_ms - scale->cycle_ms) : apart_ms;
+    }
+    scale->falls++;
+    scale->last_fall_ms = ms;
+    scale->falling = true;
+    scale->top = scale->extreme;
+}
+
+static void turn(struct wander_scale *scale, int64_t ms, float value)
+{
+    if (!scale->started) {
+        scale->started = true;
+        scale->extreme = value;
+        return;
+    }
+    scale->fall *= 1 - 0.69f / WANDER_HALF_LIFE;
+    if (!scale->falling) {
+        float by = scale->extreme - value;
+        if (by <= 0)
+            scale->extreme = value;
+        if (by <= 0 || by < scale->fall / 2)
+            return;
+        begin_fall(scale, ms, by);
+        scale->extreme = value;
+    } else if (value < scale->extreme) {
+        scale->extreme = value;
+    } else if (value - scale->extreme >= scale->fall / 2) {
+        scale->falling = false;
+        scale->extreme = value;
+        return;
+    }
+    float depth = scale->top - scale->extreme;
+    scale->fall = depth > scale->fall ? depth : scale->fall;
+}
+
+void wander_add(struct wander *wander, int64_t ms, double value)
+{
+    if (wander->count++ == 0)
+        wander->first_ms = ms;
+    wander->last_ms = ms;
+    float average = (float)value;
+    for (int i = 0; i < WANDER_SCALES; i++) {
+        struct wander_scale *scale = &wander->scale[i];
+        turn(scale, ms, average);
+        if (!scale->have_pending) {
+            scale->pending = average;
+            scale->pending_ms = ms;
+            scale->have_pending = true;
+            return;
+        }
+        scale->have_pending = false;
+        average = (scale->pending + average) / 2;
+    }
+}
+
+const struct wander_scale *wander_at(const struct wander *wander, double width_ms)
+{
+    double usual_ms = wander->count > 1 ? (double)(wander->last_ms - wander->first_ms) /
+                                              (double)(wander->count - 1)
+                                        : 1;
+    int i = 0;
+    while (i < WANDER_SCALES - 1 && usual_ms * (double)(INT64_C(1) << i) < width_ms)
+        i++;
+    return &wander->scale[i];
+}
