@@ -1,0 +1,88 @@
+/*
+ * rss_account: the resident memory of a JVM against what its Native Memory Tracking knows.
+ *
+ * /proc/PID/smaps says what is resident and not whose it is; NMT says whose it is and not what is
+ * resident. Ranges the JVM told (heap from GC.heap_info, all mappings from the map of a detail) are
+ * found in smaps; malloc is known by glibc's ways ([heap], arenas that begin at multiples of
+ * 64 MiB); the rest is anonymous. What NMT knows cannot be resident more than once, therefore
+ *
+ *   outside NMT >= resident malloc and anonymous memory
+ *                  - what NMT says of malloc (headers included) and of mappings without a range
+ *
+ * which is a lower bound: free memory that glibc keeps counts as outside, too (trimmable), and
+ * memory that NMT committed and nobody touched hides some. Two looks tell better than one: the
+ * growth of both sides is compared, and what was hidden at both times falls out.
+ *
+ * By version: JDK 8 counts thread stacks as committed in full (they are taken as touched); arena
+ * memory is part of malloc in all of them and is not added again; the read-only part of a class
+ * archive is file memory.
+ *
+ *   rss_account_begin -> rss_account_add for each mapping of smaps -> rss_account_compare
+ *
+ * Plain data, no ownership but the names it copies. Any thread.
+ */
+#ifndef ANALYZERS_NATIVE_RSS_ACCOUNT_H
+#define ANALYZERS_NATIVE_RSS_ACCOUNT_H
+
+#include "analyzers/parse/nmt_summary.h"
+#include "analyzers/parse/smaps.h"
+
+enum rss_kind {
+#define RSS_KIND(id, key, what) RSS_##id,
+#include "analyzers/native/rss_kinds.def"
+#undef RSS_KIND
+    RSS_KIND_COUNT,
+};
+
+/* Memory the JVM says is its own. Sorted by low, not overlapping: rss_ranges_sort makes it so. */
+struct rss_range {
+    uint64_t low;
+    uint64_t high;
+    enum nmt_category category;
+};
+/* In place; returns how many are left when overlapping ones were merged into the first. */
+int rss_ranges_sort(struct rss_range *ranges, int count);
+
+#define RSS_LARGEST_MAX 8
+
+struct rss_account {
+    const struct rss_range *ranges; /* borrowed until the last rss_account_add */
+    int range_count;
+    int64_t mappings;
+    int64_t rss_bytes;
+    int64_t swap_bytes;
+    struct {
+        int64_t mappings;
+        int64_t size_bytes;
+        int64_t rss_bytes;
+    } kind[RSS_KIND_COUNT];
+    int largest_count; /* anonymous mappings nobody claimed, largest first */
+    struct {
+        uint64_t low;
+        uint64_t high;
+        int64_t rss_bytes;
+    } largest[RSS_LARGEST_MAX];
+    uint64_t arena_end; /* of the malloc arena the last mapping began */
+    /* After rss_account_compare: */
+    bool compared;
+    bool exact_mappings;        /* all of NMT's mappings were given as ranges */
+    int64_t nmt_malloc_bytes;   /* headers included */
+    int64_t nmt_unplaced_bytes; /* committed by mappings without a range */
+    int64_t outside_nmt_bytes;  /* lower bound; 0 when nothing is certain */
+};
+
+/* ranges may be NULL. */
+void rss_account_begin(struct rss_account *account, const struct rss_range *ranges, int count);
+void rss_account_add(struct rss_account *account, const struct smaps_mapping *mapping);
+/* With the summary taken closest to the smaps. exact_mappings: ranges hold a whole memory map. */
+void rss_account_compare(struct rss_account *account, const struct nmt_summary *summary,
+                         bool exact_mappings);
+
+/* Growth outside NMT between two looks at the same JVM: the growth of resident malloc and anonymous
+ * memory less NMT's. Negative: NMT grew more (into memory that was there already). */
+int64_t rss_growth_outside_nmt(const struct rss_account *now, const struct rss_account *before);
+
+const char *rss_kind_key(enum rss_kind kind);
+const char *rss_kind_what(enum rss_kind kind);
+
+#endif
