@@ -1,0 +1,331 @@
+#include "analyzers/parse/text_kind.h"
+
+#include "analyzers/parse/class_log.h"
+#include "analyzers/parse/proc_text.h"
+
+static const struct {
+    const char *key;
+    const char *what;
+    enum text_use use;
+} kinds[TEXT_KIND_COUNT] = {
+#define TEXT_KIND(id, key, use, what) [TEXT_##id] = {key, what, use},
+#include "analyzers/parse/text_kinds.def"
+#undef TEXT_KIND
+};
+
+const char *text_kind_key(enum text_kind kind)
+{
+    return (unsigned)kind < TEXT_KIND_COUNT ? kinds[kind].key : "?";
+}
+
+const char *text_kind_what(enum text_kind kind)
+{
+    return (unsigned)kind < TEXT_KIND_COUNT ? kinds[kind].what : "?";
+}
+
+enum text_use text_kind_use(enum text_kind kind)
+{
+    return (unsigned)kind < TEXT_KIND_COUNT ? kinds[kind].use : TEXT_IS_KNOWN;
+}
+
+/* --- headings ------------------------------------------------------------------------ */
+
+/* Lines that begin so (leading blanks aside) are the heading of a kind. */
+static const struct {
+    struct span prefix;
+    enum text_kind kind;
+} headings[] = {
+    {SPAN_INIT("Native Memory Tracking Statistics:"), TEXT_NMT_STATISTICS},
+    {SPAN_INIT("Native Memory Tracking:"), TEXT_NMT_SUMMARY},
+    {SPAN_INIT("ClassLoader         Parent"), TEXT_CLASSLOADER_STATS},
+    {SPAN_INIT("num     #instances"), TEXT_CLASS_HISTOGRAM},
+    {SPAN_INIT("java.lang.Object/"), TEXT_CLASS_HIERARCHY},
+    {SPAN_INIT("KlassAddr"), TEXT_CLASSES},
+    {SPAN_INIT("+-- <bootstrap>"), TEXT_CLASSLOADERS},
+    {SPAN_INIT("Total Usage - "), TEXT_METASPACE},
+    {SPAN_INIT("Total Usage ("), TEXT_METASPACE},
+    {SPAN_INIT("Usage per loader:"), TEXT_METASPACE},
+    {SPAN_INIT("Usage per space type:"), TEXT_METASPACE},
+    {SPAN_INIT("Usage:"), TEXT_METASPACE},
+    {SPAN_INIT("garbage-first heap"), TEXT_HEAP_INFO},
+    {SPAN_INIT("PSYoungGen"), TEXT_HEAP_INFO},
+    {SPAN_INIT("def new generation"), TEXT_HEAP_INFO},
+    {SPAN_INIT("DefNew "), TEXT_HEAP_INFO},
+    {SPAN_INIT("par new generation"), TEXT_HEAP_INFO},
+    {SPAN_INIT("Shenandoah Heap"), TEXT_HEAP_INFO},
+    {SPAN_INIT("ZHeap "), TEXT_HEAP_INFO},
+    {SPAN_INIT("The following commands are available:"), TEXT_HELP},
+    {SPAN_INIT("OpenJDK 64-Bit Server VM version"), TEXT_VERSION},
+    {SPAN_INIT("OpenJDK Server VM version"), TEXT_VERSION},
+    {SPAN_INIT("Java HotSpot(TM) 64-Bit Server VM version"), TEXT_VERSION},
+    {SPAN_INIT("openjdk version \""), TEXT_VERSION},
+    {SPAN_INIT("java version \""), TEXT_VERSION},
+    {SPAN_INIT("Loaded  Bytes  Unloaded"), TEXT_JSTAT},
+    {SPAN_INIT("S0C "), TEXT_JSTAT},
+    {SPAN_INIT("MCMN "), TEXT_JSTAT},
+    {SPAN_INIT("# A fatal error has been detected"), TEXT_HS_ERR},
+    {SPAN_INIT("# There is insufficient memory for the Java Runtime"), TEXT_HS_ERR},
+    {SPAN_INIT("# JRE version:"), TEXT_HS_ERR},
+    {SPAN_INIT("---------------  S U M M A R Y"), TEXT_HS_ERR},
+    {SPAN_INIT("VM Arguments:"), TEXT_FLAGS},
+    {SPAN_INIT("jvm_args:"), TEXT_FLAGS},
+    {SPAN_INIT("[Global flags]"), TEXT_FLAGS},
+    {SPAN_INIT("-XX:"), TEXT_FLAGS},
+    {SPAN_INIT("{\"nmtwatch\":"), TEXT_RECORDING},
+    {SPAN_INIT("[stderr]"), TEXT_REFUSAL},
+    {SPAN_INIT("This option is deprecated and will be ignored"), TEXT_REFUSAL},
+    {SPAN_INIT("Native memory tracking has been turned off"), TEXT_REFUSAL},
+};
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* "java.cls.loadedClasses=604": at least two dots in front of the equals sign. */
+static bool is_perfcounter(struct span line)
+{
+    static const struct span roots[] = {SPAN_INIT("java."), SPAN_INIT("sun."),
+                                        SPAN_INIT("com.sun.")};
+    bool rooted = false;
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
+        rooted = rooted || span_starts_with(line, roots[i]);
+    int dots = 0;
+    for (size_t i = 0; rooted && i < line.len; i++) {
+        if (line.ptr[i] == '=')
+            return dots >= 2;
+        dots += line.ptr[i] == '.';
+        if (line.ptr[i] != '.' && !is_word(line.ptr[i]))
+            return false;
+    }
+    return false;
+}
+
+/* "75.302 s", "2026-11-20T21:57:58.752+0000: 75.691 s" */
+static bool is_uptime(struct span line)
+{
+    if (!span_ends_with(line, SPAN_LITERAL(" s")) || line.len > 64)
+        return false;
+    line.len -= 2;
+    ptrdiff_t stamp = span_find(line, SPAN_LITERAL(": "));
+    if (stamp > 0)
+        line = span_of(line.ptr + stamp + 2, line.len - (size_t)stamp - 2);
+    int64_t whole, part;
+    return span_take_unsigned(&line, &whole) && span_take(&line, SPAN_LITERAL(".")) &&
+           span_take_unsigned(&line, &part) && line.len == 0;
+}
+
+/* "Metaspace        used 2477K, committed ..." in front of VM.metaspace of 25; GC.heap_info prints
+ * the same line behind its heap. */
+static bool is_metaspace_line(struct span line)
+{
+    return span_starts_with(line, SPAN_LITERAL("Metaspace ")) &&
+           span_find(line, SPAN_LITERAL(" used ")) > 0;
+}
+
+static bool is_class_log(struct span line)
+{
+    struct class_log_line parsed = class_log_parse(line);
+    return parsed.kind != CLASS_LOG_OTHER || parsed.claims ||
+           span_starts_with(line, SPAN_LITERAL("[Opened "));
+}
+
+/* TEXT_UNRECOGNISED when the line begins no part. `in`: the part it would interrupt. */
+static enum text_kind heading_of(struct span raw, enum text_kind in)
+{
+    struct span line = span_trim(raw);
+    if (line.len == 0)
+        return TEXT_UNRECOGNISED;
+    for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++) {
+        if (span_starts_with(line, headings[i].prefix))
+            return headings[i].kind;
+    }
+    if (in != TEXT_PERFCOUNTER && is_perfcounter(line))
+        return TEXT_PERFCOUNTER;
+    if (in != TEXT_SMAPS && in != TEXT_HS_ERR) {
+        struct proc_map map;
+        if (raw.ptr[0] != ' ' && proc_map_parse(&map, raw) == PARSE_OK)
+            return TEXT_SMAPS;
+    }
+    if (is_uptime(line))
+        return TEXT_UPTIME;
+    if (in != TEXT_HEAP_INFO && in != TEXT_METASPACE && in != TEXT_HS_ERR &&
+        is_metaspace_line(line))
+        return TEXT_METASPACE;
+    bool may_log = in == TEXT_UNRECOGNISED || in == TEXT_UPTIME || in == TEXT_VERSION ||
+                   in == TEXT_REFUSAL || in == TEXT_NMT_SUMMARY || in == TEXT_HELP;
+    if (may_log && is_class_log(raw))
+        return TEXT_CLASS_LOG;
+    switch (jcmd_reply_classify(line).kind) {
+    case JCMD_OK:
+    case JCMD_EMPTY:
+    case JCMD_REPLY_KIND_COUNT:
+        return TEXT_UNRECOGNISED;
+    default:
+        return TEXT_REFUSAL;
+    }
+}
+
+/* "32498:" alone on a line. */
+static bool is_pid_line(struct span line, int64_t *pid)
+{
+    struct span rest = line;
+    return span_take_unsigned(&rest, pid) && span_equals(rest, SPAN_LITERAL(":"));
+}
+
+/* Sub-tables of some kinds begin with lines that are headings elsewhere. */
+static bool belongs(enum text_kind in, enum text_kind heading)
+{
+    if (heading == in && in != TEXT_NMT_SUMMARY && in != TEXT_CLASSLOADER_STATS &&
+        in != TEXT_CLASS_HISTOGRAM && in != TEXT_CLASS_HIERARCHY)
+        return true;
+    switch (in) {
+    case TEXT_HS_ERR: /* cut only at its NMT section and its command line */
+        return heading != TEXT_NMT_SUMMARY && heading != TEXT_FLAGS;
+    case TEXT_CLASS_LOG:
+        return heading == TEXT_REFUSAL || heading == TEXT_UPTIME;
+    case TEXT_METASPACE:
+        return heading == TEXT_METASPACE;
+    case TEXT_FLAGS:
+        return heading == TEXT_FLAGS;
+    case TEXT_HELP:
+    case TEXT_CLASSLOADERS:
+        return heading == TEXT_REFUSAL;
+    case TEXT_REFUSAL: /* "[stderr]", then the exception, then "[rc=1]" */
+        return heading == TEXT_REFUSAL;
+    default:
+        return false;
+    }
+}
+
+void text_parts_begin(struct text_parts *parts, struct span text)
+{
+    memset(parts, 0, sizeof *parts);
+    parts->rest = text;
+}
+
+/* Summary or detail, table or difference: the lines decide. */
+static enum text_kind nmt_kind(struct span text)
+{
+    bool sites = false, diff = false, detail = false;
+    struct span line;
+    bool terminated;
+    while (span_next_line(&text, &line, &terminated)) {
+        struct span content = span_trim(line);
+        if (span_equals(content, SPAN_LITERAL("Virtual memory map:")) ||
+            span_equals(content, SPAN_LITERAL("Details:")))
+            detail = true;
+        else if (span_starts_with(content, SPAN_LITERAL("[0x")))
+            sites = true;
+        else if (!detail && span_find(content, SPAN_LITERAL("=")) > 0 &&
+                 (span_find(content, SPAN_LITERAL(" +")) > 0 ||
+                  span_find(content, SPAN_LITERAL(" -")) > 0))
+            diff = true;
+    }
+    if (detail)
+        return TEXT_NMT_DETAIL;
+    if (sites) /* a difference prints its sites without headings */
+        return TEXT_NMT_DETAIL_DIFF;
+    return diff ? TEXT_NMT_SUMMARY_DIFF : TEXT_NMT_SUMMARY;
+}
+
+static void count_unclaimed(struct text_parts *parts, struct span line)
+{
+    if (span_trim(line).len > 0 && parts->unclaimed_lines++ == 0)
+        parts->first_unclaimed = line;
+}
+
+bool text_parts_next(struct text_parts *parts, struct text_part *part)
+{
+    memset(part, 0, sizeof *part);
+    part->pid = -1;
+    struct span line, pid_line = {NULL, 0};
+    bool terminated;
+    const char *from = NULL;
+    while (true) {
+        const char *at = parts->rest.ptr;
+        int64_t pid;
+        struct span before = parts->rest;
+        if (!span_next_line(&parts->rest, &line, &terminated))
+            break;
+        enum text_kind heading = heading_of(line, part->kind);
+        bool numbered = is_pid_line(line, &pid);
+        if (from == NULL) {
+            if (numbered) {
+                part->pid = pid;
+                pid_line = line;
+            } else if (heading != TEXT_UNRECOGNISED) {
+                part->kind = heading;
+                from = pid_line.ptr != NULL ? pid_line.ptr : at;
+            } else {
+                count_unclaimed(parts, line);
+                if (span_trim(line).len > 0) {
+                    pid_line = span_of(NULL, 0);
+                    part->pid = -1;
+                }
+            }
+            continue;
+        }
+        bool next_reply = numbered && part->kind != TEXT_CLASS_LOG && part->kind != TEXT_HS_ERR;
+        if (next_reply || (heading != TEXT_UNRECOGNISED && !belongs(part->kind, heading))) {
+            parts->rest = before;
+            break;
+        }
+    }
+    if (from == NULL)
+        return false;
+    part->text = span_of(from, (size_t)(parts->rest.ptr - from));
+    if (part->kind == TEXT_NMT_SUMMARY)
+        part->kind = nmt_kind(part->text);
+    if (part->kind == TEXT_REFUSAL) {
+        struct span text = jcmd_reply_skip_pid(part->text);
+        while (span_next_line(&text, &line, &terminated)) {
+            if (span_trim(line).len > 0 && span_trim(line).ptr[0] != '[') {
+                part->reply = span_trim(line);
+                break;
+            }
+        }
+    }
+    return true;
+}
+
+/* --- which JDK ----------------------------------------------------------------------- */
+
+/* The major number at the front: "17.0.21", "1.8.0_504", "8.0_504", "25". */
+static int major_of(struct span text)
+{
+    int64_t major;
+    if (!span_take_unsigned(&text, &major) || major > 999)
+        return 0;
+    if (major == 1 && span_take(&text, SPAN_LITERAL(".")) && !span_take_unsigned(&text, &major))
+        return 0;
+    return (int)major;
+}
+
+static int major_after(struct span text, struct span mark)
+{
+    ptrdiff_t at = span_find(text, mark);
+    if (at < 0)
+        return 0;
+    size_t from = (size_t)at + mark.len;
+    return major_of(span_of(text.ptr + from, text.len - from));
+}
+
+int text_jdk_major(enum text_kind kind, struct span text)
+{
+    static const struct span version_marks[] = {SPAN_INIT("\nJDK "), SPAN_INIT("version \"")};
+    static const struct span error_marks[] = {SPAN_INIT("(build "), SPAN_INIT("JRE (")};
+    int major = 0;
+    if (kind == TEXT_VERSION) {
+        for (size_t i = 0; major == 0 && i < sizeof version_marks / sizeof version_marks[0]; i++)
+            major = major_after(text, version_marks[i]);
+    } else if (kind == TEXT_HS_ERR) {
+        for (size_t i = 0; major == 0 && i < sizeof error_marks / sizeof error_marks[0]; i++)
+            major = major_after(text, error_marks[i]);
+    } else if (kind == TEXT_CLASS_HISTOGRAM || kind == TEXT_CLASS_LOG) {
+        major = major_after(text, SPAN_LITERAL("(java.base@"));
+    } else if (kind == TEXT_PERFCOUNTER) {
+        major = major_after(text, SPAN_LITERAL("java.property.java.version=\""));
+    }
+    return major;
+}

@@ -1,0 +1,55 @@
+/*
+ * text_kind: what people have saved, recognised by its content, never by its name.
+ *
+ * A file may hold one reply of jcmd or several behind each other (`jcmd 1 A; jcmd 1 B` >> file), a
+ * class-load log with the program's own output in between, an hs_err file with an NMT section in
+ * the middle. The text is cut into parts; each part begins with a line that is the heading of a
+ * kind.
+ *
+ *   text_parts_begin -> text_parts_next ... -> lines in unclaimed
+ *
+ * A part's text begins with its heading (or the "<pid>:" line before it) and ends before the next
+ * part. Lines before the first heading are part of nothing and counted. Spans point into the text,
+ * nothing is allocated. Any thread.
+ */
+#ifndef ANALYZERS_PARSE_TEXT_KIND_H
+#define ANALYZERS_PARSE_TEXT_KIND_H
+
+#include "analyzers/parse/jcmd_reply.h"
+#include "analyzers/parse/span.h"
+
+enum text_kind {
+#define TEXT_KIND(id, key, use, what) TEXT_##id,
+#include "analyzers/parse/text_kinds.def"
+#undef TEXT_KIND
+    TEXT_KIND_COUNT,
+};
+
+enum text_use { TEXT_IS_READ, TEXT_IS_KNOWN, TEXT_IS_REFUSAL };
+
+struct text_part {
+    enum text_kind kind;
+    struct span text;
+    int64_t pid;       /* of the "<pid>:" line in front; -1: none */
+    struct span reply; /* TEXT_REFUSAL: the JVM's words */
+};
+
+struct text_parts {
+    struct span rest;
+    int64_t unclaimed_lines; /* not blank, and part of nothing */
+    struct span first_unclaimed;
+};
+
+void text_parts_begin(struct text_parts *parts, struct span text);
+/* False when nothing is left. A text without any heading gives no part at all. */
+bool text_parts_next(struct text_parts *parts, struct text_part *part);
+
+const char *text_kind_key(enum text_kind kind);
+const char *text_kind_what(enum text_kind kind);
+enum text_use text_kind_use(enum text_kind kind);
+
+/* The JDK a text betrays by its form or by words ("JDK 17.0.21", "vm_info: ... (25.0.5+..."): the
+ * major number, or 0. */
+int text_jdk_major(enum text_kind kind, struct span text);
+
+#endif
