@@ -26,13 +26,13 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
-         classes class_histogram class_log hsperfdata proc_text nmt_detail
+         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind
 MODEL := nmt_category sample sample_nmt event
 TREND := theil_sen thinned rate warmup history wander despike student trend_line bend ascent verdict \
          verdict_ask \
          verdict_sentence growth_alarm
 CLASSES := normalize pattern family shape stem_table census census_text loader_table
-NATIVE := internal jmethodid_cost call_site_group
+NATIVE := internal jmethodid_cost call_site_group rss_account explained
 SOAK := soak_series points estimate budget trial trial_result
 JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
@@ -51,7 +51,7 @@ WATCH := pause_budget tap replies identify watcher_events watcher_look ask namin
 RECORD := writer reader
 ALERT := notify
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
-SOAK_RUN := descendants child counter budget_text recorded_trial soak_run soak_outcome
+SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
 COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \

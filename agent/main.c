@@ -10,6 +10,7 @@
 #include "agent/control/commands.h"
 #include "agent/control/other_copy.h"
 #include "agent/control/profiler.h"
+#include "agent/mem/libraries.h"
 #include "agent/mem/mem.h"
 
 #include <stdatomic.h>
@@ -147,6 +148,7 @@ static const char *set_up(JavaVM *vm)
         return agent.broken;
     }
     agent.vm = vm;
+    libraries_count_own();
     other_copy_take_charge();
     bool good = prepare_jvmti(vm);
     commands_setup(vm, agent.jvmti, good ? NULL : agent.broken);

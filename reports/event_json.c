@@ -21,16 +21,8 @@ static const char *close_line(struct json_out *out)
 /* A text of a struct, as long as it may be there. */
 #define FIELD_TEXT(out, key, field) json_out_field(out, key, field, sizeof(field))
 
-const char *event_json_header(struct json_out *out, const struct recording_header *header)
+void event_json_target(struct json_out *out, const struct target_identity *target)
 {
-    const struct target_identity *target = &header->target;
-
-    open_line(out, "header");
-    json_out_int(out, "schema", EVENT_JSON_SCHEMA);
-    json_out_text(out, "nmtwatch", NMTWATCH_VERSION);
-    json_out_int(out, "wall_start_ms", header->wall_start_ms);
-    json_out_int(out, "warmup_s", header->warmup_s);
-    json_out_begin(out, "target", '{');
     json_out_int(out, "pid", target->pid);
     json_out_int(out, "nspid", target->nspid);
     json_out_int(out, "start_time_ticks", target->start_time_ticks);
@@ -39,6 +31,34 @@ const char *event_json_header(struct json_out *out, const struct recording_heade
     FIELD_TEXT(out, "jdk", target->jdk);
     FIELD_TEXT(out, "main", target->main);
     FIELD_TEXT(out, "nmt", target->nmt_level);
+}
+
+void event_json_loader(struct json_out *out, const struct loader_row *row)
+{
+    FIELD_TEXT(out, "type", row->type);
+    json_out_int(out, "loaders", row->loaders);
+    json_out_int(out, "classes", row->classes);
+    json_out_int(out, "chunk_bytes", row->chunk_bytes);
+}
+
+void event_json_family_texts(struct json_out *out, const struct family_row *row)
+{
+    FIELD_TEXT(out, "family", row->family);
+    FIELD_TEXT(out, "stem", row->stem);
+    FIELD_TEXT(out, "example", row->example);
+    FIELD_TEXT(out, "source", row->source);
+    FIELD_TEXT(out, "invokes", row->invokes);
+}
+
+const char *event_json_header(struct json_out *out, const struct recording_header *header)
+{
+    open_line(out, "header");
+    json_out_int(out, "schema", EVENT_JSON_SCHEMA);
+    json_out_text(out, "nmtwatch", NMTWATCH_VERSION);
+    json_out_int(out, "wall_start_ms", header->wall_start_ms);
+    json_out_int(out, "warmup_s", header->warmup_s);
+    json_out_begin(out, "target", '{');
+    event_json_target(out, &header->target);
     json_out_end(out, '}');
     json_out_begin(out, "thresholds", '{');
     for (int i = 0; i < THRESHOLD_COUNT; i++)
@@ -99,12 +119,8 @@ static void loaders_json(struct json_out *out, const struct loaders_event *loade
     json_out_int(out, "chunk_bytes", loaders->chunk_bytes);
     json_out_begin(out, "types", '[');
     for (int i = 0; i < loaders->row_count; i++) {
-        const struct loader_row *row = &loaders->rows[i];
         json_out_begin(out, NULL, '{');
-        FIELD_TEXT(out, "type", row->type);
-        json_out_int(out, "loaders", row->loaders);
-        json_out_int(out, "classes", row->classes);
-        json_out_int(out, "chunk_bytes", row->chunk_bytes);
+        event_json_loader(out, &loaders->rows[i]);
         json_out_end(out, '}');
     }
     json_out_end(out, ']');
@@ -123,11 +139,7 @@ static void names_json(struct json_out *out, const struct names_event *names)
     for (int i = 0; i < names->row_count; i++) {
         const struct family_row *row = &names->rows[i];
         json_out_begin(out, NULL, '{');
-        FIELD_TEXT(out, "family", row->family);
-        FIELD_TEXT(out, "stem", row->stem);
-        FIELD_TEXT(out, "example", row->example);
-        FIELD_TEXT(out, "source", row->source);
-        FIELD_TEXT(out, "invokes", row->invokes);
+        event_json_family_texts(out, row);
         json_out_int(out, "loads", row->loads);
         json_out_int(out, "unloads", row->unloads);
         json_out_int(out, "names", row->names);

@@ -52,8 +52,12 @@ const char *event_json_event(struct json_out *out, int64_t pid, const struct eve
 const char *event_json_alert(struct json_out *out, int64_t pid, const struct alert *alert);
 const char *event_json_end(struct json_out *out, int64_t ms, const struct watch_cost *cost);
 
-/* The values of a sample as members of an open object: those that are present, then "nmt". */
+/* Members of an open object, the same wherever they are shown. A sample's: the values that are
+ * present, then "nmt". */
 void event_json_sample(struct json_out *out, const struct sample *sample);
+void event_json_target(struct json_out *out, const struct target_identity *target);
+void event_json_loader(struct json_out *out, const struct loader_row *row);
+void event_json_family_texts(struct json_out *out, const struct family_row *row);
 
 enum event_line_kind {
     EVENT_LINE_MALFORMED, /* error says why */

@@ -95,14 +95,10 @@ static void put_header(const struct story *story, FILE *out)
 static void put_change(const struct story *story, FILE *out, const char *name,
                        enum sample_field field)
 {
-    int64_t first = 0, last = 0;
-    int seen = 0;
-    for (int i = 0; i < story->point_count; i++)
-        if (sample_get(&story->points[i].sample, field, &last) && seen++ == 0)
-            first = last;
-    if (seen == 0)
-        return;
+    int64_t first, last;
     char text[128];
+    if (!story_first_last(story, field, &first, &last))
+        return;
     const char *key = sample_field_key(field);
     snprintf(text, sizeof text, "%s → %s", units_figure(key, first).text,
              units_figure(key, last).text);
@@ -125,6 +121,8 @@ static void put_facts(const struct story *story, FILE *out)
     put_change(story, out, "Classes unloaded", SAMPLE_CLASSES_UNLOADED);
     put_change(story, out, "RSS", SAMPLE_RSS_BYTES);
     put_change(story, out, "NMT committed", SAMPLE_NMT_COMMITTED_BYTES);
+    put_change(story, out, "The agent, outside of NMT", SAMPLE_AGENT_RESIDENT_BYTES);
+    put_change(story, out, "Its jmethodIDs, inside of NMT", SAMPLE_AGENT_JMETHOD_ID_BYTES);
     bool baseline = story->view.baseline_ms >= 0;
     if (baseline && story->view.have_internal)
         put_fact(out, "Internal since the baseline",

@@ -35,6 +35,19 @@ static void put_fact(FILE *out, const char *name, const char *value)
     fputs("\n", out);
 }
 
+static void put_change(const struct story *story, FILE *out, const char *name,
+                       enum sample_field field)
+{
+    int64_t first, last;
+    char text[128];
+    if (!story_first_last(story, field, &first, &last))
+        return;
+    const char *key = sample_field_key(field);
+    snprintf(text, sizeof text, "%s at first, %s at last", units_figure(key, first).text,
+             units_figure(key, last).text);
+    put_fact(out, name, text);
+}
+
 static void put_facts(const struct story *story, FILE *out)
 {
     const struct target_identity *identity = &story->identity;
@@ -64,6 +77,8 @@ static void put_facts(const struct story *story, FILE *out)
     if (baseline && story->view.have_class_metaspace)
         put_fact(out, "Class + Metaspace since the baseline",
                  units_growth(story->view.class_metaspace_growth_bytes).text);
+    put_change(story, out, "the agent, outside of NMT", SAMPLE_AGENT_RESIDENT_BYTES);
+    put_change(story, out, "its jmethodIDs, inside of NMT", SAMPLE_AGENT_JMETHOD_ID_BYTES);
     if (story->damage[0] != '\0')
         put_fact(out, "**the recording is damaged**, this is what stands before the damage",
                  story->damage);

@@ -44,6 +44,8 @@ static void print_figures(FILE *out, const struct sample *sample, int jdk_major,
         {SAMPLE_RSS_BYTES, "rss", "B"},
         {SAMPLE_NMT_COMMITTED_BYTES, "nmt_committed", "B"},
         {SAMPLE_THREADS, "threads", ""},
+        {SAMPLE_AGENT_RESIDENT_BYTES, "agent", "B"},
+        {SAMPLE_AGENT_JMETHOD_ID_BYTES, "agent_jmethod_ids", "B"},
     };
     int64_t value, loaded, unloaded, max;
 

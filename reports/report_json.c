@@ -2,7 +2,10 @@
 
 #include "analyzers/classes/family.h"
 #include "analyzers/native/internal.h"
+#include "reports/event_json.h"
 #include "reports/finding_json.h"
+
+#include <string.h>
 
 /* A count that may be unknown: null then. */
 static void put_known(struct json_out *out, const char *key, bool known, int64_t value)
@@ -11,20 +14,6 @@ static void put_known(struct json_out *out, const char *key, bool known, int64_t
         json_out_int(out, key, value);
     else
         json_out_null(out, key);
-}
-
-static void put_target(struct json_out *out, const struct target_identity *target)
-{
-    json_out_begin(out, "target", '{');
-    json_out_int(out, "pid", target->pid);
-    json_out_int(out, "nspid", target->nspid);
-    json_out_int(out, "start_time_ticks", target->start_time_ticks);
-    json_out_int(out, "uptime_ms", target->uptime_ms);
-    json_out_text(out, "jdk", target->jdk);
-    json_out_int(out, "jdk_major", target->jdk_major);
-    json_out_text(out, "main", target->main);
-    json_out_text(out, "nmt", target->nmt_level);
-    json_out_end(out, '}');
 }
 
 static void put_summary(struct json_out *out, const struct story *story)
@@ -46,6 +35,24 @@ static void put_summary(struct json_out *out, const struct story *story)
         json_out_real(out, "load_per_s", view->load_per_s);
         json_out_real(out, "unload_per_s", view->unload_per_s);
         json_out_real(out, "net_per_s", view->net_per_s);
+    }
+    json_out_end(out, '}');
+}
+
+/* What the profiler in the JVM came to; null when there was none. */
+static void put_agent(struct json_out *out, const struct story *story)
+{
+    static const enum sample_field FIELDS[] = {
+        SAMPLE_AGENT_RESERVED_BYTES, SAMPLE_AGENT_RESIDENT_BYTES, SAMPLE_AGENT_JMETHOD_ID_BYTES};
+    int64_t first, last;
+    if (!story_first_last(story, SAMPLE_AGENT_RESIDENT_BYTES, &first, &last)) {
+        json_out_null(out, "agent");
+        return;
+    }
+    json_out_begin(out, "agent", '{');
+    for (size_t i = 0; i < sizeof FIELDS / sizeof FIELDS[0]; i++) {
+        bool seen = story_first_last(story, FIELDS[i], &first, &last);
+        put_known(out, sample_field_key(FIELDS[i]) + strlen("agent_"), seen, last);
     }
     json_out_end(out, '}');
 }
@@ -78,7 +85,7 @@ static void put_families(struct json_out *out, const struct story *story)
         bool flow = seen->method == CENSUS_TAP;
         double per_s;
         json_out_begin(out, NULL, '{');
-        json_out_text(out, "family", seen->row.family);
+        event_json_family_texts(out, &seen->row);
         json_out_text(out, "method",
                       seen->method < CENSUS_METHOD_COUNT ? census_method_name(seen->method) : NULL);
         if (story_family_rate(seen, &per_s))
@@ -91,10 +98,6 @@ static void put_families(struct json_out *out, const struct story *story)
         json_out_int(out, "names", seen->row.names);
         json_out_int(out, "max_same_name", seen->row.max_same_name);
         json_out_int(out, "observed_ms", seen->observed_ms);
-        json_out_text(out, "stem", seen->row.stem);
-        json_out_text(out, "example", seen->row.example);
-        json_out_text(out, "source", seen->row.source);
-        json_out_text(out, "invokes", seen->row.invokes);
         json_out_text(out, "producer", family != NULL ? family->producer : NULL);
         json_out_text(out, "cause", family != NULL ? family->cause : NULL);
         json_out_text(out, "fix", family != NULL ? family->fix : NULL);
@@ -108,14 +111,10 @@ static void put_loaders(struct json_out *out, const struct story *story)
 {
     json_out_begin(out, "loaders", '[');
     for (int i = 0; i < story->loader_count; i++) {
-        const struct loader_row *row = &story->loaders[i];
         json_out_begin(out, NULL, '{');
-        json_out_text(out, "type", row->type);
+        event_json_loader(out, &story->loaders[i]);
         put_known(out, "loaders_at_first", story->loaders_at_first[i] >= 0,
                   story->loaders_at_first[i]);
-        json_out_int(out, "loaders", row->loaders);
-        json_out_int(out, "classes", row->classes);
-        json_out_int(out, "chunk_bytes", row->chunk_bytes);
         json_out_end(out, '}');
     }
     json_out_end(out, ']');
@@ -166,8 +165,11 @@ const char *report_json(struct json_out *out, const struct story *story)
     json_out_text(out, "nmtwatch", NMTWATCH_VERSION);
     json_out_int(out, "wall_start_ms", story->wall_start_ms);
     json_out_int(out, "span_ms", story_span_ms(story));
-    put_target(out, &story->identity);
+    json_out_begin(out, "target", '{');
+    event_json_target(out, &story->identity);
+    json_out_end(out, '}');
     put_summary(out, story);
+    put_agent(out, story);
     put_alerts(out, story);
     put_families(out, story);
     put_loaders(out, story);

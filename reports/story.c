@@ -353,6 +353,20 @@ int64_t story_span_ms(const struct story *story)
     return span_ms > 0 ? span_ms : 0;
 }
 
+bool story_first_last(const struct story *story, enum sample_field field, int64_t *first,
+                      int64_t *last)
+{
+    bool seen = false;
+    for (int i = 0; i < story->point_count; i++) {
+        if (!sample_get(&story->points[i].sample, field, last))
+            continue;
+        if (!seen)
+            *first = *last;
+        seen = true;
+    }
+    return seen;
+}
+
 int story_raised(const struct story *story)
 {
     int raised = 0;

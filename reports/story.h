@@ -88,6 +88,9 @@ const char *story_status_name(enum story_status status); /* "OK" "WARNING" "CRIT
 
 /* First to last point. */
 int64_t story_span_ms(const struct story *story);
+/* A value at the first and at the last point that have it; false when none has. */
+bool story_first_last(const struct story *story, enum sample_field field, int64_t *first,
+                      int64_t *last);
 /* Alerts raised, without the clearings. */
 int story_raised(const struct story *story);
 /* When the episode of a raised alert was cleared; -1 when it lasted to the end. */

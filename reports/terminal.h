@@ -31,6 +31,8 @@ void terminal_tick(const struct terminal *terminal, const struct target_identity
 void terminal_table_head(const struct terminal *terminal);
 void terminal_table_row(const struct terminal *terminal, const struct target_identity *target,
                         int64_t ms, const struct sample *sample, const struct judge_view *view);
+/* Below a JVM's row: what the agent in it costs. Returns the lines printed, 0 without an agent. */
+int terminal_table_agent(const struct terminal *terminal, const struct sample *sample);
 /* Moves up over lines printed before and clears them, so that the table is drawn again in place.
  * Only for a real terminal. */
 void terminal_rewind(const struct terminal *terminal, int lines);

@@ -37,9 +37,7 @@ static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
     for (uint32_t i = call_tree_next(tree, 0, &depth); i != CALL_TREE_NONE;
          i = call_tree_next(tree, i, &depth)) {
         const struct call_node *node = call_tree_node(tree, i);
-        for (; left >= depth; left--)
-            open[path[left]]--;
-        if (depth >= capacity) {
+        if (path == NULL || depth >= capacity) {
             int more = capacity ? capacity * 2 : 256;
             uint32_t *longer = reallocarray(path, (size_t)more, sizeof *path);
             if (longer == NULL) {
@@ -49,6 +47,8 @@ static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
             path = longer;
             capacity = more;
         }
+        for (; left >= depth && left > 0; left--) /* the root has no name */
+            open[path[left]]--;
         left = depth;
         path[depth] = node->name;
         table->rows[node->name].self += node->self;

@@ -1,24 +1,28 @@
 #!/bin/bash
 # bench-agent: what the agent costs an application, in CPU time and in memory.
 #
-# usage: bench-agent.sh [--fetch] BUILD [SECTION...]     sections, about fifteen minutes together:
+# usage: bench-agent.sh [--fetch] BUILD [SECTION...]     sections, about twenty minutes together:
 #
 #   javac   the compiler on the 1857 sources of the module java.xml
 #   h2      a database in memory: transfers and reports (tests/bench/java/H2Load.java)
 #   lucene  a search engine in memory: indexing and searching (tests/bench/java/LuceneLoad.java)
+#   null    h2 without the agent on either side: what the method sees where nothing is
 #   share   the same from within: which part of those loads' CPU is the agent's, by `perf record`
 #   memory  the agent's own resident memory after a minute of the h2 load
 #   idle    resident memory above a JVM without the agent, both idle (by bench-memory.sh)
 #
-# javac, h2 and lucene: user and system CPU seconds of the whole process from start to end, heap fixed and
-# touched, in PAIRS (10) pairs without and with the agent that run one after the other, the order
-# turned in every second pair. The interval is that of the sign test: the median ratio lies in it
-# with 95 % whatever the noise looks like; it takes six pairs to have one. MINUTES: start no further
-# pairs after so many. INTERVAL (10ms): that of the agent's samples.
+# javac, h2, lucene, null: user and system CPU seconds of the whole process from start to end, heap
+# fixed and touched, in PAIRS (20) pairs without and with the agent. The two of a pair run side by
+# side, each on a processor of its own, and change places in each second pair: so both meet the same
+# neighbours. Their compilers do not work in the background (-Xbatch), which makes what they compile
+# depend on counts and not on time. Where there is one processor the two run one after the other.
+# The interval is that of the sign test: the median ratio lies in it with 95 % whatever the noise
+# looks like; it takes six pairs to have one. MINUTES: start no further pairs after so many.
+# INTERVAL (10ms): that of the agent's samples. OPTIONS: further ones of the agent, such as
+# ",timer=perf".
 #
-# share sees more in less time, one run for a load: in the machine's noise a ratio of whole runs
-# needs many pairs to tell one percent from none. It does not see what the kernel does for a
-# sample outside of the stack it interrupts.
+# share sees more in less time, RUNS (1) for a load. It does not see what the kernel does for a
+# sample with interrupts off, and nothing of what the hypervisor does.
 #
 # --fetch first gets what is missing of the three applications into build/tools/bench, from Debian's
 # packages and without installing them: openjdk-17-source would upgrade the JDK with it. A section
@@ -35,7 +39,7 @@ if [ "${1-}" = --fetch ]; then
 fi
 build=${1:-build}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- javac h2 lucene share memory idle
+[ $# -gt 0 ] || set -- javac h2 lucene null share memory idle
 nmtwatch=$build/nmtwatch
 agent=$PWD/$build/libnmtagent.so
 case $build in /*) agent=$build/libnmtagent.so ;; esac
@@ -43,7 +47,8 @@ tools=build/tools/bench
 classes=$build/bench/java
 samples=$build/bench/agent-samples
 interval=${INTERVAL:-10ms}
-pairs=${PAIRS:-10}
+pairs=${PAIRS:-20}
+perf_hz=1499
 goal=1.01 # CPU with the agent over CPU without
 own_goal=14680064 # 14 MB
 idle_goal=4194304
@@ -96,17 +101,17 @@ fetch_all() {
 }
 
 # The command of a load is left in $command; fails with a sentence in $why.
-prepare() { # LOAD
+prepare() { # LOAD FOLDER
     case $1 in
     javac)
         why="the source of java.xml is not in $tools: make bench-agent"
         [ -d $tools/java.xml ] || return
-        find $tools/java.xml -name '*.java' | sort >"$SCRATCH/sources"
+        [ -e "$SCRATCH/sources" ] || find $tools/java.xml -name '*.java' | sort >"$SCRATCH/sources"
         command=(-Xms768m -Xmx768m -m jdk.compiler/com.sun.tools.javac.Main -proc:none -nowarn
-            -Xlint:none --patch-module "java.xml=$tools/java.xml" -d "$SCRATCH/compiled"
+            -Xlint:none --patch-module "java.xml=$tools/java.xml" -d "$2"
             "@$SCRATCH/sources")
         ;;
-    h2) jar_load h2.jar H2Load "${ROUNDS:-50}" ;;
+    h2 | null) jar_load h2.jar H2Load "${ROUNDS:-50}" ;;
     lucene) jar_load lucene-core.jar LuceneLoad "${ROUNDS:-2}" ;;
     *)
         why="there is no such section"
@@ -120,44 +125,78 @@ jar_load() { # JAR CLASS ROUNDS
     [ -e "$tools/$1" ] || return
     mkdir -p "$classes"
     why="$2.java does not compile"
-    "$jdk/bin/javac" --release 17 -nowarn -cp "$tools/$1" -d "$classes" "tests/bench/java/$2.java" ||
+    [ "$classes/$2.class" -nt "tests/bench/java/$2.java" ] ||
+        "$jdk/bin/javac" --release 17 -nowarn -cp "$tools/$1" -d "$classes" "tests/bench/java/$2.java" ||
         return
     command=(-Xms512m -Xmx512m -cp "$classes:$tools/$1" "$2" "$3")
 }
 
 # --- CPU time ---------------------------------------------------------------------------------------
 
-# One run: its CPU seconds are left in $cpu_s. It must have done the work, and the same as the others.
-cpu_of() { # LOAD [AGENT_FLAG]
-    local TIMEFORMAT='%3U %3S' did
-    rm -rf "$SCRATCH/compiled"
-    if ! { time "$jdk/bin/java" "${heap[@]}" ${2:+"$2"} "${command[@]}" >"$SCRATCH/out" \
-        2>"$SCRATCH/err"; } 2>"$SCRATCH/time"; then
-        broken "$1 ${2:+with the agent}: $(cat "$SCRATCH/out" "$SCRATCH/err" | tail -n 1)"
+# The first two processors we may use.
+processors() {
+    awk '/^Cpus_allowed_list:/ {
+        n = split($2, range, ",")
+        for (i = 1; i <= n; i++) {
+            split(range[i], end, "-")
+            for (at = end[1]; at <= (end[2] == "" ? end[1] : end[2]); at++) print at
+        }
+    }' /proc/self/status | head -n 2
+}
+
+# One run. FOLDER is given its CPU seconds, its output and, in "did", what it came to.
+run_side() { # FOLDER PROCESSOR LOAD [AGENT_FLAG]
+    local TIMEFORMAT='%3U %3S'
+    rm -rf "$1"
+    mkdir "$1"
+    prepare "$3" "$1/compiled"
+    { time taskset -c "$2" "$jdk/bin/java" "${heap[@]}" -Xbatch ${4:+"$4"} "${command[@]}" \
+        >"$1/out" 2>&1; } 2>"$1/time" || return
+    awk '{ print $1 + $2 }' "$1/time" >"$1/cpu"
+    if [ "$3" = javac ]; then
+        find "$1/compiled" -name '*.class' | wc -l >"$1/did"
+    else
+        sed -n 's/^checksum //p' "$1/out" >"$1/did"
+    fi
+}
+
+# What a run came to must be the same as for the others of the load.
+checked() { # FOLDER LOAD
+    local did
+    did=$(cat "$1/did" 2>/dev/null)
+    if [ ! -s "$1/cpu" ] || [ -z "$did" ]; then
+        broken "$2: $(tail -n 1 "$1/out")"
         return
     fi
-    cpu_s=$(awk 'END { print $1 + $2 }' "$SCRATCH/time")
-    did=$(sed -n 's/^checksum //p' "$SCRATCH/out")
-    [ "$1" != javac ] || did=$(find "$SCRATCH/compiled" -name '*.class' | wc -l)
-    [ -n "${seen[$1]-}" ] || seen[$1]=$did
-    [ -n "$did" ] && [ "$did" = "${seen[$1]}" ] ||
-        broken "$1 ${2:+with the agent}: came to '$did', the run before to '${seen[$1]}'"
+    [ -n "${seen[$2]-}" ] || seen[$2]=$did
+    [ "$did" = "${seen[$2]}" ] || broken "$2: came to '$did', the run before to '${seen[$2]}'"
 }
 
 pair() { # LOAD NUMBER
-    local with base profiled recording=$SCRATCH/$1.jfr
-    for with in $([ $(($2 % 2)) = 1 ] && echo no yes || echo yes no); do
-        if [ $with = no ]; then
-            cpu_of "$1" || return
-            base=$cpu_s
-        else
-            rm -f "$recording"
-            cpu_of "$1" "-agentpath:$agent=start,cpu=$interval,file=$recording" || return
-            profiled=$cpu_s
-        fi
-    done
-    [ -s "$recording" ] || broken "$1: the agent wrote no recording" || return
-    echo "$1 $base $profiled" >>"$samples"
+    local recording=$SCRATCH/$1.jfr flag pid here=${cpus[0]} there=${cpus[1]-${cpus[0]}}
+    flag=-agentpath:$agent=start,cpu=$interval,file=$recording${OPTIONS-}
+    [ "$1" != null ] || flag=
+    rm -f "$recording"
+    if [ $(($2 % 2)) = 0 ]; then
+        here=$there
+        there=${cpus[0]}
+    fi
+    # In shells of their own: a shell's time is that of all its children.
+    if [ ${#cpus[@]} = 2 ]; then
+        (run_side "$SCRATCH/base" "$here" "$1") &
+        pid=$!
+        (run_side "$SCRATCH/with" "$there" "$1" "$flag")
+        wait $pid
+    elif [ $(($2 % 2)) = 0 ]; then
+        (run_side "$SCRATCH/with" "$there" "$1" "$flag")
+        (run_side "$SCRATCH/base" "$here" "$1")
+    else
+        (run_side "$SCRATCH/base" "$here" "$1")
+        (run_side "$SCRATCH/with" "$there" "$1" "$flag")
+    fi
+    checked "$SCRATCH/base" "$1" && checked "$SCRATCH/with" "$1" || return
+    [ -z "$flag" ] || [ -s "$recording" ] || broken "$1: the agent wrote no recording" || return
+    echo "$1 $(cat "$SCRATCH/base/cpu") $(cat "$SCRATCH/with/cpu")" >>"$samples"
 }
 
 # Of the samples "LOAD BASE AGENT": pairs, median base, agent and ratio, its interval, the verdict.
@@ -192,12 +231,17 @@ statistics() { # LOAD
         }' "$samples"
 }
 
+recorded_samples() { # RECORDING
+    "$jdk/bin/jfr" summary "$1" 2>&1 | awk '$1 == "jdk.ExecutionSample" { print $2 }'
+}
+
 cpu_row() { # LOAD
     local recorded count base profiled ratio low high said
     grep -q "^$1 " "$samples" || return
-    recorded=$("$jdk/bin/jfr" summary "$SCRATCH/$1.jfr" 2>&1 |
-        awk '$1 == "jdk.ExecutionSample" { print $2 }')
-    [ "${recorded:-0}" -gt 0 ] || broken "$1: no samples in the recording"
+    if [ "$1" != null ]; then
+        recorded=$(recorded_samples "$SCRATCH/$1.jfr")
+        [ "${recorded:-0}" -gt 0 ] || broken "$1: no samples in the recording"
+    fi
     read -r count base profiled ratio low high said < <(statistics "$1")
     printf '%-8s %5s %8s %8s %7s %16s %9s  %s\n' "$1" "$count" "$base" "$profiled" "$ratio" \
         "$([ "$low" = null ] && echo - || echo "$low to $high")" "${recorded:-0}" "$said"
@@ -210,12 +254,12 @@ cpu_row() { # LOAD
 measure_cpu() { # LOAD...
     local load number loads=() started=$SECONDS
     for load in "$@"; do
-        if prepare "$load"; then loads+=("$load"); else unmeasured "$load" "$why"; fi
+        if prepare "$load" "$SCRATCH"; then loads+=("$load"); else unmeasured "$load" "$why"; fi
     done
     for number in $(seq "$pairs"); do
         [ -z "${MINUTES-}" ] || [ $((SECONDS - started)) -lt $((MINUTES * 60)) ] || break
         for load in "${loads[@]}"; do
-            prepare "$load" && pair "$load" "$number"
+            pair "$load" "$number"
         done
     done
     [ ${#loads[@]} != 0 ] || return
@@ -228,50 +272,93 @@ measure_cpu() { # LOAD...
 
 # --- shares -----------------------------------------------------------------------------------------
 
-# Of the stacks perf has seen: how many, and the percentage of each part of the agent: its thread; its
-# code in other threads, with the unwinding library, whose frames hide their caller; and the kernel's
-# handling of signals.
-shares() { # PERF_DATA
-    perf script -i "$1" -F comm,ip,sym,dso 2>/dev/null | awk '
+# Of the stacks perf has seen: how many; and how many are of each part of the agent: chunks (its own
+# thread, and the last chunk, which the ending thread writes); its handlers, with the unwinding
+# library, whose frames hide their caller; the kernel's sending of signals; callbacks of the JVM
+# (classes, threads); start and stop.
+shares() { # PERF_DATA...
+    local data
+    for data in "$@"; do
+        perf script -i "$data" -F comm,ip,sym,dso 2>/dev/null
+        echo
+    done | awk '
         BEGIN { RS = ""; FS = "\n" }
         { n++ }
-        $1 ~ /^nmtagent/ { own++; next }
-        /libnmtagent|libunwind/ { code++; next }
-        /arch_do_signal|rt_sigreturn/ { signal++ }
+        $1 ~ /^nmtagent/ || /recording_end_chunk/ { chunks++; next }
+        /Agent_On|on_vm_init|commands_/ { ends++; next }
+        / (profiler|on)_(class|thread)_/ { callbacks++; next }
+        /libnmtagent|libunwind/ { handlers++; next }
+        /arch_do_signal|rt_sigreturn|posix_cpu_timers|posixtimer_/ { signals++ }
         END {
             if (n == 0)
                 exit 1
-            p = (own + code + signal) / n
-            printf "%d %.2f %.2f %.2f %.2f %.2f\n", n, own / n * 100, code / n * 100,
-                signal / n * 100, p * 100, 1.96 * sqrt(p * (1 - p) / n) * 100
+            printf "%d %d %d %d %d %d\n", n, chunks, handlers, signals, callbacks, ends
         }'
 }
 
+# Its last figure of this name, as the recording says it.
+recorded_figure() { # RECORDING EVENT FIELD
+    "$jdk/bin/jfr" print --json --events "$2" "$1" |
+        jq ".recording.events | last | .values.$3"
+}
+
 section_share() {
-    local load data=$SCRATCH/perf.data why='' count own code signal total sure said
+    local load data=$SCRATCH/perf.data why='' run counts recording samples_count chunk_count classes
+    local runs=${RUNS:-1}
     if ! perf record -q -o "$data" -e cpu-clock true >/dev/null 2>&1; then
         unmeasured share "perf is not there or may not"
         return
     fi
-    printf '\n%-8s %7s %11s %14s %8s %14s  %s\n' "Share, %" stacks "own thread" \
-        "other threads" signals sum "<= 1"
+    printf '\n%-8s %7s %7s %9s %8s %10s %11s %14s  %s\n' "Share, %" stacks chunks handlers signals \
+        callbacks "start, end" sum "<= 1"
     for load in javac h2 lucene; do
-        prepare "$load" || unmeasured "$load" "$why" || continue
-        rm -rf "$SCRATCH/compiled"
-        perf record -q -o "$data" -e cpu-clock -F 1499 -g "$jdk/bin/java" "${heap[@]}" \
-            "-agentpath:$agent=start,cpu=$interval,file=$SCRATCH/share.jfr" "${command[@]}" \
-            >"$SCRATCH/out" 2>&1 || broken "share: $(tail -n 1 "$SCRATCH/out")" || continue
-        read -r count own code signal total sure < <(shares "$data") ||
+        prepare "$load" "$SCRATCH/compiled" || unmeasured "$load" "$why" || continue
+        samples_count=0 chunk_count=0 classes=0
+        for run in $(seq "$runs"); do
+            rm -rf "$SCRATCH/compiled"
+            recording=$SCRATCH/share.jfr
+            perf record -q -o "$data.$run" -e cpu-clock -F $perf_hz -g \
+                "$jdk/bin/java" "${heap[@]}" \
+                "-agentpath:$agent=start,cpu=$interval,file=$recording${OPTIONS-}" "${command[@]}" \
+                >"$SCRATCH/out" 2>&1 || broken "share: $(tail -n 1 "$SCRATCH/out")" || continue 2
+            samples_count=$((samples_count + $(recorded_samples "$recording")))
+            chunk_count=$((chunk_count + $("$jdk/bin/jfr" summary "$recording" |
+                awk '/^ Chunks:/ { print $2 }')))
+            classes=$((classes + $(recorded_figure "$recording" nmtagent.JMethodIds classes)))
+        done
+        counts=$(shares $(seq -f "$data.%g" "$runs")) ||
             broken "share: perf script says nothing" || continue
-        said=$(awk -v is="$total" -v sure="$sure" 'BEGIN {
-            print (is + sure <= 1) ? "met" : (is - sure > 1) ? "NOT MET" : "cannot tell" }')
-        printf '%-8s %7s %11s %14s %8s %14s  %s\n' "$load" "$count" "$own" "$code" "$signal" \
-            "$total +- $sure" "$said"
-        verdict "share of CPU, $load" "at most 1 %" "$said" "$(jq -cn --argjson stacks "$count" \
-            --argjson own_thread "$own" --argjson other_threads "$code" \
-            --argjson signals "$signal" --argjson sum "$total" \
-            --argjson plus_minus "$sure" '$ARGS.named')"
+        rm -f "$data".*
+        share_row "$load" "$samples_count" "$chunk_count" "$classes" $counts
     done
+}
+
+share_row() { # LOAD SAMPLES CHUNKS CLASSES STACKS, AND OF EACH PART
+    local figures chunk handler signal callback ends total sure us_sample ms_chunk us_class said
+    # A stack is 1/HZ of CPU time.
+    figures=$(awk -v samples="$2" -v chunks="$3" -v classes="$4" -v n="$5" -v chunk="$6" \
+        -v handler="$7" -v signal="$8" -v callback="$9" -v ends="${10}" -v hz=$perf_hz '
+        BEGIN {
+            p = (chunk + handler + signal + callback + ends) / n
+            sure = 1.96 * sqrt(p * (1 - p) / n)
+            said = p + sure <= 0.01 ? "met" : p - sure > 0.01 ? "NOT MET" : "cannot tell"
+            per = 100 / n
+            printf "%.2f %.2f %.2f %.2f %.2f %.2f %.2f %.1f %.1f %.1f %s\n", chunk * per,
+                handler * per, signal * per, callback * per, ends * per, p * 100, sure * 100,
+                (handler + signal) / hz / samples * 1e6, chunk / hz / chunks * 1e3,
+                callback / hz / classes * 1e6, said
+        }')
+    read -r chunk handler signal callback ends total sure us_sample ms_chunk us_class said \
+        <<<"$figures"
+    printf '%-8s %7s %7s %9s %8s %10s %11s %14s  %s\n' "$1" "$5" "$chunk" "$handler" "$signal" \
+        "$callback" "$ends" "$total +- $sure" "$said"
+    printf '%-8s %s us a sample (%s), %s ms a chunk (%s), %s us a class (%s)\n' "" \
+        "$us_sample" "$2" "$ms_chunk" "$3" "$us_class" "$4"
+    verdict "share of CPU, $1" "at most 1 %" "$said" "$(jq -cn --argjson stacks "$5" \
+        --argjson chunks "$chunk" --argjson handlers "$handler" --argjson signals "$signal" \
+        --argjson callbacks "$callback" --argjson start_and_end "$ends" --argjson sum "$total" \
+        --argjson plus_minus "$sure" --argjson us_a_sample "$us_sample" \
+        --argjson ms_a_chunk "$ms_chunk" --argjson us_a_class "$us_class" '$ARGS.named')"
 }
 
 # --- memory -----------------------------------------------------------------------------------------
@@ -299,7 +386,7 @@ own_thread_percent() { # PID
 
 section_memory() {
     local pid answer percent
-    ROUNDS=1000000 prepare h2 || unmeasured memory "$why" || return
+    ROUNDS=1000000 prepare h2 "$SCRATCH" || unmeasured memory "$why" || return
     spawn "$jdk/bin/java" "${heap[@]}" \
         "-agentpath:$agent=start,cpu=$interval,file=$SCRATCH/memory.jfr" "${command[@]}" \
         >"$SCRATCH/out" 2>&1
@@ -342,6 +429,7 @@ if $fetch; then
     fetch_all
 fi
 mkdir -p "$build/bench"
+mapfile -t cpus < <(processors)
 : >"$samples"
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 machine="$cpu, $(nproc) cores, Linux $(uname -r), load $(cut -d ' ' -f 1 /proc/loadavg)"

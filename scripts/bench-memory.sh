@@ -109,8 +109,13 @@ memory() { # PID FILTER
     "$nmtwatch" profile "$1" memory --json 2>"$SCRATCH/err" | jq -r "$2"
 }
 
-resident() { # PID Rss|Anonymous
-    awk -v what="$2:" '$1 == what { print $2 * 1024 }' "/proc/$1/smaps_rollup"
+resident() { # PID
+    awk '$1 == "Rss:" { print $2 * 1024 }' "/proc/$1/smaps_rollup"
+}
+
+file_pages() { # PID
+    awk '$1 == "Rss:" { all = $2 } $1 == "Anonymous:" { own = $2 } END { print (all - own) * 1024 }' \
+        "/proc/$1/smaps_rollup"
 }
 
 # --- jmethodIDs -------------------------------------------------------------------------------------
@@ -197,11 +202,12 @@ pair() { # KEY JDK SECONDS WORKLOAD...
     done
     if [ -d "/proc/${pids[0]}" ] && [ -d "/proc/${pids[1]}" ]; then
         sample "$key.difference" \
-            $(($(resident "${pids[1]}" Rss) - $(resident "${pids[0]}" Rss)))
-        sample "$key.anonymous" \
-            $(($(resident "${pids[1]}" Anonymous) - $(resident "${pids[0]}" Anonymous)))
+            $(($(resident "${pids[1]}") - $(resident "${pids[0]}")))
+        sample "$key.files" $(($(file_pages "${pids[1]}") - $(file_pages "${pids[0]}")))
         sample "$key.own" "$(memory "${pids[1]}" .total.resident_bytes)"
-        sample "$key.ids" "$(memory "${pids[1]}" .jvm.jmethod_ids.loaded_bytes)"
+        sample "$key.own_files" "$(memory "${pids[1]}" '[.components[] |
+            select(.name == "agent_code" or .name == "unwind_tables") | .resident_bytes] | add')"
+        sample "$key.ids" "$(memory "${pids[1]}" .jvm.jmethod_ids.present_bytes)"
     else
         broken "$key: a JVM ended: $(head -n 1 "$SCRATCH/out")"
     fi
@@ -215,8 +221,8 @@ resident_claims() { # KEY NAME MOST_BYTES
     [ -n "$own" ] && [ -n "$ids" ] || broken "$1: nothing was measured" || return
     claim "$2" $((own + ids)) "$(median "$1.difference")" 15 1048576
     echo "    pairs: $(spread "$1.difference") MB"
-    # The rest are pages of files: the agent's and libunwind's, and what of libjvm nobody else used.
-    claim "$2, anonymous memory only" $((own + ids)) "$(median "$1.anonymous")" 15 1048576
+    # Beyond what the account has of them: code of libjvm and libc that only the agent calls.
+    row "    of that pages of files" "$(median "$1.own_files")" "$(median "$1.files")" ""
     at_most "$2, without jmethodIDs" $(($(median "$1.difference") - ids)) "$3"
 }
 

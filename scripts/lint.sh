@@ -24,12 +24,12 @@ mapfile -t sources < <(find analyzers reports nmtwatch -name '*.c' | sort)
 mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
 
 # A folder is a stage and includes point downwards only; the agent stands alone, and nmtwatch knows of
-# it what goes over the wire: options and answers.
+# it what goes over the wire: options, answers, published totals.
 includes() {
     local wrong
     wrong=$(grep -rnE '#include "(reports|nmtwatch|agent|tests)/' analyzers
         grep -rnE '#include "(nmtwatch|agent|tests)/' reports
-        grep -rnE '#include "(agent|tests)/' nmtwatch | grep -vE '"agent/control/(agent_options|answer_format)\.h"'
+        grep -rnE '#include "(agent|tests)/' nmtwatch | grep -vE '"agent/control/(agent_options|answer_format|published_format)\.h"'
         grep -rnE '#include "(analyzers|reports|nmtwatch|tests)/' agent
         grep -rnE '#include "[^/"]*"' analyzers reports nmtwatch)
     [ -z "$wrong" ] || {

@@ -27,7 +27,7 @@ demo | test)
 esac
 if [ "$level" = test ]; then
     required+=(clang libclang-rt-14-dev libcmocka-dev jq openjdk-17-jdk-headless)
-    optional+=(groovy libcglib-java libjavassist-java libbyte-buddy-java jruby clojure jattach)
+    optional+=(libxml2-utils groovy libcglib-java libjavassist-java libbyte-buddy-java jruby clojure jattach)
 elif [ "$level" = demo ]; then
     # Any JDK serves the demo; Debian's is installed when there is none.
     scripts/workloads.sh jdk >/dev/null 2>&1 || required+=(openjdk-17-jdk-headless)

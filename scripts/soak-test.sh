@@ -1,10 +1,12 @@
 #!/bin/bash
 # soak-test: the agent for a long time at 1 ms while classes come and go: its own memory, and what
-# the JVM keeps because of it beyond the jmethodIDs, must stay flat. First half a minute with a leak
-# (method_cleanup=false: methods of vanished classes are kept), which the same check has to find.
+# the JVM keeps because of it beyond the jmethodIDs, must stay flat. First half a minute of an agent
+# that was built with a leak (NMTAGENT_INJECT_LEAK in agent/mem/mem.c), which the same check has to
+# find.
 #
 # usage: soak-test.sh [MINUTES [BUILD]]       30 minutes; JDK=17|25|/path
 #
+# Own memory is what was allocated: pages of files come and go with the second.
 # Flat: between the middle third of the time and the last one, medians, no more than 5 % and 256 KB:
 # at 500 classes a second for 30 minutes that is 3 bytes a class. Less than 5 minutes: chunks of 1 s
 # instead of 10, so that the middle third is not the warm-up. The measurements stay in build/soak/.
@@ -17,16 +19,27 @@ export NMTWATCH=${2:-build}/nmtwatch
 . tests/e2e/agent.sh
 jdk=${JDK:-17}
 unset JDK
+build=$(dirname "$NMTWATCH")
 out=build/soak
 mkdir -p "$out"
+
+table() { # NAME: where its measurements are
+    echo "$out/$1-$(basename "$jdk").tsv"
+}
+
+profile() { # COMMAND...: of whichever agent the JVM has
+    timeout 60 "$NMTWATCH" profile --agent "$AGENT" "$JVM_PID" "$@"
+}
 
 # A line of the table; "gone" when the JVM is.
 measure() {
     local nmt
     nmt=$("$(agent_jdk "$jdk")/bin/jcmd" "$JVM_PID" VM.native_memory summary scale=B |
         sed -nE 's/^- +(Class|Internal) \(.*committed=([0-9]+)\).*/\2/p' | paste -sd+ | bc)
-    profile memory --json | jq -r --argjson nmt "${nmt:-0}" --argjson at $SECONDS '[
-        $at, .total.reserved_bytes, .total.resident_bytes,
+    profile memory --json | jq -r --argjson nmt "${nmt:-0}" --argjson at $SECONDS '
+        ([.components[] | select(.name == "agent_code" or .name == "unwind_tables")
+            | .resident_bytes] | add) as $files | [
+        $at, .total.reserved_bytes - $files, .total.resident_bytes - $files,
         ([.components[] | select(.name == "line_tables" or .name == "method_map")
             | .reserved_bytes] | add),
         .jvm.jmethod_ids.loaded_bytes, .jvm.jmethod_ids.kept_after_unload_bytes, $nmt,
@@ -34,7 +47,8 @@ measure() {
 }
 
 run() { # NAME SECONDS STEP_SECONDS OPTIONS
-    local name=$1 end=$((SECONDS + $2)) table=$out/$1.tsv
+    local name=$1 end=$((SECONDS + $2)) table
+    table=$(table "$1")
     jvm_start "$jdk" "$name" -XX:NativeMemoryTracking=summary -XX:+UseSerialGC \
         "-agentpath:$AGENT=start,file=$SCRATCH/soak.jfr,max_size=64M,$4" ClassChurn 0 500
     jvm_wait ready || done_testing
@@ -76,11 +90,13 @@ verdict() { # NAME
             judge("methods and line tables", 4, 262144)
             # Classes that are there at the moment differ: what stays of each shows over time.
             judge("the JVM beyond jmethodIDs", "jvm", 8388608)
-        }' "$out/$1.tsv"
+        }' "$(table "$1")"
 }
 
-sed -n 's/^# //p' "$0" | sed -n '1,3p' | sed 's/^/# /'
-run leak 30 1 cpu=200us,chunk=500ms,method_cleanup=false
+check "an agent with a leak is built" make -s BUILD="$build" "$build/leak/libnmtagent.so"
+whole=$AGENT AGENT=$(realpath "$build/leak/libnmtagent.so")
+run leak 30 1 cpu=200us,chunk=500ms
+AGENT=$whole
 contains "a leak is found" "$(verdict leak)" "methods and line tables grows"
 if [ "$minutes" -lt 5 ]; then
     run soak $((minutes * 60)) 2 cpu=1ms,chunk=1s
@@ -88,5 +104,5 @@ else
     run soak $((minutes * 60)) 7 cpu=1ms,chunk=10s
 fi
 is "flat for $minutes minutes, JDK $jdk" "$(verdict soak)" ""
-awk 'NR == 2 || NR % 40 == 0 { print "#  " $0 }' "$out/soak.tsv"
+awk 'NR == 2 || NR % 40 == 0 { print "#  " $0 }' "$(table soak)"
 done_testing

@@ -16,12 +16,12 @@ TAP_FAILED=0
 TAP_PIDS=()
 SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/nmtwatch-test.XXXXXX") || exit 1
 
-# Kills a process that was spawned, stopped or not. A JVM killed like this leaves its attach socket
-# and hsperfdata, which the next owner of the pid must not find.
+# Kills a process that was spawned, stopped or not. A JVM killed like this leaves its attach socket,
+# hsperfdata and the agent's figures, which the next owner of the pid must not find.
 kill_jvm() { # PID
     kill -KILL "$1" 2>/dev/null
     wait "$1" 2>/dev/null
-    rm -f "/tmp/.java_pid$1" /tmp/hsperfdata_*/"$1"
+    rm -f "/tmp/.java_pid$1" "/tmp/.nmtagent_$1" /tmp/hsperfdata_*/"$1"
 }
 
 tap_cleanup() {

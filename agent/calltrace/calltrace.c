@@ -214,6 +214,12 @@ static int64_t visit_all(const struct table *table, calltrace_visit_fn *visit, v
     return visited;
 }
 
+int64_t calltrace_look(const struct calltrace_storage *storage, calltrace_visit_fn *visit,
+                       void *context)
+{
+    return storage->standby == NULL ? 0 : visit_all(storage->standby, visit, context);
+}
+
 int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn *visit,
                           void *context)
 {

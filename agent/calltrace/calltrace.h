@@ -56,9 +56,12 @@ void calltrace_leave(struct calltrace_storage *storage, int slot);
 /* Swaps the tables and waits (microseconds) until nobody is inside the old one. Does nothing while
  * standby is not collected. */
 void calltrace_rotate(struct calltrace_storage *storage);
-/* Walks standby after a rotation, then clears it into scratch. Frames are valid during the visit.
- * Returns how many stacks. */
+/* Walks standby after a rotation and leaves it there. Frames are valid during the visit. Returns
+ * how many stacks. */
 typedef void calltrace_visit_fn(void *context, const struct calltrace *trace);
+int64_t calltrace_look(const struct calltrace_storage *storage, calltrace_visit_fn *visit,
+                       void *context);
+/* The same, then clears it into scratch. */
 int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn *visit,
                           void *context);
 /* Walks what is in the active table by now, and leaves it there. For events that were flushed after

@@ -125,13 +125,15 @@ static uint64_t rotate_right(uint64_t value, unsigned by)
     return value >> (by % 64) | value << (-by % 64);
 }
 
-/* Is this the entry for the key? Takes it when it is free. */
+/* Is this the entry for the key? Takes it when it is free. Not read before it is written: to read a
+ * page first costs a second fault when it is written, and that one makes the kernel interrupt the
+ * other processors. */
 static bool take_entry(struct table *table, struct entry *entry, uint64_t key)
 {
     /* Relaxed: a key says nothing about other memory; the trace is loaded with acquire. */
-    uint64_t found = atomic_load_explicit(&entry->key, memory_order_relaxed);
-    if (found == 0 && atomic_compare_exchange_strong_explicit(
-                          &entry->key, &found, key, memory_order_relaxed, memory_order_relaxed)) {
+    uint64_t found = 0;
+    if (atomic_compare_exchange_strong_explicit(&entry->key, &found, key, memory_order_relaxed,
+                                                memory_order_relaxed)) {
         atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed);
         return true;
     }

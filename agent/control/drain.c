@@ -1,5 +1,8 @@
 #include "agent/control/drain.h"
 
+#include "agent/control/published.h"
+#include "agent/stack/unwind_tables.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +12,7 @@
 
 #define TURN_NS 100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
 #define SCAN_NS 1000000000 /* for threads that announce themselves to nobody */
+#define TELL_NS 5000000000 /* a watch asks NMT that often */
 
 struct drain {
     JavaVM *vm;
@@ -37,6 +41,7 @@ static void wait_until(struct drain *drain, int64_t until_ns)
 static void work(struct drain *drain, JNIEnv *env)
 {
     int64_t chunk_end_ns = now_ns() + drain->chunk_ns, next_scan_ns = now_ns() + SCAN_NS;
+    int64_t next_tell_ns = now_ns();
     pthread_mutex_lock(&drain->lock);
     while (!drain->stop) {
         wait_until(drain, now_ns() + TURN_NS);
@@ -45,7 +50,12 @@ static void work(struct drain *drain, JNIEnv *env)
         recording_turn(drain->recording);
         if (now_ns() >= next_scan_ns) {
             threads_scan(drain->recording->threads);
+            unwind_tables_release();
             next_scan_ns = now_ns() + SCAN_NS;
+        }
+        if (now_ns() >= next_tell_ns) {
+            published_figures(drain->recording->ids);
+            next_tell_ns = now_ns() + TELL_NS;
         }
         if (now_ns() >= chunk_end_ns) {
             recording_end_chunk(drain->recording, env, false);

@@ -3,8 +3,10 @@
 #include "agent/context/context.h"
 #include "agent/control/drain.h"
 #include "agent/control/profiler_json.h"
+#include "agent/control/published.h"
 #include "agent/control/recording.h"
 #include "agent/stack/native.h"
+#include "agent/stack/unwind_tables.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -94,6 +96,7 @@ bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
     }
     profiler.jvmti = jvmti;
     profiler.vm = vm;
+    published_begin();
     return true;
 }
 
@@ -206,6 +209,7 @@ static void tear_down(void)
     close_door();
     threads_stop(profiler.threads);
     threads_on_sample(profiler.threads, NULL, NULL);
+    unwind_tables_release();
     if (profiler.recording != NULL)
         recording_destroy(profiler.recording);
     if (profiler.ids != NULL)
@@ -327,7 +331,9 @@ bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
     recording_counts(profiler.recording, &profiler.last);
     profiler.running = false;
     describe_rest(notes, notes_size);
+    published_figures(profiler.ids); /* what stays in the JVM ... */
     tear_down();
+    published_figures(NULL); /* ... and here */
     return true;
 }
 
@@ -336,6 +342,7 @@ void profiler_vm_death(JNIEnv *env)
     char notes[512];
     if (profiler.running)
         profiler_stop(env, notes, sizeof notes);
+    published_end();
 }
 
 /* --- callbacks -------------------------------------------------------------------------------- */

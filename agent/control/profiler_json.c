@@ -134,12 +134,13 @@ void profiler_json_memory(const struct profiler_view *view, FILE *out)
     put_member(out, "methods", bill.methods, false);
     put_member(out, "loaded_bytes", bill.loaded_bytes, false);
     put_member(out, "unloaded_classes", bill.unloaded_classes, false);
-    put_member(out, "kept_after_unload_bytes", bill.kept_after_unload_bytes, true);
+    put_member(out, "kept_after_unload_bytes", bill.kept_after_unload_bytes, false);
+    put_member(out, "present_bytes", bill.present_bytes, true);
     fprintf(out, "},");
     put_member(out, "jvmti_bytes", bill.jvmti_bytes + methods.jvmti_bytes, true);
 
     int64_t rss = profiler_json_rss();
-    int64_t explained = snapshot.total.resident_bytes + bill.loaded_bytes;
+    int64_t explained = snapshot.total.resident_bytes + bill.present_bytes;
     fprintf(out, "},\"rss\":{");
     put_member(out, "process_bytes", rss, false);
     put_member(out, "before_agent_bytes", view->rss_before_bytes, false);

@@ -91,6 +91,13 @@ void recording_turn(struct recording *recording)
 
 /* --- pools ------------------------------------------------------------------------------------ */
 
+static void expect_trace(void *context, const struct calltrace *trace)
+{
+    struct recording *recording = context;
+    for (int i = 0; i < trace->depth; i++)
+        method_map_expect(recording->methods, &trace->frames[i]);
+}
+
 static void write_trace(void *context, const struct calltrace *trace)
 {
     struct recording *recording = context;
@@ -161,6 +168,9 @@ static void write_pools(struct recording *recording, JNIEnv *env)
 {
     recording->env = env;
     method_map_mark(recording->methods);
+    calltrace_look(recording->sampler.traces, expect_trace, recording);
+    calltrace_peek(recording->sampler.traces, expect_trace, recording);
+    method_map_expect_end(recording->methods);
     calltrace_collect(recording->sampler.traces, write_trace, recording);
     /* Stacks of events that were flushed with this chunk though their handlers came in after the
      * rotation: they are written once more with the next one. */
@@ -219,7 +229,8 @@ static void renew_names(struct recording *recording)
     struct method_map_counts counts;
     struct method_names fresh;
     method_map_counts(recording->methods, &counts);
-    uint32_t names = dictionary_size(recording->names.labels);
+    uint64_t names = (uint64_t)dictionary_size(recording->names.labels) +
+                     dictionary_size(recording->names.classes);
     if (names < REINTERN_MIN || names < (uint64_t)counts.methods * REINTERN_FACTOR)
         return;
     struct method_names old = recording->names;

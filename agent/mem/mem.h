@@ -63,6 +63,11 @@ typedef void mem_map_visit_fn(void *context, enum component component, const voi
                               size_t size, int64_t resident_bytes);
 void mem_maps_each(mem_map_visit_fn *visit, void *context);
 
+/* Pages of a loaded file that are in memory because of the agent: a snapshot counts what of them is
+ * resident (file_pages.h). Any thread, not in a signal handler. False when the list is full. */
+bool mem_file_add(enum component component, const void *address, size_t size);
+void mem_file_forget(const void *address);
+
 struct component_usage {
     int64_t requested_bytes; /* live, as asked for */
     int64_t reserved_bytes;  /* live, with headers, rounding and maps */
@@ -74,7 +79,7 @@ struct component_usage {
 struct mem_snapshot {
     struct component_usage component[COMPONENT_COUNT];
     struct component_usage total; /* the sum, by construction; checked against a second count */
-    bool consistent;              /* the second count agreed */
+    bool consistent;              /* the second count, of what was allocated, agreed */
     int64_t peak_total_bytes; /* the most that was reserved at once; total.peak_bytes is the sum of
                                  peaks that need not have met */
 };

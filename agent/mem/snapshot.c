@@ -1,4 +1,5 @@
 #include "agent/mem/account.h"
+#include "agent/mem/file_pages.h"
 #include "agent/mem/maps.h"
 #include "agent/mem/site_table.h"
 
@@ -35,7 +36,7 @@ void mem_snapshot(struct mem_snapshot *snapshot)
 {
     struct tally_sum sum[COMPONENT_COUNT];
     int64_t resident_bytes[COMPONENT_COUNT];
-    int64_t second_count;
+    int64_t second_count, allocated_bytes = 0;
     *snapshot = (struct mem_snapshot){0};
     struct account *account = account_get();
     bool whole = account_sum(sum, &second_count);
@@ -51,9 +52,12 @@ void mem_snapshot(struct mem_snapshot *snapshot)
             .frees = sum[i].frees,
         };
         snapshot->component[i] = usage;
-        add_usage(&snapshot->total, &usage, 1);
+        allocated_bytes += usage.reserved_bytes;
     }
-    snapshot->consistent = whole && snapshot->total.reserved_bytes == second_count;
+    snapshot->consistent = whole && allocated_bytes == second_count;
+    file_pages_count(snapshot->component);
+    for (int i = 0; i < COMPONENT_COUNT; i++)
+        add_usage(&snapshot->total, &snapshot->component[i], 1);
     if (account != NULL) {
         account_raise_peak(&account->peak_total_bytes, snapshot->total.reserved_bytes);
         snapshot->peak_total_bytes =

@@ -214,7 +214,11 @@ void jmethod_ids_bill(const struct jmethod_ids *ids, struct jmethod_ids_bill *bi
     /* Classes that were never prepared are unloaded too. */
     int64_t unloaded =
         bill->unloaded_classes < bill->classes ? bill->unloaded_classes : bill->classes;
-    if (unloaded > 0)
-        bill->kept_after_unload_bytes = (int64_t)((double)bill->kept_if_all_unload_bytes /
-                                                  (double)bill->classes * (double)unloaded);
+    bill->present_bytes = bill->loaded_bytes;
+    if (unloaded > 0) {
+        double gone = (double)unloaded / (double)bill->classes;
+        bill->kept_after_unload_bytes = (int64_t)((double)bill->kept_if_all_unload_bytes * gone);
+        bill->present_bytes -= (int64_t)((double)bill->loaded_bytes * gone);
+        bill->present_bytes += bill->kept_after_unload_bytes;
+    }
 }

@@ -45,6 +45,7 @@ struct jmethod_ids_bill {
     int64_t unloaded_classes;
     int64_t kept_after_unload_bytes;  /* predicted, of the unloaded ones (mean class) */
     int64_t kept_if_all_unload_bytes; /* predicted, of all */
+    int64_t present_bytes;            /* predicted, now: of the loaded ones, and what is kept */
     int64_t failed;                   /* GetClassMethods refused */
     int64_t jvmti_bytes;              /* results of JVMTI not given back at this moment */
 };

@@ -49,6 +49,8 @@ struct method_map {
     struct entry *last; /* of the last question: the next one is often the same */
     struct entry shared[SHARED_COUNT];
     struct native_symbols *symbols;
+    uintptr_t *expected; /* addresses whose entries are there and know nothing yet; NULL: none */
+    size_t expected_count;
     struct method_map_counts counts;
 };
 
@@ -160,30 +162,38 @@ static void learn_java(struct method_map *map, JNIEnv *env, struct entry *entry)
     count_in(map, entry);
 }
 
-static void learn_native(struct method_map *map, struct entry *entry)
+static struct entry *add_function(struct method_map *map, const struct native_place *place)
 {
     struct native_symbol symbol;
-    native_symbols_find(map->symbols, entry->value, &symbol);
-    if (symbol.library[0] == '\0') {
+    struct entry *function =
+        add(map, place->start, place->is_function ? METHOD_FUNCTION : METHOD_LIBRARY);
+    if (function == NULL)
+        return NULL;
+    native_symbols_name(map->symbols, place, &symbol);
+    bool named = symbol.function[0] != '\0';
+    function->info.native_frame = true;
+    function->info.unknown = !named;
+    function->info.class_id = put_text(map->names.classes, symbol.library);
+    function->info.name_id = put_text(map->names.labels, named ? symbol.function : "[unknown]");
+    count_in(map, function);
+    return function;
+}
+
+static void learn_native(struct method_map *map, struct entry *entry)
+{
+    struct native_place place;
+    if (!native_symbols_place(map->symbols, entry->value, &place)) {
         stand_for_shared(map, entry, SHARED_NOWHERE);
         return;
     }
-    bool known = symbol.function[0] != '\0';
-    enum method_kind kind = known ? METHOD_FUNCTION : METHOD_LIBRARY;
-    struct entry *function = find(map, symbol.start, kind);
-    if (function == NULL) {
-        function = add(map, symbol.start, kind);
-        if (function == NULL) {
-            stand_for_shared(map, entry, SHARED_NO_MEMORY);
-            return;
-        }
-        function->info.native_frame = true;
-        function->info.unknown = !known;
-        function->info.class_id = put_text(map->names.classes, symbol.library);
-        function->info.name_id = put_text(map->names.labels, known ? symbol.function : "[unknown]");
-        count_in(map, function);
-    }
-    entry->stands_for = function;
+    struct entry *function =
+        find(map, place.start, place.is_function ? METHOD_FUNCTION : METHOD_LIBRARY);
+    if (function == NULL)
+        function = add_function(map, &place);
+    if (function == NULL)
+        stand_for_shared(map, entry, SHARED_NO_MEMORY);
+    else
+        entry->stands_for = function;
 }
 
 static void learn_error(struct method_map *map, struct entry *entry)
@@ -248,6 +258,7 @@ void method_map_destroy(struct method_map *map)
     }
     if (map->symbols != NULL)
         native_symbols_destroy(map->symbols);
+    mem_free(map->expected);
     mem_free(map->buckets);
     mem_free(map);
 }
@@ -278,12 +289,14 @@ const struct method_info *method_map_get(struct method_map *map, JNIEnv *env,
             map->counts.unknown++;
             return &map->shared[SHARED_NO_MEMORY].info;
         }
-        if (entry->kind == METHOD_JAVA)
+        if (entry->kind == METHOD_JAVA) {
             learn_java(map, env, entry);
-        else if (entry->kind == METHOD_PC)
+        } else if (entry->kind == METHOD_PC) {
             learn_native(map, entry);
-        else
+            native_symbols_rest(map->symbols);
+        } else {
             learn_error(map, entry);
+        }
     }
     map->last = entry;
     entry->chunk = map->chunk;
@@ -291,6 +304,31 @@ const struct method_info *method_map_get(struct method_map *map, JNIEnv *env,
         return &entry->info;
     entry->stands_for->chunk = map->chunk;
     return &entry->stands_for->info;
+}
+
+void method_map_expect_end(struct method_map *map)
+{
+    native_symbols_look_up(map->symbols, map->expected, map->expected_count);
+    for (size_t i = 0; i < map->expected_count; i++)
+        learn_native(map, find(map, map->expected[i], METHOD_PC));
+    native_symbols_rest(map->symbols);
+    mem_free(map->expected);
+    map->expected = NULL;
+    map->expected_count = 0;
+}
+
+/* Without memory they are learnt one by one when they are asked for. */
+void method_map_expect(struct method_map *map, const struct frame *frame)
+{
+    if (frame->bci != FRAME_BCI_PC || find_frame(map, frame) != NULL)
+        return;
+    if (map->expected_count == NATIVE_SYMBOLS_TOGETHER)
+        method_map_expect_end(map);
+    if (map->expected == NULL)
+        map->expected =
+            mem_alloc(COMPONENT_METHOD_MAP, NATIVE_SYMBOLS_TOGETHER * sizeof *map->expected);
+    if (map->expected != NULL && add(map, frame->value, METHOD_PC) != NULL)
+        map->expected[map->expected_count++] = frame->value;
 }
 
 int method_map_line(struct method_map *map, const struct frame *frame)

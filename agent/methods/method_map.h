@@ -40,6 +40,11 @@ struct method_names {
 
 struct method_map *method_map_create(jvmtiEnv *jvmti, const struct method_names *names,
                                      bool cleanup);
+/* Frames that will be asked for, so that native ones that are new are looked up together (a
+ * library's symbol table takes milliseconds to read). All of them, then the end, then
+ * method_map_get. */
+void method_map_expect(struct method_map *map, const struct frame *frame);
+void method_map_expect_end(struct method_map *map);
 /* Never NULL: unknown methods share entries that say so. Valid until the next sweep. */
 const struct method_info *method_map_get(struct method_map *map, JNIEnv *env,
                                          const struct frame *frame);

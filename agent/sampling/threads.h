@@ -17,7 +17,7 @@
 enum timer_kind {
     TIMER_NONE,
     TIMER_PERF,  /* perf_event_open, software task clock: the full rate */
-    TIMER_POSIX, /* timer_create on the thread's CPU clock: at most CONFIG_HZ */
+    TIMER_POSIX, /* timer_create on the thread's CPU clock: cheaper, at most CONFIG_HZ */
     TIMER_ITIMER /* setitimer: the process's clock, whichever thread is running */
 };
 const char *timer_kind_name(enum timer_kind kind); /* "perf" "posix" "itimer" "none" */

@@ -28,8 +28,9 @@ struct timers {
     void *mark;            /* si_value of our posix timers */
 };
 
-/* Tries the kinds in the order of enum timer_kind on the calling thread (only `forced` unless it is
- * TIMER_NONE), and starts the itimer if it comes to that. False with a sentence. */
+/* Tries the kinds on the calling thread, in the order of enum timer_kind, posix first where the
+ * interval is long enough for the kernel's clock tick (only `forced` unless it is TIMER_NONE), and
+ * starts the itimer if it comes to that. False with a sentence. */
 bool timers_open(struct timers *timers, enum timer_kind forced, int64_t interval_ns, void *mark,
                  char *error, size_t error_size);
 /* 0, or an errno value; ESRCH: the thread has ended. Nothing to do for an itimer. */

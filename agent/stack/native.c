@@ -4,6 +4,8 @@
 
 #ifdef NATIVE_UNWIND
 
+#include "agent/mem/libraries.h"
+
 #include <dlfcn.h>
 #include <ucontext.h>
 
@@ -53,6 +55,8 @@ bool native_setup(char *error, size_t error_size)
 {
     if (native_unwind.space != NULL)
         return true;
+    struct libraries before;
+    libraries_look(&before);
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
         snprintf(error, error_size, "no native frames: %s is not installed (package libunwind8)",
@@ -65,8 +69,10 @@ bool native_setup(char *error, size_t error_size)
         native_unwind.space = native_unwind.create(&accessors.known, 0);
         if (native_unwind.space != NULL) {
             native_unwind.set_caching(native_unwind.space, UNW_CACHE_GLOBAL);
-            if (walk_from_here((uintptr_t)__builtin_return_address(0)))
+            if (walk_from_here((uintptr_t)__builtin_return_address(0))) {
+                libraries_count_new(&before);
                 return true; /* the library stays: handlers call it */
+            }
         }
         snprintf(error, error_size, "no native frames: this %s cannot walk our own stack", LIBRARY);
     }

@@ -21,6 +21,10 @@
 #ifdef NATIVE_UNWIND
 #include <dlfcn.h>
 #include <libunwind-x86_64.h>
+#include <stdatomic.h>
+
+/* Objects whose tables were read since unwind_tables_release looked. */
+#define NATIVE_OBJECTS_MAX 16
 
 /* A libunwind newer than our header may know more accessors: it finds them zero. */
 struct native_accessors {
@@ -38,6 +42,7 @@ struct native_unwind {
     int (*search_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
                         unw_proc_info_t *found, int need_unwind_info, void *walk);
     int (*find_object)(void *pc, struct dl_find_object *found);
+    _Atomic uintptr_t touched[NATIVE_OBJECTS_MAX]; /* where each one's map starts; 0: free */
 };
 extern struct native_unwind native_unwind;
 

@@ -115,6 +115,18 @@ struct frame_header {
 #define ENCODING_DATAREL_SDATA4 0x3b
 #define TABLE_ROW_BYTES         8
 
+/* What finds no room is not given back for now. */
+static void note_touched(uintptr_t map_start)
+{
+    for (int i = 0; i < NATIVE_OBJECTS_MAX; i++) {
+        uintptr_t there = atomic_load_explicit(&native_unwind.touched[i], memory_order_relaxed);
+        if (there == map_start || (there == 0 && atomic_compare_exchange_strong_explicit(
+                                                     &native_unwind.touched[i], &there, map_start,
+                                                     memory_order_relaxed, memory_order_relaxed)))
+            return;
+    }
+}
+
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *found,
                           int need_unwind_info, void *argument)
 {
@@ -128,6 +140,7 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
         header.count_encoding != ENCODING_UDATA4 ||
         header.table_encoding != ENCODING_DATAREL_SDATA4)
         return -UNW_ENOINFO;
+    note_touched((uintptr_t)object.dlfo_map_start);
     walk->object_low = (uintptr_t)object.dlfo_map_start;
     walk->object_high = (uintptr_t)object.dlfo_map_end;
     unw_dyn_info_t table = {

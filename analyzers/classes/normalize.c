@@ -103,9 +103,9 @@ static struct look look_at(struct span piece)
     return look;
 }
 
-/* Hexadecimal, base 62, base 36. Words in CamelCase change their kind of letter in less than half
- * of the places (EntrySet 3 of 7, Base64Encoder 4 of 12), random ones of base 62 in six of ten. */
-static bool looks_random(struct span piece)
+/* Words in CamelCase change their kind of letter in less than half of the places (EntrySet 3 of 7,
+ * Base64Encoder 4 of 12), random ones of base 62 in six of ten. */
+bool name_looks_random(struct span piece)
 {
     if (piece.len < 6)
         return false;
@@ -205,7 +205,7 @@ static enum before put_piece(struct out *out, struct span piece, char separator,
         put_random(out, piece.len);
         return RANDOM;
     }
-    if (marked && looks_random(piece)) {
+    if (marked && name_looks_random(piece)) {
         put_random(out, piece.len);
         return RANDOM;
     }
@@ -278,7 +278,7 @@ static void put_package(struct out *out, struct span package)
         size_t len = (size_t)(p - start), digits = 0;
         while (digits < len && kind(start[len - digits - 1]) == DIGIT)
             digits++;
-        if (is_one_piece(span_of(start, len)) && looks_random(span_of(start, len))) {
+        if (is_one_piece(span_of(start, len)) && name_looks_random(span_of(start, len))) {
             put_random(out, len);
         } else if (digits >= shortest) {
             put(out, start, len - digits);

@@ -38,4 +38,7 @@ struct name_parts {
 /* Writes the NUL-terminated stem and returns its length. */
 size_t normalize(struct span name, char stem[STEM_MAX], struct name_parts *parts);
 
+/* Does a piece of a name, letters and digits only, look random: hexadecimal, base 62, base 36? */
+bool name_looks_random(struct span piece);
+
 #endif

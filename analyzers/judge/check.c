@@ -168,7 +168,7 @@ static void look_at_loaders(const struct check_input *input, struct check_result
 static void describe_ok(const struct check_input *input, struct check_result *result)
 {
     int jdk = input->identity->jdk_major;
-    int64_t internal = 0, class_metaspace = 0, loaded = 0, unloaded = 0;
+    int64_t internal = 0, class_metaspace = 0, loaded = 0, unloaded = 0, agent;
     internal_bytes(input->sample, jdk, &internal);
     class_metaspace_bytes(input->sample, &class_metaspace);
     int used =
@@ -176,9 +176,12 @@ static void describe_ok(const struct check_input *input, struct check_result *re
                  internal_meaning(jdk), (double)internal / MB, (double)class_metaspace / MB);
     if (sample_get(input->sample, SAMPLE_CLASSES_LOADED, &loaded)) {
         sample_get(input->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
-        snprintf(result->reason + used, sizeof result->reason - (size_t)used,
-                 ", %" PRId64 " classes", loaded - unloaded);
+        used += snprintf(result->reason + used, sizeof result->reason - (size_t)used,
+                         ", %" PRId64 " classes", loaded - unloaded);
     }
+    if (sample_get(input->sample, SAMPLE_AGENT_RESIDENT_BYTES, &agent))
+        snprintf(result->reason + used, sizeof result->reason - (size_t)used, ", agent %.1f MB",
+                 (double)agent / MB);
 }
 
 void check_jvm(const struct check_input *input, struct check_result *result)

@@ -8,10 +8,13 @@
  *
  * Such a log is mixed with what else the JVM logs and, on standard output, with the program's own
  * lines: whatever is not certainly a load or an unload is CLASS_LOG_OTHER. Without decorations a
- * load is known by " source: " after a single word.
+ * load is known by " source: " after a single word. Text in front of the decorations, which a
+ * program printed without a line end or a container's log put there, is passed over; so is a line
+ * that was cut off and continued by the next one. No class has a '[' in its name.
  *
- * No state, no allocation; spans point into the line. Any thread. Fast path of the class-load tap:
- * a few hundred nanoseconds a line.
+ * No state, no allocation; spans point into the line. Any thread. A few hundred nanoseconds a line;
+ * analyzers/classlog/scan.h is the fast path for whole files, and leaves to this one all that it
+ * has not seen before.
  */
 #ifndef ANALYZERS_PARSE_CLASS_LOG_H
 #define ANALYZERS_PARSE_CLASS_LOG_H
@@ -20,11 +23,22 @@
 
 enum class_log_kind { CLASS_LOG_OTHER, CLASS_LOG_LOAD, CLASS_LOG_UNLOAD };
 
+/* How it was recognised. */
+enum class_log_form {
+    CLASS_LOG_PLAIN,  /* by its text alone */
+    CLASS_LOG_TAGGED, /* by the decoration [class,load] or [class,unload] */
+    CLASS_LOG_JDK8,
+};
+
 struct class_log_line {
     enum class_log_kind kind;
+    enum class_log_form form;
+    bool claims;        /* OTHER, yet it says that it is a load or an unload: cut off, or new */
     struct span name;   /* as printed, address tail of a hidden class included */
     struct span source; /* load only: jar, "shared objects file", host class, ...; may be empty */
     int64_t uptime_ms;  /* -1 when the line is not decorated with the uptime */
+    int64_t wall_ms;    /* since the Unix epoch; -1 when not decorated with a time of day */
+    struct span clock;  /* the decoration that uptime_ms, else wall_ms, was read from */
 };
 
 /* line: without its line end. */
@@ -33,5 +47,8 @@ struct class_log_line class_log_parse(struct span line);
 /* Takes the next complete line off *rest and parses it. False when no complete line is left: then
  * *rest is the incomplete tail (maybe empty), to be kept until more text has come. */
 bool class_log_next(struct span *rest, struct class_log_line *line);
+
+/* "2026-11-20T21:58:28.943+0000" -> milliseconds since the Unix epoch, -1 for anything else. */
+int64_t class_log_wall_ms(struct span text);
 
 #endif

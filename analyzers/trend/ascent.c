@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PARTS 8
+#define PARTS 16
 
 /* A jump may fall into the middle of a bin: increments over two neighbours, from both phases the
  * one that shows fewer rises. */
@@ -39,19 +39,21 @@ void ascent_measure(const double *x, const double *y, int n, struct ascent *asce
     }
     ascent->climb = envelope[n - 1] - envelope[0];
     ascent->rises = rises(envelope, n);
-    double reached_x = x[0], reached = envelope[0];
-    for (int i = 1; i < n; i++) {
-        double rise = envelope[i + 1 < n ? i + 1 : i] - envelope[i - 1];
+    double part = ascent->climb / PARTS, reached_x = x[0];
+    int parts = 0;
+    for (int i = 0; i < n; i++) {
+        double rise = envelope[i + 1 < n ? i + 1 : i] - envelope[i > 0 ? i - 1 : i];
         if (rise > ascent->largest_rise) {
             ascent->largest_rise = rise;
             ascent->largest_rise_x = x[i];
         }
-        if (envelope[i] - reached >= ascent->climb / PARTS && ascent->climb > 0) {
-            if (x[i] - reached_x > ascent->longest_pause)
-                ascent->longest_pause = x[i] - reached_x;
-            reached = envelope[i];
-            reached_x = x[i];
-        }
+        if (part <= 0 || parts == PARTS - 1 || envelope[i] - envelope[0] < part * (parts + 1))
+            continue;
+        /* The last part is not waited for: noise alone decides when it is whole. */
+        while (parts < PARTS - 1 && envelope[i] - envelope[0] >= part * (parts + 1))
+            parts++;
+        ascent->longest_pause = fmax(ascent->longest_pause, x[i] - reached_x);
+        reached_x = x[i];
     }
     ascent->pause_now = x[n - 1] - reached_x;
 }

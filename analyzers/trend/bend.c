@@ -5,29 +5,111 @@
 #include <math.h>
 #include <string.h>
 
-/* Least squares of y on one regressor; returns the residual sum of squares. */
-static double fit(const double *u, const double *y, int n, double *a, double *b)
+#define POINTS_MIN 8
+#define GRID       1.35
+
+/* Sums about the means of one or two regressors and y. */
+struct sums {
+    double u_mean, t_mean, y_mean;
+    double uu, tt, ut, uy, ty, yy;
+};
+
+static void add_up(struct sums *s, const double *u, const double *t, const double *y, int n)
 {
-    double u_mean = 0, y_mean = 0, suu = 0, suy = 0, syy = 0;
+    memset(s, 0, sizeof *s);
     for (int i = 0; i < n; i++) {
-        u_mean += u[i] / n;
-        y_mean += y[i] / n;
+        s->u_mean += u[i] / n;
+        s->t_mean += t[i] / n;
+        s->y_mean += y[i] / n;
     }
     for (int i = 0; i < n; i++) {
-        suu += (u[i] - u_mean) * (u[i] - u_mean);
-        suy += (u[i] - u_mean) * (y[i] - y_mean);
-        syy += (y[i] - y_mean) * (y[i] - y_mean);
+        double du = u[i] - s->u_mean, dt = t[i] - s->t_mean, dy = y[i] - s->y_mean;
+        s->uu += du * du;
+        s->tt += dt * dt;
+        s->ut += du * dt;
+        s->uy += du * dy;
+        s->ty += dt * dy;
+        s->yy += dy * dy;
     }
-    *b = suu > 0 ? suy / suu : 0;
-    *a = y_mean - *b * u_mean;
-    double rss = syy - *b * suy;
-    return rss > 0 ? rss : 0;
 }
 
-static double aicc(double rss, int n, int k, double least)
+static void keep_better(struct bend_fit *best, double rss, double a, double b, double c, double d)
 {
-    double mean = rss / n > least ? rss / n : least;
-    return n * log(mean) + 2 * k + 2.0 * k * (k + 1) / (n - k - 1);
+    rss = rss > 0 ? rss : 0;
+    if (rss < best->rss)
+        *best = (struct bend_fit){.a = a, .b = b, .c = c, .d = d, .rss = rss};
+}
+
+/* y = a + b u */
+static void fit_one(const struct sums *s, double c, struct bend_fit *best)
+{
+    double b = s->uu > 0 ? s->uy / s->uu : 0;
+    keep_better(best, s->yy - b * s->uy, s->y_mean - b * s->u_mean, b, c, 0);
+}
+
+/* y = a + b u + d t */
+static void fit_two(const struct sums *s, double c, struct bend_fit *best)
+{
+    double determinant = s->uu * s->tt - s->ut * s->ut;
+    if (determinant <= 1e-9 * s->uu * s->tt)
+        return; /* nobody can tell the two apart */
+    double b = (s->uy * s->tt - s->ty * s->ut) / determinant;
+    double d = (s->ty * s->uu - s->uy * s->ut) / determinant;
+    keep_better(best, s->yy - b * s->uy - d * s->ty, s->y_mean - b * s->u_mean - d * s->t_mean, b,
+                c, d);
+}
+
+static double value(const struct bend_fit *fit, enum bend_curve curve, double t)
+{
+    double y = fit->a + fit->d * t;
+    if (curve == BEND_CREEP)
+        y += fit->b * log1p(t / fit->c);
+    else if (curve == BEND_FASTER)
+        y += fit->b * t * t;
+    else if (curve == BEND_LATE)
+        y += fit->b * fmax(0, t - fit->c);
+    else if (curve == BEND_STOPPED)
+        y += fit->b * fmin(t, fit->c);
+    else if (curve == BEND_JUMP)
+        y += t > fit->c ? fit->b : 0;
+    else if (curve != BEND_LINE)
+        y += fit->b * (1 - exp(-t / fit->c));
+    return y;
+}
+
+/* n (1 - r) / (1 + r), r of the residuals of the curve that fits best. */
+static double independent(const struct bend *bend, const double *t, const double *y, int n)
+{
+    enum bend_curve curve = BEND_LINE;
+    for (int i = 0; i < BEND_CURVES; i++)
+        curve = bend->fit[i].rss < bend->fit[curve].rss ? (enum bend_curve)i : curve;
+    double squares = 0, lagged = 0, before = 0;
+    for (int i = 0; i < n; i++) {
+        double e = y[i] - value(&bend->fit[curve], curve, t[i]);
+        squares += e * e;
+        lagged += e * before;
+        before = e;
+    }
+    double r = squares > 0 ? (lagged / squares * n + 2) / n : 0;
+    r = r < 0 ? 0 : r > 0.9 ? 0.9 : r;
+    return n * (1 - r) / (1 + r);
+}
+
+static void choose(struct bend *bend, double least)
+{
+    static const int parameters[BEND_CURVES] = {
+        [BEND_LINE] = 3, [BEND_PLATEAU] = 4, [BEND_BOTH] = 5, [BEND_CREEP] = 4, [BEND_FASTER] = 4,
+        [BEND_LATE] = 4, [BEND_STOPPED] = 4, [BEND_JUMP] = 4};
+    double n = bend->n > POINTS_MIN ? bend->n : POINTS_MIN;
+    for (int i = 0; i < BEND_CURVES; i++) {
+        int k = parameters[i];
+        double mean = bend->fit[i].rss / n > least ? bend->fit[i].rss / n : least;
+        bend->fit[i].aicc = n * log(mean) + 2 * k + 2.0 * k * (k + 1) / (n - k - 1);
+        if (bend->fit[i].aicc < bend->fit[bend->best].aicc)
+            bend->best = (enum bend_curve)i;
+    }
+    if (bend->fit[bend->best].aicc > bend->fit[BEND_LINE].aicc - BEND_CLEARLY)
+        bend->best = BEND_LINE;
 }
 
 static void halves(const double *x, const double *y, int n, double quantum, struct bend *bend)
@@ -37,67 +119,113 @@ static void halves(const double *x, const double *y, int n, double quantum, stru
     if (!trend_line(x, y, half, quantum, &first) ||
         !trend_line(x + half, y + half, n - half, quantum, &second) || first.slope <= 0)
         return;
-    double reach_first = trend_line_reach(&first, 0.05);
-    double reach = trend_line_reach(&second, 0.05);
+    double first_reach = trend_line_reach(&first, 0.05);
+    double second_reach = trend_line_reach(&second, 0.05);
     bend->have_ratio = true;
     bend->ratio = second.slope / first.slope;
-    double relative = hypot(reach, bend->ratio * reach_first) / first.slope;
-    bend->ratio_low = bend->ratio - relative;
-    bend->ratio_high = bend->ratio + relative;
+    double reach = hypot(second_reach, bend->ratio * first_reach) / first.slope;
+    bend->ratio_low = bend->ratio - reach;
+    bend->ratio_high = bend->ratio + reach;
 }
 
 bool bend_fit(const double *x, const double *y, int n, double quantum, struct bend *bend)
 {
     memset(bend, 0, sizeof *bend);
-    if (n < 8 || n > TREND_LINE_POINTS_MAX)
+    if (n < POINTS_MIN || n > TREND_LINE_POINTS_MAX)
         return false;
-    double u[TREND_LINE_POINTS_MAX], a, b, span = x[n - 1] - x[0];
-    /* What is counted in steps cannot be fitted better than to their rounding. */
-    double least = quantum * quantum / 12 + 1e-300;
+    double t[TREND_LINE_POINTS_MAX], u[TREND_LINE_POINTS_MAX], span = x[n - 1] - x[0];
+    struct sums sums;
+    bend->span = span;
     for (int i = 0; i < n; i++)
-        u[i] = x[i] - x[0];
-    bend->aicc[BEND_LINE] = aicc(fit(u, y, n, &a, &b), n, 3, least);
-    double best = INFINITY;
-    for (double c = span / 30; c <= span * 2.01; c *= 1.35) {
+        t[i] = x[i] - x[0];
+    for (int i = 0; i < BEND_CURVES; i++)
+        bend->fit[i] = (struct bend_fit){.c = span, .rss = INFINITY};
+    add_up(&sums, t, t, y, n);
+    fit_one(&sums, span, &bend->fit[BEND_LINE]);
+    bend->fit[BEND_LINE].d = bend->fit[BEND_LINE].b;
+    bend->fit[BEND_LINE].b = 0;
+    for (double c = span / 60; c <= span * 4; c *= GRID) {
         for (int i = 0; i < n; i++)
-            u[i] = 1 - exp(-(x[i] - x[0]) / c);
-        double rss = fit(u, y, n, &a, &b);
-        if (rss < best) {
-            best = rss;
-            bend->a = a;
-            bend->b = b;
-            bend->c = c;
-        }
+            u[i] = 1 - exp(-t[i] / c);
+        add_up(&sums, u, t, y, n);
+        fit_one(&sums, c, &bend->fit[BEND_PLATEAU]);
+        if (c <= span)
+            fit_two(&sums, c, &bend->fit[BEND_BOTH]);
     }
-    bend->aicc[BEND_PLATEAU] = aicc(best, n, 4, least);
-    best = INFINITY;
-    for (double c = span / 1000; c <= span * 1.01; c *= 2.5) {
+    for (double c = span / 1000; c <= span; c *= GRID * GRID * GRID) {
         for (int i = 0; i < n; i++)
-            u[i] = log1p((x[i] - x[0]) / c);
-        double rss = fit(u, y, n, &a, &b);
-        if (rss < best) {
-            best = rss;
-            bend->creep_a = a;
-            bend->creep_b = b;
-            bend->creep_c = c;
-        }
+            u[i] = log1p(t[i] / c);
+        add_up(&sums, u, t, y, n);
+        fit_one(&sums, c, &bend->fit[BEND_CREEP]);
     }
-    bend->aicc[BEND_CREEP] = aicc(best, n, 4, least);
-    bend->best = BEND_LINE;
-    if (bend->aicc[BEND_PLATEAU] < bend->aicc[bend->best])
-        bend->best = BEND_PLATEAU;
-    if (bend->aicc[BEND_CREEP] < bend->aicc[bend->best])
-        bend->best = BEND_CREEP;
+    for (double c = span * 0.1; c < span * 0.95; c += span * 0.05) {
+        for (int i = 0; i < n; i++)
+            u[i] = fmax(0, t[i] - c);
+        add_up(&sums, u, t, y, n);
+        fit_one(&sums, c, &bend->fit[BEND_LATE]);
+        for (int i = 0; i < n; i++)
+            u[i] = fmin(t[i], c);
+        add_up(&sums, u, t, y, n);
+        fit_one(&sums, c, &bend->fit[BEND_STOPPED]);
+    }
+    for (int j = 2; j < n - 2; j++) {
+        for (int i = 0; i < n; i++)
+            u[i] = i > j ? 1 : 0;
+        add_up(&sums, u, t, y, n);
+        fit_one(&sums, t[j], &bend->fit[BEND_JUMP]);
+    }
+    for (int i = 0; i < n; i++)
+        u[i] = t[i] * t[i];
+    add_up(&sums, u, t, y, n);
+    fit_two(&sums, span, &bend->fit[BEND_FASTER]);
+    if (bend->fit[BEND_FASTER].b <= 0)
+        bend->fit[BEND_FASTER].rss = INFINITY;
+    bend->n = independent(bend, t, y, n);
+    /* What is counted in steps cannot be fitted better than to their rounding. */
+    choose(bend, quantum * quantum / 12 + 1e-300);
     halves(x, y, n, quantum, bend);
     return true;
 }
 
-double bend_plateau_slope(const struct bend *bend, double t)
+double bend_slope(const struct bend *bend, enum bend_curve curve, double t)
 {
-    return bend->c > 0 ? bend->b / bend->c * exp(-t / bend->c) : 0;
+    const struct bend_fit *fit = &bend->fit[curve];
+    if (curve == BEND_CREEP)
+        return fit->b / (fit->c + t);
+    if (curve == BEND_FASTER)
+        return fit->d + 2 * fit->b * t;
+    if (curve == BEND_JUMP)
+        return 0;
+    if (curve == BEND_LATE || curve == BEND_STOPPED)
+        return (t > fit->c) == (curve == BEND_LATE) ? fit->b : 0;
+    return fit->d + (curve == BEND_LINE ? 0 : fit->b / fit->c * exp(-t / fit->c));
 }
 
-double bend_plateau_left(const struct bend *bend, double t)
+double bend_sag(const struct bend *bend, double t)
 {
-    return bend->c > 0 ? bend->b * exp(-t / bend->c) : 0;
+    const struct bend_fit *fit = &bend->fit[bend->best];
+    double begin = value(fit, bend->best, 0), end = value(fit, bend->best, bend->span);
+    return value(fit, bend->best, t) - begin - (end - begin) * t / bend->span;
+}
+
+double bend_left(const struct bend *bend, double t)
+{
+    const struct bend_fit *fit = &bend->fit[BEND_PLATEAU];
+    return fit->b * exp(-t / fit->c);
+}
+
+bool bend_may_be_plateau(const struct bend *bend, const double *x, const double *y, int n, double c)
+{
+    double t[TREND_LINE_POINTS_MAX], u[TREND_LINE_POINTS_MAX];
+    struct bend_fit fit = {.rss = INFINITY};
+    struct sums sums;
+    for (int i = 0; i < n; i++) {
+        t[i] = x[i] - x[0];
+        u[i] = 1 - exp(-t[i] / c);
+    }
+    add_up(&sums, u, t, y, n);
+    fit_one(&sums, c, &fit);
+    double best = bend->fit[BEND_LINE].rss;
+    best = bend->fit[BEND_PLATEAU].rss < best ? bend->fit[BEND_PLATEAU].rss : best;
+    return fit.b > 0 && fit.rss <= best * (1 + 6 / bend->n);
 }

@@ -81,6 +81,7 @@ static void begin_life(struct verdict_series *series, int64_t ms)
 {
     history_free(&series->history);
     memset(&series->despike, 0, sizeof series->despike);
+    memset(&series->wander, 0, sizeof series->wander);
     series->life_from_ms = ms;
     series->driver = VERDICT_MISSING;
     series->restarts++;
@@ -117,5 +118,8 @@ bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int6
     struct despike_point in = {now_ms, driver, (double)bytes - (double)series->origin}, out;
     if (!despike_push(&series->despike, &in, &out))
         return true;
-    return history_add(&series->history, out.ms, out.value, out.driver);
+    if (!history_add(&series->history, out.ms, out.value, out.driver))
+        return false;
+    wander_add(&series->wander, out.ms, out.value);
+    return true;
 }

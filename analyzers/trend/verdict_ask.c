@@ -17,12 +17,20 @@
 #define WINDOWS_MAX   24
 /* An alarm may be wrong with this probability a look; a stream is looked at some hundred
  * independent times a day. */
-#define ALARM_P       1e-5
+#ifndef ALARM_P
+#define ALARM_P       3e-4
+#endif
 #define RISES_MIN     4.0
-#define NEW_HEIGHT    0.5 /* share of the largest fall by which growth must exceed what was before */
+#define PLATEAU_DOUBT 10 /* in units of AICc */
+#define NOISY_RISES_MIN 2.0
 #define PAUSE_RATIO   2.0
+#define LAST_QUARTER  0.15 /* of the usual growth, at least, to be growing still */
 #define SLOWING_RATIO 0.8
 #define FASTER_RATIO  1.25
+/* A start-up with a time constant of up to an hour is usual: before an hour is over, growth that
+ * could be one is not called a leak. */
+#define START_UP_H    1.0
+#define START_UP_MAX_H 2.0 /* a longer one must be seen to bend */
 #define MB            1048576.0
 
 /* A stretch of the series up to now. */
@@ -32,20 +40,24 @@ struct window {
     double x[HISTORY_LEVEL]; /* hours since the life began */
     double y[HISTORY_LEVEL]; /* bytes from origin: means, or low points */
     double mean[HISTORY_LEVEL];
+    double lows[HISTORY_LEVEL];
     double driver[HISTORY_LEVEL];
     bool low;
-    struct trend_line line;
+    struct trend_line line; /* what is told: the median slope */
+    struct trend_line growth; /* what is decided by: growth without its bend */
     struct ascent ascent;
+    struct bend bend;
 };
 
 struct look {
     const struct verdict_series *series;
     struct verdict *out;
     double quantum;
-    double now_h;
     struct window life;
-    bool have_bend;
-    struct bend bend; /* of the whole life */
+    double before; /* highest mean before the window that is being judged */
+    bool have_start_up; /* a longer window is a start-up that this one may be the end of */
+    struct bend start_up;
+    double start_up_x;
 };
 
 static int64_t rounded(double value)
@@ -54,8 +66,8 @@ static int64_t rounded(double value)
     return value > far ? INT64_MAX : value < -far ? -INT64_MAX : (int64_t)llround(value);
 }
 
-/* The window's bins as means or as low points, whichever is less noisy about its line. */
-static bool measure(const struct look *look, int64_t from_ms, struct window *window)
+/* The window's bins; false when they are too few. */
+static bool take_window(const struct look *look, int64_t from_ms, struct window *window)
 {
     const struct history *history = &look->series->history;
     struct history_bin bins[HISTORY_LEVEL];
@@ -63,28 +75,13 @@ static bool measure(const struct look *look, int64_t from_ms, struct window *win
     memset(window, 0, sizeof *window);
     window->from_ms = from_ms;
     window->n = history_view(history, from_ms, bins, max);
-    if (window->n < BINS_MIN)
-        return false;
-    double lows[HISTORY_LEVEL];
-    bool differ = false;
     for (int i = 0; i < window->n; i++) {
         window->x[i] = bins[i].x_ms / HOUR_MS;
         window->mean[i] = window->y[i] = bins[i].mean;
-        lows[i] = bins[i].low;
+        window->lows[i] = bins[i].low;
         window->driver[i] = bins[i].driver;
-        differ = differ || bins[i].mean - bins[i].low > look->quantum;
     }
-    if (!trend_line(window->x, window->y, window->n, look->quantum, &window->line))
-        return false;
-    struct trend_line low;
-    if (differ && trend_line(window->x, lows, window->n, look->quantum, &low) &&
-        low.doubtful.se < window->line.doubtful.se) {
-        window->low = true;
-        window->line = low;
-        memcpy(window->y, lows, sizeof lows);
-    }
-    ascent_measure(window->x, window->y, window->n, &window->ascent);
-    return true;
+    return window->n >= BINS_MIN;
 }
 
 static double span_h(const struct window *window)
@@ -100,54 +97,202 @@ static double floor_of(const struct look *look)
     return fmax(floor, fmin(level, 8 * floor));
 }
 
+/* Median rise from the first half to the second. */
+static double rough_rise(const double *y, int n)
+{
+    double rises[HISTORY_LEVEL / 2];
+    int half = n / 2;
+    for (int i = 0; i < half; i++)
+        rises[i] = y[n - half + i] - y[i];
+    return 2 * trend_median(rises, half);
+}
+
+/* By means or by low points, whichever is less noisy about its line. */
+static bool measure(const struct look *look, struct window *window)
+{
+    struct trend_line low;
+    if (!trend_line(window->x, window->mean, window->n, look->quantum, &window->line))
+        return false;
+    if (trend_line(window->x, window->lows, window->n, look->quantum, &low) &&
+        low.doubtful.se < window->line.doubtful.se) {
+        window->low = true;
+        window->line = low;
+        memcpy(window->y, window->lows, sizeof window->lows);
+    }
+    ascent_measure(window->x, window->y, window->n, &window->ascent);
+    return true;
+}
+
+static bool is_certain(const struct look *look, const struct window *window,
+                       const struct trend_line *line)
+{
+    double certain = trend_line_certain(line, ALARM_P);
+    return certain * span_h(window) >= floor_of(look) &&
+           certain >= (double)look->series->options.floor_bytes_per_h && line->kendall_z >= 3;
+}
+
+/* Jumps that all go up, many of them: not one of them is certain, but all together are. */
+static bool is_staircase(const struct look *look, const struct window *window)
+{
+    const struct ascent *ascent = &window->ascent;
+    return ascent->rises >= 7 && ascent->climb >= 2 * floor_of(look) &&
+           ascent->fall <= ascent->climb / 10;
+}
+
+/* Certain and relevant growth, if nothing else were known. */
+static bool may_grow(const struct look *look, struct window *window)
+{
+    double enough = floor_of(look) / 2;
+    if (rough_rise(window->mean, window->n) < enough && rough_rise(window->lows, window->n) < enough)
+        return false;
+    if (!measure(look, window) ||
+        !bend_fit(window->x, window->y, window->n, look->quantum, &window->bend))
+        return false;
+    window->growth = window->line;
+    const struct bend *bend = &window->bend;
+    if (bend->best != BEND_LINE) {
+        double straight[HISTORY_LEVEL];
+        for (int i = 0; i < window->n; i++)
+            straight[i] = window->y[i] - bend_sag(bend, window->x[i] - window->x[0]);
+        trend_line(window->x, straight, window->n, look->quantum, &window->growth);
+        /* The median of the slopes of a curve depends a little on where its points are. */
+        window->line.usual = window->growth.usual;
+        window->line.usual.se +=
+            0.015 * fabs(bend_slope(bend, bend->best, 0) - bend_slope(bend, bend->best, bend->span));
+    }
+    return is_certain(look, window, &window->growth) || is_staircase(look, window);
+}
+
+static double end_of(const struct window *window)
+{
+    double last[4];
+    for (int i = 0; i < 4; i++)
+        last[i] = window->mean[window->n - 4 + i];
+    return trend_median(last, 4);
+}
+
 /* Higher than the series has been before the window, by more than what it falls anyhow. */
 static bool is_new_height(const struct look *look, const struct window *window)
 {
-    const struct window *life = &look->life;
-    double before = -INFINITY, end = trend_line_at(&window->line, window->x[window->n - 1]);
-    for (int i = 0; i < life->n && life->x[i] < window->x[0]; i++)
-        before = fmax(before, window->low ? life->y[i] : life->mean[i]);
-    double from = trend_line_at(&window->line, window->x[0]);
-    before = fmax(before, from);
-    return end - before >= NEW_HEIGHT * fmax(life->ascent.fall, window->ascent.fall);
+    double span_ms = span_h(window) * HOUR_MS, end = end_of(window);
+    const struct wander_scale *usual = wander_at(&look->series->wander, span_ms / 10);
+    double fall = usual->fall;
+    if (end - look->before < 0.75 * fall)
+        return false;
+    if (fall < 0.25 * window->line.slope * span_h(window))
+        return true;
+    if (usual->falls >= 2 && usual->cycle_ms > 0 && span_ms >= 3.5 * (double)usual->cycle_ms)
+        return true;
+    double top = usual->falls > 0 ? (double)usual->top : -INFINITY;
+    return end - fmax(look->before, top) >= 1.5 * fall;
 }
 
-static bool grows(const struct look *look, const struct window *window)
+/* Stands still twice as long as ever before; or grew next to nothing in its last quarter, and is not
+ * one that grows in jumps. */
+static bool has_stopped(const struct window *window)
 {
-    double certain = trend_line_certain(&window->line, ALARM_P);
     const struct ascent *ascent = &window->ascent;
-    if (certain * span_h(window) < floor_of(look) ||
-        certain < (double)look->series->options.floor_bytes_per_h || window->line.kendall_z < 3)
-        return false;
-    if (ascent->rises < RISES_MIN || ascent->pause_now > PAUSE_RATIO * ascent->longest_pause)
-        return false;
-    return is_new_height(look, window);
+    if (ascent->pause_now > PAUSE_RATIO * ascent->longest_pause ||
+        (window->bend.best == BEND_STOPPED && ascent->pause_now > ascent->longest_pause))
+        return true;
+    int quarter = window->n / 4;
+    double rise = rough_rise(window->y + window->n - quarter, quarter);
+    return rise < 0.25 * LAST_QUARTER * window->growth.slope * span_h(window) &&
+           ascent->pause_now > ascent->longest_pause;
+}
+
+/* One jump or two between levels. Under noise the envelope shows fewer rises than there are: then
+ * residuals that forget speak for a line. */
+static bool is_jump(const struct window *window)
+{
+    const struct ascent *ascent = &window->ascent;
+    const struct bend_fit *fit = window->bend.fit;
+    bool noisy = window->growth.scale > ascent->climb / 12 && window->growth.r < 0.6;
+    if (ascent->rises < (noisy ? NOISY_RISES_MIN : RISES_MIN) || window->bend.best == BEND_JUMP)
+        return true;
+    return ascent->rises < RISES_MIN && fit[BEND_JUMP].aicc < fit[BEND_LINE].aicc;
 }
 
 /* Is what this window grows no more than the end of a start-up? */
-static bool is_start_up(const struct look *look, const struct window *window)
+static bool is_end_of_start_up(const struct look *look, const struct window *window)
 {
-    if (!look->have_bend || look->bend.best != BEND_PLATEAU || look->bend.b <= 0)
+    if (!look->have_start_up)
         return false;
-    double t = (window->x[0] + window->x[window->n - 1]) / 2 - look->life.x[0];
-    double certain = trend_line_certain(&window->line, 1e-3);
-    double beyond = certain - bend_plateau_slope(&look->bend, t) * 1.5;
+    double t = (window->x[0] + window->x[window->n - 1]) / 2 - look->start_up_x;
+    double certain = trend_line_certain(&window->growth, 1e-3);
+    double beyond = certain - 1.5 * bend_slope(&look->start_up, BEND_PLATEAU, t);
     return beyond * span_h(window) < floor_of(look);
 }
 
-static enum verdict_state growth_state(const struct look *look, const struct window *window)
+/* A plateau, or nearly as well as what fits best: who cannot tell should not alarm. */
+static bool is_plateau(const struct bend *bend)
 {
-    struct bend bend;
-    if (!bend_fit(window->x, window->y, window->n, look->quantum, &bend) || !bend.have_ratio)
-        return VERDICT_LINEAR;
-    if (bend.ratio > FASTER_RATIO && bend.ratio_low > 1)
-        return VERDICT_ACCELERATING;
-    bool slows = bend.ratio < SLOWING_RATIO && bend.ratio_high < 1;
-    if (is_start_up(look, window))
-        return VERDICT_WARMING;
-    if (slows && bend.best == BEND_PLATEAU)
-        return VERDICT_WARMING;
-    return slows ? VERDICT_SLOWING : VERDICT_LINEAR;
+    const struct bend_fit *plateau = &bend->fit[BEND_PLATEAU], *both = &bend->fit[BEND_BOTH];
+    if (plateau->b <= 0 || plateau->aicc > bend->fit[BEND_LINE].aicc - BEND_CLEARLY)
+        return false;
+    return plateau->aicc < bend->fit[bend->best].aicc + PLATEAU_DOUBT ||
+           (bend->best == BEND_BOTH && both->d <= 0);
+}
+
+static void remember_start_up(struct look *look, const struct window *window,
+                              const struct bend *bend)
+{
+    look->have_start_up = true;
+    look->start_up = *bend;
+    look->start_up_x = window->x[0];
+}
+
+/* A start-up that is still under way, or too young to be told from one. */
+static bool is_starting_up(const struct look *look, const struct window *window)
+{
+    const struct bend *bend = &window->bend;
+    double c_max = fmax(span_h(window), START_UP_MAX_H), age = look->life.x[look->life.n - 1];
+    if (is_plateau(bend) && bend->fit[BEND_PLATEAU].c <= c_max)
+        return true;
+    return age < START_UP_H && bend_may_be_plateau(bend, window->x, window->y, window->n,
+                                                   fmin(START_UP_H, 3 * span_h(window)));
+}
+
+/* A leak after a start-up, or one that began within the window: a shorter window will tell its rate
+ * better. */
+static bool is_mixed(const struct bend *bend)
+{
+    const struct bend_fit *both = &bend->fit[BEND_BOTH];
+    double mean_slope = both->d + both->b * (1 - exp(-bend->span / both->c)) / bend->span;
+    return (bend->best == BEND_BOTH && both->b > 0 && both->d < 0.7 * mean_slope) ||
+           bend->best == BEND_LATE;
+}
+
+enum judgement { SAYS_NOTHING, MAY_GROW, GROWS };
+
+/* What this window says; *state is set when it says that the series may grow, or does. */
+static enum judgement judge_window(struct look *look, struct window *window,
+                                   enum verdict_state *state)
+{
+    if (!may_grow(look, window) || is_end_of_start_up(look, window))
+        return SAYS_NOTHING;
+    const struct bend *bend = &window->bend;
+    bool plateau = is_plateau(bend);
+    double left = plateau ? bend_left(bend, bend->span) : 0;
+    if (has_stopped(window) || is_jump(window) || (plateau && left < floor_of(look))) {
+        if (plateau)
+            remember_start_up(look, window, bend);
+        return SAYS_NOTHING;
+    }
+    if (!is_new_height(look, window))
+        return SAYS_NOTHING;
+    if (is_starting_up(look, window))
+        *state = VERDICT_WARMING;
+    else if (bend->best == BEND_FASTER && bend->have_ratio && bend->ratio > FASTER_RATIO)
+        *state = VERDICT_ACCELERATING;
+    else if (bend->best != BEND_LINE && bend->have_ratio && bend->ratio < SLOWING_RATIO)
+        *state = VERDICT_SLOWING;
+    else
+        *state = VERDICT_LINEAR;
+    if (!is_mixed(bend))
+        return GROWS;
+    bool little = bend->best == BEND_BOTH && bend->fit[BEND_BOTH].d < 0.3 * window->growth.slope;
+    return little ? SAYS_NOTHING : MAY_GROW;
 }
 
 static void tell_segment(const struct look *look, const struct window *window)
@@ -177,58 +322,83 @@ static void tell_flat(struct look *look)
     if (from < life->n - BINS_MIN) {
         tell_segment(look, life);
         if (from > 0 &&
-            measure(look, look->series->history.first_ms + (int64_t)(life->x[from] * HOUR_MS),
-                    &window))
+            take_window(look, look->series->history.first_ms + (int64_t)(life->x[from] * HOUR_MS),
+                        &window) &&
+            measure(look, &window))
             tell_segment(look, &window);
     }
 }
 
+/* Falls of one size again and again, at one distance: what a collector or a day does. */
 static bool is_sawtooth(const struct look *look)
 {
-    const struct window *life = &look->life;
-    int turns = 0;
-    double theta = fmax(floor_of(look), 0.5 * life->ascent.fall), extreme = life->mean[0];
-    bool up = true;
-    for (int i = 1; i < life->n; i++) {
-        double y = life->mean[i];
-        if (up ? y > extreme : y < extreme)
-            extreme = y;
-        else if (fabs(y - extreme) > theta) {
-            turns++;
-            up = !up;
-            extreme = y;
-        }
+    const struct wander *wander = &look->series->wander;
+    for (int i = 0; i + 1 < WANDER_SCALES; i++) {
+        const struct wander_scale *scale = &wander->scale[i];
+        if (scale->falls >= 3 && (double)scale->fall >= floor_of(look) &&
+            scale[1].fall >= 0.75f * scale->fall && scale->cycle_spread < 0.4f)
+            return true;
     }
-    return life->low || turns >= 4;
+    return false;
+}
+
+static bool is_stepped(const struct look *look)
+{
+    const struct ascent *ascent = &look->life.ascent;
+    double from_h = look->life.x[0], now_h = look->life.x[look->life.n - 1];
+    return ascent->largest_rise > floor_of(look) && ascent->largest_rise > 0.2 * ascent->climb &&
+           ascent->rises < RISES_MIN && ascent->largest_rise_x > from_h + (now_h - from_h) / 10;
+}
+
+/* Trailing windows of halving length, from the whole life on. */
+static bool find_growth(struct look *look)
+{
+    const struct history *history = &look->series->history;
+    struct verdict *out = look->out;
+    double span_ms = (double)(history->last_ms - history->first_ms);
+    struct window window = look->life;
+    bool may = false;
+    look->before = -INFINITY;
+    for (;;) {
+        enum verdict_state state;
+        enum judgement judgement = judge_window(look, &window, &state);
+        if (judgement != SAYS_NOTHING && (judgement == GROWS || !may)) {
+            out->state = state;
+            tell_segment(look, &window);
+        }
+        if (judgement == GROWS)
+            return true;
+        may = may || judgement == MAY_GROW;
+        span_ms /= 2;
+        int64_t from_ms = history->last_ms - (int64_t)span_ms;
+        double from_h = (double)(from_ms - history->first_ms) / HOUR_MS;
+        for (int i = 0; i < window.n && window.x[i] < from_h; i++)
+            look->before = fmax(look->before, window.mean[i]);
+        if (span_ms < (double)look->series->options.min_span_ms ||
+            !take_window(look, from_ms, &window))
+            return may;
+    }
+}
+
+/* Rises so much that "level" would be wrong, and not yet so surely that "grows" would be right. */
+static bool is_in_doubt(const struct look *look)
+{
+    const struct window *life = &look->life;
+    double certain = trend_line_certain(&life->line, 0.01);
+    return life->x[life->n - 1] < START_UP_H && !has_stopped(life) &&
+           (certain * span_h(life) >= floor_of(look) || life->ascent.climb >= 2 * floor_of(look)) &&
+           life->ascent.fall < life->ascent.climb / 3;
 }
 
 static void decide(struct look *look)
 {
-    struct verdict *out = look->out;
-    struct window window;
-    const struct history *history = &look->series->history;
-    double span_ms = (double)(history->last_ms - history->first_ms);
-    look->have_bend =
-        bend_fit(look->life.x, look->life.y, look->life.n, look->quantum, &look->bend);
-    for (int i = 0; i < WINDOWS_MAX; i++, span_ms /= 2) {
-        if (span_ms < (double)look->series->options.min_span_ms ||
-            !measure(look, history->last_ms - (int64_t)span_ms, &window))
-            break;
-        if (!grows(look, &window))
-            continue;
-        out->state = growth_state(look, &window);
-        tell_segment(look, &window);
+    if (find_growth(look))
         return;
-    }
     tell_flat(look);
-    if (is_sawtooth(look))
-        out->state = VERDICT_SAWTOOTH;
-    else if (look->life.ascent.largest_rise > floor_of(look) &&
-             look->life.ascent.largest_rise > 0.5 * look->life.ascent.climb &&
-             look->life.ascent.rises < RISES_MIN)
-        out->state = VERDICT_STEPPED;
-    else
-        out->state = VERDICT_CONVERGED;
+    look->out->state = is_in_doubt(look)   ? VERDICT_WARMING
+                       : is_sawtooth(look) ? VERDICT_SAWTOOTH
+                       : is_stepped(look)  ? VERDICT_STEPPED
+                                           : VERDICT_CONVERGED;
 }
 
 static enum verdict_answer answer_of(enum verdict_state state)
@@ -269,7 +439,7 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
     out->state = series->restarts > 0 ? VERDICT_RESTARTED : VERDICT_TOO_SHORT;
     if (history->count >= POINTS_MIN &&
         history->last_ms - history->first_ms >= series->options.min_span_ms &&
-        measure(&look, history->first_ms, &look.life)) {
+        take_window(&look, history->first_ms, &look.life) && measure(&look, &look.life)) {
         decide(&look);
         out->baseline_bytes = rounded((double)series->origin + look.life.y[0]);
     }

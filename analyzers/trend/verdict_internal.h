@@ -9,10 +9,12 @@
 #include "analyzers/trend/history.h"
 #include "analyzers/trend/trend_line.h"
 #include "analyzers/trend/verdict.h"
+#include "analyzers/trend/wander.h"
 
 struct verdict_series {
     struct verdict_options options;
     struct history history;
+    struct wander wander;
     struct despike despike;
     bool begun;
     int points;            /* values in all, over all lives */

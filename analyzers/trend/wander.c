@@ -3,7 +3,8 @@
 #include <math.h>
 
 /* How quickly the usual distance between falls follows the newest one. */
-#define CYCLE_SHARE 0.3f
+#define CYCLE_SHARE  0.3f
+#define SPREAD_SHARE 0.25f
 
 static void begin_fall(struct wander_scale *scale, int64_t ms, float by)
 {
@@ -13,8 +14,13 @@ static void begin_fall(struct wander_scale *scale, int64_t ms, float by)
     }
     if (scale->falls > 0) {
         float apart_ms = (float)(ms - scale->last_fall_ms);
-        scale->cycle_ms +=
-            scale->cycle_ms > 0 ? CYCLE_SHARE * (apart_ms - scale->cycle_ms) : apart_ms;
+        if (scale->cycle_ms <= 0) {
+            scale->cycle_ms = apart_ms;
+            scale->cycle_spread = 0.6f;
+        }
+        float off = fabsf(apart_ms - scale->cycle_ms) / scale->cycle_ms;
+        scale->cycle_spread += SPREAD_SHARE * (off - scale->cycle_spread);
+        scale->cycle_ms += CYCLE_SHARE * (apart_ms - scale->cycle_ms);
     }
     scale->falls++;
     scale->last_fall_ms = ms;

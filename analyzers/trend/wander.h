@@ -36,6 +36,7 @@ struct wander_scale {
     int64_t pending_ms;
     int64_t last_fall_ms; /* when the newest fall began */
     float cycle_ms;       /* usual time from one fall to the next; 0: not known */
+    float cycle_spread;   /* usual deviation from that, as a share of it */
 };
 
 struct wander {

@@ -6,6 +6,7 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/config.h"
+#include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
@@ -47,6 +48,7 @@ static void look_without_asking(struct look *look)
         proc_sample(&proc, &look->sample);
         proc_close(&proc);
     }
+    agent_figures_sample(&look->target, &look->sample);
     struct perfdata *perfdata = look->target.perfdata[0] != '\0'
                                     ? perfdata_open(look->target.perfdata, look->target.uid)
                                     : NULL;

@@ -20,9 +20,12 @@ extern const struct command command_watch;
 extern const struct command command_record;
 extern const struct command command_replay;
 extern const struct command command_report;
+extern const struct command command_verdict;
 extern const struct command command_rules;
 extern const struct command command_repair;
 extern const struct command command_profile;
+extern const struct command command_soak;
+extern const struct command command_diff;
 
 #define EXIT_WARNING  1
 #define EXIT_CRITICAL 2

@@ -1,9 +1,6 @@
 /* nmtwatch record: a watch that writes a recording and prints alerts only. */
 #include "nmtwatch/commands/watch_options.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 static int run(int argc, char **argv)
 {
     struct watch_arguments arguments = WATCH_ARGUMENTS_NONE;
@@ -23,13 +20,8 @@ static int run(int argc, char **argv)
     if (operands > 1)
         return options_error(&command_record,
                              "one process id at a time (watch --record takes more)");
-    code = watch_options_targets(&command_record, argv + 1, operands, &options);
-    if (code != 0)
-        return code;
-    options.output = arguments.json ? SESSION_JSON : isatty(1) ? SESSION_TABLE : SESSION_QUIET;
-    code = session_run(&options);
-    free(options.targets);
-    return code;
+    return watch_options_run(&command_record, &arguments, SESSION_QUIET, argv + 1, operands,
+                             &options);
 }
 
 const struct command command_record = {

@@ -4,6 +4,7 @@
  */
 #include "nmtwatch/commands/gnuplot.h"
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/commands/report.h"
 #include "nmtwatch/record/reader.h"
 #include "nmtwatch/write_all.h"
 #include "reports/chart.h"
@@ -125,7 +126,7 @@ static struct story *tell(struct recording *recording)
 /* --- files -------------------------------------------------------------------------------------
  */
 
-static bool make_directories(const char *path)
+bool report_make_directory(const char *path)
 {
     char partial[4096];
     if ((size_t)snprintf(partial, sizeof partial, "%s", path) >= sizeof partial) {
@@ -348,6 +349,58 @@ static bool print_files(const struct writing *writing, const struct story *story
 /* --- the verb ----------------------------------------------------------------------------------
  */
 
+/* The story of a recording, with warnings on stderr; NULL after one line there. */
+static struct story *read_story(const char *path)
+{
+    char error[512];
+    struct recording *recording = recording_open(path, error, sizeof error);
+    if (recording == NULL) {
+        fprintf(stderr, "nmtwatch report: %s\n", error);
+        return NULL;
+    }
+    struct story *story = tell(recording);
+    int64_t unknown = recording_unknown_lines(recording);
+    recording_close(recording);
+    if (story == NULL) {
+        fprintf(stderr, "nmtwatch report: out of memory\n");
+        return NULL;
+    }
+    if (story->damage[0] != '\0')
+        fprintf(stderr, "nmtwatch report: warning: %s; reporting what stands before it\n",
+                story->damage);
+    if (unknown > 0)
+        fprintf(stderr,
+                "nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
+                unknown);
+    return story;
+}
+
+static bool write_report(struct writing *writing, const struct story *story)
+{
+    bool good = false;
+    writing->directory_fd = -1;
+    if (report_make_directory(writing->directory))
+        writing->directory_fd = open(writing->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (writing->directory_fd < 0)
+        fprintf(stderr, "nmtwatch report: %s: %s\n", escape_name(writing->directory).text,
+                strerror(errno));
+    else
+        good = make_report(writing, story);
+    if (writing->directory_fd >= 0)
+        close(writing->directory_fd);
+    return good;
+}
+
+bool report_make(const char *recording, const char *directory)
+{
+    struct writing writing = {.directory = directory,
+                              .formats = FORMAT_HTML | FORMAT_MD | FORMAT_PNG | FORMAT_JSON};
+    struct story *story = read_story(recording);
+    bool good = story != NULL && write_report(&writing, story);
+    story_destroy(story);
+    return good;
+}
+
 static int run(int argc, char **argv)
 {
     struct writing writing = {.formats = FORMAT_HTML | FORMAT_PNG};
@@ -366,40 +419,12 @@ static int run(int argc, char **argv)
     if (writing.directory == NULL || writing.directory[0] == '\0')
         return options_error(&command_report, "where to? give -o DIR");
 
-    char error[512];
-    struct recording *recording = recording_open(argv[1], error, sizeof error);
-    if (recording == NULL) {
-        fprintf(stderr, "nmtwatch report: %s\n", error);
+    struct story *story = read_story(argv[1]);
+    if (story == NULL)
         return EXIT_IO;
-    }
-    struct story *story = tell(recording);
-    int64_t unknown = recording_unknown_lines(recording);
-    recording_close(recording);
-    if (story == NULL) {
-        fprintf(stderr, "nmtwatch report: out of memory\n");
-        return EXIT_IO;
-    }
-    if (story->damage[0] != '\0')
-        fprintf(stderr, "nmtwatch report: warning: %s; reporting what stands before it\n",
-                story->damage);
-    if (unknown > 0)
-        fprintf(stderr,
-                "nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
-                unknown);
-
-    code = EXIT_IO;
-    writing.directory_fd = -1;
-    if (make_directories(writing.directory))
-        writing.directory_fd = open(writing.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (writing.directory_fd < 0)
-        fprintf(stderr, "nmtwatch report: %s: %s\n", escape_name(writing.directory).text,
-                strerror(errno));
-    else if (make_report(&writing, story) && print_files(&writing, story, json))
-        code = 0;
-    if (writing.directory_fd >= 0)
-        close(writing.directory_fd);
+    bool good = write_report(&writing, story) && print_files(&writing, story, json);
     story_destroy(story);
-    return code;
+    return good ? 0 : EXIT_IO;
 }
 
 const struct command command_report = {

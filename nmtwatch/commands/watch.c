@@ -1,9 +1,7 @@
 /* nmtwatch watch: live table, alerts as they rise and clear. */
 #include "nmtwatch/commands/watch_options.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int run(int argc, char **argv)
 {
@@ -25,13 +23,8 @@ static int run(int argc, char **argv)
         strstr(options.record, "%p") == NULL)
         return options_error(&command_watch,
                              "--record: with several JVMs the name needs a %%p for the pid");
-    code = watch_options_targets(&command_watch, argv + 1, operands, &options);
-    if (code != 0)
-        return code;
-    options.output = arguments.json ? SESSION_JSON : isatty(1) ? SESSION_TABLE : SESSION_LINES;
-    code = session_run(&options);
-    free(options.targets);
-    return code;
+    return watch_options_run(&command_watch, &arguments, SESSION_LINES, argv + 1, operands,
+                             &options);
 }
 
 const struct command command_watch = {

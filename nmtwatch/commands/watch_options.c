@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TIMEOUT_MAX_MS 600000
 
@@ -93,8 +94,8 @@ static int open_all(const struct command *command, struct session_options *optio
     return 0;
 }
 
-int watch_options_targets(const struct command *command, char **operands, int count,
-                          struct session_options *options)
+static int open_targets(const struct command *command, char **operands, int count,
+                        struct session_options *options)
 {
     if (options->all && count > 0)
         return options_error(command, "--all and process ids exclude each other");
@@ -117,4 +118,17 @@ int watch_options_targets(const struct command *command, char **operands, int co
         options->target_count++;
     }
     return 0;
+}
+
+int watch_options_run(const struct command *command, const struct watch_arguments *arguments,
+                      enum session_output into_pipe, char **operands, int count,
+                      struct session_options *options)
+{
+    int code = open_targets(command, operands, count, options);
+    if (code != 0)
+        return code;
+    options->output = arguments->json ? SESSION_JSON : isatty(1) ? SESSION_TABLE : into_pipe;
+    code = session_run(options);
+    free(options->targets);
+    return code;
 }

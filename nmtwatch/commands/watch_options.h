@@ -104,8 +104,10 @@ struct watch_arguments {
 /* Config file first, then the command line. 0, or the exit code after one line on stderr. */
 int watch_options_apply(const struct command *command, const struct watch_arguments *arguments,
                         struct session_options *options);
-/* Opens the PID operands (or, when all is set, every JVM there is). 0, or the exit code. */
-int watch_options_targets(const struct command *command, char **operands, int count,
-                          struct session_options *options);
+/* Opens the PID operands (or, when options->all is set, every JVM there is) and watches them: as
+ * JSON when asked, on a terminal with the live table, into a pipe as said here. The exit code. */
+int watch_options_run(const struct command *command, const struct watch_arguments *arguments,
+                      enum session_output into_pipe, char **operands, int count,
+                      struct session_options *options);
 
 #endif

@@ -85,7 +85,7 @@ static size_t place_of(struct jfr_chunk *chunk, int type, uint64_t id)
 {
     uint64_t hash = (id + (uint64_t)type * 0xbf58476d1ce4e5b9u) * 0x9e3779b97f4a7c15u;
     size_t mask = chunk->constant_places - 1, at = (hash >> 32) & mask;
-    while (chunk->constants[at].type >= 0 &&
+    while (chunk->constants[at].offset != 0 &&
            (chunk->constants[at].type != type || chunk->constants[at].id != id) &&
            --chunk->steps_left >= 0)
         at = (at + 1) & mask;
@@ -97,22 +97,20 @@ struct jfr_constant *jfr_chunk_constant(struct jfr_chunk *chunk, int type, uint6
     if (chunk->constant_count == 0 || type < 0)
         return NULL;
     struct jfr_constant *found = &chunk->constants[place_of(chunk, type, id)];
-    return found->type == type && found->id == id ? found : NULL;
+    return found->offset != 0 && found->type == type && found->id == id ? found : NULL;
 }
 
 static bool make_places(struct jfr_chunk *chunk, size_t places)
 {
     struct jfr_constant *old = chunk->constants;
     size_t old_places = chunk->constant_places;
-    struct jfr_constant *fresh = malloc(places * sizeof *fresh);
+    struct jfr_constant *fresh = calloc(places, sizeof *fresh);
     if (fresh == NULL)
         return false;
-    for (size_t i = 0; i < places; i++)
-        fresh[i].type = -1;
     chunk->constants = fresh;
     chunk->constant_places = places;
     for (size_t i = 0; i < old_places; i++) {
-        if (old[i].type >= 0)
+        if (old[i].offset != 0)
             fresh[place_of(chunk, old[i].type, old[i].id)] = old[i];
     }
     free(old);
@@ -128,7 +126,7 @@ static bool add_constant(struct jfr_chunk *chunk, int type, uint64_t id, const u
         !make_places(chunk, chunk->constant_places ? chunk->constant_places * 2 : FIRST_PLACES))
         return false;
     struct jfr_constant *place = &chunk->constants[place_of(chunk, type, id)];
-    if (place->type < 0) {
+    if (place->offset == 0) {
         *place = (struct jfr_constant){id, type, (uint32_t)(at - chunk->bytes), NULL};
         chunk->constant_count++;
     }
@@ -337,8 +335,8 @@ const char *jfr_chunk_load(struct jfr_chunk *chunk)
     int64_t size;
     free_memory(chunk);
     chunk->constant_count = 0;
-    for (size_t i = 0; i < chunk->constant_places; i++)
-        chunk->constants[i].type = -1;
+    if (chunk->constants != NULL)
+        memset(chunk->constants, 0, chunk->constant_places * sizeof *chunk->constants);
     chunk->out_of_memory = false;
     chunk->steps_left = (int64_t)chunk->length * JFR_STEPS_PER_BYTE;
     chunk->memory_left = (int64_t)chunk->length * JFR_MEMORY_PER_BYTE + JFR_MEMORY_AT_LEAST;

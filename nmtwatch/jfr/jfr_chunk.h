@@ -25,8 +25,8 @@
 /* A constant: where its value stands, and what was made of it. */
 struct jfr_constant {
     uint64_t id;
-    int32_t type;    /* index into the schema; -1: an empty place of the table */
-    uint32_t offset; /* in the chunk */
+    int32_t type;    /* index into the schema */
+    uint32_t offset; /* in the chunk; 0, where its header is: an empty place of the table */
     void *decoded;   /* of whoever decodes that type; NULL: not yet */
 };
 

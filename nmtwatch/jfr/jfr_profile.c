@@ -16,24 +16,33 @@ struct frames {
     int capacity;
 };
 
+/* NULL: out of memory. */
+static struct call_frame *make_room(struct frames *room, int count)
+{
+    if (room->frames != NULL && count <= room->capacity)
+        return room->frames;
+    struct call_frame *frames = reallocarray(room->frames, (size_t)count, sizeof *frames);
+    if (frames == NULL)
+        return NULL;
+    room->frames = frames;
+    room->capacity = count;
+    return frames;
+}
+
 static bool add_sample(struct call_tree *tree, const struct jfr_event *event, struct frames *room)
 {
     static const enum call_frame_kind kinds[] = {
         [JFR_FRAME_JAVA] = CALL_FRAME_JAVA, [JFR_FRAME_NATIVE] = CALL_FRAME_NATIVE};
     const struct jfr_trace *trace = event->sample.trace;
     int depth = trace != NULL ? trace->depth : 0;
-    if (depth + 1 > room->capacity) {
-        struct call_frame *frames = reallocarray(room->frames, (size_t)depth + 1, sizeof *frames);
-        if (frames == NULL)
-            return false;
-        room->frames = frames;
-        room->capacity = depth + 1;
-    }
+    struct call_frame *frames = make_room(room, depth + 1);
+    if (frames == NULL)
+        return false;
     for (int i = 0; i < depth; i++)
-        room->frames[i] = (struct call_frame){trace->frames[i].label, kinds[trace->frames[i].kind]};
+        frames[i] = (struct call_frame){trace->frames[i].label, kinds[trace->frames[i].kind]};
     if (trace != NULL && trace->truncated)
-        room->frames[depth++] = (struct call_frame){"[deeper than recorded]", CALL_FRAME_NATIVE};
-    call_tree_add(tree, room->frames, depth, 1); /* refused ones are counted there */
+        frames[depth++] = (struct call_frame){"[deeper than recorded]", CALL_FRAME_NATIVE};
+    call_tree_add(tree, frames, depth, 1); /* refused ones are counted there */
     return true;
 }
 

@@ -115,7 +115,8 @@ void watch_output_table(struct watch_output *output, struct watcher *const *watc
         judge_view(watcher_judge(watchers[i]), &view);
         terminal_table_row(&output->terminal, &watcher_target(watchers[i])->identity, now_ms,
                            watcher_picture(watchers[i]), &view);
-        output->table_lines++;
+        output->table_lines +=
+            1 + terminal_table_agent(&output->terminal, watcher_picture(watchers[i]));
     }
     fflush(stdout);
 }

@@ -1,4 +1,5 @@
-/* What costs the target nothing: its counters in hsperfdata, and /proc. */
+/* What costs the target nothing: its counters in hsperfdata, /proc, and the agent's figures. */
+#include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/watch/watcher_internal.h"
 
 #define IDENTITY_RETRY_MS 1000
@@ -25,5 +26,6 @@ bool watcher_look(struct watcher *watcher, struct sample *sample)
         watcher->perfdata = NULL;
         watcher->target.perfdata[0] = '\0';
     }
+    agent_figures_sample(&watcher->target, sample);
     return true;
 }

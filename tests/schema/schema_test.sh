@@ -130,6 +130,13 @@ is "replay: the alerts of the recording" \
 "$NMTWATCH" report "$SCRATCH/r.nmt.gz" -o "$SCRATCH/report" --format json --json >"$SCRATCH/files"
 valid "report --json" report-files "$SCRATCH/files"
 valid "report.json" report "$SCRATCH/report/report.json"
+"$NMTWATCH" soak --replay "$SCRATCH/r.nmt.gz" --budget internal=5MB/h,rss=1 --against "$SCRATCH/r.nmt.gz" \
+    --no-report --json >"$SCRATCH/soak"
+valid "soak" soak "$SCRATCH/soak"
+"$NMTWATCH" soak --no-report --json -- true >"$SCRATCH/soak"
+valid "soak: no JVM" soak "$SCRATCH/soak"
+"$NMTWATCH" diff --from 3s "$SCRATCH/r.nmt.gz" --json >"$SCRATCH/diff"
+valid "diff" diff "$SCRATCH/diff"
 
 # The same lines with one thing wrong in them are noticed.
 jq -c 'if .type == "tick" then .rss_bytes = "many" else . end' "$SCRATCH/lines" >"$SCRATCH/wrong"

@@ -65,6 +65,11 @@ static struct calltrace_counts counts_of(const struct calltrace_storage *storage
     return counts;
 }
 
+static void see_one(void *context, const struct calltrace *trace)
+{
+    *(struct calltrace *)context = *trace;
+}
+
 static void test_stored_once(void **state)
 {
     (void)state;
@@ -78,7 +83,12 @@ static void test_stored_once(void **state)
     assert_int_equal(counts.stored_new, 2);
     assert_int_equal(counts.stored_seen, 1);
     assert_int_equal(counts.used, 2);
+    assert_int_equal(calltrace_look(storage, see, seen), 0); /* not rotated yet */
     calltrace_rotate(storage);
+    struct calltrace last = {0};
+    for (int i = 0; i < 2; i++) /* looking leaves them there */
+        assert_int_equal(calltrace_look(storage, see_one, &last), 2);
+    assert_true(last.id == first || last.id == second);
     assert_int_equal(calltrace_collect(storage, see, seen), 2);
     assert_int_equal(seen->id[7], first);
     assert_int_equal(seen->id[8], second);
@@ -89,11 +99,6 @@ static void test_stored_once(void **state)
     assert_int_equal(calltrace_collect(storage, see, seen), 0);
     free(seen);
     calltrace_destroy(storage);
-}
-
-static void see_one(void *context, const struct calltrace *trace)
-{
-    *(struct calltrace *)context = *trace;
 }
 
 static void test_what_makes_two_stacks_two(void **state)

@@ -244,10 +244,12 @@ static void what_stays_after_unloading(void **state)
     jmethod_ids_unloaded(ids);
     jmethod_ids_unloaded(ids);
     assert_int_equal(bill_of(ids).kept_after_unload_bytes, 2 * 160);
+    assert_int_equal(bill_of(ids).present_bytes, 2 * 288 + 2 * 160);
     for (int i = 0; i < 9; i++)
         jmethod_ids_unloaded(ids); /* classes that were gone before we came */
     assert_int_equal(bill_of(ids).kept_after_unload_bytes, 4 * 160);
     assert_int_equal(bill_of(ids).unloaded_classes, 11);
+    assert_int_equal(bill_of(ids).present_bytes, 4 * 160);
     jmethod_ids_destroy(ids);
 }
 

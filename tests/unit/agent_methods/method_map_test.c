@@ -490,6 +490,43 @@ static void native_frames(void **state)
     is_text(names.labels, get(frame)->name_id, "a_function_of_this_file"); /* known extent */
 }
 
+/* As in a chunk: all stacks are shown first, then named. */
+static void expected_frames(void **state)
+{
+    struct frame frames[] = {{(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0},
+                             java(1, 0),
+                             {(uintptr_t)a_function_of_this_file + 1, FRAME_BCI_PC, 0},
+                             {16, FRAME_BCI_PC, 0},
+                             {(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0},
+                             {(uintptr_t)dictionary_create, FRAME_BCI_PC, 0}};
+    struct mem_snapshot before, after;
+    (void)state;
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        method_map_expect(map, &frames[i]);
+    assert_int_equal(jvm.questions, 0); /* Java methods are asked for when they are needed */
+    method_map_expect_end(map);
+    mem_snapshot(&before);
+    is_text(names.labels, get(frames[0])->name_id, "a_function_of_this_file");
+    assert_int_equal(get(frames[2])->id, get(frames[0])->id);
+    is_text(names.labels, get(frames[5])->name_id, "dictionary_create");
+    is_text(names.labels, get(frames[3])->name_id, "[code of no library]");
+    mem_snapshot(&after); /* nothing was read for that, and nothing is new */
+    assert_int_equal(after.total.allocations, before.total.allocations);
+    assert_int_equal(counts().methods, 2);
+    is_text(names.labels, get(frames[1])->name_id, "m1");
+
+    /* More than are looked up together; all of no library. */
+    for (uintptr_t i = 0; i < 10000; i++)
+        method_map_expect(map, &(struct frame){100 + i, FRAME_BCI_PC, 0});
+    method_map_expect_end(map);
+    assert_int_equal(counts().unknown, 10001);
+    assert_true(get((struct frame){100 + 9999, FRAME_BCI_PC, 0})->unknown);
+    assert_int_equal(counts().unknown, 10001);
+    method_map_expect_end(map); /* of nothing */
+    method_map_expect(map,
+                      &(struct frame){99, FRAME_BCI_PC, 0}); /* the end may come before its end */
+}
+
 int main(void)
 {
 #define WITH_MAP(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -507,6 +544,7 @@ int main(void)
         WITH_MAP(no_room_in_fresh_dictionaries),
         WITH_MAP(full_dictionaries_are_counted),
         WITH_MAP(native_frames),
+        WITH_MAP(expected_frames),
     };
     return cmocka_run_group_tests_name("agent_methods/method_map", tests, NULL, NULL);
 }

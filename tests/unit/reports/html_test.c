@@ -25,6 +25,7 @@ static void test_the_verdict_and_the_sections_are_there(void **state)
         "Classes of family groovy-shell are generated without end",
         "gnuplot is not installed",
         "id=\"alert-3\"",
+        "<dt>The agent, outside of NMT</dt><dd>1 MB → 3 MB</dd>",
         "Families of generated classes",
         "20.0/s",
         "groovy.lang.GroovyClassLoader$InnerLoader",

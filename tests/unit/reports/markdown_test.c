@@ -16,9 +16,14 @@ static void test_the_ticket_has_its_parts(void **state)
     struct markdown_picture pictures[] = {{"Classes", "classes.png"}};
     char *text = FIXTURE_PRINTED(assert_true(markdown_write(story, pictures, 1, out)));
     static const char *const parts[] = {
-        "# nmtwatch: CRITICAL\n",  "Classes of family groovy-shell",
-        "![Classes](classes.png)", "2. **WARNING** `loader-growth` at 0:01:20, cleared at 0:08:20",
-        "| groovy-shell |",        "| 10 800 |",
+        "# nmtwatch: CRITICAL\n",
+        "Classes of family groovy-shell",
+        "![Classes](classes.png)",
+        "2. **WARNING** `loader-growth` at 0:01:20, cleared at 0:08:20",
+        "- the agent, outside of NMT: 1 MB at first, 3 MB at last",
+        "- its jmethodIDs, inside of NMT: 512 KB at first, 512 KB at last",
+        "| groovy-shell |",
+        "| 10 800 |",
         "VM.class\\_hierarchy"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strstr(text, parts[i]) == NULL)

@@ -50,6 +50,10 @@ static void test_verdict_and_figures(void **state)
         "'classes'=9870;;;0; 'classes_loaded'=10000c;;;0; 'classes_unloaded'=130c;;;0; "
         "'metaspace'=5000B;;90000;0;\n");
     assert_non_null(strstr(print(&result, &sample, 26), "'internal'=130B;")); /* Internal + JNI */
+    sample_set(&sample, SAMPLE_AGENT_RESIDENT_BYTES, 40);
+    sample_set(&sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, 30);
+    assert_non_null(
+        strstr(print(&result, &sample, 17), " 'agent'=40B;;;0; 'agent_jmethod_ids'=30B;;;0;\n"));
 }
 
 static void test_nothing_known_is_no_figures(void **state)

@@ -29,7 +29,7 @@ static void test_the_whole_story_is_there(void **state)
     struct story *story = fixture_explosion();
     json_t *object = object_of(story);
     const char *verdict, *status, *example;
-    json_int_t pid, cleared, alive_is_null;
+    json_int_t pid, cleared, alive_is_null, agent, ids;
     json_t *alerts, *families, *loaders, *notes;
     assert_int_equal(json_unpack(object, "{s:s, s:s, s:{s:I}, s:o, s:o, s:o, s:o}", "verdict",
                                  &verdict, "status", &status, "target", "pid", &pid, "alerts",
@@ -38,6 +38,11 @@ static void test_the_whole_story_is_there(void **state)
                      0);
     assert_string_equal(status, "CRITICAL");
     assert_int_equal(pid, 4711);
+    assert_int_equal(json_unpack(object, "{s:{s:I, s:I}}", "agent", "resident_bytes", &agent,
+                                 "jmethod_id_bytes", &ids),
+                     0);
+    assert_int_equal(agent, 3 * FIXTURE_MB);
+    assert_int_equal(ids, FIXTURE_MB / 2);
     assert_int_equal(json_array_size(alerts), 3);
     assert_int_equal(json_unpack(json_array_get(alerts, 1), "{s:I}", "cleared_ms", &cleared), 0);
     assert_int_equal(cleared, 500000);
@@ -62,6 +67,7 @@ static void test_missing_is_null(void **state)
     json_t *growth = json_object_get(object, "growth");
     assert_true(json_is_null(json_object_get(growth, "internal_growth_bytes")));
     assert_true(json_is_null(json_object_get(growth, "baseline_ms")));
+    assert_true(json_is_null(json_object_get(object, "agent")));
     assert_true(json_is_null(json_object_get(object, "damage")));
     json_decref(object);
     story_destroy(story);

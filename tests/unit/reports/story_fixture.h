@@ -24,6 +24,11 @@ static inline void fixture_sample(struct story *story, int64_t s, int64_t loaded
     sample_set(sample, SAMPLE_CLASSES_LOADED, loaded);
     sample_set(sample, SAMPLE_CLASSES_UNLOADED, unloaded);
     sample_set(sample, SAMPLE_RSS_BYTES, 180 * FIXTURE_MB + live * 9000 + s % 7 * 200000);
+    if (s >= 240) { /* somebody loads the agent */
+        sample_set(sample, SAMPLE_AGENT_RESERVED_BYTES, 12 * FIXTURE_MB);
+        sample_set(sample, SAMPLE_AGENT_RESIDENT_BYTES, s < 600 ? FIXTURE_MB : 3 * FIXTURE_MB);
+        sample_set(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, FIXTURE_MB / 2);
+    }
     if (s % 5 == 0) {
         static const struct {
             enum nmt_category category;

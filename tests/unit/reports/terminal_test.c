@@ -180,6 +180,11 @@ static void test_missing_is_not_zero(void **state)
     open_terminal(false, 80);
     terminal_tick(&terminal, &TARGET, 0, &sample, &view);
     assert_non_null(strstr(printed(), "internal 12 MB (+400 KB) rss 310 MB ok\n"));
+    sample_set(&sample, SAMPLE_AGENT_RESIDENT_BYTES, 2 << 20);
+    sample_set(&sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, 512 << 10);
+    open_terminal(false, 80);
+    terminal_tick(&terminal, &TARGET, 0, &sample, &view);
+    assert_non_null(strstr(printed(), " rss 310 MB agent 2 MB, jmethodIDs 512 KB ok\n"));
 }
 
 /* A row that wraps could not be drawn again in place. */
@@ -204,6 +209,28 @@ static void test_the_table_fits_every_width(void **state)
         assert_non_null(strstr(out, "INTERNAL"));
     }
     assert_non_null(strstr(text, "UNLOADS"));
+}
+
+static void test_an_agent_has_a_line_of_its_own_in_the_table(void **state)
+{
+    struct sample sample = {0};
+    (void)state;
+
+    open_terminal(false, 80);
+    assert_int_equal(terminal_table_agent(&terminal, &sample), 0);
+    assert_string_equal(printed(), "");
+    sample_set(&sample, SAMPLE_AGENT_RESIDENT_BYTES, 2 << 20);
+    open_terminal(false, 80);
+    assert_int_equal(terminal_table_agent(&terminal, &sample), 1);
+    assert_string_equal(printed(), "        agent 2 MB\n");
+    sample_set(&sample, SAMPLE_AGENT_RESIDENT_BYTES, INT64_MAX);
+    sample_set(&sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, INT64_MAX);
+    open_terminal(true, 40);
+    assert_int_equal(terminal_table_agent(&terminal, &sample), 1);
+    assert_int_equal(lines_of(printed()), 1);
+    open_terminal(false, 40);
+    terminal_table_agent(&terminal, &sample);
+    assert_in_range(widest_line(printed()), 30, 40);
 }
 
 static void test_notes_and_names(void **state)
@@ -240,6 +267,7 @@ int main(void)
         cmocka_unit_test(test_colours_only_when_asked_and_always_ended),
         cmocka_unit_test(test_missing_is_not_zero),
         cmocka_unit_test(test_the_table_fits_every_width),
+        cmocka_unit_test(test_an_agent_has_a_line_of_its_own_in_the_table),
         cmocka_unit_test(test_notes_and_names),
     };
     return cmocka_run_group_tests_name("reports/terminal", tests, NULL, free_text);

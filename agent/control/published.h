@@ -1,0 +1,20 @@
+/*
+ * published: the agent's totals in a small file (published_format.h), for whoever watches the JVM:
+ * reading it costs the JVM nothing, where a command would have to attach.
+ *
+ *   published_begin -> published_figures ... -> published_end (removes the file)
+ *
+ * Written only when a figure has changed. Without the file, /tmp full or read-only, the agent works
+ * as before. Setup, drain thread and commands, one at a time.
+ */
+#ifndef AGENT_CONTROL_PUBLISHED_H
+#define AGENT_CONTROL_PUBLISHED_H
+
+#include "agent/methods/jmethod_ids.h"
+
+void published_begin(void);
+/* ids: NULL when nothing is profiled; what the JVM holds because of earlier profiles stays told. */
+void published_figures(const struct jmethod_ids *ids);
+void published_end(void);
+
+#endif

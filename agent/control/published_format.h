@@ -1,0 +1,37 @@
+/*
+ * published_format: what the agent costs, where everybody who watches the JVM can read it without
+ * asking: /tmp/.nmtagent_PID, PID as the JVM calls itself. Read by nmtwatch/jvm/agent_figures.
+ *
+ * As with hsperfdata a JVM that is killed leaves the file behind, so it names the process it is of:
+ * a pid alone is not an identity. A reader may come while it is written: the checksum tells.
+ */
+#ifndef AGENT_CONTROL_PUBLISHED_FORMAT_H
+#define AGENT_CONTROL_PUBLISHED_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PUBLISHED_PATH  "/tmp/.nmtagent_%d"
+#define PUBLISHED_MAGIC "nmtagnt1"
+
+/* The whole file. In the machine's byte order: it never leaves the machine. */
+struct published {
+    char magic[8];            /* PUBLISHED_MAGIC; its digit is the version */
+    int64_t start_time_ticks; /* field 22 of /proc/PID/stat */
+    int64_t reserved_bytes;   /* the total of `profile PID memory` */
+    int64_t resident_bytes;   /* likewise */
+    int64_t jmethod_id_bytes; /* in the JVM because of the agent, part of NMT's categories */
+    uint64_t checksum;        /* of what stands before it */
+};
+_Static_assert(sizeof(struct published) == 48, "no padding: the same on both sides");
+
+static inline uint64_t published_checksum(const struct published *published)
+{
+    const uint8_t *bytes = (const uint8_t *)published;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < offsetof(struct published, checksum); i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+#endif

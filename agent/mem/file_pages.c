@@ -1,0 +1,102 @@
+#include "agent/mem/file_pages.h"
+
+#include "agent/mem/account.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define BEING_LISTED  ((uintptr_t)1)
+#define PAGES_AT_ONCE 512 /* 4 KB of stack */
+
+/* A page's word in /proc/self/pagemap. */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_OF_FILE (UINT64_C(1) << 61)
+
+bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t word[PAGES_AT_ONCE];
+    uintptr_t at = (uintptr_t)address / page, end = ((uintptr_t)address + size + page - 1) / page;
+    *pages = (struct file_pages){.only_file = true};
+    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && at < end) {
+        size_t count = end - at < PAGES_AT_ONCE ? end - at : PAGES_AT_ONCE;
+        if (pread(fd, word, count * sizeof *word, (off_t)(at * sizeof *word)) !=
+            (ssize_t)(count * sizeof *word))
+            break;
+        for (size_t i = 0; i < count; i++) {
+            if ((word[i] & PAGE_PRESENT) == 0)
+                continue;
+            pages->resident_bytes += (int64_t)page;
+            pages->only_file = pages->only_file && (word[i] & PAGE_OF_FILE) != 0;
+        }
+        at += count;
+    }
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 && at >= end;
+}
+
+bool mem_file_add(enum component component, const void *address, size_t size)
+{
+    struct account *account = account_get();
+    for (int i = 0; account != NULL && i < FILES_LISTED; i++) {
+        struct listed_file *file = &account->file[i];
+        uintptr_t nowhere = 0;
+        if (!atomic_compare_exchange_strong_explicit(&file->address, &nowhere, BEING_LISTED,
+                                                     memory_order_acquire, memory_order_relaxed))
+            continue;
+        atomic_store_explicit(&file->size, size, memory_order_relaxed);
+        atomic_store_explicit(&file->component, component, memory_order_relaxed);
+        atomic_fetch_add_explicit(&account->files_added[component], 1, memory_order_relaxed);
+        /* Pairs with the acquire of file_pages_count: size and component are seen filled. */
+        atomic_store_explicit(&file->address, (uintptr_t)address, memory_order_release);
+        return true;
+    }
+    return false;
+}
+
+void mem_file_forget(const void *address)
+{
+    struct account *account = account_get();
+    for (int i = 0; account != NULL && i < FILES_LISTED; i++) {
+        struct listed_file *file = &account->file[i];
+        if (atomic_load_explicit(&file->address, memory_order_acquire) != (uintptr_t)address)
+            continue;
+        uint32_t component = atomic_load_explicit(&file->component, memory_order_relaxed);
+        atomic_fetch_add_explicit(&account->files_forgotten[component], 1, memory_order_relaxed);
+        atomic_store_explicit(&file->address, 0, memory_order_release);
+        return;
+    }
+}
+
+void file_pages_count(struct component_usage usage[COMPONENT_COUNT])
+{
+    struct account *account = account_get();
+    int64_t resident_bytes[COMPONENT_COUNT] = {0};
+    for (int i = 0; account != NULL && i < FILES_LISTED; i++) {
+        struct listed_file *file = &account->file[i];
+        uintptr_t address = atomic_load_explicit(&file->address, memory_order_acquire);
+        if (address == 0 || address == BEING_LISTED)
+            continue;
+        size_t size = atomic_load_explicit(&file->size, memory_order_relaxed);
+        struct file_pages pages;
+        if (!file_pages_look((const void *)address, size, &pages))
+            pages.resident_bytes = (int64_t)size;
+        resident_bytes[atomic_load_explicit(&file->component, memory_order_relaxed)] +=
+            pages.resident_bytes;
+    }
+    for (int i = 0; account != NULL && i < COMPONENT_COUNT; i++) {
+        int64_t added = atomic_load_explicit(&account->files_added[i], memory_order_relaxed);
+        if (added == 0)
+            continue;
+        account_raise_peak(&account->file_peak_bytes[i], resident_bytes[i]);
+        usage[i].requested_bytes += resident_bytes[i];
+        usage[i].reserved_bytes += resident_bytes[i];
+        usage[i].resident_bytes += resident_bytes[i];
+        usage[i].peak_bytes +=
+            atomic_load_explicit(&account->file_peak_bytes[i], memory_order_relaxed);
+        usage[i].allocations += added;
+        usage[i].frees += atomic_load_explicit(&account->files_forgotten[i], memory_order_relaxed);
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * file_pages: pages of files that are in memory because of the agent.
+ *
+ * Nobody allocates them, and malloc and mmap never see them; but code and data of libnmtagent.so
+ * and of the libraries it brings in are resident memory like any other, and the unwind tables of
+ * libjvm that the samples read are more than all else an idle agent takes. So ranges of loaded
+ * files are listed with their component, and a snapshot asks the kernel what of them this process
+ * has mapped (/proc/self/pagemap; mincore would tell what is in the page cache). requested and
+ * reserved of such a component are its resident bytes: the address space costs nothing.
+ *
+ * Internal to agent/mem but for file_pages_look. Any thread, never in a signal handler.
+ */
+#ifndef AGENT_MEM_FILE_PAGES_H
+#define AGENT_MEM_FILE_PAGES_H
+
+#include "agent/mem/mem.h"
+
+struct file_pages {
+    int64_t resident_bytes;
+    bool only_file; /* none of them was written to: they can be had from the file again */
+};
+
+/* The range is taken in whole pages. False when the kernel does not tell. */
+bool file_pages_look(const void *address, size_t size, struct file_pages *pages);
+
+/* Adds the listed ranges to the counts of each component. A range that cannot be looked at counts
+ * whole. */
+void file_pages_count(struct component_usage usage[COMPONENT_COUNT]);
+
+#endif

@@ -1,0 +1,218 @@
+#include "analyzers/soak/estimate.h"
+
+#include "analyzers/trend/theil_sen.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define BLOCKS_MAX      48
+#define BLOCKS_MIN      6
+#define AGREEMENT_MAX   0.3
+#define AGREEMENT_CLAMP 0.9
+#define HOUR_MS         3600000.0
+#define COUNTER_MIN     3.0
+
+/* Medians of the stretch's blocks. */
+struct blocks {
+    int count;
+    double x[BLOCKS_MAX]; /* ms, or the counter */
+    double y[BLOCKS_MAX];
+};
+
+static int ascending(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, ascending);
+    return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* The points of the stretch in at most `wanted` blocks of equal time; empty ones are left out. */
+static void cut(const struct points *points, int first, int last, int wanted, struct blocks *blocks)
+{
+    static const int LARGEST = POINTS_MAX;
+    double values[POINTS_MAX];
+    double from = (double)points->at[first].ms, span = (double)points->at[last].ms - from + 1;
+    blocks->count = 0;
+    for (int i = first; i <= last;) {
+        int block = (int)(((double)points->at[i].ms - from) / span * wanted), n = 0;
+        double ms = 0;
+        while (i <= last && n < LARGEST &&
+               (int)(((double)points->at[i].ms - from) / span * wanted) == block) {
+            values[n++] = points->at[i].value;
+            ms += (double)points->at[i++].ms;
+        }
+        blocks->x[blocks->count] = ms / n;
+        blocks->y[blocks->count++] = median(values, n);
+    }
+}
+
+/* Lag-1 autocorrelation of the residuals from a line; 0 where there are none. */
+static double agreement(const struct blocks *blocks, double slope)
+{
+    double residual[BLOCKS_MAX], mean = 0, variance = 0, together = 0;
+    for (int i = 0; i < blocks->count; i++) {
+        residual[i] = blocks->y[i] - slope * (blocks->x[i] - blocks->x[0]);
+        mean += residual[i] / blocks->count;
+    }
+    for (int i = 0; i < blocks->count; i++) {
+        variance += (residual[i] - mean) * (residual[i] - mean);
+        if (i > 0)
+            together += (residual[i] - mean) * (residual[i - 1] - mean);
+    }
+    return variance > 0 ? together / variance : 0;
+}
+
+static double widening(double r)
+{
+    r = r < 0 ? 0 : r > AGREEMENT_CLAMP ? AGREEMENT_CLAMP : r;
+    return sqrt((1 + r) / (1 - r));
+}
+
+/* First and last index inside of the stretch; false when fewer than BLOCKS_MIN points are. */
+static bool stretch(const struct points *points, int64_t from_ms, int64_t to_ms, int *first,
+                    int *last)
+{
+    *first = 0;
+    *last = points->count - 1;
+    while (*first <= *last && points->at[*first].ms < from_ms)
+        ++*first;
+    while (*last >= *first && points->at[*last].ms > to_ms)
+        --*last;
+    return *last - *first + 1 >= BLOCKS_MIN;
+}
+
+static int blocks_wanted(int points)
+{
+    return points < BLOCKS_MAX ? points : BLOCKS_MAX;
+}
+
+/* x in blocks -> Theil-Sen, blocks doubled in length until neighbours disagree. */
+static bool fit(const struct points *points, int first, int last,
+                bool (*translate)(struct blocks *, const struct points *),
+                const struct points *counter, struct theil_sen *line, double *wider,
+                struct blocks *blocks)
+{
+    int wanted = blocks_wanted(last - first + 1);
+    for (;; wanted /= 2) {
+        cut(points, first, last, wanted, blocks);
+        if ((translate != NULL && !translate(blocks, counter)) ||
+            !theil_sen(blocks->x, blocks->y, blocks->count, line))
+            return false;
+        double r = agreement(blocks, line->slope);
+        *wider = widening(r);
+        if (r < AGREEMENT_MAX || wanted / 2 < BLOCKS_MIN + 2)
+            return true;
+    }
+}
+
+static struct estimate around(double value, double low, double high, double wider, double least)
+{
+    double below = (value - low) * wider, above = (high - value) * wider;
+    return (struct estimate){true, value, value - (below > least ? below : least),
+                             value + (above > least ? above : least)};
+}
+
+struct estimate estimate_slope(const struct points *points, int64_t from_ms, int64_t to_ms,
+                               double quantum)
+{
+    struct blocks blocks;
+    struct theil_sen line;
+    double wider;
+    int first, last;
+    if (!stretch(points, from_ms, to_ms, &first, &last) ||
+        !fit(points, first, last, NULL, NULL, &line, &wider, &blocks))
+        return (struct estimate){0};
+    double span = (double)(points->at[last].ms - points->at[first].ms);
+    return around(line.slope * HOUR_MS, line.low * HOUR_MS, line.high * HOUR_MS, wider,
+                  quantum / span * HOUR_MS);
+}
+
+/* Student's t at 97.5 %. */
+static double student(int freedom)
+{
+    static const double T[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447,
+                               2.365,  2.306, 2.262, 2.228, 2.201};
+    int rows = (int)(sizeof T / sizeof T[0]);
+    return freedom < 1 ? T[0] : freedom <= rows ? T[freedom - 1] : 2.2;
+}
+
+struct estimate estimate_level(const struct points *points, int64_t from_ms, int64_t to_ms,
+                               double quantum)
+{
+    struct blocks blocks;
+    struct theil_sen line;
+    double wider, value = 0, variance = 0, residual[BLOCKS_MAX];
+    int first, last;
+    if (!stretch(points, from_ms, to_ms, &first, &last) ||
+        !fit(points, first, last, NULL, NULL, &line, &wider, &blocks))
+        return (struct estimate){0};
+    bool flat = line.low <= 0 && line.high >= 0;
+    double slope = flat ? 0 : line.slope, end = (double)points->at[last].ms;
+    for (int i = 0; i < blocks.count; i++) {
+        residual[i] = blocks.y[i] + slope * (end - blocks.x[i]);
+        value += residual[i] / blocks.count;
+    }
+    for (int i = 0; i < blocks.count; i++)
+        variance += (residual[i] - value) * (residual[i] - value);
+    int freedom = blocks.count - (flat ? 1 : 2);
+    double half = student(freedom) * sqrt(variance / freedom / blocks.count) * (flat ? 1 : 2);
+    return around(value, value - half, value + half, wider, quantum / 2);
+}
+
+/* The counter at a time: straight between its points, level outside of them. */
+static double counter_at(const struct points *counter, double ms)
+{
+    int i = 0;
+    while (i < counter->count && (double)counter->at[i].ms < ms)
+        i++;
+    if (i == 0)
+        return counter->at[0].value;
+    if (i == counter->count)
+        return counter->at[i - 1].value;
+    const struct point *a = &counter->at[i - 1], *b = &counter->at[i];
+    return a->value + (b->value - a->value) * (ms - (double)a->ms) / (double)(b->ms - a->ms);
+}
+
+static bool to_counter(struct blocks *blocks, const struct points *counter)
+{
+    for (int i = 0; i < blocks->count; i++)
+        blocks->x[i] = counter_at(counter, blocks->x[i]);
+    return blocks->count > 1 && blocks->x[blocks->count - 1] - blocks->x[0] >= COUNTER_MIN;
+}
+
+struct estimate estimate_per_step(const struct points *points, const struct points *counter,
+                                  int64_t from_ms, int64_t to_ms, double quantum)
+{
+    struct blocks blocks;
+    struct theil_sen line;
+    double wider;
+    int first, last;
+    if (counter->count < 2)
+        return (struct estimate){0};
+    /* Outside of what is known of the counter nothing can be said. */
+    if (from_ms < counter->at[0].ms)
+        from_ms = counter->at[0].ms;
+    if (to_ms > counter->at[counter->count - 1].ms)
+        to_ms = counter->at[counter->count - 1].ms;
+    if (!stretch(points, from_ms, to_ms, &first, &last) ||
+        !fit(points, first, last, to_counter, counter, &line, &wider, &blocks))
+        return (struct estimate){0};
+    double moved = counter_at(counter, (double)points->at[last].ms) -
+                   counter_at(counter, (double)points->at[first].ms);
+    /* The ends of the counter are known to one step. */
+    return around(line.slope, line.low, line.high, wider, (quantum + fabs(line.slope)) / moved);
+}
+
+struct estimate estimate_difference(struct estimate a, struct estimate b)
+{
+    if (!a.known || !b.known)
+        return (struct estimate){0};
+    double value = b.value - a.value;
+    return (struct estimate){true, value, value - hypot(b.value - b.low, a.high - a.value),
+                             value + hypot(b.high - b.value, a.value - a.low)};
+}

@@ -1,0 +1,42 @@
+#include "nmtwatch/jvm/agent_figures.h"
+
+#include "agent/control/published_format.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool read_whole(int fd, uid_t owner, struct published *published)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == owner &&
+           status.st_size == (off_t)sizeof *published &&
+           read(fd, published, sizeof *published) == (ssize_t)sizeof *published;
+}
+
+static bool is_of(const struct target *target, const struct published *published)
+{
+    return memcmp(published->magic, PUBLISHED_MAGIC, sizeof published->magic) == 0 &&
+           published->checksum == published_checksum(published) &&
+           published->start_time_ticks == (int64_t)target->start_time_ticks &&
+           published->reserved_bytes >= 0 && published->resident_bytes >= 0 &&
+           published->jmethod_id_bytes >= 0;
+}
+
+void agent_figures_sample(const struct target *target, struct sample *sample)
+{
+    char path[sizeof target->root + sizeof PUBLISHED_PATH + 16];
+    struct published published;
+    snprintf(path, sizeof path, "%s" PUBLISHED_PATH, target->root, (int)target->nspid);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (read_whole(fd, target->uid, &published) && is_of(target, &published)) {
+        sample_set(sample, SAMPLE_AGENT_RESERVED_BYTES, published.reserved_bytes);
+        sample_set(sample, SAMPLE_AGENT_RESIDENT_BYTES, published.resident_bytes);
+        sample_set(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, published.jmethod_id_bytes);
+    }
+    close(fd);
+}

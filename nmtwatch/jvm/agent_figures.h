@@ -1,0 +1,19 @@
+/*
+ * agent_figures: what libnmtagent.so costs a target, as the agent publishes it in the target's /tmp
+ * (agent/control/published_format.h). The JVM is not asked: no safepoint, no signal, no lock.
+ *
+ * The file is the target's word, trusted as its hsperfdata is: opened O_NOFOLLOW, a regular file of
+ * the target's uid and of the right size, about this very process, whole by its checksum. Opened at
+ * each look: an agent may come at any time, and where there is none a look is one failing open.
+ * Any thread.
+ */
+#ifndef NMTWATCH_JVM_AGENT_FIGURES_H
+#define NMTWATCH_JVM_AGENT_FIGURES_H
+
+#include "nmtwatch/jvm/target.h"
+
+/* Sets AGENT_RESERVED_BYTES, AGENT_RESIDENT_BYTES, AGENT_JMETHOD_ID_BYTES; none of them when there
+ * is no agent, or its figures cannot be read or believed. */
+void agent_figures_sample(const struct target *target, struct sample *sample);
+
+#endif

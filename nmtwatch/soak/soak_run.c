@@ -1,0 +1,234 @@
+#include "nmtwatch/soak/soak_run.h"
+
+#include "nmtwatch/soak/soak_jvm.h"
+#include "nmtwatch/soak/soak_signals.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SCAN_EARLY_MS 250 /* until there is a JVM: its first seconds are worth seeing */
+#define SCAN_MS       1000
+#define TURN_MS       500   /* a signal may come just before poll: it is noticed after this */
+#define STOP_WAIT_MS  8000  /* for taps to be switched off */
+#define GRACE_MS      10000 /* from one signal to a harder one */
+#define YOUNG_MS      5000
+
+/* --- JVMs of the command ------------------------------------------------------------------------
+ */
+
+/* Without its signal handlers it cannot be attached to: that takes a JVM some 50 ms. */
+static bool is_too_young(const struct target *target)
+{
+    return target->identity.uptime_ms < YOUNG_MS && !target_state_now(target).handles_sigquit;
+}
+
+/* Reaps the command and looks for JVMs among what it has started. */
+static void scan(struct soak_run *run, struct descendants *family)
+{
+    child_step(&run->child, family);
+    for (int i = 0; i < family->count; i++) {
+        struct target target;
+        struct failure failure;
+        if (target_open(&target, family->pid[i], &failure) != FAILURE_NONE)
+            continue;
+        if (!target.libjvm_mapped || soak_jvm_is_known(run, &target) || is_too_young(&target))
+            target_close(&target);
+        else
+            soak_jvm_add(run, &target);
+    }
+    run->next_scan_ms = run->now_ms + (run->jvm_count == 0 ? SCAN_EARLY_MS : SCAN_MS);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static bool all_ended(const struct soak_run *run)
+{
+    for (int i = 0; i < run->jvm_count; i++) {
+        if (!watcher_ended(run->jvms[i].watcher))
+            return false;
+    }
+    return true;
+}
+
+/* The JVM that the counter is about: the first one that lives. */
+static struct soak_jvm *counted_jvm(struct soak_run *run)
+{
+    for (int i = 0; i < run->jvm_count; i++) {
+        if (!watcher_ended(run->jvms[i].watcher))
+            return &run->jvms[i];
+    }
+    return NULL;
+}
+
+static void step_counter(struct soak_run *run)
+{
+    double value;
+    struct soak_jvm *jvm = counted_jvm(run);
+    pid_t pid = jvm != NULL ? watcher_target(jvm->watcher)->pid : 0;
+    if (run->counter == NULL || !counter_step(run->counter, pid, run->now_ms, &value))
+        return;
+    for (int i = 0; i < run->jvm_count; i++) {
+        if (!watcher_ended(run->jvms[i].watcher))
+            trial_counter(run->jvms[i].trial, run->now_ms - run->jvms[i].start_ms, value);
+    }
+}
+
+/* Waits until something is ready or due, and steps whoever it concerns. */
+static void turn(struct soak_run *run, int64_t wait_ms)
+{
+    struct pollfd fds[SOAK_JVMS_MAX + 1];
+    int count = run->jvm_count;
+    for (int i = 0; i < count; i++) {
+        const struct soak_jvm *jvm = &run->jvms[i];
+        bool ended = watcher_ended(jvm->watcher);
+        fds[i] = (struct pollfd){.fd = -1};
+        if (ended)
+            continue;
+        fds[i].fd = watcher_fd(jvm->watcher, &fds[i].events);
+        int64_t needs_ms = watcher_wait_ms(jvm->watcher, run->now_ms - jvm->start_ms);
+        wait_ms = needs_ms < wait_ms ? needs_ms : wait_ms;
+    }
+    fds[count] = (struct pollfd){.fd = -1, .events = POLLIN};
+    if (run->counter != NULL) {
+        int64_t needs_ms = counter_wait_ms(run->counter, run->now_ms);
+        fds[count].fd = counter_fd(run->counter);
+        if (needs_ms < wait_ms && counted_jvm(run) != NULL)
+            wait_ms = needs_ms;
+    }
+    poll(fds, (nfds_t)count + 1, wait_ms > 0 ? (int)wait_ms : 0);
+    run->now_ms = soak_boottime_ms() - run->start_ms;
+    for (int i = 0; i < count; i++)
+        watcher_step(run->jvms[i].watcher, run->now_ms - run->jvms[i].start_ms);
+    step_counter(run);
+}
+
+static void stop_watchers(struct soak_run *run)
+{
+    int64_t until_ms = run->now_ms + STOP_WAIT_MS;
+    for (int i = 0; i < run->jvm_count; i++)
+        watcher_stop(run->jvms[i].watcher, run->now_ms - run->jvms[i].start_ms);
+    while (!all_ended(run) && run->now_ms < until_ms)
+        turn(run, 100);
+}
+
+/* Waits for the command, and all it has started or not; another signal shortens the patience. */
+static bool wait_for_end(struct soak_run *run, bool all, int64_t grace_ms)
+{
+    struct descendants family;
+    int asked = soak_signals_asked();
+    int64_t until_ms = soak_boottime_ms() + grace_ms;
+    for (;;) {
+        child_step(&run->child, &family);
+        if (run->child.ended && (!all || family.count == 0))
+            return true;
+        if (soak_boottime_ms() >= until_ms || soak_signals_asked() > asked)
+            return false;
+        poll(NULL, 0, 50);
+        soak_signals_pass(&run->child);
+    }
+}
+
+static void end_command(struct soak_run *run)
+{
+    static const int harder[] = {SIGTERM, SIGKILL};
+    struct descendants family;
+    /* Asked by a signal, it has that signal already: it may end by itself, and end its own. */
+    if (run->end == SOAK_END_SIGNAL)
+        wait_for_end(run, false, GRACE_MS);
+    for (size_t i = 0; i < sizeof harder / sizeof harder[0]; i++) {
+        child_step(&run->child, &family);
+        if (run->child.ended && family.count == 0)
+            return;
+        child_signal_all(&run->child, &family, harder[i]);
+        if (wait_for_end(run, true, GRACE_MS))
+            return;
+    }
+}
+
+static bool is_certain(const struct soak_run *run)
+{
+    for (int i = 0; i < run->jvm_count; i++) {
+        if (trial_has_failed(run->jvms[i].trial))
+            return true;
+    }
+    return false;
+}
+
+/* True when the run is over; run->end says why. */
+static bool is_over(struct soak_run *run, const struct descendants *family)
+{
+    bool command = run->child.pid > 0;
+    if (soak_signals_asked() > 0) {
+        run->end = SOAK_END_SIGNAL;
+        run->child.stopped_by_us = true; /* it has had the same signal */
+    } else if (run->options->for_ms > 0 && run->now_ms >= run->options->for_ms) {
+        run->end = SOAK_END_TIME;
+    } else if (command && run->child.ended && (run->options->for_ms == 0 || family->count == 0)) {
+        /* Given a time, a script may leave a server behind; else that is a build's daemon. */
+        run->end = SOAK_END_COMMAND;
+    } else if (!command && all_ended(run)) {
+        run->end = SOAK_END_GONE;
+    } else if (run->options->fail_fast && is_certain(run)) {
+        run->end = SOAK_END_FAILED;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void soak_run_loop(struct soak_run *run)
+{
+    struct descendants family = {.count = 1};
+    while (!is_over(run, &family)) {
+        int64_t wait_ms = TURN_MS;
+        if (run->options->for_ms > 0 && run->options->for_ms - run->now_ms < wait_ms)
+            wait_ms = run->options->for_ms - run->now_ms;
+        if (run->child.pid > 0 && run->next_scan_ms - run->now_ms < wait_ms)
+            wait_ms = run->next_scan_ms - run->now_ms;
+        turn(run, wait_ms);
+        soak_signals_pass(&run->child);
+        if (run->child.pid > 0 && run->now_ms >= run->next_scan_ms)
+            scan(run, &family);
+        soak_progress(run);
+    }
+    soak_signals_pass(&run->child);
+    stop_watchers(run);
+    if (run->child.pid > 0)
+        end_command(run);
+    for (int i = 0; i < run->jvm_count; i++)
+        soak_jvm_close(run, &run->jvms[i]);
+}
+
+int soak_run_create(struct soak_run *run, const struct soak_run_options *options)
+{
+    char error[640];
+    memset(run, 0, sizeof *run);
+    run->options = options;
+    run->start_ms = soak_boottime_ms();
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    run->wall_start_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
+    soak_signals_catch(options->command != NULL);
+    if (options->per != NULL)
+        run->counter = counter_create(options->per, options->per_interval_ms);
+    if (options->command == NULL) {
+        soak_jvm_add(run, options->target);
+        return 0;
+    }
+    int code = child_start(&run->child, options->command, options->nmt, error, sizeof error);
+    if (code != 0)
+        fprintf(stderr, "nmtwatch soak: %s\n", error);
+    return code;
+}
+
+void soak_run_destroy(struct soak_run *run)
+{
+    for (int i = 0; i < run->jvm_count; i++) {
+        watcher_destroy(run->jvms[i].watcher);
+        trial_destroy(run->jvms[i].trial);
+    }
+    counter_destroy(run->counter);
+}

@@ -1,0 +1,71 @@
+/*
+ * soak_run: the event loop of a soak: the command or the process, its JVMs, the counter; until it
+ * is over. What it leaves are trials to be judged.
+ *
+ *   soak_run_create -> soak_run_loop -> (the fields) -> soak_run_destroy
+ *
+ * Ends when --for is over, on a signal, when the command and its JVMs have ended, or, with
+ * fail_fast, when it is certain to fail. Signals are passed on to the command, unless the terminal
+ * has sent them to it as well. What the command has started is ended with it. stderr only. One per
+ * process (signals); one thread.
+ */
+#ifndef NMTWATCH_SOAK_SOAK_RUN_H
+#define NMTWATCH_SOAK_SOAK_RUN_H
+
+#include "analyzers/soak/trial.h"
+#include "nmtwatch/record/writer.h"
+#include "nmtwatch/soak/child.h"
+#include "nmtwatch/soak/counter.h"
+#include "nmtwatch/watch/watcher.h"
+
+#define SOAK_JVMS_MAX 32
+#define SOAK_PATH_MAX 4096
+
+struct soak_run_options {
+    struct watch_options watch;
+    struct budgets budgets;
+    char *const *command;  /* NULL: target is followed */
+    struct target *target; /* taken over */
+    int64_t for_ms;        /* 0: until the end of the command */
+    bool nmt;
+    bool fail_fast;
+    const char *record; /* "%p" becomes the pid; NULL: none */
+    bool record_force;
+    const char *per; /* NULL: no counter */
+    int64_t per_interval_ms;
+};
+
+struct soak_jvm {
+    int64_t start_ms; /* of its own time, in that of the run */
+    struct watcher *watcher;
+    struct recorder *recorder;
+    struct trial *trial;
+    char recording[SOAK_PATH_MAX]; /* empty: none */
+    bool record_failed;
+    struct watch_cost cost;
+};
+
+enum soak_end { SOAK_END_TIME, SOAK_END_COMMAND, SOAK_END_GONE, SOAK_END_SIGNAL, SOAK_END_FAILED };
+
+struct soak_run {
+    const struct soak_run_options *options;
+    struct child child; /* pid 0: none */
+    struct counter *counter;
+    int64_t start_ms; /* CLOCK_BOOTTIME */
+    int64_t wall_start_ms;
+    int64_t now_ms; /* since start_ms */
+    enum soak_end end;
+    int jvm_count;
+    struct soak_jvm jvms[SOAK_JVMS_MAX];
+    int jvms_missed;   /* beyond SOAK_JVMS_MAX, or ended before they could be watched */
+    char failure[320]; /* the last one to watch a JVM; empty when none */
+    int64_t next_scan_ms;
+    int64_t next_progress_ms;
+};
+
+/* Starts the command. 0, or the exit code after one line on stderr. */
+int soak_run_create(struct soak_run *run, const struct soak_run_options *options);
+void soak_run_loop(struct soak_run *run);
+void soak_run_destroy(struct soak_run *run);
+
+#endif
