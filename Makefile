@@ -28,16 +28,17 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
          classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind
 MODEL := nmt_category sample sample_nmt event
-TREND := theil_sen thinned rate warmup history wander despike student trend_line bend ascent verdict \
+TREND := theil_sen thinned rate warmup history wander despike student trend_line bend ascent stretch driver verdict \
          verdict_ask \
          verdict_sentence growth_alarm
 CLASSES := normalize pattern family shape stem_table census census_text loader_table
-NATIVE := internal jmethodid_cost call_site_group rss_account explained
+NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result
-JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge check
+TRIAGE := dossier triage triage_names triage_agents triage_memory suitability
+JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
-             $(SOAK:%=analyzers/soak/%)
+             $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \

@@ -15,7 +15,7 @@ static const struct prometheus_rule RULES[] = {
 };
 #define RULE_COUNT (sizeof RULES / sizeof RULES[0])
 
-_Static_assert(RULE_COUNT == FINDING_KIND_COUNT, "every kind of finding has its rule");
+_Static_assert(RULE_COUNT == FINDING_WATCH_COUNT, "every alert has its rule");
 
 const struct prometheus_rule *prometheus_rule_at(size_t index)
 {

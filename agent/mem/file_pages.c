@@ -12,18 +12,22 @@
 #define PAGE_PRESENT (UINT64_C(1) << 63)
 #define PAGE_OF_FILE (UINT64_C(1) << 61)
 
-bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
+static int open_pagemap(void)
+{
+    return open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+}
+
+static bool look(int pagemap, const void *address, size_t size, struct file_pages *pages)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint64_t word[PAGES_AT_ONCE];
     uintptr_t at = (uintptr_t)address / page, end = ((uintptr_t)address + size + page - 1) / page;
     *pages = (struct file_pages){.only_file = true};
-    int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    while (fd >= 0 && at < end) {
+    while (at < end) {
         size_t count = end - at < PAGES_AT_ONCE ? end - at : PAGES_AT_ONCE;
-        if (pread(fd, word, count * sizeof *word, (off_t)(at * sizeof *word)) !=
+        if (pread(pagemap, word, count * sizeof *word, (off_t)(at * sizeof *word)) !=
             (ssize_t)(count * sizeof *word))
-            break;
+            return false;
         for (size_t i = 0; i < count; i++) {
             if ((word[i] & PAGE_PRESENT) == 0)
                 continue;
@@ -32,9 +36,16 @@ bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
         }
         at += count;
     }
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 && at >= end;
+    return true;
+}
+
+bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
+{
+    int pagemap = open_pagemap();
+    bool told = pagemap >= 0 && look(pagemap, address, size, pages);
+    if (pagemap >= 0)
+        close(pagemap);
+    return told;
 }
 
 bool mem_file_add(enum component component, const void *address, size_t size)
@@ -70,23 +81,33 @@ void mem_file_forget(const void *address)
     }
 }
 
-void file_pages_count(struct component_usage usage[COMPONENT_COUNT])
+static void count_resident(struct account *account, int64_t resident_bytes[COMPONENT_COUNT])
 {
-    struct account *account = account_get();
-    int64_t resident_bytes[COMPONENT_COUNT] = {0};
-    for (int i = 0; account != NULL && i < FILES_LISTED; i++) {
+    int pagemap = open_pagemap();
+    for (int i = 0; i < FILES_LISTED; i++) {
         struct listed_file *file = &account->file[i];
         uintptr_t address = atomic_load_explicit(&file->address, memory_order_acquire);
         if (address == 0 || address == BEING_LISTED)
             continue;
         size_t size = atomic_load_explicit(&file->size, memory_order_relaxed);
         struct file_pages pages;
-        if (!file_pages_look((const void *)address, size, &pages))
+        if (pagemap < 0 || !look(pagemap, (const void *)address, size, &pages))
             pages.resident_bytes = (int64_t)size;
         resident_bytes[atomic_load_explicit(&file->component, memory_order_relaxed)] +=
             pages.resident_bytes;
     }
-    for (int i = 0; account != NULL && i < COMPONENT_COUNT; i++) {
+    if (pagemap >= 0)
+        close(pagemap);
+}
+
+void file_pages_count(struct component_usage usage[COMPONENT_COUNT])
+{
+    struct account *account = account_get();
+    int64_t resident_bytes[COMPONENT_COUNT] = {0};
+    if (account == NULL)
+        return;
+    count_resident(account, resident_bytes);
+    for (int i = 0; i < COMPONENT_COUNT; i++) {
         int64_t added = atomic_load_explicit(&account->files_added[i], memory_order_relaxed);
         if (added == 0)
             continue;

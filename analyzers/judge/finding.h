@@ -17,6 +17,7 @@ enum finding_kind {
 #include "analyzers/judge/findings.def"
 #undef FINDING
     FINDING_KIND_COUNT,
+    FINDING_WATCH_COUNT = FINDING_AGENT_RETAINS, /* kinds before it are raised by a watch */
 };
 
 struct finding_row {

@@ -10,6 +10,10 @@ struct judge *judge_create(const struct target_identity *identity,
     struct judge *judge = calloc(1, sizeof *judge);
     if (judge == NULL)
         return NULL;
+    if (!judge_growth_create(judge)) {
+        judge_destroy(judge);
+        return NULL;
+    }
     judge->identity = *identity;
     judge->identity.uptime_ms = judge_value(identity->uptime_ms);
     for (int i = 0; i < THRESHOLD_COUNT;
@@ -91,6 +95,8 @@ void judge_view(const struct judge *judge, struct judge_view *view)
     view->internal_bytes = judge->internal_bytes;
     if (judge->have_internal_baseline)
         view->internal_growth_bytes = judge->internal_bytes - judge->internal_baseline_bytes;
+    view->internal_verdict = judge->internal_series.verdict;
+    view->class_metaspace_verdict = judge->class_metaspace_series.verdict;
     view->have_class_metaspace = judge->have_class_metaspace;
     view->class_metaspace_bytes = judge->class_metaspace_bytes;
     if (judge->have_class_metaspace_baseline)
@@ -127,5 +133,7 @@ int judge_active(const struct judge *judge, struct finding *out, int max)
 
 void judge_destroy(struct judge *judge)
 {
+    if (judge != NULL)
+        judge_growth_destroy(judge);
     free(judge);
 }

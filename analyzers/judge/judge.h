@@ -21,6 +21,7 @@
 #include "analyzers/judge/finding.h"
 #include "analyzers/judge/thresholds.h"
 #include "analyzers/model/event.h"
+#include "analyzers/trend/verdict.h"
 
 struct judge;
 
@@ -54,9 +55,11 @@ struct judge_view {
     bool have_internal;
     int64_t internal_bytes; /* what Internal means on this JDK (analyzers/native/internal.h) */
     int64_t internal_growth_bytes;
+    struct verdict internal_verdict; /* at most a minute old; points 0: none yet */
     bool have_class_metaspace;
     int64_t class_metaspace_bytes;
     int64_t class_metaspace_growth_bytes;
+    struct verdict class_metaspace_verdict; /* likewise */
     int active_alerts;
     enum severity worst_active;
     enum severity worst_ever; /* SEVERITY_INFO: no alert so far */

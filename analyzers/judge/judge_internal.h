@@ -7,8 +7,9 @@
 #define ANALYZERS_JUDGE_JUDGE_INTERNAL_H
 
 #include "analyzers/judge/judge.h"
+#include "analyzers/trend/growth_alarm.h"
 #include "analyzers/trend/rate.h"
-#include "analyzers/trend/thinned.h"
+#include "analyzers/trend/verdict.h"
 #include "analyzers/trend/warmup.h"
 
 #define EPISODES_MAX      48
@@ -56,6 +57,15 @@ struct floor_window {
     int64_t value[FLOOR_POINTS];
 };
 
+/* A series of memory and what is thought of it. Asking costs a tenth of a millisecond: once a minute
+ * is enough for growth that takes many. */
+struct watched {
+    struct verdict_series *series; /* NULL: no memory for it, no verdict */
+    struct growth_alarm alarm;
+    int64_t asked_ms;
+    struct verdict verdict;
+};
+
 struct judge {
     struct target_identity identity;
     struct thresholds thresholds;
@@ -97,9 +107,10 @@ struct judge {
     /* memory */
     bool have_internal, have_internal_baseline;
     int64_t internal_bytes, internal_baseline_bytes;
-    struct thinned internal_series;
+    struct watched internal_series;
     bool have_class_metaspace, have_class_metaspace_baseline;
     int64_t class_metaspace_bytes, class_metaspace_baseline_bytes;
+    struct watched class_metaspace_series;
     struct floor_window class_metaspace_floor;
     struct floor_window metaspace_committed_floor;
 
@@ -153,6 +164,12 @@ void judge_names(struct judge *judge, const struct names_event *names);
 
 /* judge_loaders.c */
 void judge_loaders(struct judge *judge, const struct loaders_event *loaders);
+
+/* judge_growth.c */
+bool judge_growth_create(struct judge *judge);
+void judge_growth_destroy(struct judge *judge);
+void judge_growth_internal(struct judge *judge, int64_t bytes);
+void judge_growth_class_metaspace(struct judge *judge, int64_t bytes);
 
 /* judge_memory.c */
 void judge_memory_sample(struct judge *judge, const struct sample *sample);

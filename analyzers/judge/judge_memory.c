@@ -1,4 +1,4 @@
-/* Growth of native memory since the baseline: the documented steps on Internal, its slope, Class +
+/* Growth of native memory since the baseline: the documented steps on Internal, Class +
  * Metaspace, and the distance to MaxMetaspaceSize. */
 #include "analyzers/judge/judge_internal.h"
 
@@ -7,12 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MB                     1048576.0
-/* Growth below this is quantisation and warm caches, whatever its slope. */
-#define SLOPE_MIN_GROWTH_BYTES (1 << 20)
-/* Second half against first: below this the growth is slowing down. */
-#define SLOPE_HALVING_MIN      0.5
-#define SLOPE_POINTS_MIN       20
+#define MB 1048576.0
 
 void judge_memory_baseline(struct judge *judge)
 {
@@ -56,46 +51,6 @@ static void internal_step(struct judge *judge, enum finding_kind kind, enum thre
     finding_add_int(&finding, "threshold_bytes", threshold);
     add_baseline_evidence(judge, &finding);
     judge_raise(judge, &finding, "", judge->baseline_ms);
-}
-
-static void internal_slope(struct judge *judge, const char *meaning)
-{
-    const struct thinned *series = &judge->internal_series;
-    int64_t floor_per_h = judge_threshold(judge, TH_INTERNAL_SLOPE_BYTES_PER_H);
-    struct episode *episode = judge_episode(judge, FINDING_INTERNAL_NOT_CONVERGING, "");
-    if (series->count < SLOPE_POINTS_MIN)
-        return;
-    int64_t span_ms = series->point[series->count - 1].ms - series->point[0].ms;
-    if (span_ms < judge_threshold(judge, TH_INTERNAL_SLOPE_SPAN_S) * 1000)
-        return;
-    struct theil_sen trend;
-    double halving;
-    if (!thinned_slope_per_h(series, &trend))
-        return;
-    int64_t growth = judge->internal_bytes - judge->internal_baseline_bytes;
-    bool grows = trend.low > (double)floor_per_h && growth >= SLOPE_MIN_GROWTH_BYTES &&
-                 thinned_halving_ratio(series, &halving) && halving >= SLOPE_HALVING_MIN;
-    if (episode != NULL) {
-        judge_hold(judge, episode,
-                   trend.low < (double)judge_clear_level(judge, TH_INTERNAL_SLOPE_BYTES_PER_H));
-        return;
-    }
-    if (!grows)
-        return;
-    struct finding finding;
-    finding_init(&finding, FINDING_INTERNAL_NOT_CONVERGING);
-    snprintf(finding.title, sizeof finding.title,
-             "%s: %s +%.1f MB/h (95 %% interval %.1f to %.1f) over %" PRId64 " min",
-             finding_row(finding.kind)->title, meaning, trend.slope / MB, trend.low / MB,
-             trend.high / MB, span_ms / 60000);
-    finding_add_text(&finding, "internal_means", meaning);
-    finding_add_int(&finding, "slope_bytes_per_h", (int64_t)trend.slope);
-    finding_add_int(&finding, "slope_low_bytes_per_h", (int64_t)trend.low);
-    finding_add_int(&finding, "slope_high_bytes_per_h", (int64_t)trend.high);
-    finding_add_int(&finding, "span_s", span_ms / 1000);
-    finding_add_int(&finding, "growth_bytes", growth);
-    add_baseline_evidence(judge, &finding);
-    judge_raise(judge, &finding, "", series->point[0].ms);
 }
 
 static void class_metaspace(struct judge *judge)
@@ -162,11 +117,13 @@ void judge_memory_sample(struct judge *judge, const struct sample *sample)
         judge->have_class_metaspace = true;
         judge->class_metaspace_bytes = bytes;
         floor_add(&judge->class_metaspace_floor, bytes);
+        judge_growth_class_metaspace(judge, bytes);
     }
     bool internal_here = internal_bytes(sample, judge->identity.jdk_major, &bytes);
     if (internal_here) {
         judge->have_internal = true;
         judge->internal_bytes = bytes;
+        judge_growth_internal(judge, bytes);
     }
     if (judge->baseline_ms < 0)
         return;
@@ -175,10 +132,8 @@ void judge_memory_sample(struct judge *judge, const struct sample *sample)
         class_metaspace(judge);
     if (!internal_here || !judge->have_internal_baseline)
         return;
-    thinned_add(&judge->internal_series, judge->now_ms, bytes);
     const char *meaning = internal_meaning(judge->identity.jdk_major);
     internal_step(judge, FINDING_INTERNAL_INVESTIGATE, TH_INTERNAL_INVESTIGATE_BYTES, meaning);
     internal_step(judge, FINDING_INTERNAL_EXPLOSION, TH_INTERNAL_EXPLOSION_BYTES, meaning);
     internal_step(judge, FINDING_INTERNAL_UNACCEPTABLE, TH_INTERNAL_UNACCEPTABLE_BYTES, meaning);
-    internal_slope(judge, meaning);
 }

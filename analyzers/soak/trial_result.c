@@ -11,7 +11,8 @@
 #define GREW_BYTES         1048576.0
 /* The level is that of the last third of the common span. */
 #define LEVEL_PART         3
-/* What two runs of the same program may differ by: docs/measurements.md. */
+/* Well above what two runs of the same program differ by (docs/soak.md), and small beside a leak.
+ */
 #define LEVEL_MARGIN_BYTES 1048576.0
 #define LEVEL_MARGIN_COUNT 100.0
 #define LEVEL_MARGIN_SHARE 0.05

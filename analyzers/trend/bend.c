@@ -8,29 +8,53 @@
 #define POINTS_MIN 8
 #define GRID       1.35
 
-/* Sums about the means of one or two regressors and y. */
-struct sums {
-    double u_mean, t_mean, y_mean;
-    double uu, tt, ut, uy, ty, yy;
+/* Times and values about their means, and what all curves share. */
+struct points {
+    int n;
+    double t_mean, y_mean;
+    double tt, ty, yy;
+    double t[TREND_LINE_POINTS_MAX]; /* about t_mean */
+    double y[TREND_LINE_POINTS_MAX];
 };
 
-static void add_up(struct sums *s, const double *u, const double *t, const double *y, int n)
+/* One curve more: u is a function of t. */
+struct sums {
+    const struct points *points;
+    double u_mean;
+    double uu, ut, uy;
+};
+
+static void set_points(struct points *points, const double *t, const double *y, int n)
 {
-    memset(s, 0, sizeof *s);
+    memset(points, 0, sizeof *points);
+    points->n = n;
     for (int i = 0; i < n; i++) {
-        s->u_mean += u[i] / n;
-        s->t_mean += t[i] / n;
-        s->y_mean += y[i] / n;
+        points->t_mean += t[i] / n;
+        points->y_mean += y[i] / n;
     }
     for (int i = 0; i < n; i++) {
-        double du = u[i] - s->u_mean, dt = t[i] - s->t_mean, dy = y[i] - s->y_mean;
-        s->uu += du * du;
-        s->tt += dt * dt;
-        s->ut += du * dt;
-        s->uy += du * dy;
-        s->ty += dt * dy;
-        s->yy += dy * dy;
+        double dt = points->t[i] = t[i] - points->t_mean;
+        double dy = points->y[i] = y[i] - points->y_mean;
+        points->tt += dt * dt;
+        points->ty += dt * dy;
+        points->yy += dy * dy;
     }
+}
+
+static void add_up(struct sums *s, const struct points *points, const double *u)
+{
+    double sum = 0, uu = 0, ut = 0, uy = 0;
+    for (int i = 0; i < points->n; i++) {
+        sum += u[i];
+        uu += u[i] * u[i];
+        ut += u[i] * points->t[i];
+        uy += u[i] * points->y[i];
+    }
+    s->points = points;
+    s->u_mean = sum / points->n;
+    s->uu = uu - sum * s->u_mean;
+    s->ut = ut;
+    s->uy = uy;
 }
 
 static void keep_better(struct bend_fit *best, double rss, double a, double b, double c, double d)
@@ -43,19 +67,21 @@ static void keep_better(struct bend_fit *best, double rss, double a, double b, d
 /* y = a + b u */
 static void fit_one(const struct sums *s, double c, struct bend_fit *best)
 {
+    const struct points *p = s->points;
     double b = s->uu > 0 ? s->uy / s->uu : 0;
-    keep_better(best, s->yy - b * s->uy, s->y_mean - b * s->u_mean, b, c, 0);
+    keep_better(best, p->yy - b * s->uy, p->y_mean - b * s->u_mean, b, c, 0);
 }
 
 /* y = a + b u + d t */
 static void fit_two(const struct sums *s, double c, struct bend_fit *best)
 {
-    double determinant = s->uu * s->tt - s->ut * s->ut;
-    if (determinant <= 1e-9 * s->uu * s->tt)
+    const struct points *p = s->points;
+    double determinant = s->uu * p->tt - s->ut * s->ut;
+    if (determinant <= 1e-9 * s->uu * p->tt)
         return; /* nobody can tell the two apart */
-    double b = (s->uy * s->tt - s->ty * s->ut) / determinant;
-    double d = (s->ty * s->uu - s->uy * s->ut) / determinant;
-    keep_better(best, s->yy - b * s->uy - d * s->ty, s->y_mean - b * s->u_mean - d * s->t_mean, b,
+    double b = (s->uy * p->tt - p->ty * s->ut) / determinant;
+    double d = (p->ty * s->uu - s->uy * s->ut) / determinant;
+    keep_better(best, p->yy - b * s->uy - d * p->ty, p->y_mean - b * s->u_mean - d * p->t_mean, b,
                 c, d);
 }
 
@@ -98,8 +124,8 @@ static double independent(const struct bend *bend, const double *t, const double
 static void choose(struct bend *bend, double least)
 {
     static const int parameters[BEND_CURVES] = {
-        [BEND_LINE] = 3, [BEND_PLATEAU] = 4, [BEND_BOTH] = 5, [BEND_CREEP] = 4, [BEND_FASTER] = 4,
-        [BEND_LATE] = 4, [BEND_STOPPED] = 4, [BEND_JUMP] = 4};
+        [BEND_LINE] = 3,   [BEND_PLATEAU] = 4, [BEND_BOTH] = 5,    [BEND_CREEP] = 4,
+        [BEND_FASTER] = 4, [BEND_LATE] = 4,    [BEND_STOPPED] = 4, [BEND_JUMP] = 4};
     double n = bend->n > POINTS_MIN ? bend->n : POINTS_MIN;
     for (int i = 0; i < BEND_CURVES; i++) {
         int k = parameters[i];
@@ -134,20 +160,22 @@ bool bend_fit(const double *x, const double *y, int n, double quantum, struct be
     if (n < POINTS_MIN || n > TREND_LINE_POINTS_MAX)
         return false;
     double t[TREND_LINE_POINTS_MAX], u[TREND_LINE_POINTS_MAX], span = x[n - 1] - x[0];
+    struct points points;
     struct sums sums;
     bend->span = span;
     for (int i = 0; i < n; i++)
         t[i] = x[i] - x[0];
+    set_points(&points, t, y, n);
     for (int i = 0; i < BEND_CURVES; i++)
         bend->fit[i] = (struct bend_fit){.c = span, .rss = INFINITY};
-    add_up(&sums, t, t, y, n);
+    add_up(&sums, &points, t);
     fit_one(&sums, span, &bend->fit[BEND_LINE]);
     bend->fit[BEND_LINE].d = bend->fit[BEND_LINE].b;
     bend->fit[BEND_LINE].b = 0;
     for (double c = span / 60; c <= span * 4; c *= GRID) {
         for (int i = 0; i < n; i++)
             u[i] = 1 - exp(-t[i] / c);
-        add_up(&sums, u, t, y, n);
+        add_up(&sums, &points, u);
         fit_one(&sums, c, &bend->fit[BEND_PLATEAU]);
         if (c <= span)
             fit_two(&sums, c, &bend->fit[BEND_BOTH]);
@@ -155,28 +183,28 @@ bool bend_fit(const double *x, const double *y, int n, double quantum, struct be
     for (double c = span / 1000; c <= span; c *= GRID * GRID * GRID) {
         for (int i = 0; i < n; i++)
             u[i] = log1p(t[i] / c);
-        add_up(&sums, u, t, y, n);
+        add_up(&sums, &points, u);
         fit_one(&sums, c, &bend->fit[BEND_CREEP]);
     }
     for (double c = span * 0.1; c < span * 0.95; c += span * 0.05) {
         for (int i = 0; i < n; i++)
             u[i] = fmax(0, t[i] - c);
-        add_up(&sums, u, t, y, n);
+        add_up(&sums, &points, u);
         fit_one(&sums, c, &bend->fit[BEND_LATE]);
         for (int i = 0; i < n; i++)
             u[i] = fmin(t[i], c);
-        add_up(&sums, u, t, y, n);
+        add_up(&sums, &points, u);
         fit_one(&sums, c, &bend->fit[BEND_STOPPED]);
     }
     for (int j = 2; j < n - 2; j++) {
         for (int i = 0; i < n; i++)
             u[i] = i > j ? 1 : 0;
-        add_up(&sums, u, t, y, n);
+        add_up(&sums, &points, u);
         fit_one(&sums, t[j], &bend->fit[BEND_JUMP]);
     }
     for (int i = 0; i < n; i++)
         u[i] = t[i] * t[i];
-    add_up(&sums, u, t, y, n);
+    add_up(&sums, &points, u);
     fit_two(&sums, span, &bend->fit[BEND_FASTER]);
     if (bend->fit[BEND_FASTER].b <= 0)
         bend->fit[BEND_FASTER].rss = INFINITY;
@@ -218,12 +246,14 @@ bool bend_may_be_plateau(const struct bend *bend, const double *x, const double 
 {
     double t[TREND_LINE_POINTS_MAX], u[TREND_LINE_POINTS_MAX];
     struct bend_fit fit = {.rss = INFINITY};
+    struct points points;
     struct sums sums;
     for (int i = 0; i < n; i++) {
         t[i] = x[i] - x[0];
         u[i] = 1 - exp(-t[i] / c);
     }
-    add_up(&sums, u, t, y, n);
+    set_points(&points, t, y, n);
+    add_up(&sums, &points, u);
     fit_one(&sums, c, &fit);
     double best = bend->fit[BEND_LINE].rss;
     best = bend->fit[BEND_PLATEAU].rss < best ? bend->fit[BEND_PLATEAU].rss : best;

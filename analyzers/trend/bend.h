@@ -26,7 +26,17 @@
 
 #include <stdbool.h>
 
-enum bend_curve { BEND_LINE, BEND_PLATEAU, BEND_BOTH, BEND_CREEP, BEND_FASTER, BEND_LATE, BEND_STOPPED, BEND_JUMP, BEND_CURVES };
+enum bend_curve {
+    BEND_LINE,
+    BEND_PLATEAU,
+    BEND_BOTH,
+    BEND_CREEP,
+    BEND_FASTER,
+    BEND_LATE,
+    BEND_STOPPED,
+    BEND_JUMP,
+    BEND_CURVES
+};
 
 #define BEND_CLEARLY 8 /* in units of AICc */
 
@@ -54,6 +64,7 @@ double bend_left(const struct bend *bend, double t);
  * to its end: growth as it is, without its bend. */
 double bend_sag(const struct bend *bend, double t);
 /* Could these points be a start-up with the time constant c, and no line? */
-bool bend_may_be_plateau(const struct bend *bend, const double *x, const double *y, int n, double c);
+bool bend_may_be_plateau(const struct bend *bend, const double *x, const double *y, int n,
+                         double c);
 
 #endif

@@ -1,10 +1,17 @@
 /* What is fed: a clock that may step back, values that may be missing, processes that restart. */
 #include "analyzers/trend/verdict_internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MB INT64_C(1048576)
+
+#define FALL_SCALE    2 /* of wander.h: averages of four samples */
+#define FALL_SHARE    0.25
+#define FALL_MISSES   0.1 /* how far from the first level, as a share of the fall */
+#define FALL_LASTS_MS 120000
+#define FALL_AFTER_MS 600000
 
 static const struct {
     const char *name;
@@ -85,6 +92,32 @@ static void begin_life(struct verdict_series *series, int64_t ms)
     series->life_from_ms = ms;
     series->driver = VERDICT_MISSING;
     series->restarts++;
+    series->fell_back = false;
+}
+
+/* Without a counter a restart shows as one fall, by a good part of the level, to where the life
+ * began, from which the series does not come back at once. A tooth that begins at its lowest point
+ * looks the same: so this is believed once, and what falls again is a tooth. */
+static void notice_fall(struct verdict_series *series, int64_t now_ms)
+{
+    const struct wander_scale *scale = &series->wander.scale[FALL_SCALE];
+    double depth = (double)scale->top - (double)scale->bottom, top = (double)scale->top;
+    int64_t since_ms = now_ms - scale->last_fall_ms;
+    if (series->fell_back || scale->falls != 1 || since_ms < FALL_LASTS_MS ||
+        scale->last_fall_ms - series->life_from_ms < FALL_AFTER_MS)
+        return;
+    if (depth < FALL_SHARE * ((double)series->origin + top) ||
+        depth < 4 * (double)series->options.floor_bytes ||
+        fabs((double)scale->bottom) > FALL_MISSES * depth)
+        return;
+    double now = (double)series->level - (double)series->origin;
+    if (now > top - 0.1 * depth)
+        return;
+    history_forget_before(&series->history, scale->last_fall_ms);
+    series->life_from_ms = scale->last_fall_ms;
+    memset(&series->wander, 0, sizeof series->wander);
+    series->restarts++;
+    series->fell_back = true;
 }
 
 void verdict_restart(struct verdict_series *series, int64_t ms)
@@ -121,5 +154,6 @@ bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int6
     if (!history_add(&series->history, out.ms, out.value, out.driver))
         return false;
     wander_add(&series->wander, out.ms, out.value);
+    notice_fall(series, out.ms);
     return true;
 }

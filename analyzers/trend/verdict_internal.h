@@ -7,7 +7,6 @@
 
 #include "analyzers/trend/despike.h"
 #include "analyzers/trend/history.h"
-#include "analyzers/trend/trend_line.h"
 #include "analyzers/trend/verdict.h"
 #include "analyzers/trend/wander.h"
 
@@ -28,6 +27,7 @@ struct verdict_series {
     int64_t driver;       /* newest, or VERDICT_MISSING */
     int64_t life_from_ms; /* start, or the last restart */
     int restarts;
+    bool fell_back; /* one of them was told from the values alone */
 };
 
 void verdict_write_sentence(const struct verdict_options *options, struct verdict *verdict);

@@ -4,7 +4,7 @@
 
 /* How quickly the usual distance between falls follows the newest one. */
 #define CYCLE_SHARE  0.3f
-#define SPREAD_SHARE 0.25f
+#define SPREAD_FALLS 10
 
 static void begin_fall(struct wander_scale *scale, int64_t ms, float by)
 {
@@ -16,16 +16,19 @@ static void begin_fall(struct wander_scale *scale, int64_t ms, float by)
         float apart_ms = (float)(ms - scale->last_fall_ms);
         if (scale->cycle_ms <= 0) {
             scale->cycle_ms = apart_ms;
-            scale->cycle_spread = 0.6f;
+            scale->cycle_spread = 0;
         }
         float off = fabsf(apart_ms - scale->cycle_ms) / scale->cycle_ms;
-        scale->cycle_spread += SPREAD_SHARE * (off - scale->cycle_spread);
+        float share =
+            scale->falls < SPREAD_FALLS ? 1.0f / (float)scale->falls : 1.0f / SPREAD_FALLS;
+        scale->cycle_spread += share * (off - scale->cycle_spread);
         scale->cycle_ms += CYCLE_SHARE * (apart_ms - scale->cycle_ms);
     }
     scale->falls++;
     scale->last_fall_ms = ms;
     scale->falling = true;
     scale->top = scale->extreme;
+    scale->bottom = scale->extreme - by;
 }
 
 static void turn(struct wander_scale *scale, int64_t ms, float value)
@@ -46,6 +49,7 @@ static void turn(struct wander_scale *scale, int64_t ms, float value)
         scale->extreme = value;
     } else if (value < scale->extreme) {
         scale->extreme = value;
+        scale->bottom = value;
     } else if (value - scale->extreme >= scale->fall / 2) {
         scale->falling = false;
         scale->extreme = value;

@@ -1,19 +1,20 @@
 /*
  * wander: how far a series falls by itself, and how often, at every time scale.
  *
- * The problem: the last tooth of a sawtooth, the morning of a day and a leak look the same while they
- * last. What tells them apart is the past: a series that has fallen by 50 MB before has to rise by
- * more than that to show anything new. But the falls of mere noise say nothing about a growth of
- * hours, over which noise is averaged away. So falls are measured on averages of 1, 2, 4, 8, ...
- * samples: a tooth is there at every scale up to its own length, noise shrinks from scale to scale.
+ * The problem: the last tooth of a sawtooth, the morning of a day and a leak look the same while
+ * they last. What tells them apart is the past: a series that has fallen by 50 MB before has to
+ * rise by more than that to show anything new. But the falls of mere noise say nothing about a
+ * growth of hours, over which noise is averaged away. So falls are measured on averages of 1, 2, 4,
+ * 8, ... samples: a tooth is there at every scale up to its own length, noise shrinks from scale to
+ * scale.
  *
- * At each scale the turns are followed: a fall begins when the average is lower, by half the largest
- * fall so far, than the height before it. A fall is forgotten by and by; after WANDER_HALF_LIFE
- * averages of its scale it counts half.
+ * At each scale the turns are followed: a fall begins when the average is lower, by half the
+ * largest fall so far, than the height before it. A fall is forgotten by and by; after
+ * WANDER_HALF_LIFE averages of its scale it counts half.
  *
  *   struct wander {0} -> wander_add ... -> wander_at
  *
- * O(1) amortised, 1.3 KB. Plain data; any thread that owns it.
+ * O(1) amortised,1.4 KB. Plain data; any thread that owns it.
  */
 #ifndef ANALYZERS_TREND_WANDER_H
 #define ANALYZERS_TREND_WANDER_H
@@ -30,7 +31,8 @@ struct wander_scale {
     bool started;
     bool falling;
     float extreme; /* highest since the last rise began, or lowest since the last fall began */
-    float top;     /* where the present fall began */
+    float top;     /* where the newest fall began */
+    float bottom;  /* the lowest since */
     float fall;    /* the largest so far */
     int32_t falls; /* of about that size */
     int64_t pending_ms;

@@ -160,7 +160,8 @@ ends() { # NAME EXIT_CODE [ARGUMENT...]
     else
         fail "$JVM_NAME: the recording is whole" "$("$JVM_JFR" summary "$file" 2>&1)"
     fi
-    is "$JVM_NAME: no other file is left" "$(ls "$file"?* 2>/dev/null)" ""
+    is "$JVM_NAME: no other file is left" \
+        "$(ls "$file"?* "/tmp/.nmtagent_$JVM_PID" 2>/dev/null)" ""
     rm -f "$file"*
 }
 

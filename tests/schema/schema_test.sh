@@ -106,6 +106,8 @@ fake() { # OPTIONS...: starts one, pid in $FAKE
 
 "$NMTWATCH" version --json >"$SCRATCH/version"
 valid "version" version "$SCRATCH/version"
+"$NMTWATCH" help --json >"$SCRATCH/help"
+valid "help" help "$SCRATCH/help"
 "$NMTWATCH" rules --json >"$SCRATCH/rules"
 valid "rules" rules "$SCRATCH/rules"
 

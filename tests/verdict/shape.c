@@ -103,7 +103,8 @@ static double clean_mb(const struct series *series, double h)
 static double classes_loaded(const struct shape *s, double h)
 {
     double ramp = s->ramp_h > 0 && h < s->ramp_h ? (1 - cos(M_PI * h / s->ramp_h)) / 2 : 1;
-    return 5000 + s->classes * ramp + s->classes_per_h * h;
+    double waved_h = h + s->class_wave * sin(2 * M_PI * h) / (2 * M_PI);
+    return 5000 + s->classes * ramp + s->classes_per_h * waved_h;
 }
 
 /* Hours since the last restart. */
@@ -336,4 +337,15 @@ bool series_clean_bytes(const struct series *series, double h, double *bytes)
         return false;
     *bytes = clean_mb(series, h) * MB;
     return true;
+}
+
+double shape_leak_bytes_per_h(const struct shape *s)
+{
+    return s->leak_mb_per_h * MB;
+}
+
+double shape_explained_share(const struct shape *s)
+{
+    double by_classes = s->classes_per_h * s->bytes_per_class;
+    return by_classes / (by_classes + shape_leak_bytes_per_h(s));
 }

@@ -100,6 +100,7 @@ struct shape {
     double classes; /* loaded with the load, which rises for ramp_h */
     double ramp_h;
     double classes_per_h; /* without end */
+    double class_wave;    /* by this share more and less of them, hour by hour */
     double bytes_per_class;
 
     double gaps_per_day;
@@ -157,5 +158,8 @@ enum series_truth series_truth(const struct series *series, double h);
 /* Start-up, caches and even leaks only: the curve whose slope a verdict should find. False when the
  * series has other parts that move its level (steps, portions, days, restarts, classes). */
 bool series_clean_bytes(const struct series *series, double h, double *bytes);
+/* What it grows without end, and how much of that goes with the classes loaded. */
+double shape_leak_bytes_per_h(const struct shape *shape);
+double shape_explained_share(const struct shape *shape);
 
 #endif

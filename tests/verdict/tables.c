@@ -205,6 +205,24 @@ static void ends(FILE *out, struct tally *tally)
     }
 }
 
+static void classes(FILE *out, const struct tally *tally)
+{
+    fprintf(out,
+            "\n### Growth that goes with the classes loaded\n\n"
+            "| series | number | bytes a class within 10 %% | explained share within 0.1 | the "
+            "interval of what is left holds the truth |\n"
+            "|---|---:|---:|---:|---:|\n");
+    for (int i = 0; i < tally->kinds; i++) {
+        const struct tally_kind *kind = &tally->kind[i];
+        if (kind->with_classes == 0)
+            continue;
+        double percent = 100.0 / kind->with_classes;
+        fprintf(out, "| %s | %d | %.0f %% | %.0f %% | %.0f %% |\n", kind->kind, kind->with_classes,
+                kind->per_class_right * percent, kind->share_right * percent,
+                kind->left_right * percent);
+    }
+}
+
 static void states(FILE *out, const struct tally *tally)
 {
     fprintf(out, "\n### What it is, and what the verdict calls it at the end\n\nBold: a state that "
@@ -235,5 +253,6 @@ void tally_print(struct tally *tally, FILE *out)
     early(out, tally);
     growth(out, tally);
     ends(out, tally);
+    classes(out, tally);
     states(out, tally);
 }

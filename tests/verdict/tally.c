@@ -40,6 +40,23 @@ static bool make_room(struct tally_kind *kind)
     return true;
 }
 
+/* Bytes a class to a tenth, the explained share to 0.1, and the interval of what is left. */
+static void add_classes(struct tally_kind *kind, const struct trial *trial)
+{
+    const struct shape *shape = trial->shape;
+    const struct verdict *last = &trial->last;
+    if (shape->truth != TRUTH_CHURN)
+        return;
+    kind->with_classes++;
+    if (!last->have_driver)
+        return;
+    double left = shape_leak_bytes_per_h(shape);
+    kind->per_class_right += fabs(last->bytes_per_class / shape->bytes_per_class - 1) <= 0.1;
+    kind->share_right += fabs(last->explained_share - shape_explained_share(shape)) <= 0.1;
+    kind->left_right +=
+        last->slope_left_bytes_per_h.low <= left && left <= last->slope_left_bytes_per_h.high;
+}
+
 bool tally_add(struct tally *tally, const struct trial *trial)
 {
     struct tally_kind *kind = kind_of(tally, trial->shape);
@@ -62,6 +79,7 @@ bool tally_add(struct tally *tally, const struct trial *trial)
     kind->intervals_right += trial->intervals_right;
     if (!isnan(trial->half_width))
         kind->half_width[kind->half_widths++] = trial->half_width;
+    add_classes(kind, trial);
     tally->states[trial->shape->truth][trial->last.state]++;
     return true;
 }

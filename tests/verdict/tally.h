@@ -29,6 +29,10 @@ struct tally_kind {
     int intervals_right;
     double *half_width; /* where the slope is not nothing */
     int half_widths;
+    int with_classes; /* grew with the classes loaded, and the verdict had them */
+    int per_class_right;
+    int share_right;
+    int left_right;
     int room;
 };
 

@@ -1,0 +1,129 @@
+#include "analyzers/triage/triage_internal.h"
+
+#include "analyzers/judge/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Findings of the same severity: the cause before what follows from it. */
+static const enum finding_kind CAUSES_FIRST[] = {
+    FINDING_NATIVE_OOM,
+    FINDING_CLASS_EXPLOSION,
+    FINDING_AGENT_RETAINS,
+    FINDING_REDEPLOY_LEAK,
+    FINDING_CLASS_CHURN,
+    FINDING_OUTSIDE_NMT,
+    FINDING_DIRECT_MEMORY,
+    FINDING_THREAD_GROWTH,
+    FINDING_LOADER_GROWTH,
+    FINDING_CLASS_LOAD_RATE,
+    FINDING_METASPACE_LIMIT,
+    FINDING_INTERNAL_UNACCEPTABLE,
+    FINDING_INTERNAL_EXPLOSION,
+    FINDING_INTERNAL_INVESTIGATE,
+    FINDING_INTERNAL_NOT_CONVERGING,
+    FINDING_CLASS_METASPACE_GROWTH,
+    FINDING_SYMBOL_GROWTH,
+    FINDING_AGENT_PREALLOCATES,
+    FINDING_MALLOC_RETAINED,
+    FINDING_OWN_EFFECT,
+};
+_Static_assert(sizeof CAUSES_FIRST / sizeof CAUSES_FIRST[0] == FINDING_KIND_COUNT,
+               "every kind has its place");
+
+struct finding *triage_add(struct triage *out, enum finding_kind kind)
+{
+    if (out->finding_count == TRIAGE_FINDINGS_MAX)
+        return NULL;
+    struct finding *finding = &out->findings[out->finding_count++];
+    finding_init(finding, kind);
+    return finding;
+}
+
+bool triage_has(const struct triage *out, enum finding_kind kind)
+{
+    for (int i = 0; i < out->finding_count; i++) {
+        if (out->findings[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static bool has_family(const struct triage *out, const struct finding *like)
+{
+    for (int i = 0; i < out->finding_count; i++) {
+        const struct finding *finding = &out->findings[i];
+        if (finding->kind == like->kind && strcmp(finding->family, like->family) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void copy_in(struct triage *out, const struct finding *findings, int count)
+{
+    for (int i = 0; i < count && out->finding_count < TRIAGE_FINDINGS_MAX; i++) {
+        if (!has_family(out, &findings[i]))
+            out->findings[out->finding_count++] = findings[i];
+    }
+}
+
+/* Levels and averages, as `check` judges them. */
+static void one_look(const struct dossier *dossier, struct triage *out)
+{
+    if (!dossier->have_sample)
+        return;
+    struct check_result *result = calloc(1, sizeof *result);
+    if (result == NULL)
+        return;
+    const struct loaders_event loaders = {
+        .loaders = dossier->loaders.loaders,
+        .classes = dossier->loaders.classes,
+        .row_count = dossier->loaders.row_count,
+        .rows = dossier->loaders.rows,
+    };
+    const struct check_input input = {
+        .identity = &dossier->identity,
+        .thresholds = &dossier->thresholds,
+        .sample = &dossier->sample,
+        .baseline = dossier->have_before ? &dossier->before : NULL,
+        .loaders = dossier->loaders.have ? &loaders : NULL,
+    };
+    check_jvm(&input, result);
+    copy_in(out, result->findings, result->finding_count);
+    free(result);
+}
+
+static int place_of(enum finding_kind kind)
+{
+    int place = 0;
+    while (CAUSES_FIRST[place] != kind)
+        place++;
+    return place;
+}
+
+static int culprit_first(const void *a, const void *b)
+{
+    const struct finding *x = a, *y = b;
+    if (x->severity != y->severity)
+        return x->severity < y->severity ? 1 : -1;
+    if (x->kind != y->kind)
+        return place_of(x->kind) - place_of(y->kind);
+    const struct evidence *left = finding_evidence(x, "loads");
+    const struct evidence *right = finding_evidence(y, "loads");
+    if (left != NULL && right != NULL && left->number != right->number)
+        return left->number < right->number ? 1 : -1;
+    return strcmp(x->family, y->family);
+}
+
+void triage_judge(const struct dossier *dossier, const struct finding *alerts, int alert_count,
+                  struct triage *out)
+{
+    memset(out, 0, sizeof *out);
+    copy_in(out, alerts, alert_count);
+    one_look(dossier, out);
+    triage_names(dossier, out);
+    triage_agents(dossier, out);
+    triage_memory(dossier, out);
+    qsort(out->findings, (size_t)out->finding_count, sizeof out->findings[0], culprit_first);
+    triage_suitability(dossier, out);
+}

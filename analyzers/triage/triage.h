@@ -1,0 +1,35 @@
+/*
+ * triage: a dossier in, findings out, the culprit first; and whether a profiler is appropriate.
+ *
+ * Whose memory is it? The application's classes, an agent, the JVM, native code outside NMT, or the
+ * tool that looks. Each finding says which code makes it and what to change; a JVM in health has no
+ * finding above INFO.
+ *
+ * Pure; any thread.
+ */
+#ifndef ANALYZERS_TRIAGE_TRIAGE_H
+#define ANALYZERS_TRIAGE_TRIAGE_H
+
+#include "analyzers/judge/finding.h"
+#include "analyzers/native/explained.h"
+#include "analyzers/triage/dossier.h"
+
+#define TRIAGE_FINDINGS_MAX 32
+
+/* May a profiler that preallocates jmethodIDs run on this application? */
+enum suitability { SUITABILITY_APPROPRIATE, SUITABILITY_CAUTION, SUITABILITY_NOT_APPROPRIATE };
+const char *suitability_name(enum suitability suitability); /* "APPROPRIATE" "CAUTION" ... */
+
+struct triage {
+    int finding_count;
+    struct finding findings[TRIAGE_FINDINGS_MAX]; /* the culprit first */
+    struct explained explained;                   /* an agent that preallocates? */
+    enum suitability suitability;
+    char suitability_reason[300];
+};
+
+/* alerts: what the judge raised during a live triage or a replay; count may be 0. */
+void triage_judge(const struct dossier *dossier, const struct finding *alerts, int alert_count,
+                  struct triage *out);
+
+#endif

@@ -1,0 +1,19 @@
+/* triage_internal: the parts of triage_judge. Each adds findings; internal to analyzers/triage. */
+#ifndef ANALYZERS_TRIAGE_TRIAGE_INTERNAL_H
+#define ANALYZERS_TRIAGE_TRIAGE_INTERNAL_H
+
+#include "analyzers/triage/triage.h"
+
+/* A new finding at the end of the list; NULL when the list is full. */
+struct finding *triage_add(struct triage *out, enum finding_kind kind);
+bool triage_has(const struct triage *out, enum finding_kind kind);
+
+/* Who generates classes: from names in flow or in stock. */
+void triage_names(const struct dossier *dossier, struct triage *out);
+/* Agents: what they preallocate, what they keep. */
+void triage_agents(const struct dossier *dossier, struct triage *out);
+/* Outside NMT, direct memory, threads, symbols, redeployments, our own effect. */
+void triage_memory(const struct dossier *dossier, struct triage *out);
+void triage_suitability(const struct dossier *dossier, struct triage *out);
+
+#endif

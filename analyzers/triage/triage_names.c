@@ -1,0 +1,129 @@
+/* Who generates classes, by the names of those loaded (a flow) or alive (a stock). */
+#include "analyzers/triage/triage_internal.h"
+
+#include "analyzers/classes/family.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Fewer loads of a family than this in a log are start-up. */
+#define FLOW_LOADS_MIN   50
+/* Of a family's loads so many fall into the last third of the log, or it has stopped. */
+#define LATE_SHARE_MIN   0.20
+/* A list of live classes has no time: only a crowd is a finding. */
+#define STOCK_MIN        200
+/* Lambdas and the like are many in healthy programs. */
+#define STOCK_HOSTED_MIN 3000
+#define CHURN_SHARE      0.80
+
+static bool is_secondary(const struct family *family)
+{
+    return family != NULL && family->role == FAMILY_SECONDARY;
+}
+
+static void describe(struct finding *finding, const struct family_row *row)
+{
+    const struct family *family = family_by_id(row->family);
+    memcpy(finding->family, row->family, sizeof finding->family);
+    if (family != NULL)
+        snprintf(finding->advice, sizeof finding->advice, "%s Why it grows: %s", family->fix,
+                 family->cause);
+    else
+        snprintf(finding->advice, sizeof finding->advice,
+                 "Find the code that defines %.100s and cache what it generates.", row->example);
+    finding_add_int(finding, "loads", row->loads);
+    finding_add_int(finding, "unloads", row->unloads);
+    finding_add_int(finding, "names", row->names);
+    finding_add_int(finding, "max_same_name", row->max_same_name);
+    finding_add_text(finding, "producer", family != NULL ? family->producer : "");
+    finding_add_text(finding, "example", row->example);
+    finding_add_text(finding, "stem", row->stem);
+    finding_add_text(finding, "source", row->source);
+}
+
+static const char *producer_of(const struct family_row *row)
+{
+    const struct family *family = family_by_id(row->family);
+    return family != NULL ? family->producer : "an unknown generator";
+}
+
+static void flow_row(const struct dossier *dossier, const struct family_row *row, int64_t late,
+                     struct triage *out)
+{
+    const struct dossier_names *flow = &dossier->flow;
+    if (row->loads < FLOW_LOADS_MIN)
+        return;
+    bool stopped = late >= 0 && (double)late < LATE_SHARE_MIN * (double)row->loads;
+    bool churn = (double)row->unloads >= CHURN_SHARE * (double)row->loads;
+    if (stopped && row->unloads >= row->loads)
+        return;
+    struct finding *finding =
+        triage_add(out, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
+    if (finding == NULL)
+        return;
+    describe(finding, row);
+    char rate[48] = "";
+    if (flow->has_span && flow->span_s > 0.0) {
+        double per_s = (double)row->loads / flow->span_s;
+        snprintf(rate, sizeof rate, " (%.1f/s over %.0f s)", per_s, flow->span_s);
+        finding_add_real(finding, "rate_per_s", per_s);
+        finding_add_int(finding, "observed_s", (int64_t)flow->span_s);
+    }
+    if (stopped)
+        finding->severity = SEVERITY_INFO;
+    snprintf(finding->title, sizeof finding->title,
+             "%s: %.100s (%.60s) defined %" PRId64 " classes%s, %" PRId64 " unloaded; %s",
+             stopped ? "classes were generated"
+             : churn ? "class churn"
+                     : "class explosion",
+             producer_of(row), row->family, row->loads, rate, row->unloads,
+             stopped     ? "it has stopped"
+             : late >= 0 ? "it goes on to the end"
+                         : "whether it goes on cannot be told");
+}
+
+static void stock_row(const struct family_row *row, struct triage *out)
+{
+    const struct family *family = family_by_id(row->family);
+    int64_t crowd = family != NULL && family->role == FAMILY_HOSTED ? STOCK_HOSTED_MIN : STOCK_MIN;
+    if (row->loads < crowd)
+        return;
+    struct finding *finding = triage_add(out, FINDING_CLASS_EXPLOSION);
+    if (finding == NULL)
+        return;
+    describe(finding, row);
+    finding->severity = SEVERITY_WARNING; /* one look does not see it grow */
+    snprintf(finding->title, sizeof finding->title,
+             "a crowd of generated classes: %" PRId64 " classes of %.100s (%.60s) are alive",
+             row->loads, producer_of(row), row->family);
+}
+
+/* The families of a list; secondary ones only when nobody else explains the loads. */
+static bool any_producer(const struct dossier_names *names, int64_t crowd)
+{
+    for (int i = 0; i < names->row_count; i++) {
+        if (!is_secondary(family_by_id(names->rows[i].family)) && names->rows[i].loads >= crowd)
+            return true;
+    }
+    return false;
+}
+
+void triage_names(const struct dossier *dossier, struct triage *out)
+{
+    if (triage_has(out, FINDING_CLASS_EXPLOSION) || triage_has(out, FINDING_CLASS_CHURN))
+        return; /* the judge saw it live, with rates */
+    const struct dossier_names *flow = &dossier->flow;
+    bool produced = any_producer(flow, FLOW_LOADS_MIN);
+    for (int i = 0; flow->have && i < flow->row_count; i++) {
+        if (!produced || !is_secondary(family_by_id(flow->rows[i].family)))
+            flow_row(dossier, &flow->rows[i], flow->late_loads[i], out);
+    }
+    if (flow->have)
+        return;
+    const struct dossier_names *stock = &dossier->stock;
+    produced = any_producer(stock, STOCK_MIN);
+    for (int i = 0; stock->have && i < stock->row_count; i++) {
+        if (!produced || !is_secondary(family_by_id(stock->rows[i].family)))
+            stock_row(&stock->rows[i], out);
+    }
+}
