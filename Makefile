@@ -28,13 +28,13 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
          classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind
 MODEL := nmt_category sample sample_nmt event
-TREND := theil_sen thinned rate warmup history wander despike student trend_line bend ascent stretch driver verdict \
+TREND := theil_sen rate warmup history wander despike student trend_line bend ascent stretch driver verdict \
          verdict_ask \
          verdict_sentence growth_alarm
 CLASSES := normalize pattern family shape stem_table census census_text loader_table
 NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result
-TRIAGE := dossier triage triage_names triage_agents triage_memory suitability
+TRIAGE := dossier dossier_texts dossier_read triage triage_names triage_agents triage_memory suitability
 JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
@@ -44,7 +44,7 @@ ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
              plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
              report_json prometheus_rules agent_terminal call_tree collapsed toptable flamegraph soak_words \
-             soak_terminal soak_json junit tap difference difference_out)
+             soak_terminal soak_json junit tap difference difference_out page page_write triage_report)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 JVM := failure proc perfdata agent_figures jdk_files target discover attach attach_connect
@@ -54,9 +54,11 @@ ALERT := notify
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
-COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff
+COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff analyze
+TRIAGE_RUN := saved
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
-            $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
+            $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

@@ -47,7 +47,8 @@ struct soak_text soak_growth_text(enum soak_unit unit, double growth)
 struct soak_text soak_rate_text(enum soak_unit unit, double per_h)
 {
     struct soak_text out = soak_growth_text(unit, per_h);
-    strcat(out.text, "/h");
+    size_t length = strlen(out.text);
+    snprintf(out.text + length, sizeof out.text - length, "/h");
     return out;
 }
 

@@ -71,7 +71,7 @@ static const struct {
     {SPAN_INIT("jvm_args:"), TEXT_FLAGS},
     {SPAN_INIT("[Global flags]"), TEXT_FLAGS},
     {SPAN_INIT("-XX:"), TEXT_FLAGS},
-    {SPAN_INIT("{\"nmtwatch\":"), TEXT_RECORDING},
+    {SPAN_INIT("{\"type\":\"header\""), TEXT_RECORDING},
     {SPAN_INIT("[stderr]"), TEXT_REFUSAL},
     {SPAN_INIT("This option is deprecated and will be ignored"), TEXT_REFUSAL},
     {SPAN_INIT("Native memory tracking has been turned off"), TEXT_REFUSAL},

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define POINTS_MIN 8
-#define GRID       1.35
+#define GRID       1.6  /* from one c to the next */
+#define FINEST     1.02 /* how well the best one is known at the end */
 
 /* Times and values about their means, and what all curves share. */
 struct points {
@@ -90,6 +91,8 @@ static double value(const struct bend_fit *fit, enum bend_curve curve, double t)
     double y = fit->a + fit->d * t;
     if (curve == BEND_CREEP)
         y += fit->b * log1p(t / fit->c);
+    else if (curve == BEND_ROOT)
+        y += fit->b * sqrt(t);
     else if (curve == BEND_FASTER)
         y += fit->b * t * t;
     else if (curve == BEND_LATE)
@@ -124,8 +127,9 @@ static double independent(const struct bend *bend, const double *t, const double
 static void choose(struct bend *bend, double least)
 {
     static const int parameters[BEND_CURVES] = {
-        [BEND_LINE] = 3,   [BEND_PLATEAU] = 4, [BEND_BOTH] = 5,    [BEND_CREEP] = 4,
-        [BEND_FASTER] = 4, [BEND_LATE] = 4,    [BEND_STOPPED] = 4, [BEND_JUMP] = 4};
+        [BEND_LINE] = 3,  [BEND_PLATEAU] = 4, [BEND_BOTH] = 5,
+        [BEND_CREEP] = 4, [BEND_ROOT] = 3,    [BEND_FASTER] = 4,
+        [BEND_LATE] = 4,  [BEND_STOPPED] = 4, [BEND_JUMP] = 4};
     double n = bend->n > POINTS_MIN ? bend->n : POINTS_MIN;
     for (int i = 0; i < BEND_CURVES; i++) {
         int k = parameters[i];
@@ -154,6 +158,30 @@ static void halves(const double *x, const double *y, int n, double quantum, stru
     bend->ratio_high = bend->ratio + reach;
 }
 
+/* Plateau, and plateau with a line. */
+static void fit_exponential(const struct points *points, const double *t, double c, double span,
+                            struct bend_fit *fit)
+{
+    double u[TREND_LINE_POINTS_MAX];
+    struct sums sums;
+    for (int i = 0; i < points->n; i++)
+        u[i] = 1 - exp(-t[i] / c);
+    add_up(&sums, points, u);
+    fit_one(&sums, c, &fit[BEND_PLATEAU]);
+    if (c <= span)
+        fit_two(&sums, c, &fit[BEND_BOTH]);
+}
+
+static void fit_creep(const struct points *points, const double *t, double c, struct bend_fit *fit)
+{
+    double u[TREND_LINE_POINTS_MAX];
+    struct sums sums;
+    for (int i = 0; i < points->n; i++)
+        u[i] = log1p(t[i] / c);
+    add_up(&sums, points, u);
+    fit_one(&sums, c, fit);
+}
+
 bool bend_fit(const double *x, const double *y, int n, double quantum, struct bend *bend)
 {
     memset(bend, 0, sizeof *bend);
@@ -172,19 +200,19 @@ bool bend_fit(const double *x, const double *y, int n, double quantum, struct be
     fit_one(&sums, span, &bend->fit[BEND_LINE]);
     bend->fit[BEND_LINE].d = bend->fit[BEND_LINE].b;
     bend->fit[BEND_LINE].b = 0;
-    for (double c = span / 60; c <= span * 4; c *= GRID) {
-        for (int i = 0; i < n; i++)
-            u[i] = 1 - exp(-t[i] / c);
-        add_up(&sums, &points, u);
-        fit_one(&sums, c, &bend->fit[BEND_PLATEAU]);
-        if (c <= span)
-            fit_two(&sums, c, &bend->fit[BEND_BOTH]);
-    }
-    for (double c = span / 1000; c <= span; c *= GRID * GRID * GRID) {
-        for (int i = 0; i < n; i++)
-            u[i] = log1p(t[i] / c);
-        add_up(&sums, &points, u);
-        fit_one(&sums, c, &bend->fit[BEND_CREEP]);
+    for (double c = span / 60; c <= span * 4; c *= GRID)
+        fit_exponential(&points, t, c, span, bend->fit);
+    for (double c = span / 1000; c <= span; c *= GRID * GRID * GRID)
+        fit_creep(&points, t, c, &bend->fit[BEND_CREEP]);
+    for (double step = sqrt(GRID); step > FINEST; step = sqrt(step)) {
+        double plateau_c = bend->fit[BEND_PLATEAU].c, both_c = bend->fit[BEND_BOTH].c;
+        double creep_c = bend->fit[BEND_CREEP].c;
+        fit_exponential(&points, t, plateau_c * step, span, bend->fit);
+        fit_exponential(&points, t, plateau_c / step, span, bend->fit);
+        fit_exponential(&points, t, both_c * step, span, bend->fit);
+        fit_exponential(&points, t, both_c / step, span, bend->fit);
+        fit_creep(&points, t, creep_c * step * step, &bend->fit[BEND_CREEP]);
+        fit_creep(&points, t, creep_c / step / step, &bend->fit[BEND_CREEP]);
     }
     for (double c = span * 0.1; c < span * 0.95; c += span * 0.05) {
         for (int i = 0; i < n; i++)
@@ -203,6 +231,10 @@ bool bend_fit(const double *x, const double *y, int n, double quantum, struct be
         fit_one(&sums, t[j], &bend->fit[BEND_JUMP]);
     }
     for (int i = 0; i < n; i++)
+        u[i] = sqrt(t[i]);
+    add_up(&sums, &points, u);
+    fit_one(&sums, span, &bend->fit[BEND_ROOT]);
+    for (int i = 0; i < n; i++)
         u[i] = t[i] * t[i];
     add_up(&sums, &points, u);
     fit_two(&sums, span, &bend->fit[BEND_FASTER]);
@@ -220,6 +252,8 @@ double bend_slope(const struct bend *bend, enum bend_curve curve, double t)
     const struct bend_fit *fit = &bend->fit[curve];
     if (curve == BEND_CREEP)
         return fit->b / (fit->c + t);
+    if (curve == BEND_ROOT)
+        return fit->b / (2 * sqrt(t > bend->span / 40 ? t : bend->span / 40));
     if (curve == BEND_FASTER)
         return fit->d + 2 * fit->b * t;
     if (curve == BEND_JUMP)

@@ -3,8 +3,17 @@
  *
  * A verdict is asked again and again; acting on each would ring on the first unlucky one. The alarm
  * is raised when `need` of the last `of` verdicts say GROWING, cleared when none of the last `of`
- * does. After convergence a CUSUM of the residuals (Page, Biometrika 41, 1954) re-alarms faster
- * than a new segment can be judged.
+ * does.
+ *
+ * Where the series has stood level before, a CUSUM makes it faster. It adds up how far the level is
+ * above where it stood (Page, Biometrika 41, 1954), in units of how much it moves from one verdict to
+ * the next:
+ *
+ *     S = max(0, S + (level - mean) / sigma - 1/2)      out of control when S > 8
+ *
+ * mean and sigma follow the series slowly while it is in control. When both the sum and a verdict say
+ * so, one verdict is enough: they are not wrong for the same reasons. S > 8 alone happens once in
+ * 10^4 looks at independent normal noise, and never raises the alarm by itself.
  *
  *   growth_alarm_init -> growth_alarm_add ...
  *
@@ -15,12 +24,24 @@
 
 #include "analyzers/trend/verdict.h"
 
+/* Page's sum over the level, told by verdicts. */
+struct cusum {
+    int level_looks; /* verdicts in a row that did not say GROWING */
+    double mean;
+    double variance;
+    double sum;
+};
+
+/* True: out of control. */
+bool cusum_add(struct cusum *cusum, double level, bool in_control);
+
 struct growth_alarm {
     int need;
     int of;
     uint32_t recent; /* bit 0 the newest: said GROWING */
     int seen;
     bool active;
+    struct cusum cusum;
 };
 
 enum growth_alarm_change { GROWTH_ALARM_NONE, GROWTH_ALARM_RAISED, GROWTH_ALARM_CLEARED };

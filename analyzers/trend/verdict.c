@@ -37,7 +37,7 @@ void verdict_options_default(struct verdict_options *options)
     *options = (struct verdict_options){
         .floor_bytes = MB,
         .floor_percent = 0.5,
-        .floor_bytes_per_h = 16384,
+        .floor_bytes_per_h = 32768,
         .min_span_ms = 120000,
     };
 }

@@ -232,6 +232,10 @@ static enum judgement judge(struct look *look, struct stretch *stretch, enum ver
     if (!is_new_height(look, stretch))
         return SAYS_NOTHING;
     *state = shape_of(look, stretch);
+    /* What slows down is growth as long as as much time again would bring more than the floor. */
+    if (*state == VERDICT_SLOWING &&
+        bend_slope(bend, bend->best, bend->span) * bend->span < look->floor)
+        return SAYS_NOTHING;
     return purity(stretch);
 }
 

@@ -6,9 +6,15 @@
 #define CYCLE_SHARE  0.3f
 #define SPREAD_FALLS 10
 
+/* So much larger than all before: what was called a fall so far was none. */
+static bool dwarfs(float by, float fall)
+{
+    return by > 1.5f * fall;
+}
+
 static void begin_fall(struct wander_scale *scale, int64_t ms, float by)
 {
-    if (by > 1.5f * scale->fall) { /* what was called a fall so far was none */
+    if (dwarfs(by, scale->fall)) {
         scale->falls = 0;
         scale->cycle_ms = 0;
     }
@@ -56,6 +62,11 @@ static void turn(struct wander_scale *scale, int64_t ms, float value)
         return;
     }
     float depth = scale->top - scale->extreme;
+    if (dwarfs(depth, scale->fall)) { /* a small fall has turned into a large one */
+        scale->falls = 1;
+        scale->cycle_ms = 0;
+        scale->last_fall_ms = ms;
+    }
     scale->fall = depth > scale->fall ? depth : scale->fall;
 }
 

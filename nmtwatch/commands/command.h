@@ -26,6 +26,7 @@ extern const struct command command_repair;
 extern const struct command command_profile;
 extern const struct command command_soak;
 extern const struct command command_diff;
+extern const struct command command_analyze;
 
 #define EXIT_WARNING  1
 #define EXIT_CRITICAL 2

@@ -1,0 +1,518 @@
+#include "analyzers/triage/dossier_texts.h"
+
+#include "analyzers/classes/census_text.h"
+#include "analyzers/classes/loader_table.h"
+#include "analyzers/model/sample_nmt.h"
+#include "analyzers/parse/class_log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RANGES_MAX 4096
+
+static void note(struct dossier_input *input, const char *words)
+{
+    if (input->note[0] == '\0')
+        snprintf(input->note, sizeof input->note, "%s", words);
+}
+
+/* A value of a look: the first stays in `before`, the last in `sample`. */
+static void put(struct dossier *dossier, enum sample_field field, int64_t value)
+{
+    dossier->have_sample = true;
+    if (sample_has(&dossier->sample, field) || !sample_has(&dossier->before, field)) {
+        if (!sample_has(&dossier->before, field))
+            sample_set(&dossier->before, field, value);
+        else
+            dossier->have_before = true;
+    }
+    sample_set(&dossier->sample, field, value);
+}
+
+/* --- NMT ----------------------------------------------------------------------------- */
+
+static void take_difference(struct dossier *dossier, const struct nmt_summary *summary)
+{
+    dossier->have_diff = true;
+    for (int i = 0; i < summary->row_count; i++) {
+        const struct nmt_row *row = &summary->rows[i];
+        if (row->category == NMT_NOT_IN_TABLE || !nmt_row_has(row, NMT_ROW_COMMITTED_BYTES))
+            continue;
+        dossier->diff_present |= UINT64_C(1) << row->category;
+        dossier->diff_bytes[row->category] = row->delta[NMT_ROW_COMMITTED_BYTES];
+        if (nmt_row_has(row, NMT_ROW_THREADS_COUNT))
+            dossier->diff_threads = row->delta[NMT_ROW_THREADS_COUNT];
+        if (nmt_row_has(row, NMT_ROW_CLASSES_COUNT))
+            dossier->diff_classes = row->delta[NMT_ROW_CLASSES_COUNT];
+    }
+}
+
+/* A finer scale begins the comparison anew; a coarser one is of no use beside it. */
+static bool scale_fits(struct dossier_jvm *jvm, int64_t scale_bytes)
+{
+    struct dossier *dossier = &jvm->dossier;
+    if (jvm->scale_bytes != 0 && scale_bytes > jvm->scale_bytes && scale_bytes > 1024)
+        return false;
+    if (jvm->scale_bytes != 0 && scale_bytes < jvm->scale_bytes && jvm->scale_bytes > 1024) {
+        dossier->before.nmt_present = dossier->sample.nmt_present = 0;
+        jvm->scale_bytes = 0;
+    }
+    if (jvm->scale_bytes == 0 || scale_bytes < jvm->scale_bytes)
+        jvm->scale_bytes = scale_bytes;
+    return true;
+}
+
+static void take_look(struct dossier_jvm *jvm, const struct nmt_summary *summary)
+{
+    struct dossier *dossier = &jvm->dossier;
+    struct sample look;
+    sample_clear(&look);
+    sample_add_nmt(&look, summary);
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
+        int64_t value;
+        if (sample_get(&look, (enum sample_field)i, &value))
+            put(dossier, (enum sample_field)i, value);
+    }
+    bool first = !sample_has_nmt(&dossier->before);
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+        struct nmt_amount amount;
+        if (!sample_get_nmt(&look, (enum nmt_category)i, &amount))
+            continue;
+        sample_set_nmt(&dossier->sample, (enum nmt_category)i, amount);
+        if (first)
+            sample_set_nmt(&dossier->before, (enum nmt_category)i, amount);
+    }
+    dossier->have_before = dossier->have_before || !first;
+    if (jvm->summary == NULL)
+        jvm->summary = malloc(sizeof *jvm->summary);
+    if (jvm->summary != NULL) {
+        *jvm->summary = *summary;
+        jvm->have_summary = true;
+    }
+}
+
+static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
+                         struct dossier_input *input)
+{
+    struct nmt_summary *summary = malloc(sizeof *summary);
+    size_t consumed;
+    if (summary == NULL)
+        return false;
+    enum parse_result result = nmt_summary_parse(summary, part->text, &consumed);
+    input->unparsed_lines += summary->unknown_lines;
+    bool difference = part->kind == TEXT_NMT_SUMMARY_DIFF || part->kind == TEXT_NMT_DETAIL_DIFF;
+    if (result == PARSE_MALFORMED) {
+        note(input, "the table of categories is not there");
+    } else if (!scale_fits(jvm, summary->scale_bytes)) {
+        note(input, "in a coarser unit than another summary of this JVM: not compared");
+    } else {
+        input->used = true;
+        if (result == PARSE_INCOMPLETE)
+            note(input, "the text ends inside the table: what is there was read");
+        if (difference)
+            take_difference(&jvm->dossier, summary);
+        else
+            take_look(jvm, summary);
+    }
+    free(summary);
+    return true;
+}
+
+static void add_range(struct dossier_jvm *jvm, const struct nmt_region *region)
+{
+    if (jvm->ranges == NULL)
+        jvm->ranges = calloc(RANGES_MAX, sizeof *jvm->ranges);
+    if (jvm->ranges == NULL || jvm->range_count == RANGES_MAX)
+        return;
+    jvm->ranges[jvm->range_count++] =
+        (struct rss_range){region->low, region->high, region->category};
+}
+
+static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
+                        struct dossier_input *input)
+{
+    struct dossier *dossier = &jvm->dossier;
+    struct nmt_detail detail;
+    struct call_site_totals *totals = calloc(1, sizeof *totals);
+    if (totals == NULL)
+        return false;
+    nmt_detail_begin(&detail, part->text);
+    bool new_map = true;
+    while (nmt_detail_next(&detail)) {
+        if (detail.item == NMT_DETAIL_SITE) {
+            call_sites_add(totals, &detail.site);
+        } else if (!detail.region.part) {
+            if (new_map)
+                jvm->range_count = 0;
+            new_map = false;
+            add_range(jvm, &detail.region);
+        }
+    }
+    input->unparsed_lines += detail.lines.unknown_lines;
+    if (!new_map) {
+        jvm->exact_ranges = jvm->range_count < RANGES_MAX;
+        jvm->range_count = rss_ranges_sort(jvm->ranges, jvm->range_count);
+    }
+    if (totals->all.sites > 0) {
+        input->used = true;
+        if (part->kind == TEXT_NMT_DETAIL_DIFF) {
+            dossier->sites_have_growth = true;
+        } else if (jvm->have_first_sites) {
+            call_site_totals_since(totals, &jvm->first_sites);
+            dossier->sites_have_growth = true;
+        } else {
+            jvm->first_sites = *totals;
+            jvm->have_first_sites = true;
+        }
+        /* A difference lists only sites that changed: levels come from a table. */
+        if (part->kind == TEXT_NMT_DETAIL || !dossier->have_sites) {
+            dossier->sites = *totals;
+            dossier->have_sites = true;
+            dossier->symbol_files_bytes = totals->group[CALL_SITES_SYMBOL_FILES].bytes;
+        }
+    }
+    free(totals);
+    return read_summary(jvm, part, input);
+}
+
+/* --- classes and loaders ------------------------------------------------------------- */
+
+static bool read_loaders(struct dossier_jvm *jvm, const struct text_part *part,
+                         struct dossier_input *input)
+{
+    struct dossier *dossier = &jvm->dossier;
+    struct classloader_stats stats;
+    struct loader_stats_row row;
+    struct loader_leak leak = {0};
+    struct loader_table table;
+    if (loader_table_parse(&table, part->text) == PARSE_INCOMPLETE)
+        note(input, "the total line is missing: the counts are too low");
+    classloader_stats_begin(&stats, part->text);
+    while (classloader_stats_next(&stats, &row))
+        loader_leak_add(&leak, &row);
+    input->unparsed_lines += stats.lines.unknown_lines;
+    if (table.event.loaders > 0) {
+        if (dossier->loaders.have && !dossier->loaders_before.have)
+            dossier->loaders_before = dossier->loaders;
+        dossier->loaders = (struct dossier_loaders){
+            .have = true,
+            .loaders = table.event.loaders,
+            .classes = table.event.classes,
+            .row_count = table.event.row_count,
+        };
+        memcpy(dossier->loaders.rows, table.event.rows,
+               (size_t)table.event.row_count * sizeof *table.event.rows);
+        dossier->leak = leak;
+        put(dossier, SAMPLE_LOADERS, table.event.loaders);
+        input->used = true;
+    } else {
+        note(input, "no row of a class loader is in it");
+    }
+    loader_table_free(&table);
+    return true;
+}
+
+/* How well a list knows the classes alive: a histogram knows only those with instances. */
+static int worth(enum text_kind kind)
+{
+    return kind == TEXT_CLASSES ? 3 : kind == TEXT_CLASS_HIERARCHY ? 2 : 1;
+}
+
+static bool read_list(struct dossier_jvm *jvm, const struct text_part *part,
+                      struct dossier_input *input)
+{
+    if (jvm->stock != NULL && worth(part->kind) < worth(jvm->stock_kind)) {
+        note(input, "a better list of classes of this JVM is there");
+        return true;
+    }
+    if (jvm->stock == NULL)
+        jvm->stock = census_create(0);
+    if (jvm->stock == NULL)
+        return false;
+    census_reset(jvm->stock); /* the last list is now */
+    jvm->stock_kind = part->kind;
+    enum census_method method = part->kind == TEXT_CLASSES           ? CENSUS_CLASSES
+                                : part->kind == TEXT_CLASS_HIERARCHY ? CENSUS_CLASS_HIERARCHY
+                                                                     : CENSUS_CLASS_HISTOGRAM;
+    input->used = census_add_list(jvm->stock, method, part->text) != PARSE_MALFORMED;
+    if (!input->used)
+        note(input, "no class is in it");
+    jvm->dossier.stock.method = method;
+    return true;
+}
+
+/* Milliseconds of a log line, by whatever clock it has; -1: none. */
+static int64_t time_of(const struct class_log_line *line)
+{
+    return line->uptime_ms >= 0 ? line->uptime_ms : line->wall_ms;
+}
+
+static bool read_log(struct dossier_jvm *jvm, const struct text_part *part,
+                     struct dossier_input *input)
+{
+    if (jvm->flow == NULL)
+        jvm->flow = census_create(0);
+    if (jvm->late == NULL)
+        jvm->late = census_create(0);
+    if (jvm->flow == NULL || jvm->late == NULL)
+        return false;
+    int64_t first_ms = -1, last_ms = -1;
+    struct span rest = part->text, raw;
+    bool terminated;
+    while (span_next_line(&rest, &raw, &terminated)) {
+        struct class_log_line line = class_log_parse(raw);
+        if (line.kind == CLASS_LOG_OTHER) {
+            input->unparsed_lines += line.claims && terminated;
+            continue;
+        }
+        int64_t ms = time_of(&line);
+        first_ms = first_ms < 0 ? ms : first_ms;
+        last_ms = ms >= 0 ? ms : last_ms;
+    }
+    bool timed = first_ms >= 0 && last_ms > first_ms;
+    int64_t late_from_ms = first_ms + (last_ms - first_ms) / 3 * 2;
+    const char *late_from = part->text.ptr + part->text.len / 3 * 2;
+    rest = part->text;
+    while (span_next_line(&rest, &raw, &terminated)) {
+        struct class_log_line line = class_log_parse(raw);
+        int64_t ms = time_of(&line);
+        bool late = timed && ms >= 0 ? ms >= late_from_ms : raw.ptr >= late_from;
+        if (line.kind == CLASS_LOG_LOAD) {
+            census_load(jvm->flow, line.name, line.source);
+            if (late)
+                census_load(jvm->late, line.name, line.source);
+        } else if (line.kind == CLASS_LOG_UNLOAD) {
+            census_unload(jvm->flow, line.name);
+        }
+    }
+    jvm->dossier.flow.method = CENSUS_TAP;
+    jvm->dossier.flow.has_span = timed;
+    if (timed)
+        jvm->dossier.flow.span_s += (double)(last_ms - first_ms) / 1000.0;
+    input->used = true;
+    return true;
+}
+
+/* --- small texts --------------------------------------------------------------------- */
+
+static bool read_uptime(struct dossier_jvm *jvm, const struct text_part *part,
+                        struct dossier_input *input)
+{
+    struct span text = span_trim(jcmd_reply_skip_pid(part->text));
+    ptrdiff_t stamp = span_find(text, SPAN_LITERAL(": "));
+    if (stamp > 0)
+        text = span_of(text.ptr + stamp + 2, text.len - (size_t)stamp - 2);
+    int64_t whole;
+    if (!span_take_unsigned(&text, &whole) || whole > INT64_MAX / 1000)
+        return true;
+    jvm->uptime_ms = whole * 1000;
+    if (jvm->first_uptime_ms < 0)
+        jvm->first_uptime_ms = jvm->uptime_ms;
+    jvm->dossier.span_s = (double)(jvm->uptime_ms - jvm->first_uptime_ms) / 1000.0;
+    jvm->dossier.identity.uptime_ms = jvm->uptime_ms;
+    input->used = true;
+    return true;
+}
+
+static bool counter(struct span text, struct span key, int64_t *value)
+{
+    ptrdiff_t at = span_find(text, key);
+    if (at < 0)
+        return false;
+    struct span rest = span_of(text.ptr + at + key.len, text.len - (size_t)at - key.len);
+    return span_take_unsigned(&rest, value);
+}
+
+static bool read_perfcounter(struct dossier_jvm *jvm, const struct text_part *part,
+                             struct dossier_input *input)
+{
+    int64_t loaded, shared = 0, unloaded, shared_unloaded = 0, bytes;
+    if (counter(part->text, SPAN_LITERAL("\njava.cls.loadedClasses="), &loaded)) {
+        counter(part->text, SPAN_LITERAL("\njava.cls.sharedLoadedClasses="), &shared);
+        put(&jvm->dossier, SAMPLE_CLASSES_LOADED, loaded + shared);
+        input->used = true;
+    }
+    if (counter(part->text, SPAN_LITERAL("\njava.cls.unloadedClasses="), &unloaded)) {
+        counter(part->text, SPAN_LITERAL("\njava.cls.sharedUnloadedClasses="), &shared_unloaded);
+        put(&jvm->dossier, SAMPLE_CLASSES_UNLOADED, unloaded + shared_unloaded);
+    }
+    if (counter(part->text, SPAN_LITERAL("\nsun.gc.metaspace.used="), &bytes))
+        put(&jvm->dossier, SAMPLE_METASPACE_USED_BYTES, bytes);
+    if (!input->used)
+        note(input, "no class counter is in it");
+    return true;
+}
+
+static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part,
+                           struct dossier_input *input)
+{
+    struct metaspace metaspace;
+    size_t consumed;
+    struct sample look;
+    if (metaspace_parse(&metaspace, part->text, &consumed) == PARSE_MALFORMED) {
+        note(input, "a list by loader or by chunk: the totals are not in it");
+        return true;
+    }
+    sample_clear(&look);
+    sample_add_metaspace(&look, &metaspace);
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
+        int64_t value;
+        if (sample_get(&look, (enum sample_field)i, &value))
+            put(&jvm->dossier, (enum sample_field)i, value);
+    }
+    input->used = true;
+    return true;
+}
+
+/* "[0x00000000f0000000, 0x0000000100000000)": the heap, where it is one range. */
+static bool read_heap_info(struct dossier_jvm *jvm, const struct text_part *part,
+                           struct dossier_input *input)
+{
+    struct span text = part->text;
+    ptrdiff_t heap = span_find(text, SPAN_LITERAL("garbage-first heap"));
+    ptrdiff_t open = span_find(text, SPAN_LITERAL("[0x"));
+    if (heap < 0 || open < 0 || jvm->exact_ranges)
+        return true;
+    struct span rest = span_of(text.ptr + open + 3, text.len - (size_t)open - 3);
+    struct nmt_region region = {.category = NMT_JAVA_HEAP};
+    if (!span_take_hex(&rest, &region.low) || !span_take(&rest, SPAN_LITERAL(", 0x")) ||
+        !span_take_hex(&rest, &region.high) || region.high <= region.low)
+        return true;
+    jvm->range_count = 0;
+    add_range(jvm, &region);
+    input->used = true;
+    return true;
+}
+
+/* The agents of a command line: "-agentpath:/x/libfoo.so=opts", "-javaagent:/x/foo.jar". */
+static void take_agents(struct dossier *dossier, struct span text)
+{
+    static const struct span marks[] = {SPAN_INIT("-agentpath:"), SPAN_INIT("-agentlib:"),
+                                        SPAN_INIT("-javaagent:")};
+    dossier->agents_known = true;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        struct span rest = text;
+        ptrdiff_t at;
+        while ((at = span_find(rest, marks[i])) >= 0) {
+            size_t from = (size_t)at + marks[i].len;
+            rest = span_of(rest.ptr + from, rest.len - from);
+            size_t length = 0;
+            while (length < rest.len && !strchr(" =\n\t\"", rest.ptr[length]))
+                length++;
+            char path[512];
+            span_copy(span_of(rest.ptr, length), path, sizeof path);
+            dossier_add_agent(dossier, path);
+        }
+    }
+}
+
+static bool read_flags(struct dossier_jvm *jvm, const struct text_part *part,
+                       struct dossier_input *input)
+{
+    int64_t bytes;
+    take_agents(&jvm->dossier, part->text);
+    if (counter(part->text, SPAN_LITERAL("-XX:MaxMetaspaceSize="), &bytes))
+        jvm->dossier.max_metaspace_bytes = bytes;
+    input->used = true;
+    return true;
+}
+
+static bool read_error_file(struct dossier_jvm *jvm, const struct text_part *part,
+                            struct dossier_input *input)
+{
+    static const struct span words[] = {
+        SPAN_INIT("There is insufficient memory for the Java Runtime Environment to continue"),
+        SPAN_INIT("Out of Memory Error"),
+    };
+    struct dossier *dossier = &jvm->dossier;
+    for (size_t i = 0; i < sizeof words / sizeof words[0] && !dossier->native_oom; i++) {
+        ptrdiff_t at = span_find(part->text, words[i]);
+        if (at < 0)
+            continue;
+        dossier->native_oom = true;
+        struct span rest = span_of(part->text.ptr + at, part->text.len - (size_t)at), line;
+        struct span second;
+        bool terminated;
+        span_next_line(&rest, &line, &terminated);
+        if (span_next_line(&rest, &second, &terminated))
+            line.len = (size_t)(second.ptr + second.len - line.ptr);
+        span_copy(line, dossier->native_oom_words, sizeof dossier->native_oom_words);
+        for (char *c = dossier->native_oom_words; *c != '\0'; c++)
+            *c = *c == '\n' ? ' ' : *c;
+    }
+    input->used = true;
+    return true;
+}
+
+static bool read_smaps(struct dossier_jvm *jvm, const struct text_part *part,
+                       struct dossier_input *input)
+{
+    struct dossier *dossier = &jvm->dossier;
+    struct smaps smaps;
+    struct smaps_mapping mapping;
+    if (dossier->have_rss && !dossier->have_rss_before) {
+        dossier->rss_before = dossier->rss;
+        dossier->have_rss_before = true;
+    }
+    rss_account_begin(&dossier->rss, jvm->ranges, jvm->range_count);
+    smaps_begin(&smaps, part->text);
+    while (smaps_next(&smaps, &mapping))
+        rss_account_add(&dossier->rss, &mapping);
+    input->unparsed_lines += smaps.lines.unknown_lines;
+    dossier->have_rss = dossier->rss.mappings > 0;
+    input->used = dossier->have_rss;
+    if (!jvm->have_summary)
+        note(input, "without an NMT summary in front of it: not compared");
+    else if (input->used)
+        rss_account_compare(&dossier->rss, jvm->summary, jvm->exact_ranges);
+    dossier->rss.ranges = NULL;
+    return true;
+}
+
+bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
+                       struct dossier_input *input)
+{
+    switch (part->kind) {
+    case TEXT_NMT_SUMMARY:
+    case TEXT_NMT_SUMMARY_DIFF:
+        return read_summary(jvm, part, input);
+    case TEXT_NMT_DETAIL:
+    case TEXT_NMT_DETAIL_DIFF:
+        return read_detail(jvm, part, input);
+    case TEXT_CLASSLOADER_STATS:
+        return read_loaders(jvm, part, input);
+    case TEXT_CLASSES:
+    case TEXT_CLASS_HIERARCHY:
+    case TEXT_CLASS_HISTOGRAM:
+        return read_list(jvm, part, input);
+    case TEXT_CLASS_LOG:
+        return read_log(jvm, part, input);
+    case TEXT_METASPACE:
+        return read_metaspace(jvm, part, input);
+    case TEXT_PERFCOUNTER:
+        return read_perfcounter(jvm, part, input);
+    case TEXT_HEAP_INFO:
+        return read_heap_info(jvm, part, input);
+    case TEXT_UPTIME:
+        return read_uptime(jvm, part, input);
+    case TEXT_FLAGS:
+        return read_flags(jvm, part, input);
+    case TEXT_HS_ERR:
+        return read_error_file(jvm, part, input);
+    case TEXT_SMAPS:
+        return read_smaps(jvm, part, input);
+    case TEXT_VERSION:
+        input->used = input->jdk_major != 0;
+        return true;
+    case TEXT_REFUSAL:
+        span_copy(part->reply, input->note, sizeof input->note);
+        return true;
+    case TEXT_RECORDING:
+        note(input, "a recording: nmtwatch replay and report read it");
+        return true;
+    default:
+        note(input, "recognised, and not needed");
+        return true;
+    }
+}

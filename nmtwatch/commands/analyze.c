@@ -1,0 +1,296 @@
+/* nmtwatch analyze: what people have saved, judged as a live triage would. */
+#include "analyzers/triage/dossier_read.h"
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/config.h"
+#include "nmtwatch/triage/saved.h"
+#include "reports/escape.h"
+#include "reports/finding_json.h"
+#include "reports/triage_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One thing that was recognised in a file; kept for the answer. */
+struct input {
+    char *file;
+    struct dossier_input what;
+};
+
+struct analysis {
+    int input_count;
+    struct input *inputs;
+    int unrecognised_count;
+    char **unrecognised;
+    int64_t ignored_lines;
+    bool failed; /* out of memory */
+};
+
+static void keep_input(void *context, const struct dossier_input *what)
+{
+    struct analysis *analysis = context;
+    struct input *inputs =
+        realloc(analysis->inputs, (size_t)(analysis->input_count + 1) * sizeof *inputs);
+    if (inputs == NULL) {
+        analysis->failed = true;
+        return;
+    }
+    analysis->inputs = inputs;
+    struct input *input = &inputs[analysis->input_count++];
+    input->what = *what;
+    input->file = strdup(what->file);
+    analysis->failed = analysis->failed || input->file == NULL;
+}
+
+static void keep_unrecognised(struct analysis *analysis, const char *file)
+{
+    char **more =
+        realloc(analysis->unrecognised, (size_t)(analysis->unrecognised_count + 1) * sizeof *more);
+    char *own = strdup(file);
+    if (more != NULL)
+        analysis->unrecognised = more;
+    if (more == NULL || own == NULL) {
+        free(own);
+        analysis->failed = true;
+        return;
+    }
+    analysis->unrecognised[analysis->unrecognised_count++] = own;
+}
+
+static void analysis_free(struct analysis *analysis)
+{
+    for (int i = 0; i < analysis->input_count; i++)
+        free(analysis->inputs[i].file);
+    for (int i = 0; i < analysis->unrecognised_count; i++)
+        free(analysis->unrecognised[i]);
+    free(analysis->inputs);
+    free(analysis->unrecognised);
+}
+
+/* False: nothing could be read. */
+static bool read_all(const struct saved *saved, struct dossier_reader *reader,
+                     struct analysis *analysis)
+{
+    bool progress = isatty(STDERR_FILENO), any = false;
+    for (int i = 0; i < saved->count; i++) {
+        const char *path = saved->files[i].path;
+        char error[512];
+        struct span text;
+        bool cut;
+        int64_t ignored = 0;
+        if (progress)
+            fprintf(stderr, "\r%d of %d files\x1b[K", i + 1, saved->count);
+        if (!saved_read(path, &text, &cut, error, sizeof error)) {
+            fprintf(stderr, "%snmtwatch analyze: %s\n", progress ? "\r\x1b[K" : "", error);
+            continue;
+        }
+        any = true;
+        if (cut)
+            fprintf(stderr,
+                    "%snmtwatch analyze: %s: longer than is read, or damaged: its front counts\n",
+                    progress ? "\r\x1b[K" : "", path);
+        if (!dossier_reader_feed(reader, path, text, &ignored))
+            keep_unrecognised(analysis, path);
+        else
+            analysis->ignored_lines += ignored;
+        free((void *)(uintptr_t)text.ptr);
+    }
+    if (progress)
+        fputs("\r\x1b[K", stderr);
+    return any;
+}
+
+/* Findings of all JVMs, each with its process id when there are several. */
+static int collect(const struct dossier_reader *reader, struct triage *triages, int count)
+{
+    int worst = 0;
+    for (int i = 0; i < count; i++) {
+        const struct dossier *dossier = dossier_reader_at(reader, i);
+        triage_judge(dossier, NULL, 0, &triages[i]);
+        for (int k = 0; count > 1 && k < triages[i].finding_count; k++)
+            finding_add_int(&triages[i].findings[k], "pid", dossier->identity.pid);
+        int status = triage_status(&triages[i]);
+        worst = status > worst ? status : worst;
+    }
+    return worst;
+}
+
+static void print_json(const struct analysis *analysis, const struct dossier_reader *reader,
+                       const struct triage *triages, int count)
+{
+    struct json_out out = {0};
+    size_t length;
+    json_out_begin(&out, NULL, '{');
+    json_out_begin(&out, "inputs", '[');
+    for (int i = 0; i < analysis->input_count; i++) {
+        const struct dossier_input *what = &analysis->inputs[i].what;
+        json_out_begin(&out, NULL, '{');
+        json_out_text(&out, "file", analysis->inputs[i].file);
+        json_out_text(&out, "kind", text_kind_key(what->kind));
+        if (what->jdk_major > 0)
+            json_out_int(&out, "jdk", what->jdk_major);
+        else
+            json_out_null(&out, "jdk");
+        json_out_bool(&out, "used", what->used);
+        if (what->pid >= 0)
+            json_out_int(&out, "pid", what->pid);
+        if (what->note[0] != '\0')
+            json_out_text(&out, "note", what->note);
+        json_out_end(&out, '}');
+    }
+    json_out_end(&out, ']');
+    json_out_begin(&out, "findings", '[');
+    for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_INFO; severity--) {
+        for (int i = 0; i < count; i++) {
+            for (int k = 0; k < triages[i].finding_count; k++) {
+                if ((int)triages[i].findings[k].severity == severity)
+                    finding_json(&out, NULL, &triages[i].findings[k]);
+            }
+        }
+    }
+    json_out_end(&out, ']');
+    json_out_begin(&out, "unrecognised", '[');
+    for (int i = 0; i < analysis->unrecognised_count; i++)
+        json_out_text(&out, NULL, analysis->unrecognised[i]);
+    json_out_end(&out, ']');
+    json_out_int(&out, "unparsed_lines", dossier_reader_unparsed_lines(reader));
+    json_out_int(&out, "ignored_lines", analysis->ignored_lines);
+    json_out_begin(&out, "jvms", '[');
+    for (int i = 0; i < count; i++) {
+        const struct dossier *dossier = dossier_reader_at(reader, i);
+        const struct triage_report report = {.dossier = dossier, .triage = &triages[i]};
+        json_out_begin(&out, NULL, '{');
+        if (dossier->identity.pid >= 0)
+            json_out_int(&out, "pid", dossier->identity.pid);
+        if (dossier->identity.jdk_major > 0)
+            json_out_int(&out, "jdk", dossier->identity.jdk_major);
+        triage_report_json(&report, &out);
+        json_out_end(&out, '}');
+    }
+    json_out_end(&out, ']');
+    json_out_end(&out, '}');
+    const char *line = json_out_line(&out, &length);
+    if (line != NULL)
+        fwrite(line, 1, length, stdout);
+    json_out_free(&out);
+}
+
+static void print_inputs(const struct analysis *analysis)
+{
+    printf("\nRead\n");
+    for (int i = 0; i < analysis->input_count; i++) {
+        const struct dossier_input *what = &analysis->inputs[i].what;
+        printf("  %-40s %s%s", escape_name(analysis->inputs[i].file).text,
+               text_kind_key(what->kind), what->used ? "" : ", not used");
+        if (what->note[0] != '\0')
+            printf(": %s", escape_name(what->note).text);
+        putchar('\n');
+    }
+    for (int i = 0; i < analysis->unrecognised_count; i++)
+        printf("  %-40s not recognised\n", escape_name(analysis->unrecognised[i]).text);
+}
+
+static int print_text(const struct analysis *analysis, const struct dossier_reader *reader,
+                      const struct triage *triages, int count, bool markdown)
+{
+    const struct terminal terminal = {.out = stdout, .colour = options_colour(false), .width = 100};
+    bool ok = true;
+    for (int i = 0; i < count; i++) {
+        const struct triage_report report = {.dossier = dossier_reader_at(reader, i),
+                                             .triage = &triages[i]};
+        struct page page;
+        triage_report_page(&report, &page);
+        if (i > 0)
+            putchar('\n');
+        ok = (markdown ? page_markdown(&page, stdout) : page_terminal(&page, &terminal)) && ok;
+        page_free(&page);
+    }
+    if (!markdown)
+        print_inputs(analysis);
+    return ok && fflush(stdout) == 0 ? 0 : EXIT_IO;
+}
+
+static int analyze(struct saved *saved, const struct thresholds *thresholds, bool json,
+                   bool markdown)
+{
+    struct analysis analysis = {0};
+    struct dossier_reader *reader = dossier_reader_create(thresholds, keep_input, &analysis);
+    int code = EXIT_IO;
+    if (reader == NULL || !read_all(saved, reader, &analysis)) {
+        if (reader == NULL)
+            fprintf(stderr, "nmtwatch analyze: out of memory\n");
+        else if (saved->count == 0)
+            fprintf(stderr, "nmtwatch analyze: no file to read\n");
+    } else {
+        dossier_reader_finish(reader);
+        int count = dossier_reader_count(reader);
+        struct triage *triages = calloc((size_t)count + 1, sizeof *triages);
+        if (triages == NULL || analysis.failed) {
+            fprintf(stderr, "nmtwatch analyze: out of memory\n");
+        } else {
+            code = collect(reader, triages, count);
+            if (json)
+                print_json(&analysis, reader, triages, count);
+            else if (count == 0)
+                print_inputs(&analysis);
+            else if (print_text(&analysis, reader, triages, count, markdown) != 0)
+                code = EXIT_IO;
+        }
+        free(triages);
+    }
+    if (reader != NULL)
+        dossier_reader_destroy(reader);
+    analysis_free(&analysis);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    bool json = false, markdown = false;
+    const char *config = NULL;
+    const struct option_row rows[] = {
+        {0, "json", NULL, NULL, &json, "print JSON"},
+        {0, "markdown", NULL, NULL, &markdown, "print Markdown, for a ticket"},
+        {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
+    };
+    struct watch_options options;
+    struct saved saved;
+    char error[600];
+    int operands, code;
+    watch_options_default(&options);
+    if (!options_parse(&command_analyze, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands == 0)
+        return options_error(&command_analyze, "a file or a folder is needed");
+    if (config != NULL && !config_load(config, &options, error, sizeof error)) {
+        fprintf(stderr, "nmtwatch analyze: %s\n", error);
+        return EXIT_USAGE;
+    }
+    if (!saved_collect(&saved, argv + 1, operands, error, sizeof error)) {
+        fprintf(stderr, "nmtwatch analyze: %s\n", error);
+        saved_free(&saved);
+        return EXIT_IO;
+    }
+    code = analyze(&saved, &options.thresholds, json, markdown);
+    saved_free(&saved);
+    return code;
+}
+
+const struct command command_analyze = {
+    .name = "analyze",
+    .summary = "what people have saved: jcmd outputs, class-load logs, hs_err files",
+    .usage =
+        "Usage: nmtwatch analyze FILE|DIR... [options]\n"
+        "\n"
+        "Recognises each text by its content (JDK 8 to 27, gz too, several replies in one\n"
+        "file): VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
+        "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
+        "PerfCounter.print, class-load logs, hs_err files and VM.info, VM.flags, smaps.\n"
+        "Two summaries of one JVM are two looks; the files' times say which was first.\n"
+        "\n"
+        "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing could\n"
+        "be read.\n",
+    .run = run,
+};
