@@ -104,6 +104,8 @@ static enum rss_kind kind_of(struct rss_account *account, const struct proc_map 
         return RSS_ANONYMOUS;
     if (map->path.len > 0 && map->path.ptr[0] == '[')
         return RSS_KERNEL;
+    if (span_find(map->path, SPAN_LITERAL("memfd:java_heap")) >= 0)
+        return RSS_JAVA_HEAP; /* ZGC before 21 maps it three times */
     if (map->path.len > 0) {
         if (map->shared && span_find(map->path, SPAN_LITERAL("/dev/shm/")) == 0)
             return RSS_SHARED;
@@ -167,12 +169,23 @@ static bool has_range(const struct rss_account *account, enum nmt_category categ
     return false;
 }
 
+/* What malloc was given back since the peak, and may have kept. */
+static int64_t freed_since_peak(const struct nmt_row *row, enum nmt_row_field now,
+                                enum nmt_row_field peak)
+{
+    int64_t current, highest;
+    return nmt_row_get(row, now, &current) && nmt_row_get(row, peak, &highest) && highest > current
+               ? highest - current
+               : 0;
+}
+
 void rss_account_compare(struct rss_account *account, const struct nmt_summary *summary,
                          bool exact_mappings)
 {
     account->compared = true;
     account->exact_mappings = exact_mappings;
-    account->nmt_malloc_bytes = account->nmt_unplaced_bytes = 0;
+    account->nmt_malloc_bytes = account->nmt_unplaced_bytes = account->nmt_freed_bytes = 0;
+    account->heap_placed = account->kind[RSS_JAVA_HEAP].mappings > 0;
     for (int i = 0; i < summary->row_count; i++) {
         const struct nmt_row *row = &summary->rows[i];
         int64_t malloc_bytes = 0, overhead = 0, committed = 0, readonly = 0;
@@ -186,6 +199,9 @@ void rss_account_compare(struct rss_account *account, const struct nmt_summary *
         /* Arenas are made of malloc'd chunks that Arena Chunk does not count twice. */
         if (row->category != NMT_ARENA_CHUNK)
             account->nmt_malloc_bytes += arena;
+        account->nmt_freed_bytes +=
+            freed_since_peak(row, NMT_ROW_MALLOC_BYTES, NMT_ROW_MALLOC_PEAK_BYTES) +
+            freed_since_peak(row, NMT_ROW_ARENA_BYTES, NMT_ROW_ARENA_PEAK_BYTES);
         int64_t mapped = committed - malloc_bytes - overhead - arena - readonly;
         if (!exact_mappings && mapped > 0 && row->category != NMT_SHARED_CLASS_SPACE &&
             !has_range(account, row->category))

@@ -68,6 +68,8 @@ struct rss_account {
     bool exact_mappings;        /* all of NMT's mappings were given as ranges */
     int64_t nmt_malloc_bytes;   /* headers included */
     int64_t nmt_unplaced_bytes; /* committed by mappings without a range */
+    bool heap_placed;           /* the heap's range was known: else its pages are anonymous */
+    int64_t nmt_freed_bytes;    /* below the peaks of malloc and arenas: malloc may keep so much */
     int64_t outside_nmt_bytes;  /* lower bound; 0 when nothing is certain */
 };
 

@@ -40,7 +40,7 @@ void ascent_measure(const double *x, const double *y, int n, struct ascent *asce
     ascent->climb = envelope[n - 1] - envelope[0];
     ascent->rises = rises(envelope, n);
     double part = ascent->climb / PARTS, reached_x = x[0];
-    int parts = 0;
+    int parts = 0, reached = 0;
     for (int i = 0; i < n; i++) {
         double rise = envelope[i + 1 < n ? i + 1 : i] - envelope[i > 0 ? i - 1 : i];
         if (rise > ascent->largest_rise) {
@@ -52,7 +52,9 @@ void ascent_measure(const double *x, const double *y, int n, struct ascent *asce
         /* The last part is not waited for: noise alone decides when it is whole. */
         while (parts < PARTS - 1 && envelope[i] - envelope[0] >= part * (parts + 1))
             parts++;
-        ascent->longest_pause = fmax(ascent->longest_pause, x[i] - reached_x);
+        if (reached > 0) /* what was before the first rise is no pause */
+            ascent->longest_pause = fmax(ascent->longest_pause, x[i] - reached_x);
+        reached = parts;
         reached_x = x[i];
     }
     ascent->pause_now = x[n - 1] - reached_x;

@@ -5,11 +5,13 @@
  * as gained when the series did not fall below it again. It never decreases, whatever rises and
  * falls over it, so the ways to climb can be told apart:
  *
- *     rises   (sum of increments)^2 / sum of squared increments: 1 for one jump, k for k equal
- * ones, as many as there are points for a line pauses  the longest time without an eighth of the
- * climb, before the last one; and the time since: what has stood still twice as long as ever before
- * has stopped fall    the largest fall from a height to what came after it: what the series does
- * anyhow, and what growth has to exceed to be new
+ * rises: (sum of increments)^2 / sum of squared increments. 1 for one jump, k for k equal ones, as
+ * many as there are points for a line.
+ *
+ * pauses: the longest time without a sixteenth of the climb, once it has begun and before the last
+ * one; and the time since. What has stood still twice as long as ever before has stopped.
+ *
+ * fall: the largest fall from a height to what came after it: what the series does anyhow.
  *
  * Pure.
  */

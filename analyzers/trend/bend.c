@@ -289,7 +289,8 @@ bool bend_may_be_plateau(const struct bend *bend, const double *x, const double 
     set_points(&points, t, y, n);
     add_up(&sums, &points, u);
     fit_one(&sums, c, &fit);
-    double best = bend->fit[BEND_LINE].rss;
-    best = bend->fit[BEND_PLATEAU].rss < best ? bend->fit[BEND_PLATEAU].rss : best;
+    double best = INFINITY;
+    for (int i = 0; i < BEND_CURVES; i++)
+        best = bend->fit[i].rss < best ? bend->fit[i].rss : best;
     return fit.b > 0 && fit.rss <= best * (1 + 6 / bend->n);
 }

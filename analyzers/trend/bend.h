@@ -65,7 +65,8 @@ double bend_left(const struct bend *bend, double t);
 /* What has to be taken from a point at t so that the best curve becomes the line from its beginning
  * to its end: growth as it is, without its bend. */
 double bend_sag(const struct bend *bend, double t);
-/* Could these points be a start-up with the time constant c, and no line? */
+/* Could these points be a start-up with the time constant c: does it fit about as well as the best
+ * curve? */
 bool bend_may_be_plateau(const struct bend *bend, const double *x, const double *y, int n,
                          double c);
 

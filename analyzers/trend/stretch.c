@@ -78,9 +78,9 @@ bool stretch_weigh(struct stretch *stretch, double quantum)
     trend_line(stretch->x, straight, stretch->n, quantum, &stretch->growth);
     /* The noise is what is left of the curve; and the median of the slopes of a curve depends a
      * little on where its points are. */
-    double steepens =
-        fabs(bend_slope(bend, bend->best, 0) - bend_slope(bend, bend->best, bend->span));
+    double steepens = fabs(bend_slope(bend, bend->best, bend->span / stretch->n) -
+                           bend_slope(bend, bend->best, bend->span));
     stretch->line.usual = stretch->growth.usual;
-    stretch->line.usual.se += 0.015 * steepens;
+    stretch->line.usual.se += fmin(0.015 * steepens, 0.15 * fabs(stretch->line.slope));
     return true;
 }

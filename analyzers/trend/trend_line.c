@@ -6,9 +6,6 @@
 #include <string.h>
 
 #define PAIRS_MAX    (TREND_LINE_POINTS_MAX * (TREND_LINE_POINTS_MAX - 1) / 2)
-#ifndef DOUBT
-#define DOUBT 1
-#endif
 #define R_MAX        0.98
 #define MAD_TO_SIGMA 1.4826
 /* A slope by medians has 0.91 of the efficiency of least squares on normal noise (Sen 1968). */
@@ -167,7 +164,7 @@ bool trend_line(const double *x, const double *y, int n, double quantum, struct 
     double unknown = sqrt((1 - line->r * line->r) / n), blown_up;
     double steps = quantum / (x[n - 1] - x[0]) / 2;
     line->scale = error_of(x, c, n, sxx, line->r + 0.5 * unknown, rss, &line->usual, &blown_up);
-    error_of(x, c, n, sxx, line->r + DOUBT * unknown, rss, &line->doubtful, &(double){0});
+    error_of(x, c, n, sxx, line->r + unknown, rss, &line->doubtful, &(double){0});
     line->usual.se += steps;
     line->doubtful.se += steps;
     line->kendall_z = s / sqrt((double)n * (n - 1) * (2.0 * n + 5) / 18 * blown_up);

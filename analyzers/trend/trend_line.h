@@ -18,7 +18,7 @@
  *
  * The interval is slope +- t se with Student's t. r itself is known to sqrt((1 - r^2) / n) only:
  * half of that is added for the interval that is reported (its coverage is then 95 % for r up to
- * 0.9), and twice of it where an alarm hangs on it (trend_line_certain). Residuals beyond four
+ * 0.9), and all of it where an alarm hangs on it (trend_line_certain). Residuals beyond four
  * median deviations are cut, so that a spike widens it, but does not blind it.
  *
  * Mann-Kendall: S = sum sign(y_j - y_i) over pairs, with the variance n(n-1)(2n+5)/18 blown up by

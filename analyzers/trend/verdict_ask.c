@@ -96,11 +96,11 @@ static bool is_certain(const struct look *look, struct stretch *stretch)
     if (!is_staircase(look, stretch))
         return false;
     /* k jumps of one kind: their sum is known to 1 / sqrt k */
-    double known = stretch->line.slope / sqrt(stretch->ascent.rises);
-    if (stretch->line.usual.se > known) {
-        stretch->line.usual.se = known;
-        stretch->line.usual.degrees = fmax(stretch->line.usual.degrees, stretch->ascent.rises);
-    }
+    struct trend_line jumps = stretch->line;
+    jumps.usual = (struct trend_error){.se = jumps.slope / sqrt(stretch->ascent.rises),
+                                       .degrees = stretch->ascent.rises};
+    if (trend_line_reach(&jumps, 0.05) < trend_line_reach(&stretch->line, 0.05))
+        stretch->line = jumps;
     return true;
 }
 
@@ -229,7 +229,9 @@ static enum judgement judge(struct look *look, struct stretch *stretch, enum ver
         }
         return SAYS_NOTHING;
     }
-    if (!is_new_height(look, stretch))
+    /* What is told must not contradict what is decided. */
+    if (!is_new_height(look, stretch) ||
+        stretch->line.slope <= trend_line_reach(&stretch->line, 0.05))
         return SAYS_NOTHING;
     *state = shape_of(look, stretch);
     /* What slows down is growth as long as as much time again would bring more than the floor. */
@@ -311,7 +313,8 @@ static bool is_in_doubt(const struct look *look)
 {
     const struct stretch *life = &look->life;
     const struct ascent *ascent = &life->ascent;
-    if (age_h(look) > START_UP_H || has_stopped(life) || ascent->fall > ascent->climb / 3)
+    if (age_h(look) > START_UP_H || has_stopped(life) || ascent->fall > ascent->climb / 3 ||
+        ascent->rises < NOISY_RISES_MIN)
         return false;
     return trend_line_certain(&life->line, DOUBT_P) * age_h(look) >= look->floor ||
            ascent->climb >= 2 * look->floor;

@@ -14,7 +14,7 @@
  *
  *   struct wander {0} -> wander_add ... -> wander_at
  *
- * O(1) amortised,1.4 KB. Plain data; any thread that owns it.
+ * O(1) amortised, 1.6 KB. Plain data; any thread that owns it.
  */
 #ifndef ANALYZERS_TREND_WANDER_H
 #define ANALYZERS_TREND_WANDER_H

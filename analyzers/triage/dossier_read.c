@@ -169,6 +169,11 @@ const struct dossier *dossier_reader_at(const struct dossier_reader *reader, int
     return &reader->jvms[index]->dossier;
 }
 
+struct dossier *dossier_reader_edit(struct dossier_reader *reader, int index)
+{
+    return &reader->jvms[index]->dossier;
+}
+
 int64_t dossier_reader_unparsed_lines(const struct dossier_reader *reader)
 {
     return reader->unparsed_lines;

@@ -45,6 +45,8 @@ void dossier_reader_finish(struct dossier_reader *reader);
 int dossier_reader_count(const struct dossier_reader *reader);
 /* The one with the most texts first. */
 const struct dossier *dossier_reader_at(const struct dossier_reader *reader, int index);
+/* The same, for who knows more than texts say. */
+struct dossier *dossier_reader_edit(struct dossier_reader *reader, int index);
 int64_t dossier_reader_unparsed_lines(const struct dossier_reader *reader);
 void dossier_reader_destroy(struct dossier_reader *reader);
 

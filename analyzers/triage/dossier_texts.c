@@ -74,6 +74,11 @@ static void take_look(struct dossier_jvm *jvm, const struct nmt_summary *summary
         if (sample_get(&look, (enum sample_field)i, &value))
             put(dossier, (enum sample_field)i, value);
     }
+    for (int i = 0; i < summary->row_count; i++) {
+        int64_t threads;
+        if (nmt_row_get(&summary->rows[i], NMT_ROW_THREADS_COUNT, &threads))
+            put(dossier, SAMPLE_THREADS, threads);
+    }
     bool first = !sample_has_nmt(&dossier->before);
     for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
         struct nmt_amount amount;
@@ -365,23 +370,31 @@ static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part
     return true;
 }
 
-/* "[0x00000000f0000000, 0x0000000100000000)": the heap, where it is one range. */
+/* "[0x00000000f0000000, 0x00000000f5550000, 0x0000000100000000)": the heap of every collector but
+ * ZGC is one range; its generations and spaces lie inside. */
 static bool read_heap_info(struct dossier_jvm *jvm, const struct text_part *part,
                            struct dossier_input *input)
 {
-    struct span text = part->text;
-    ptrdiff_t heap = span_find(text, SPAN_LITERAL("garbage-first heap"));
-    ptrdiff_t open = span_find(text, SPAN_LITERAL("[0x"));
-    if (heap < 0 || open < 0 || jvm->exact_ranges)
-        return true;
-    struct span rest = span_of(text.ptr + open + 3, text.len - (size_t)open - 3);
-    struct nmt_region region = {.category = NMT_JAVA_HEAP};
-    if (!span_take_hex(&rest, &region.low) || !span_take(&rest, SPAN_LITERAL(", 0x")) ||
-        !span_take_hex(&rest, &region.high) || region.high <= region.low)
+    struct nmt_region heap = {.low = UINT64_MAX, .category = NMT_JAVA_HEAP};
+    struct span rest = part->text;
+    ptrdiff_t open;
+    while ((open = span_find(rest, SPAN_LITERAL("[0x"))) >= 0) {
+        rest = span_of(rest.ptr + open + 1, rest.len - (size_t)open - 1);
+        uint64_t address;
+        while (span_take(&rest, SPAN_LITERAL("0x")) && span_take_hex(&rest, &address)) {
+            heap.low = address < heap.low ? address : heap.low;
+            heap.high = address > heap.high ? address : heap.high;
+            span_take(&rest, SPAN_LITERAL(","));
+            span_take(&rest, SPAN_LITERAL(" "));
+        }
+    }
+    input->used = heap.high > heap.low;
+    if (!input->used)
+        note(input, "it does not say where the heap is");
+    if (!input->used || jvm->exact_ranges)
         return true;
     jvm->range_count = 0;
-    add_range(jvm, &region);
-    input->used = true;
+    add_range(jvm, &heap);
     return true;
 }
 

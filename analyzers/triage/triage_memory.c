@@ -8,6 +8,7 @@
 #define MB (INT64_C(1) << 20)
 
 #define OUTSIDE_GROWN_MIN_BYTES (8 * MB)
+#define FREED_UNKNOWN_BYTES     (32 * MB)
 #define OUTSIDE_LEVEL_MIN_BYTES (256 * MB)
 #define OUTSIDE_LEVEL_SHARE     0.30 /* of RSS without the heap */
 #define ARENAS_KEEP_MIN_BYTES   (64 * MB)
@@ -29,15 +30,23 @@ static void add_largest(const struct rss_account *rss, struct finding *finding)
     }
 }
 
+/* Memory the JVM has freed and malloc may keep grows RSS without being outside NMT. JDKs that print
+ * no peaks (8, 11) are taken for one large compilation. */
+static int64_t freed_allowance(const struct rss_account *rss)
+{
+    return rss->nmt_freed_bytes > 0 ? rss->nmt_freed_bytes : FREED_UNKNOWN_BYTES;
+}
+
 static void outside_nmt(const struct dossier *dossier, struct triage *out)
 {
     const struct rss_account *rss = &dossier->rss;
     if (!dossier->have_rss || !rss->compared)
         return;
     int64_t grown = 0;
-    bool know_growth = dossier->have_rss_before && dossier->rss_before.compared;
+    /* Without the heap's place its pages look anonymous, and it is touched bit by bit. */
+    bool know_growth = dossier->have_rss_before && dossier->rss_before.compared && rss->heap_placed;
     if (know_growth)
-        grown = rss_growth_outside_nmt(rss, &dossier->rss_before);
+        grown = rss_growth_outside_nmt(rss, &dossier->rss_before) - freed_allowance(rss);
     int64_t outside = rss->outside_nmt_bytes;
     double others = (double)(rss->rss_bytes - rss->kind[RSS_JAVA_HEAP].rss_bytes);
     bool grows = grown >= OUTSIDE_GROWN_MIN_BYTES && (double)grown >= GROWN_SHARE * 0.4 * others;

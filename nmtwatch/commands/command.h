@@ -27,6 +27,7 @@ extern const struct command command_profile;
 extern const struct command command_soak;
 extern const struct command command_diff;
 extern const struct command command_analyze;
+extern const struct command command_triage;
 
 #define EXIT_WARNING  1
 #define EXIT_CRITICAL 2

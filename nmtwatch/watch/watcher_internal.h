@@ -72,7 +72,7 @@ struct watcher {
     struct pause_drivers dear_drivers;
     bool skip_noted[DEAR_COMMAND_COUNT];
 
-    int64_t arenas;  /* -1 unknown */
+    int64_t arenas; /* -1 unknown */
 
     enum tap_phase tap_phase;
     bool tap_unusable;

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONVERGED_DAYS 60
+#define CONVERGED_DAYS 120
 #define GROWING_SERIES 60
 #define FIRST_SEEDS    2
 

@@ -1,0 +1,192 @@
+/* nmtwatch triage: whose memory is it, which code makes it, what to change. */
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/commands/target_option.h"
+#include "nmtwatch/config.h"
+#include "nmtwatch/soak/soak_signals.h"
+#include "nmtwatch/triage/live.h"
+#include "nmtwatch/watch/identify.h"
+#include "reports/finding_json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool make_folder(const char *path)
+{
+    char raw[4096];
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return false;
+    if (snprintf(raw, sizeof raw, "%s/raw", path) >= (int)sizeof raw) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    return mkdir(raw, 0700) == 0 || errno == EEXIST;
+}
+
+static void fill_json(const struct live *live, const struct triage_report *report,
+                      struct json_out *out)
+{
+    const struct target_identity *identity = &live->dossier->identity;
+    json_out_begin(out, NULL, '{');
+    json_out_int(out, "pid", identity->pid);
+    json_out_text(out, "jdk", identity->jdk);
+    json_out_text(out, "main", identity->main);
+    json_out_begin(out, "findings", '[');
+    for (int i = 0; i < live->triage.finding_count; i++)
+        finding_json(out, NULL, &live->triage.findings[i]);
+    json_out_end(out, ']');
+    triage_report_json(report, out);
+    json_out_end(out, '}');
+}
+
+/* Opens FOLDER/name for writing; NULL with a line on stderr. */
+static FILE *open_file(const char *folder, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        fprintf(stderr, "nmtwatch triage: %s: %s\n", path, strerror(errno));
+    return file;
+}
+
+static bool close_file(FILE *file, bool ok, const char *folder, const char *name)
+{
+    if (fclose(file) == 0 && ok)
+        return true;
+    fprintf(stderr, "nmtwatch triage: %s/%s: could not be written: %s\n", folder, name,
+            strerror(errno));
+    return false;
+}
+
+static bool write_folder(const char *folder, const struct page *page, const char *json,
+                         size_t json_length)
+{
+    FILE *file = open_file(folder, "findings.json");
+    if (file == NULL || !close_file(file, fwrite(json, 1, json_length, file) == json_length, folder,
+                                    "findings.json"))
+        return false;
+    file = open_file(folder, "ticket.md");
+    if (file == NULL || !close_file(file, page_markdown(page, file), folder, "ticket.md"))
+        return false;
+    file = open_file(folder, "report.html");
+    return file != NULL && close_file(file, page_html(page, file), folder, "report.html");
+}
+
+static int finish(const struct live *live, const char *folder, bool json)
+{
+    const struct triage_report report = {.dossier = live->dossier,
+                                         .triage = &live->triage,
+                                         .step_count = live->step_count,
+                                         .steps = live->steps};
+    const struct terminal terminal = {.out = stdout, .colour = options_colour(false), .width = 100};
+    struct json_out out = {0};
+    struct page page;
+    size_t length;
+    fill_json(live, &report, &out);
+    triage_report_page(&report, &page);
+    const char *line = json_out_line(&out, &length);
+    bool ok = line != NULL && write_folder(folder, &page, line, length);
+    if (ok && json)
+        ok = fwrite(line, 1, length, stdout) == length;
+    else if (ok)
+        ok = page_terminal(&page, &terminal) &&
+             printf("\nKept in %s: report.html, ticket.md, findings.json, raw/\n", folder) > 0;
+    page_free(&page);
+    json_out_free(&out);
+    return ok && fflush(stdout) == 0 ? triage_status(&live->triage) : EXIT_IO;
+}
+
+static const char *take_level(const char *value, void *into)
+{
+    bool thorough = strcmp(value, "thorough") == 0;
+    if (!thorough && strcmp(value, "gentle") != 0)
+        return "gentle or thorough";
+    *(bool *)into = thorough;
+    return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+    struct live_options options = {.for_ms = 60000};
+    const char *folder = NULL, *config = NULL;
+    int64_t timeout_ms = 10000;
+    bool json = false;
+    const struct option_row rows[] = {
+        {0, "for", "TIME", option_take_duration_ms, &options.for_ms, "how long to watch (60s)"},
+        {0, "level", "LEVEL", take_level, &options.thorough,
+         "gentle: below 50 ms of pause in all; thorough: NMT detail and class lists, too (gentle)"},
+        {'o', "output", "DIR", option_take_text, &folder,
+         "where the evidence is kept (nmtwatch-triage-PID)"},
+        {0, "gc", NULL, NULL, &options.gc, "a full GC before the last look"},
+        {0, "timeout", "TIME", option_take_duration_ms, &timeout_ms,
+         "for each exchange with the JVM (10s)"},
+        {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
+        {0, "json", NULL, NULL, &json, "print findings.json"},
+    };
+    struct target target;
+    struct failure failure;
+    char error[600], own_folder[64];
+    int operands, code;
+    watch_options_default(&options.watch);
+    if (!options_parse(&command_triage, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands != 1)
+        return options_error(&command_triage, "one process id is needed");
+    if (config != NULL && !config_load(config, &options.watch, error, sizeof error)) {
+        fprintf(stderr, "nmtwatch triage: %s\n", error);
+        return EXIT_USAGE;
+    }
+    code = target_option_open(&command_triage, argv[1], &target);
+    if (code != 0)
+        return code;
+    options.timeout_ms = timeout_ms > 0 ? (int)timeout_ms : 1;
+    identify_target(&target, options.timeout_ms);
+    if (folder == NULL) {
+        snprintf(own_folder, sizeof own_folder, "nmtwatch-triage-%d", (int)target.pid);
+        folder = own_folder;
+    }
+    if (!make_folder(folder)) {
+        fprintf(stderr, "nmtwatch triage: %s: %s\n", folder, strerror(errno));
+        target_close(&target);
+        return EXIT_IO;
+    }
+    options.folder = folder;
+    options.progress = isatty(STDERR_FILENO);
+    options.watch.thresholds.value[TH_SUSPICION_RATE_PER_S] = 1; /* it was asked for */
+    soak_signals_catch(false);
+    struct live *live = malloc(sizeof *live);
+    enum failure_kind kind =
+        live != NULL ? live_run(live, &target, &options, &failure) : FAILURE_SYSTEM;
+    if (live == NULL) {
+        fprintf(stderr, "nmtwatch triage: out of memory\n");
+        code = EXIT_IO;
+    } else if (kind != FAILURE_NONE) {
+        fprintf(stderr, "nmtwatch triage: %s\n", failure.sentence);
+        code = failure_exit_code(kind);
+    } else {
+        code = finish(live, folder, json);
+    }
+    if (live != NULL)
+        live_free(live);
+    free(live);
+    target_close(&target);
+    return code;
+}
+
+const struct command command_triage = {
+    .name = "triage",
+    .summary = "whose memory is it: the diagnosis steps done for you",
+    .usage = "Usage: nmtwatch triage PID [--for 60s] [--level gentle|thorough] [-o DIR]\n"
+             "\n"
+             "Asks the JVM in order of cost, watches its class loads, asks again, and names the\n"
+             "culprit and its fix. The folder holds report.html, ticket.md, findings.json and\n"
+             "the raw texts; `nmtwatch analyze DIR/raw` reads them again.\n"
+             "\n"
+             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-23 the JVM could not be\n"
+             "asked, 64 usage, 74 the folder cannot be written.\n",
+    .run = run,
+};

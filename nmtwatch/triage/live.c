@@ -1,0 +1,447 @@
+#include "nmtwatch/triage/live.h"
+
+#include "analyzers/triage/dossier_read.h"
+#include "analyzers/parse/jcmd_reply.h"
+#include "nmtwatch/jvm/attach.h"
+#include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/soak/soak_signals.h"
+#include "nmtwatch/triage/mapped_agents.h"
+#include "nmtwatch/triage/saved.h"
+#include "nmtwatch/write_all.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOT_DEAR DEAR_COMMAND_COUNT
+
+enum moment { FIRST = 1, LAST = 2, BOTH = FIRST | LAST };
+enum level { GENTLE, THOROUGH };
+
+struct step {
+    enum moment when;
+    enum level level;
+    int first_jdk;
+    enum dear_command dear;
+    const char *file;
+    const char *command;
+};
+
+enum step_id {
+#define STEP(id, when, level, jdk, dear, file, command) STEP_##id,
+#include "nmtwatch/triage/steps.def"
+#undef STEP
+    STEP_COUNT,
+};
+
+static const struct step STEPS[STEP_COUNT] = {
+#define STEP(id, when, level, jdk, dear, file, command)                                            \
+    [STEP_##id] = {when, level, jdk, dear, file, command},
+#include "nmtwatch/triage/steps.def"
+#undef STEP
+};
+
+/* While it runs. */
+struct looking {
+    struct live *live;
+    const struct target *target;
+    const struct live_options *options;
+    struct attach *attach;
+    struct pause_budget budget;
+    int64_t now_ms; /* of the watch */
+    int texts;      /* kept so far: their number goes in front of the file's name */
+    struct family_row mid_rows[EVENT_ROWS_MAX]; /* of the tap, at two thirds of its time */
+    int mid_count;
+    int mid_tap;
+};
+
+static int64_t monotonic_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void say(const struct looking *looking, const char *what)
+{
+    if (looking->options->progress)
+        fprintf(stderr, "\r%s\x1b[K", what);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static struct triage_step *add_step(struct live *live, const char *name)
+{
+    static struct triage_step nowhere;
+    struct triage_step *step =
+        live->step_count < LIVE_STEPS_MAX ? &live->steps[live->step_count++] : &nowhere;
+    memset(step, 0, sizeof *step);
+    step->name = name;
+    step->pause_us = -1;
+    return step;
+}
+
+/* The text is kept with the line jcmd would put in front. */
+static void keep_text(struct looking *looking, const struct step *step, struct span text,
+                      struct triage_step *told)
+{
+    char path[4096], front[32];
+    int length = snprintf(front, sizeof front, "%d:\n", (int)looking->target->pid);
+    snprintf(path, sizeof path, "%s/raw/%02d-%s.txt", looking->options->folder, ++looking->texts,
+             step->file);
+    bool cut = text.len > LIVE_TEXT_MAX;
+    size_t kept = cut ? LIVE_TEXT_MAX : text.len;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool ok = fd >= 0 && write_all(fd, front, (size_t)length) && write_all(fd, text.ptr, kept);
+    if (fd >= 0 && close(fd) != 0)
+        ok = false;
+    if (!ok)
+        snprintf(told->note, sizeof told->note, "its text could not be kept");
+    else if (cut)
+        snprintf(told->note, sizeof told->note, "its text is kept in part");
+}
+
+static void feed(struct looking *looking, struct span text)
+{
+    char front[32];
+    int64_t ignored;
+    int length = snprintf(front, sizeof front, "%d:\n", (int)looking->target->pid);
+    char *whole = malloc((size_t)length + text.len);
+    if (whole == NULL)
+        return;
+    memcpy(whole, front, (size_t)length);
+    memcpy(whole + length, text.ptr, text.len);
+    dossier_reader_feed(looking->live->reader, "live", span_of(whole, (size_t)length + text.len),
+                        &ignored);
+    free(whole);
+}
+
+static struct pause_drivers drivers_of(const struct looking *looking)
+{
+    struct pause_drivers drivers = {0};
+    const struct dossier *dossier = looking->live->dossier;
+    int64_t loaded = 0, unloaded = 0, heap = 0;
+    if (dossier != NULL) {
+        sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &loaded);
+        sample_get(&dossier->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
+        struct nmt_amount amount;
+        if (sample_get_nmt(&dossier->sample, NMT_JAVA_HEAP, &amount))
+            heap = amount.committed_bytes;
+    }
+    drivers.classes = loaded - unloaded;
+    drivers.loaders = drivers.classes; /* one each, at worst */
+    if (dossier != NULL && dossier->loaders.have)
+        drivers.loaders = dossier->loaders.loaders;
+    drivers.heap_bytes = heap;
+    return drivers;
+}
+
+/* False: the pause it would cost is not in the budget. */
+static bool affordable(struct looking *looking, const struct step *step,
+                       struct pause_drivers *drivers, struct triage_step *told)
+{
+    if (step->dear == NOT_DEAR)
+        return true;
+    *drivers = drivers_of(looking);
+    int64_t predicted = pause_predict(&looking->budget, step->dear, drivers);
+    int64_t left = pause_left_us(&looking->budget, looking->now_ms);
+    if (drivers->classes > 0 && predicted <= left)
+        return true;
+    snprintf(told->note, sizeof told->note,
+             "left out: %" PRId64 " ms of pause predicted, %" PRId64 " ms left", predicted / 1000,
+             left / 1000);
+    return false;
+}
+
+static enum failure_kind ask(struct looking *looking, const struct step *step,
+                             struct failure *failure)
+{
+    struct span reply;
+    struct pause_drivers drivers;
+    struct triage_step *told = add_step(looking->live, step->command);
+    failure->kind = FAILURE_NONE;
+    if (looking->target->identity.jdk_major > 0 &&
+        looking->target->identity.jdk_major < step->first_jdk) {
+        snprintf(told->note, sizeof told->note, "this JDK does not have it");
+        return FAILURE_NONE;
+    }
+    if (!affordable(looking, step, &drivers, told))
+        return FAILURE_NONE;
+    say(looking, step->command);
+    int64_t began_us = monotonic_us();
+    enum failure_kind kind = attach_run(looking->attach, step->command, &reply, failure);
+    told->took_us = monotonic_us() - began_us;
+    if (kind != FAILURE_NONE) {
+        snprintf(told->note, sizeof told->note, "%.150s", failure->sentence);
+        return kind;
+    }
+    told->pause_us = 0;
+    if (step->dear != NOT_DEAR) {
+        told->pause_us = attach_elapsed_us(looking->attach);
+        pause_spend(&looking->budget, step->dear, &drivers, looking->now_ms, told->pause_us);
+    }
+    keep_text(looking, step, reply, told);
+    struct jcmd_reply words = jcmd_reply_classify(reply);
+    if (words.kind != JCMD_OK)
+        span_copy(words.message, told->note, sizeof told->note);
+    /* The first detail makes the JVM read its symbol files: it is no baseline. */
+    if (step == &STEPS[STEP_NMT_DETAIL_WARM])
+        snprintf(told->note, sizeof told->note,
+                 "thrown away: the JVM reads its symbol files for it");
+    else
+        feed(looking, reply);
+    attach_release(looking->attach);
+    return FAILURE_NONE;
+}
+
+static void read_smaps(struct looking *looking, const struct step *step)
+{
+    struct triage_step *told = add_step(looking->live, step->command);
+    char path[64], error[300];
+    struct span text;
+    bool cut;
+    say(looking, step->command);
+    snprintf(path, sizeof path, "/proc/%d/smaps", (int)looking->target->pid);
+    int64_t began_us = monotonic_us();
+    if (!saved_read(path, &text, &cut, error, sizeof error)) {
+        snprintf(told->note, sizeof told->note, "%.150s", error);
+        return;
+    }
+    told->took_us = monotonic_us() - began_us;
+    told->pause_us = 0;
+    keep_text(looking, step, text, told);
+    feed(looking, text);
+    free((void *)(uintptr_t)text.ptr);
+}
+
+/* The counters of hsperfdata, in the form of PerfCounter.print: jcmd makes it from the same file.
+ */
+static void read_counters(struct looking *looking, const struct step *step)
+{
+    struct triage_step *told = add_step(looking->live, step->command);
+    const struct target *target = looking->target;
+    static const char *const names[] = {
+        "java.cls.loadedClasses",         "java.cls.sharedLoadedClasses",
+        "java.cls.sharedUnloadedClasses", "java.cls.unloadedClasses",
+        "sun.gc.metaspace.maxCapacity",   "sun.gc.metaspace.used",
+    };
+    int64_t began_us = monotonic_us(), value;
+    char text[1024] = "";
+    size_t used = 0;
+    struct perfdata *perfdata =
+        target->perfdata[0] != '\0' ? perfdata_open(target->perfdata, target->uid) : NULL;
+    if (perfdata == NULL) {
+        snprintf(told->note, sizeof told->note, "there is none");
+        return;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (perfdata_number(perfdata, names[i], &value))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s=%" PRId64 "\n", names[i],
+                                     value);
+    }
+    perfdata_close(perfdata);
+    told->took_us = monotonic_us() - began_us;
+    told->pause_us = 0;
+    keep_text(looking, step, span_of(text, used), told);
+    feed(looking, span_of(text, used));
+}
+
+/* False only when the JVM cannot be asked at all. */
+static bool ask_all(struct looking *looking, enum moment moment, struct failure *failure)
+{
+    bool answered = false;
+    for (int i = 0; i < STEP_COUNT; i++) {
+        const struct step *step = &STEPS[i];
+        if (!(step->when & moment) || (step->level == THOROUGH && !looking->options->thorough))
+            continue;
+        if (i == STEP_SMAPS) {
+            read_smaps(looking, step);
+            continue;
+        }
+        if (i == STEP_COUNTERS) {
+            read_counters(looking, step);
+            continue;
+        }
+        enum failure_kind kind = ask(looking, step, failure);
+        answered = answered || kind == FAILURE_NONE;
+        if (!answered || kind == FAILURE_GONE)
+            return false;
+        if (looking->live->dossier == NULL && dossier_reader_count(looking->live->reader) > 0)
+            looking->live->dossier = dossier_reader_edit(looking->live->reader, 0);
+    }
+    return answered;
+}
+
+/* --- the watch in between -------------------------------------------------------------------- */
+
+static void keep_names(struct looking *looking, const struct names_event *names, int64_t ms)
+{
+    struct dossier *dossier = looking->live->dossier;
+    if (names->method != CENSUS_TAP || dossier == NULL)
+        return;
+    int64_t two_thirds_ms = looking->options->for_ms * 2 / 3;
+    if (names->tap != looking->mid_tap) {
+        looking->mid_tap = names->tap;
+        looking->mid_count = 0;
+    }
+    if (ms <= two_thirds_ms) {
+        looking->mid_count = names->row_count;
+        memcpy(looking->mid_rows, names->rows, (size_t)names->row_count * sizeof *names->rows);
+    }
+    struct dossier_names *flow = &dossier->flow;
+    flow->have = true;
+    flow->method = names->method;
+    flow->has_span = ms > names->from_ms;
+    flow->span_s = (double)(ms - names->from_ms) / 1000.0;
+    flow->loads = names->loads;
+    flow->unloads = names->unloads;
+    flow->row_count = names->row_count;
+    for (int i = 0; i < names->row_count; i++) {
+        flow->rows[i] = names->rows[i];
+        flow->late_loads[i] = names->rows[i].loads;
+        for (int k = 0; k < looking->mid_count; k++) {
+            if (strcmp(looking->mid_rows[k].family, names->rows[i].family) == 0)
+                flow->late_loads[i] -= looking->mid_rows[k].loads;
+        }
+    }
+}
+
+static void on_event(void *context, struct watcher *watcher, const struct event *event)
+{
+    (void)watcher;
+    if (event->kind == EVENT_NAMES)
+        keep_names(context, &event->names, event->ms);
+}
+
+static void on_alert(void *context, struct watcher *watcher, const struct alert *alert)
+{
+    struct looking *looking = context;
+    struct live *live = looking->live;
+    (void)watcher;
+    if (alert->state == ALERT_RAISED && live->alert_count < TRIAGE_FINDINGS_MAX)
+        live->alerts[live->alert_count++] = alert->finding;
+}
+
+static bool step_watch(struct looking *looking, struct watcher *watcher, int64_t began_us,
+                       int64_t until_ms)
+{
+    struct pollfd fd = {.fd = -1};
+    fd.fd = watcher_fd(watcher, &fd.events);
+    int64_t wait_ms = watcher_wait_ms(watcher, looking->now_ms);
+    if (wait_ms > until_ms - looking->now_ms)
+        wait_ms = until_ms - looking->now_ms;
+    poll(&fd, 1, wait_ms > 500 ? 500 : wait_ms > 0 ? (int)wait_ms : 0);
+    looking->now_ms = (monotonic_us() - began_us) / 1000;
+    watcher_step(watcher, looking->now_ms);
+    return !watcher_ended(watcher) && looking->now_ms < until_ms;
+}
+
+static void watch_classes(struct looking *looking)
+{
+    struct target target;
+    struct failure failure;
+    struct watch_options options = looking->options->watch;
+    const struct watch_sink sink = {on_event, on_alert, looking};
+    struct triage_step *told = add_step(looking->live, "watch of class loads");
+    if (target_open(&target, looking->target->pid, &failure) != FAILURE_NONE ||
+        target.start_time_ticks != looking->target->start_time_ticks) {
+        snprintf(told->note, sizeof told->note, "the JVM has ended");
+        return;
+    }
+    target.identity = looking->target->identity;
+    /* The dear steps are asked here, and counted here. */
+    if (!looking->options->thorough)
+        options.pause_budget_us = 0;
+    struct watcher *watcher = watcher_create(&target, &options, &sink, 0);
+    if (watcher == NULL) {
+        snprintf(told->note, sizeof told->note, "out of memory");
+        return;
+    }
+    int64_t began_us = monotonic_us();
+    looking->now_ms = 0;
+    do {
+        char words[64];
+        snprintf(words, sizeof words, "watching class loads: %" PRId64 " of %" PRId64 " s",
+                 looking->now_ms / 1000, looking->options->for_ms / 1000);
+        say(looking, words);
+    } while (step_watch(looking, watcher, began_us, looking->options->for_ms) &&
+             soak_signals_asked() == 0);
+    watcher_stop(watcher, looking->now_ms);
+    int64_t patience_ms = looking->now_ms + 8000;
+    while (!watcher_ended(watcher) && step_watch(looking, watcher, began_us, patience_ms))
+        ;
+    told->took_us = monotonic_us() - began_us;
+    told->pause_us = watcher_counts(watcher).pause_us;
+    if (looking->live->dossier != NULL && looking->live->dossier->flow.have)
+        snprintf(told->note, sizeof told->note, "%s", looking->live->tap_off_hint);
+    watcher_destroy(watcher);
+}
+
+static void collect_garbage(struct looking *looking)
+{
+    struct span reply;
+    struct failure failure;
+    struct triage_step *told = add_step(looking->live, "GC.run");
+    say(looking, "GC.run");
+    if (attach_run(looking->attach, "GC.run", &reply, &failure) != FAILURE_NONE) {
+        snprintf(told->note, sizeof told->note, "%.150s", failure.sentence);
+        return;
+    }
+    told->took_us = told->pause_us = attach_elapsed_us(looking->attach);
+}
+
+enum failure_kind live_run(struct live *live, const struct target *target,
+                           const struct live_options *options, struct failure *failure)
+{
+    struct looking looking = {.live = live, .target = target, .options = options};
+    const struct attach_limits limits = {.timeout_ms = options->timeout_ms};
+    memset(live, 0, sizeof *live);
+    failure->kind = FAILURE_NONE;
+    snprintf(live->tap_off_hint, sizeof live->tap_off_hint,
+             "its log is off again; by hand: jcmd %d VM.log list, then VM.log "
+             "output=#N what=off",
+             (int)target->pid);
+    pause_budget_init(&looking.budget,
+                      options->thorough ? LIVE_THOROUGH_PAUSE_US : LIVE_GENTLE_PAUSE_US,
+                      24 * 3600 * 1000);
+    live->reader = dossier_reader_create(&options->watch.thresholds, NULL, NULL);
+    looking.attach = attach_create(target, &limits);
+    if (live->reader == NULL || looking.attach == NULL) {
+        failure_set(failure, FAILURE_SYSTEM, "nmtwatch", "out of memory");
+        if (looking.attach != NULL)
+            attach_destroy(looking.attach);
+        return FAILURE_SYSTEM;
+    }
+    bool asked = ask_all(&looking, FIRST, failure);
+    if (asked) {
+        live->dossier->identity = target->identity;
+        mapped_agents(target, live->dossier);
+        watch_classes(&looking);
+        if (options->gc && soak_signals_asked() == 0)
+            collect_garbage(&looking);
+        struct failure later;
+        ask_all(&looking, LAST, &later);
+        struct dossier_names flow = live->dossier->flow;
+        dossier_reader_finish(live->reader);
+        live->dossier->flow = flow;
+        live->dossier->identity = target->identity;
+        triage_judge(live->dossier, live->alerts, live->alert_count, &live->triage);
+    }
+    attach_destroy(looking.attach);
+    if (options->progress)
+        fputs("\r\x1b[K", stderr);
+    return asked ? FAILURE_NONE : failure->kind;
+}
+
+void live_free(struct live *live)
+{
+    if (live->reader != NULL)
+        dossier_reader_destroy(live->reader);
+    live->reader = NULL;
+}
