@@ -28,7 +28,7 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
          classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind
 MODEL := nmt_category sample sample_nmt event
-TREND := theil_sen rate warmup history wander despike student trend_line bend ascent stretch driver verdict \
+TREND := theil_sen rate warmup history wander despike student trend_line bend ascent stretch driver tide verdict \
          verdict_ask \
          verdict_sentence growth_alarm
 CLASSES := normalize pattern family shape stem_table census census_text loader_table

@@ -307,6 +307,7 @@ section_sources() {
     heading "One look, one parse"
     row "hsperfdata" sources.perfdata us
     row "/proc/PID/stat and statm" sources.proc us
+    row "an agent's figures, where there is no agent" sources.agent_figures us
     row "NMT summary to numbers" sources.nmt_summary_us us
     row "NMT summary" sources.nmt_summary MB/s
     row "class-load log, lines to names" sources.class_log MB/s

@@ -97,7 +97,7 @@ compile() { # CLASSPATH SOURCE...
 }
 
 build() {
-    local kind source needs last='' plain=(tests/workloads/*.java)
+    local kind source needs library last='' plain=(tests/workloads/*.java)
     mkdir -p $out/classes
     exec 9>$out/.lock
     flock 9
@@ -128,8 +128,10 @@ build() {
         fi
     done < <(sources)
     if [ -r "$home/include/jvmti.h" ] && command -v gcc >/dev/null; then
-        gcc -O1 -shared -fPIC -I"$home/include" -I"$home/include/linux" \
-            -o $out/jvmti_hog.so tests/workloads/jvmti_hog.c -pthread || rm -f $out/jvmti_hog.so
+        for library in jvmti_hog jmethodid_agent native_leak; do
+            gcc -O1 -shared -fPIC -I"$home/include" -I"$home/include/linux" -o $out/$library.so \
+                tests/workloads/$library.c -pthread || rm -f $out/$library.so
+        done
     fi
     mv $out/kinds.new $out/kinds
 }

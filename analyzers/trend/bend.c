@@ -7,7 +7,7 @@
 
 #define POINTS_MIN 8
 #define GRID       1.6  /* from one c to the next */
-#define FINEST     1.02 /* how well the best one is known at the end */
+#define FINEST     1.005 /* how well the best one is known at the end */
 
 /* Times and values about their means, and what all curves share. */
 struct points {
@@ -92,7 +92,7 @@ static double value(const struct bend_fit *fit, enum bend_curve curve, double t)
     if (curve == BEND_CREEP)
         y += fit->b * log1p(t / fit->c);
     else if (curve == BEND_ROOT)
-        y += fit->b * sqrt(t);
+        y += fit->b * sqrt(fit->c + t);
     else if (curve == BEND_FASTER)
         y += fit->b * t * t;
     else if (curve == BEND_LATE)
@@ -128,7 +128,7 @@ static void choose(struct bend *bend, double least)
 {
     static const int parameters[BEND_CURVES] = {
         [BEND_LINE] = 3,  [BEND_PLATEAU] = 4, [BEND_BOTH] = 5,
-        [BEND_CREEP] = 4, [BEND_ROOT] = 3,    [BEND_FASTER] = 4,
+        [BEND_CREEP] = 4, [BEND_ROOT] = 4,    [BEND_FASTER] = 4,
         [BEND_LATE] = 4,  [BEND_STOPPED] = 4, [BEND_JUMP] = 4};
     double n = bend->n > POINTS_MIN ? bend->n : POINTS_MIN;
     for (int i = 0; i < BEND_CURVES; i++) {
@@ -230,10 +230,12 @@ bool bend_fit(const double *x, const double *y, int n, double quantum, struct be
         add_up(&sums, &points, u);
         fit_one(&sums, t[j], &bend->fit[BEND_JUMP]);
     }
-    for (int i = 0; i < n; i++)
-        u[i] = sqrt(t[i]);
-    add_up(&sums, &points, u);
-    fit_one(&sums, span, &bend->fit[BEND_ROOT]);
+    for (double c = span / 160; c < span; c *= 2) {
+        for (int i = 0; i < n; i++)
+            u[i] = sqrt(c + t[i]);
+        add_up(&sums, &points, u);
+        fit_one(&sums, c, &bend->fit[BEND_ROOT]);
+    }
     for (int i = 0; i < n; i++)
         u[i] = t[i] * t[i];
     add_up(&sums, &points, u);
@@ -253,7 +255,7 @@ double bend_slope(const struct bend *bend, enum bend_curve curve, double t)
     if (curve == BEND_CREEP)
         return fit->b / (fit->c + t);
     if (curve == BEND_ROOT)
-        return fit->b / (2 * sqrt(t > bend->span / 40 ? t : bend->span / 40));
+        return fit->b / (2 * sqrt(fit->c + t));
     if (curve == BEND_FASTER)
         return fit->d + 2 * fit->b * t;
     if (curve == BEND_JUMP)

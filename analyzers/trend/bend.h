@@ -7,13 +7,13 @@
  *     plateau    y = a + b (1 - exp(-t / c))           start-up that ends
  *     both       y = a + b (1 - exp(-t / c)) + d t     start-up with a leak after it
  *     creep      y = a + b ln(1 + t / c)               slower and slower, without end
- *     root       y = a + b sqrt(t)                     the same, less so
+ *     root       y = a + b sqrt(c + t)                 the same, less so
  *     faster     y = a + d t + b t^2, b > 0            faster and faster
  *     late       y = a + b max(0, t - c)               a leak that began at c
  *     stopped    y = a + b min(t, c)                   one that ended at c
  *     jump       y = a + b [t > c]                     two levels
  *
- * c is searched on a grid, then to 2 %. The best is chosen by AICc = n ln(RSS/n) + 2k +
+ * c is searched on a grid, then to half a percent. The best is chosen by AICc = n ln(RSS/n) + 2k +
  * 2k(k+1)/(n-k-1) (Hurvich and Tsai, Biometrika 76, 1989), with n reduced to the number of
  * independent points when the residuals remember: n (1 - r) / (1 + r).
  *

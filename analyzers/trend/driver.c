@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define POINTS_MIN  8
-#define COLLINEAR   0.98 /* correlation squared: 0.99 */
+#define COLLINEAR   0.99 /* correlation squared */
 #define CLASSES_MIN 20   /* fewer explain nothing */
 
 static double mean_of(const double *values, int n)

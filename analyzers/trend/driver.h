@@ -3,7 +3,7 @@
  *
  * y = a + beta driver + d t by least squares: beta is bytes per class, d the slope that classes do
  * not explain. While the counter rises evenly nobody can tell it from time (their correlation is
- * above 0.99): then beta is the median slope of y over the counter alone, and explains what it can.
+ * above 0.995): then beta is the median slope of y over the counter alone, and explains what it can.
  * The slope left, with its interval, is that of y - beta driver (trend_line.h).
  *
  * Pure.

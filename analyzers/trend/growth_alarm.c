@@ -3,12 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#define SLACK       0.5
-#define LIMIT       8.0
-#define STEP_MAX    4.0  /* one wild level is no trend */
-#define LEVEL_LOOKS 20   /* before mean and sigma are believed */
-#define FOLLOW      0.05 /* share of the newest level in the mean */
-#define SIGMA_MIN   16384.0
+#define SLACK           0.5
+#define LIMIT           8.0
+#define STEP_MAX        4.0 /* one wild level is no trend */
+#define LEVEL_LOOKS     20  /* before mean and sigma are believed */
+#define NEW_LEVEL_LOOKS 40
+#define FOLLOW          0.05 /* share of the newest level in the mean */
+#define SIGMA_MIN       16384.0
 
 bool cusum_add(struct cusum *cusum, double level, bool in_control)
 {
@@ -19,13 +20,14 @@ bool cusum_add(struct cusum *cusum, double level, bool in_control)
     if (known)
         cusum->sum = fmax(0, cusum->sum + fmin(away / sigma, STEP_MAX) - SLACK);
     bool out = known && cusum->sum > LIMIT;
+    cusum->out_looks = out ? cusum->out_looks + 1 : 0;
     if (in_control && !out) {
         double share = fmax(FOLLOW, 1.0 / (cusum->level_looks + 1));
         cusum->variance += share * (away * away - cusum->variance);
         cusum->mean += share * away;
         cusum->level_looks += cusum->level_looks < LEVEL_LOOKS;
-    } else if (in_control && cusum->sum > 4 * LIMIT) {
-        *cusum = (struct cusum){0}; /* a new level, and no growth: it is learnt anew */
+    } else if (in_control && cusum->out_looks > NEW_LEVEL_LOOKS) {
+        *cusum = (struct cusum){0}; /* another level, and no growth: it is learnt anew */
     }
     return out;
 }

@@ -26,7 +26,8 @@
 
 /* Page's sum over the level, told by verdicts. */
 struct cusum {
-    int level_looks; /* verdicts in a row that did not say GROWING */
+    int level_looks; /* that made mean and variance */
+    int out_looks;   /* out of control in a row */
     double mean;
     double variance;
     double sum;

@@ -17,6 +17,7 @@
 
 #include "analyzers/trend/driver.h"
 #include "analyzers/trend/stretch.h"
+#include "analyzers/trend/tide.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,6 +34,8 @@
 #define NOISY_RISES_MIN 2.0
 #define PAUSE_RATIO     2.0
 #define LAST_QUARTER    0.15 /* of the mean growth, at least, to be growing still */
+#define TIDE_PERIODS    6.0 /* the newest */
+#define TIDE_SHARE      0.95
 #define SLOWING_RATIO   0.8
 #define FASTER_RATIO    1.25
 #define PLATEAU_DOUBT   10 /* in units of AICc */
@@ -280,6 +283,50 @@ static bool find_growth(struct look *look)
     }
 }
 
+/* The swing whose period is the longest that the series has lived through often enough. */
+static const struct wander_scale *longest_swing(const struct look *look)
+{
+    const struct wander *wander = &look->series->wander;
+    const struct wander_scale *longest = NULL;
+    double age_ms = age_h(look) * STRETCH_HOUR_MS;
+    for (int i = 0; i < WANDER_SCALES; i++) {
+        const struct wander_scale *scale = &wander->scale[i];
+        if (scale->falls >= 2 && scale->cycle_ms > 0 && (double)scale->fall >= 2 * look->floor &&
+            age_ms > TIDE_PERIODS_MIN * (double)scale->cycle_ms &&
+            (longest == NULL || scale->cycle_ms > longest->cycle_ms))
+            longest = scale;
+    }
+    return longest;
+}
+
+/* Growth below a swing, day after day: higher than one period ago at nearly every moment. */
+static bool find_tide(struct look *look)
+{
+    const struct wander_scale *swing = longest_swing(look);
+    const struct history *history = &look->series->history;
+    struct stretch stretch;
+    struct tide tide;
+    if (swing == NULL)
+        return false;
+    double period_ms = (double)swing->cycle_ms;
+    double span_ms = fmin(age_h(look) * STRETCH_HOUR_MS, TIDE_PERIODS * period_ms);
+    if (!stretch_take(&stretch, history, history->last_ms - rounded(span_ms)) ||
+        !tide_measure(stretch.x, stretch.mean, stretch.n, period_ms / STRETCH_HOUR_MS, &tide))
+        return false;
+    double least = 0.3 * tide.rise;
+    if (tide.share_higher < TIDE_SHARE || tide.slope_low <= 0 || tide.low_rise < least ||
+        tide.last_rise < least || tide.rise < look->floor)
+        return false;
+    struct verdict *out = look->out;
+    out->state = VERDICT_LINEAR;
+    out->from_ms = history->last_ms - rounded(span_ms);
+    out->have_slope = true;
+    out->slope_bytes_per_h.value = tide.slope;
+    out->slope_bytes_per_h.low = tide.slope_low;
+    out->slope_bytes_per_h.high = tide.slope_high;
+    return true;
+}
+
 /* --- no growth -----------------------------------------------------------------------------------
  */
 
@@ -336,15 +383,16 @@ static bool is_sawtooth(const struct look *look)
 /* Level since a jump that was no part of the start-up. */
 static bool is_stepped(const struct look *look)
 {
-    const struct ascent *ascent = &look->life.ascent;
+    const struct stretch *life = &look->life;
+    const struct ascent *ascent = &life->ascent;
     return ascent->largest_rise > look->floor && ascent->largest_rise > 0.2 * ascent->climb &&
-           ascent->rises < RISES_MIN &&
-           ascent->largest_rise_x > look->life.x[0] + stretch_span_h(&look->life) / 10;
+           ascent->rises < RISES_MIN && ascent->fall < 0.3 * ascent->largest_rise &&
+           ascent->largest_rise_x > life->x[0] + stretch_span_h(life) / 5;
 }
 
 static void decide(struct look *look)
 {
-    if (find_growth(look))
+    if (find_growth(look) || find_tide(look))
         return;
     tell_level(look);
     look->out->state = is_in_doubt(look)   ? VERDICT_WARMING

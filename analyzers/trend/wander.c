@@ -5,6 +5,7 @@
 /* How quickly the usual distance between falls follows the newest one. */
 #define CYCLE_SHARE  0.3f
 #define SPREAD_FALLS 10
+#define FORGOTTEN    4 /* times smaller: it was another kind of fall */
 
 /* So much larger than all before: what was called a fall so far was none. */
 static bool dwarfs(float by, float fall)
@@ -14,7 +15,7 @@ static bool dwarfs(float by, float fall)
 
 static void begin_fall(struct wander_scale *scale, int64_t ms, float by)
 {
-    if (dwarfs(by, scale->fall)) {
+    if (dwarfs(by, scale->size)) {
         scale->falls = 0;
         scale->cycle_ms = 0;
     }
@@ -45,6 +46,7 @@ static void turn(struct wander_scale *scale, int64_t ms, float value)
         return;
     }
     scale->fall *= 1 - 0.69f / WANDER_HALF_LIFE;
+    scale->size = fminf(scale->size, FORGOTTEN * scale->fall);
     if (!scale->falling) {
         float by = scale->extreme - value;
         if (by <= 0)
@@ -56,18 +58,21 @@ static void turn(struct wander_scale *scale, int64_t ms, float value)
     } else if (value < scale->extreme) {
         scale->extreme = value;
         scale->bottom = value;
-    } else if (value - scale->extreme >= scale->fall / 2) {
-        scale->falling = false;
-        scale->extreme = value;
+    } else {
+        if (value - scale->extreme >= scale->fall / 2) {
+            scale->falling = false;
+            scale->extreme = value;
+        }
         return;
     }
     float depth = scale->top - scale->extreme;
-    if (dwarfs(depth, scale->fall)) { /* a small fall has turned into a large one */
+    if (dwarfs(depth, scale->size)) { /* a small fall has turned into a large one */
         scale->falls = 1;
         scale->cycle_ms = 0;
         scale->last_fall_ms = ms;
     }
-    scale->fall = depth > scale->fall ? depth : scale->fall;
+    scale->fall = fmaxf(scale->fall, depth);
+    scale->size = fmaxf(scale->size, depth);
 }
 
 void wander_add(struct wander *wander, int64_t ms, double value)
@@ -81,7 +86,6 @@ void wander_add(struct wander *wander, int64_t ms, double value)
         turn(scale, ms, average);
         if (!scale->have_pending) {
             scale->pending = average;
-            scale->pending_ms = ms;
             scale->have_pending = true;
             return;
         }

@@ -14,7 +14,7 @@
  *
  *   struct wander {0} -> wander_add ... -> wander_at
  *
- * O(1) amortised, 1.6 KB. Plain data; any thread that owns it.
+ * O(1) amortised, 1.4 KB. Plain data; any thread that owns it.
  */
 #ifndef ANALYZERS_TREND_WANDER_H
 #define ANALYZERS_TREND_WANDER_H
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define WANDER_SCALES    24 /* averages of up to 2^23 samples: 97 days at 1 Hz */
-#define WANDER_HALF_LIFE 700
+#define WANDER_HALF_LIFE 1000
 
 struct wander_scale {
     float pending; /* the first half of the next average */
@@ -33,9 +33,9 @@ struct wander_scale {
     float extreme; /* highest since the last rise began, or lowest since the last fall began */
     float top;     /* where the newest fall began */
     float bottom;  /* the lowest since */
-    float fall;    /* the largest so far */
+    float fall;    /* the largest so far, half forgotten */
+    float size;    /* the same, as it was */
     int32_t falls; /* of about that size */
-    int64_t pending_ms;
     int64_t last_fall_ms; /* when the newest fall began */
     float cycle_ms;       /* usual time from one fall to the next; 0: not known */
     float cycle_spread;   /* usual deviation from that, as a share of it */

@@ -15,6 +15,7 @@
 /* Bytes of Internal for each class loaded that ids do not explain: leaked arrays are 8 a method. */
 #define LEFT_PER_CLASS_BYTES    64
 #define LEFT_MIN_BYTES          (256 * KB)
+#define GROWN_MIN_BYTES         (4 * MB)
 /* Ids worth a look. */
 #define IDS_WARN_BYTES          (100 * MB)
 
@@ -103,6 +104,30 @@ static void retained_by_growth(const struct dossier *dossier, const struct expla
     finding_add_int(finding, "classes_loaded", loads);
 }
 
+/* Internal grows, no class load explains it, and an agent is there: JVMTI Allocate books to
+ * Internal. */
+static void retained_by_level(const struct dossier *dossier, struct triage *out)
+{
+    const struct explained *explained = &out->explained;
+    int64_t left = explained->unexplained_growth_bytes - dossier->symbol_files_bytes;
+    if (!explained->have_growth || dossier->agent_count == 0 || left < GROWN_MIN_BYTES ||
+        dossier->identity.jdk_major == 8) /* direct buffers are in Internal there */
+        return;
+    struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
+    if (finding == NULL)
+        return;
+    snprintf(finding->title, sizeof finding->title,
+             "Internal grew by %" PRId64
+             " MB that no class load explains: memory an agent has from "
+             "JVMTI (%s%.180s)",
+             left / MB, dossier->agent_count > 1 ? "one of several: " : "", dossier->agents[0]);
+    finding_add_text(finding, "library", dossier->agent_count == 1 ? dossier->agents[0] : "");
+    finding_add_int(finding, "growth_bytes", left);
+    if (dossier->have_sites)
+        finding_add_int(finding, "jvmti_bytes",
+                        dossier->sites.group[CALL_SITES_JVMTI_RESULTS].bytes);
+}
+
 static void preallocates(const struct dossier *dossier, struct triage *out)
 {
     const struct explained *explained = &out->explained;
@@ -156,5 +181,7 @@ void triage_agents(const struct dossier *dossier, struct triage *out)
         retained_by_sites(dossier, out);
     if (!triage_has(out, FINDING_AGENT_RETAINS))
         retained_by_growth(dossier, &facts, out);
+    if (!triage_has(out, FINDING_AGENT_RETAINS))
+        retained_by_level(dossier, out);
     preallocates(dossier, out);
 }

@@ -8,6 +8,7 @@
 #include "nmtwatch/soak/soak_signals.h"
 #include "nmtwatch/triage/mapped_agents.h"
 #include "nmtwatch/triage/saved.h"
+#include "nmtwatch/watch/replies.h"
 #include "nmtwatch/write_all.h"
 
 #include <fcntl.h>
@@ -55,6 +56,7 @@ struct looking {
     struct attach *attach;
     struct pause_budget budget;
     int64_t now_ms; /* of the watch */
+    int64_t arenas; /* of Metaspace; -1: not known */
     int texts;      /* kept so far: their number goes in front of the file's name */
     struct family_row mid_rows[EVENT_ROWS_MAX]; /* of the tap, at two thirds of its time */
     int mid_count;
@@ -135,7 +137,9 @@ static struct pause_drivers drivers_of(const struct looking *looking)
             heap = amount.committed_bytes;
     }
     drivers.classes = loaded - unloaded;
-    drivers.loaders = drivers.classes; /* one each, at worst */
+    drivers.loaders = drivers.classes; /* one each, at worst; each has an arena of Metaspace */
+    if (looking->arenas >= 0 && looking->arenas < drivers.loaders)
+        drivers.loaders = looking->arenas;
     if (dossier != NULL && dossier->loaders.have)
         drivers.loaders = dossier->loaders.loaders;
     drivers.heap_bytes = heap;
@@ -190,6 +194,13 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
     struct jcmd_reply words = jcmd_reply_classify(reply);
     if (words.kind != JCMD_OK)
         span_copy(words.message, told->note, sizeof told->note);
+    if (step == &STEPS[STEP_METASPACE]) {
+        struct memory_reading reading;
+        struct sample unused;
+        sample_clear(&unused);
+        replies_read_memory(reply, false, &unused, &reading);
+        looking->arenas = reading.arenas;
+    }
     /* The first detail makes the JVM read its symbol files: it is no baseline. */
     if (step == &STEPS[STEP_NMT_DETAIL_WARM])
         snprintf(told->note, sizeof told->note,
@@ -399,7 +410,7 @@ static void collect_garbage(struct looking *looking)
 enum failure_kind live_run(struct live *live, const struct target *target,
                            const struct live_options *options, struct failure *failure)
 {
-    struct looking looking = {.live = live, .target = target, .options = options};
+    struct looking looking = {.live = live, .target = target, .options = options, .arenas = -1};
     const struct attach_limits limits = {.timeout_ms = options->timeout_ms};
     memset(live, 0, sizeof *live);
     failure->kind = FAILURE_NONE;

@@ -1,8 +1,9 @@
 /*
  * source_bench PID ROUNDS: CPU of one look at the sources that ask the JVM nothing.
  *
- * Samples, microseconds: perfdata, proc (each the mean of a thousand looks).
+ * Samples, microseconds: perfdata, proc, agent_figures (each the mean of a thousand looks).
  */
+#include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "tests/bench/bench.h"
@@ -33,6 +34,10 @@ int main(int argc, char **argv)
                 bench_fail("the JVM is gone");
         }
         bench_sample("proc", (bench_cpu_us() - began_us) / LOOKS);
+        began_us = bench_cpu_us();
+        for (int i = 0; i < LOOKS; i++)
+            agent_figures_sample(&target, &sample);
+        bench_sample("agent_figures", (bench_cpu_us() - began_us) / LOOKS);
     }
     proc_close(&proc);
     perfdata_close(perfdata);

@@ -108,6 +108,11 @@ fake() { # OPTIONS...: starts one, pid in $FAKE
 valid "version" version "$SCRATCH/version"
 "$NMTWATCH" help --json >"$SCRATCH/help"
 valid "help" help "$SCRATCH/help"
+is "every verb with --json is in the table of docs/json.md" \
+    "$(for verb in $(jq -r '.verbs[].name' "$SCRATCH/help"); do
+        "$NMTWATCH" help "$verb" | grep -q -e '--json' || continue
+        grep -q "^| .*\`$verb [^|]*\`.*\.json\`" docs/json.md || echo "$verb"
+    done)" ""
 "$NMTWATCH" rules --json >"$SCRATCH/rules"
 valid "rules" rules "$SCRATCH/rules"
 

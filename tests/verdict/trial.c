@@ -70,7 +70,7 @@ static bool done(const struct bench *bench)
            !isinf(bench->trial->method[METHOD_VERDICT].found_after_h);
 }
 
-static void ask(struct bench *bench, double h, enum series_truth truth)
+static void ask(struct bench *bench, double h, enum series_truth truth, int64_t level_bytes)
 {
     struct verdict verdict = {0};
     struct trial *trial = bench->trial;
@@ -88,6 +88,7 @@ static void ask(struct bench *bench, double h, enum series_truth truth)
         verdict = (struct verdict){
             .state = growing[i] ? VERDICT_LINEAR : VERDICT_CONVERGED,
             .answer = growing[i] ? VERDICT_GROWING : VERDICT_NOT_GROWING,
+            .level_bytes = level_bytes,
         };
         count(bench, METHOD_BASELINES + i, &verdict, h, truth);
     }
@@ -151,7 +152,7 @@ static bool play(struct bench *bench)
 {
     struct trial *trial = bench->trial;
     struct point point;
-    int64_t next_ask_ms = TRIAL_ASK_MS, first_ms = 0;
+    int64_t next_ask_ms = TRIAL_ASK_MS, first_ms = 0, level_bytes = 0;
     double before_h = 0;
     size_t next_interval = 0;
     struct verdict verdict;
@@ -160,6 +161,8 @@ static bool play(struct bench *bench)
         double h = bench->series.t_h;
         if (before_h == 0)
             first_ms = point.ms;
+        if (point.bytes != VERDICT_MISSING)
+            level_bytes = point.bytes;
         if (!verdict_feed(bench->verdict, point.ms, point.bytes, point.driver) ||
             !baselines_feed(bench->baselines, point.ms, point.bytes, point.driver))
             return false;
@@ -176,7 +179,7 @@ static bool play(struct bench *bench)
                 trial->method[i].found_after_h = INFINITY;
         }
         if (h * MS_PER_H >= (double)next_ask_ms) {
-            ask(bench, h, truth);
+            ask(bench, h, truth, level_bytes);
             next_ask_ms = (int64_t)(h * MS_PER_H) / TRIAL_ASK_MS * TRIAL_ASK_MS + TRIAL_ASK_MS;
         }
         if (next_interval < INTERVALS && h >= interval_at_h[next_interval]) {

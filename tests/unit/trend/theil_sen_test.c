@@ -7,10 +7,8 @@
 #include <cmocka.h>
 
 #include "analyzers/trend/theil_sen.h"
-#include "analyzers/trend/thinned.h"
 
 #include <math.h>
-#include <string.h>
 
 static double noise(unsigned *seed)
 {
@@ -69,37 +67,6 @@ static void test_refusals(void **state)
     assert_false(theil_sen(x, y, THEIL_SEN_POINTS_MAX + 1, &out));
 }
 
-static void test_thinned_covers_a_week(void **state)
-{
-    (void)state;
-    struct thinned series;
-    memset(&series, 0, sizeof series);
-    const int64_t week_s = 7 * 86400;
-    for (int64_t s = 0; s <= week_s; s++)
-        thinned_add(&series, s * 1000, s * 10);
-    assert_true(series.count > THEIL_SEN_POINTS_MAX / 3);
-    assert_true(series.count <= THEIL_SEN_POINTS_MAX);
-    assert_int_equal(series.point[0].ms, 0);
-    assert_int_equal(series.point[series.count - 1].ms, week_s * 1000);
-    struct theil_sen out;
-    assert_true(thinned_slope_per_h(&series, &out));
-    assert_true(fabs(out.slope - 36000) < 1);
-    double ratio;
-    assert_true(thinned_halving_ratio(&series, &ratio));
-    assert_true(ratio > 0.9 && ratio < 1.1);
-}
-
-static void test_thinned_starts_anew_when_time_goes_back(void **state)
-{
-    (void)state;
-    struct thinned series;
-    memset(&series, 0, sizeof series);
-    thinned_add(&series, 5000, 1);
-    thinned_add(&series, 6000, 2);
-    thinned_add(&series, 1000, 3);
-    assert_int_equal(series.count, 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,8 +74,6 @@ int main(void)
         cmocka_unit_test(test_wild_points_do_not_bend_it),
         cmocka_unit_test(test_interval_holds_the_truth_as_often_as_it_says),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_thinned_covers_a_week),
-        cmocka_unit_test(test_thinned_starts_anew_when_time_goes_back),
     };
     return cmocka_run_group_tests_name("theil_sen", tests, NULL, NULL);
 }

@@ -1,0 +1,121 @@
+#!/bin/bash
+# nmtwatch triage on real JVMs: whose memory it is, and what it costs to ask.
+# timeout: 240
+. "$(dirname "$0")/../tap.sh"
+. tests/e2e/fleet.sh
+
+libraries=$PWD/build/workloads
+[ -e "$libraries/jmethodid_agent.so" ] || skip_all "the agents were not built: no jvmti.h"
+
+jdks=
+for jdk in 17 25; do
+    if have_jdk $jdk; then
+        jdks="$jdks $jdk"
+    else
+        skip "triage on JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
+    fi
+done
+[ -n "$jdks" ] || done_testing
+
+for jdk in $jdks; do
+    fleet_start "$jdk" idle --seconds 200
+    have_kind groovy-new-shell && fleet_start "$jdk" groovy-new-shell --rate 12 --seconds 200
+    have_kind cglib && fleet_start "$jdk" cglib --rate 12 --seconds 200
+done
+fleet_ready
+# Those below do not announce themselves as the fleet's workloads do; all have the same class path.
+declare -A OTHER
+start_other() { # NAME JDK FLAGS... -- MAIN ARGS...
+    local name=$1 home
+    home=$(JDK=$2 scripts/workloads.sh jdk)
+    shift 2
+    spawn "$home/bin/java" -Xmx128m "$@" >"$SCRATCH/${name//\//-}.log" 2>&1
+    OTHER[$name]=$SPAWNED
+}
+for jdk in $jdks; do
+    start_other "leak/$jdk" "$jdk" -XX:NativeMemoryTracking=summary -cp build/workloads/classes \
+        workloads.LoadLibrary "$libraries/native_leak.so" 200
+    start_other "keep/$jdk" "$jdk" -XX:NativeMemoryTracking=detail -cp build/workloads/classes \
+        "-agentpath:$libraries/jmethodid_agent.so=keep" \
+        workloads.Workload numbered --mode churn --rate 100 --seconds 200
+    "$(JDK=$jdk scripts/workloads.sh jdk)/bin/java" -Xmx256m -XX:NativeMemoryTracking=summary \
+        "-Xlog:safepoint:file=$SCRATCH/safepoints-$jdk.log" -cp build/workloads/classes \
+        workloads.ManyClasses 20000 5 one < <(echo && sleep 100) >"$SCRATCH/many-$jdk.log" 2>&1 &
+    OTHER[many/$jdk]=$!
+    TAP_PIDS+=($!)
+    start_other "ids/$jdk" "$jdk" -XX:NativeMemoryTracking=summary -cp build/workloads/classes \
+        "-agentpath:$libraries/jmethodid_agent.so" \
+        workloads.Workload numbered --mode churn --rate 100 --seconds 200
+done
+for jdk in $jdks; do
+    for _ in $(seq 300); do
+        grep -q loaded "$SCRATCH/many-$jdk.log" && break
+        sleep 0.1
+    done
+done
+
+declare -A RUN
+triage() { # NAME PID ARGS...
+    local out=$SCRATCH/triage-${1//\//-}
+    "$NMTWATCH" triage "$2" --for 25s -o "$out" --json "${@:3}" >"$out.json" 2>"$out.err" &
+    RUN[$1]=$!
+}
+for name in "${FLEET_NAMES[@]}"; do
+    triage "$name" "${FLEET_PID[$name]}"
+done
+for name in "${!OTHER[@]}"; do
+    case $name in
+    keep/*) triage "$name" "${OTHER[$name]}" --level thorough ;;
+    *) triage "$name" "${OTHER[$name]}" ;;
+    esac
+done
+declare -A CODE
+for name in "${!RUN[@]}"; do
+    wait "${RUN[$name]}"
+    CODE[$name]=$?
+done
+
+json() { # NAME FILTER
+    jq -r "$2" "$SCRATCH/triage-${1//\//-}.json" 2>&1
+}
+for jdk in $jdks; do
+    is "idle on $jdk: no finding above a note" \
+        "$(json "$jdk/idle" '[.findings[] | select(.severity != "INFO")] | length')" 0
+    is "idle on $jdk: exit code" "${CODE[$jdk/idle]}" 0
+    is "idle on $jdk: a profiler is appropriate" "$(json "$jdk/idle" .suitability)" APPROPRIATE
+    for kind in groovy-new-shell:groovy-shell cglib:cglib; do
+        have_kind "${kind%:*}" || continue
+        name=$jdk/${kind%:*}
+        is "$name: the culprit is first" \
+            "$(json "$name" '.findings[0] | .id + " " + .family')" "class-explosion ${kind#*:}"
+        is "$name: exit code" "${CODE[$name]}" 2
+        is "$name: a profiler is not appropriate" "$(json "$name" .suitability)" "NOT APPROPRIATE"
+    done
+    is "JNI leak on $jdk: not in NMT" \
+        "$(json "leak/$jdk" '[.findings[] | select(.id == "memory-outside-nmt")] | length')" 1
+    is "JNI leak on $jdk: how much" \
+        "$(json "leak/$jdk" '.findings[] | select(.id == "memory-outside-nmt") |
+            .evidence.growth_bytes | . > 25e6 and . < 80e6')" true
+    contains "agent that forgets Deallocate on $jdk: named" \
+        "$(json "keep/$jdk" '.findings[] | select(.id == "agent-retains-memory") |
+            .evidence.library')" jmethodid_agent.so
+    is "agent that forgets Deallocate on $jdk: below GetClassMethods" \
+        "$(json "keep/$jdk" '.findings[] | select(.id == "agent-retains-memory") |
+            .evidence.get_class_methods_bytes > 60000')" true
+    is "an agent that preallocates on $jdk: yes, and which" \
+        "$(json "ids/$jdk" '.explained | .preallocates + " " + .library')" "yes jmethodid_agent.so"
+    # What the JVM itself says of the pauses that were not its own.
+    asked=$(grep -E 'Safepoint "(CollectCLDMetadata|CollectClassLoaderStats|ClassLoaderStats|[^"]*Loader)' \
+        "$SCRATCH/safepoints-$jdk.log" | sed 's/.*Total: *\([0-9]*\) ns.*/\1/' | paste -sd+ | bc)
+    is "20 000 classes on $jdk: a gentle triage stops the JVM below 50 ms" \
+        "$([ "${asked:-0}" -lt 50000000 ] && echo yes)" yes
+    is "20 000 classes on $jdk: asked or left out, and told" \
+        "$(json "many/$jdk" '[.steps[] | select(.step == "VM.classloader_stats") |
+            .run or (.note | startswith("left out"))] | all')" true
+    raw=$SCRATCH/triage-ids-$jdk/raw
+    is "what was kept of ids on $jdk is understood again" \
+        "$("$NMTWATCH" analyze "$raw" --json | jq -c '[.unrecognised, .unparsed_lines]')" '[[],0]'
+    is "and says the same of the agent" \
+        "$("$NMTWATCH" analyze "$raw" --json | jq -r '.jvms[0].explained.preallocates')" yes
+done
+done_testing
