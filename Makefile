@@ -71,7 +71,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test bench bench-agent bench-memory verdict-error-rates fuzz stress soak-test format lint clean install
+.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-memory verdict-error-rates fuzz stress soak-test format lint clean install
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -177,6 +177,13 @@ test: setup
 	@scripts/test.sh
 test-%: setup
 	@scripts/test.sh $*
+
+# Every JDK of Debian unstable, in a folder outside this tree; all of them with all their collectors.
+jdks:
+	@scripts/jdks.sh
+test-jdks: setup
+	@$(MAKE) --no-print-directory -s all
+	@BUILD=$(BUILD) scripts/test-jdks.sh --update $(JDKS)
 
 bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm

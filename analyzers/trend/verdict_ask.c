@@ -34,7 +34,7 @@
 #define NOISY_RISES_MIN 2.0
 #define PAUSE_RATIO     2.0
 #define LAST_QUARTER    0.15 /* of the mean growth, at least, to be growing still */
-#define TIDE_PERIODS    6.0 /* the newest */
+#define TIDE_PERIODS    6.0  /* the newest */
 #define TIDE_SHARE      0.95
 #define SLOWING_RATIO   0.8
 #define FASTER_RATIO    1.25
@@ -283,16 +283,21 @@ static bool find_growth(struct look *look)
     }
 }
 
-/* The swing whose period is the longest that the series has lived through often enough. */
+/* The swing of the longest period that the series has lived through often enough. It must be there
+ * on averages of a good part of its period, which mere noise is not, and not be small beside
+ * another. */
 static const struct wander_scale *longest_swing(const struct look *look)
 {
     const struct wander *wander = &look->series->wander;
     const struct wander_scale *longest = NULL;
-    double age_ms = age_h(look) * STRETCH_HOUR_MS;
+    double age_ms = age_h(look) * STRETCH_HOUR_MS, largest = 2 * look->floor;
+    for (int i = 0; i < WANDER_SCALES; i++)
+        largest = fmax(largest, (double)wander->scale[i].fall / 2);
     for (int i = 0; i < WANDER_SCALES; i++) {
         const struct wander_scale *scale = &wander->scale[i];
-        if (scale->falls >= 2 && scale->cycle_ms > 0 && (double)scale->fall >= 2 * look->floor &&
-            age_ms > TIDE_PERIODS_MIN * (double)scale->cycle_ms &&
+        double width_ms = wander_width_ms(wander, i), cycle_ms = (double)scale->cycle_ms;
+        if (scale->falls >= 2 && (double)scale->fall >= largest && width_ms >= cycle_ms / 24 &&
+            width_ms <= cycle_ms / 6 && age_ms > TIDE_PERIODS_MIN * cycle_ms &&
             (longest == NULL || scale->cycle_ms > longest->cycle_ms))
             longest = scale;
     }
@@ -313,7 +318,13 @@ static bool find_tide(struct look *look)
     if (!stretch_take(&stretch, history, history->last_ms - rounded(span_ms)) ||
         !tide_measure(stretch.x, stretch.mean, stretch.n, period_ms / STRETCH_HOUR_MS, &tide))
         return false;
-    double least = 0.3 * tide.rise;
+    double least = 0.3 * tide.rise, top = -INFINITY, top_before = -INFINITY;
+    for (int i = 0; i < stretch.n; i++)
+        top = fmax(top, stretch.mean[i]);
+    for (int i = 0; i < look->life.n && look->life.x[i] < stretch.x[0]; i++)
+        top_before = fmax(top_before, look->life.mean[i]);
+    if (top < top_before + look->floor)
+        return false;
     if (tide.share_higher < TIDE_SHARE || tide.slope_low <= 0 || tide.low_rise < least ||
         tide.last_rise < least || tide.rise < look->floor)
         return false;

@@ -94,13 +94,18 @@ void wander_add(struct wander *wander, int64_t ms, double value)
     }
 }
 
-const struct wander_scale *wander_at(const struct wander *wander, double width_ms)
+double wander_width_ms(const struct wander *wander, int i)
 {
     double usual_ms = wander->count > 1 ? (double)(wander->last_ms - wander->first_ms) /
                                               (double)(wander->count - 1)
                                         : 1;
+    return usual_ms * (double)(INT64_C(1) << i);
+}
+
+const struct wander_scale *wander_at(const struct wander *wander, double width_ms)
+{
     int i = 0;
-    while (i < WANDER_SCALES - 1 && usual_ms * (double)(INT64_C(1) << i) < width_ms)
+    while (i < WANDER_SCALES - 1 && wander_width_ms(wander, i) < width_ms)
         i++;
     return &wander->scale[i];
 }

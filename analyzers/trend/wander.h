@@ -49,6 +49,8 @@ struct wander {
 };
 
 void wander_add(struct wander *wander, int64_t ms, double value);
+/* Of the averages of scale i. */
+double wander_width_ms(const struct wander *wander, int i);
 /* The scale whose averages are about width_ms long (the next longer one). */
 const struct wander_scale *wander_at(const struct wander *wander, double width_ms);
 
