@@ -1,10 +1,12 @@
 /*
- * native: native frames above Java, by libunwind, in a signal handler.
+ * native: native frames above Java, in a signal handler.
  *
- * libunwind walks our own stack through its remote interface, so that every read of memory is
- * checked and the search for unwind tables takes no lock (native_unwind.h says why). What libunwind
- * locks itself, its cache and its pool, it locks with all signals blocked and for no longer than a
- * copy; memory it takes from a static pool. Some 0.35 us a frame.
+ * Compiled code is walked by rules of our own, which are small and remembered (frame_rule.h). A
+ * stack with a frame that has no such rule, one in some hundreds, is walked by libunwind: through
+ * its remote interface, so that every read of memory is checked and the search for unwind tables
+ * takes no lock (native_unwind.h says why). What libunwind locks itself, its cache and its pool, it
+ * locks with all signals blocked and for no longer than a copy; memory it takes from a static pool.
+ * A sample every 10 ms finds the processor's caches cold: 2 us a frame by libunwind, 1 by rules.
  *
  * Optional at run time: without libunwind-x86_64.so.8 (package libunwind8) or glibc 2.35 there are
  * no native frames, and status says so.

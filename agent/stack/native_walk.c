@@ -2,6 +2,8 @@
  * Signal context: the walk over native frames. Reaches libunwind's init, step and get_reg,
  * _dl_find_object, and the system call that tells whether an address can be read.
  */
+#include "agent/stack/frame_rule.h"
+#include "agent/stack/frame_table.h"
 #include "agent/stack/native_unwind.h"
 
 static uintptr_t code_low, code_high;
@@ -104,53 +106,23 @@ static int access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t
     return -UNW_EBADREG;
 }
 
-/* The head of .eh_frame_hdr as linkers write it: encodings that make a sorted table of pairs. */
-struct frame_header {
-    uint8_t version, frame_encoding, count_encoding, table_encoding;
-    int32_t frame_offset;
-    uint32_t count;
-};
-#define ENCODING_PCREL_SDATA4   0x1b
-#define ENCODING_UDATA4         0x03
-#define ENCODING_DATAREL_SDATA4 0x3b
-#define TABLE_ROW_BYTES         8
-
-/* What finds no room is not given back for now. */
-static void note_touched(uintptr_t map_start)
-{
-    for (int i = 0; i < NATIVE_OBJECTS_MAX; i++) {
-        uintptr_t there = atomic_load_explicit(&native_unwind.touched[i], memory_order_relaxed);
-        if (there == map_start || (there == 0 && atomic_compare_exchange_strong_explicit(
-                                                     &native_unwind.touched[i], &there, map_start,
-                                                     memory_order_relaxed, memory_order_relaxed)))
-            return;
-    }
-}
-
 static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *found,
                           int need_unwind_info, void *argument)
 {
     struct walk *walk = argument;
-    struct dl_find_object object;
-    struct frame_header header;
-    if (native_unwind.find_object((void *)ip, &object) != 0 || object.dlfo_eh_frame == NULL)
+    struct frame_table known;
+    if (!frame_table_find(ip, &known))
         return -UNW_ENOINFO;
-    __builtin_memcpy(&header, object.dlfo_eh_frame, sizeof header);
-    if (header.version != 1 || header.frame_encoding != ENCODING_PCREL_SDATA4 ||
-        header.count_encoding != ENCODING_UDATA4 ||
-        header.table_encoding != ENCODING_DATAREL_SDATA4)
-        return -UNW_ENOINFO;
-    note_touched((uintptr_t)object.dlfo_map_start);
-    walk->object_low = (uintptr_t)object.dlfo_map_start;
-    walk->object_high = (uintptr_t)object.dlfo_map_end;
+    walk->object_low = known.object_low;
+    walk->object_high = known.object_high;
     unw_dyn_info_t table = {
-        .start_ip = (unw_word_t)object.dlfo_map_start,
-        .end_ip = (unw_word_t)object.dlfo_map_end,
+        .start_ip = known.object_low,
+        .end_ip = known.object_high,
         .format = UNW_INFO_FORMAT_REMOTE_TABLE,
     };
-    table.u.rti.segbase = (unw_word_t)object.dlfo_eh_frame;
-    table.u.rti.table_data = (unw_word_t)object.dlfo_eh_frame + sizeof header;
-    table.u.rti.table_len = (unw_word_t)header.count * TABLE_ROW_BYTES / sizeof(unw_word_t);
+    table.u.rti.segbase = known.header;
+    table.u.rti.table_data = known.rows;
+    table.u.rti.table_len = known.row_count * FRAME_ROW_BYTES / sizeof(unw_word_t);
     return native_unwind.search_table(space, ip, &table, found, need_unwind_info, argument);
 }
 
@@ -194,16 +166,18 @@ void native_fill_accessors(struct native_accessors *accessors)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-int native_walk(void *ucontext, struct frame *out, int max)
+static struct frame native_frame(uintptr_t pc)
 {
-    struct walk walk = {.context = ucontext};
-    uintptr_t pc = (uintptr_t)walk.context->uc_mcontext.gregs[REG_RIP];
-    unw_word_t sp = (unw_word_t)walk.context->uc_mcontext.gregs[REG_RSP];
+    return (struct frame){.value = pc, .bci = FRAME_BCI_PC};
+}
+
+/* The frames behind the first one. */
+static int walk_by_libunwind(const ucontext_t *context, struct frame *out, int max)
+{
+    struct walk walk = {.context = context};
+    unw_word_t sp = (unw_word_t)context->uc_mcontext.gregs[REG_RSP];
     unw_cursor_t cursor;
-    int depth = 0;
-    if (native_unwind.space == NULL || max <= 0 || is_java(pc))
-        return 0;
-    out[depth++] = (struct frame){.value = pc, .bci = FRAME_BCI_PC};
+    int depth = 1;
     if (native_unwind.init(&cursor, native_unwind.space, &walk) != 0)
         return depth;
     while (depth < max && native_unwind.step(&cursor) > 0) {
@@ -215,9 +189,50 @@ int native_walk(void *ucontext, struct frame *out, int max)
         if (next_pc == 0 || next_sp <= sp || is_java(next_pc))
             break;
         sp = next_sp;
-        out[depth++] = (struct frame){.value = next_pc, .bci = FRAME_BCI_PC};
+        out[depth++] = native_frame(next_pc);
     }
     return depth;
+}
+
+static bool read_word(struct walk *walk, uintptr_t address, uintptr_t *value)
+{
+    return access_mem(NULL, address, value, 0, walk) == 0;
+}
+
+/* The same by rules; 0: one of the frames has none. */
+static int walk_by_rules(const ucontext_t *context, struct frame *out, int max)
+{
+    struct walk walk = {.context = context};
+    uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+    uintptr_t bp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
+    int depth = 1;
+    while (depth < max) {
+        /* A call may be the last instruction of its function. */
+        struct frame_rule rule = frame_rule_of(depth == 1 ? pc : pc - 1);
+        if (rule.kind == FRAME_RULE_OTHER)
+            return 0;
+        uintptr_t cfa = (rule.base_is_bp ? bp : sp) + (uintptr_t)(intptr_t)rule.cfa_offset;
+        if (rule.kind == FRAME_RULE_END || cfa <= sp || !read_word(&walk, cfa - 8, &pc) ||
+            (rule.bp_is_saved &&
+             !read_word(&walk, cfa + (uintptr_t)(intptr_t)rule.bp_offset, &bp)) ||
+            pc == 0 || is_java(pc))
+            break;
+        sp = cfa;
+        out[depth++] = native_frame(pc);
+    }
+    return depth;
+}
+
+int native_walk(void *ucontext, struct frame *out, int max)
+{
+    const ucontext_t *context = ucontext;
+    uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    if (native_unwind.space == NULL || max <= 0 || is_java(pc))
+        return 0;
+    out[0] = native_frame(pc);
+    int depth = walk_by_rules(context, out, max);
+    return depth > 0 ? depth : walk_by_libunwind(context, out, max);
 }
 
 #else

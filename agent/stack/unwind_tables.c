@@ -1,6 +1,7 @@
 #include "agent/stack/unwind_tables.h"
 
 #include "agent/mem/file_pages.h"
+#include "agent/stack/frame_rule.h"
 #include "agent/stack/native_unwind.h"
 
 #ifdef NATIVE_UNWIND
@@ -113,10 +114,29 @@ static int visit(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
+/* The first object will do: each tells how many have been unloaded. */
+static int read_unloaded(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    *(unsigned long long *)context = object->dlpi_subs;
+    return 1;
+}
+
+static void forget_rules_of_unloaded(void)
+{
+    static unsigned long long before;
+    unsigned long long now = before;
+    dl_iterate_phdr(read_unloaded, &now);
+    if (now != before)
+        frame_rules_forget();
+    before = now;
+}
+
 void unwind_tables_release(void)
 {
     struct look look = {.page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE)};
     bool any = false;
+    forget_rules_of_unloaded();
     for (int i = 0; i < NATIVE_OBJECTS_MAX; i++) {
         look.touched[i] =
             atomic_exchange_explicit(&native_unwind.touched[i], 0, memory_order_relaxed);

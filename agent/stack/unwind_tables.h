@@ -7,6 +7,9 @@
  * are the file's and stay in the page cache: given back, they return at the price of a minor fault
  * (some twenty a second on a busy JVM, of a microsecond each).
  *
+ * Most frames are walked without them (frame_rule.h). Rules of libraries that were unloaded since
+ * the last call are forgotten here.
+ *
  * What is between two calls of unwind_tables_release is in the account (`unwind_tables`). A page is
  * given back only when the kernel says that it is the file's and nobody has written to it.
  *

@@ -216,19 +216,23 @@ static bool read_setting(struct metaspace *metaspace, struct span line)
     return true;
 }
 
-/* The statistics at the very end ("num_chunk_merges: 27.") belong to the reply too. */
-static void skip_internal_statistics(struct line_cursor *lines)
+/* What stands behind the settings belongs to the reply too: the internal statistics
+ * ("num_chunk_merges: 27."), or one more setting on JDK 11. */
+static void skip_end(struct line_cursor *lines)
 {
     struct line_cursor ahead = *lines;
     struct span line;
-    bool inside = false;
+    bool in_statistics = false;
     while (line_cursor_next(&ahead, &line)) {
         struct span content = span_trim(line);
+        bool setting =
+            span_starts_with(content, SPAN_LITERAL("InitialBootClassLoaderMetaspaceSize:"));
         if (span_equals(content, SPAN_LITERAL("Internal statistics:")))
-            inside = true;
-        else if (content.len > 0 && (!inside || !span_starts_with(content, SPAN_LITERAL("num_"))))
+            in_statistics = true;
+        else if (content.len > 0 && !setting &&
+                 (!in_statistics || !span_starts_with(content, SPAN_LITERAL("num_"))))
             return;
-        if (inside)
+        if (in_statistics || setting)
             lines->at = ahead.at;
     }
 }
@@ -272,7 +276,7 @@ enum parse_result metaspace_parse(struct metaspace *metaspace, struct span text,
     line_cursor_begin(&lines, text);
     enum parse_result result = read_lines(metaspace, &lines);
     if (result == PARSE_OK)
-        skip_internal_statistics(&lines);
+        skip_end(&lines);
     *consumed = lines.at;
     const uint32_t required = UINT32_C(1) << METASPACE_USED_BOTH |
                               UINT32_C(1) << METASPACE_COMMITTED_BOTH |

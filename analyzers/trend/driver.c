@@ -1,10 +1,19 @@
 #include "analyzers/trend/driver.h"
 
+#include "analyzers/trend/trend_line.h"
+
 #include <math.h>
 
 #define POINTS_MIN  8
-#define COLLINEAR   0.99 /* correlation squared */
-#define CLASSES_MIN 20   /* fewer explain nothing */
+#define CLASSES_MIN 20 /* fewer explain nothing */
+#define KNOWN       4  /* errors that beta must be away from 0 */
+
+struct points {
+    int n;
+    double t[TREND_LINE_POINTS_MAX];
+    double classes[TREND_LINE_POINTS_MAX];
+    double bytes[TREND_LINE_POINTS_MAX];
+};
 
 static double mean_of(const double *values, int n)
 {
@@ -14,44 +23,76 @@ static double mean_of(const double *values, int n)
     return sum / n;
 }
 
-static double product(const double *a, double a_mean, const double *b, double b_mean, int n)
+static double product(const double *a, const double *b, int n)
 {
-    double sum = 0;
+    double a_mean = mean_of(a, n), b_mean = mean_of(b, n), sum = 0;
     for (int i = 0; i < n; i++)
         sum += (a[i] - a_mean) * (b[i] - b_mean);
     return sum;
 }
 
+/* beta from classes freed of time (Frisch and Waugh, Econometrica 1, 1933). False: not known well.
+ */
+static bool joint(const struct points *p, double *beta)
+{
+    double freed[TREND_LINE_POINTS_MAX] = {0}, left[TREND_LINE_POINTS_MAX] = {0};
+    double tt = product(p->t, p->t, p->n), tc = product(p->t, p->classes, p->n);
+    double tb = product(p->t, p->bytes, p->n);
+    if (tt <= 0)
+        return false;
+    for (int i = 0; i < p->n; i++) {
+        freed[i] = p->classes[i] - tc / tt * p->t[i];
+        left[i] = p->bytes[i] - tb / tt * p->t[i];
+    }
+    double ff = product(freed, freed, p->n);
+    if (ff <= 1e-6 * product(p->classes, p->classes, p->n))
+        return false;
+    *beta = product(freed, left, p->n) / ff;
+    for (int i = 0; i < p->n; i++)
+        left[i] -= *beta * freed[i];
+    double mean = mean_of(left, p->n), squares = 0, lagged = 0;
+    for (int i = 0; i < p->n; i++) {
+        squares += (left[i] - mean) * (left[i] - mean);
+        lagged += i > 0 ? (left[i] - mean) * (left[i - 1] - mean) : 0;
+    }
+    double r = squares > 0 ? fmin(0.95, fmax(0, lagged / squares)) : 0;
+    double error = sqrt(squares / (p->n - 3) * (1 + r) / (1 - r) / ff);
+    return *beta > KNOWN * error;
+}
+
 bool driver_explain(const double *x, const double *y, const double *counter, int n, double quantum,
                     double at_least, struct driver *driver)
 {
-    double t[TREND_LINE_POINTS_MAX], c[TREND_LINE_POINTS_MAX], b[TREND_LINE_POINTS_MAX];
-    int known = 0;
+    struct points p = {0};
     for (int i = 0; i < n && i < TREND_LINE_POINTS_MAX; i++) {
         if (isnan(counter[i]))
             continue;
-        t[known] = x[i];
-        c[known] = counter[i];
-        b[known++] = y[i];
+        p.t[p.n] = x[i];
+        p.classes[p.n] = counter[i];
+        p.bytes[p.n++] = y[i];
     }
-    if (known < POINTS_MIN || c[known - 1] - c[0] < CLASSES_MIN)
+    struct trend_line whole, over_classes, left;
+    if (p.n < POINTS_MIN || p.classes[p.n - 1] - p.classes[0] < CLASSES_MIN ||
+        !trend_line(p.t, p.bytes, p.n, quantum, &whole))
         return false;
-    double t_mean = mean_of(t, known), c_mean = mean_of(c, known), b_mean = mean_of(b, known);
-    double tt = product(t, t_mean, t, t_mean, known), cc = product(c, c_mean, c, c_mean, known);
-    double tc = product(t, t_mean, c, c_mean, known), tb = product(t, t_mean, b, b_mean, known);
-    double cb = product(c, c_mean, b, b_mean, known);
-    if (tc * tc > COLLINEAR * tt * cc) {
-        struct trend_line over_classes;
-        if (!trend_line(c, b, known, quantum, &over_classes))
+    bool known = joint(&p, &driver->bytes_per_class);
+    if (!known) {
+        if (!trend_line(p.classes, p.bytes, p.n, quantum, &over_classes))
             return false;
         driver->bytes_per_class = over_classes.slope;
-    } else {
-        driver->bytes_per_class = (cb * tt - tb * tc) / (cc * tt - tc * tc);
     }
-    double rise = b[known - 1] - b[0];
-    double share = driver->bytes_per_class * (c[known - 1] - c[0]) / rise;
+    double rise = p.bytes[p.n - 1] - p.bytes[0];
+    double share = driver->bytes_per_class * (p.classes[p.n - 1] - p.classes[0]) / rise;
     driver->explained_share = share < 0 ? 0 : share > 1 ? 1 : share;
-    for (int i = 0; i < known; i++)
-        b[i] -= driver->bytes_per_class * (c[i] - c[0]);
-    return rise >= at_least && trend_line(t, b, known, quantum, &driver->left);
+    for (int i = 0; i < p.n; i++)
+        p.bytes[i] -= driver->bytes_per_class * (p.classes[i] - p.classes[0]);
+    if (rise < at_least || !trend_line(p.t, p.bytes, p.n, quantum, &left))
+        return false;
+    double reach = trend_line_reach(&left, 0.05);
+    driver->left = left.slope;
+    driver->left_low = left.slope - reach;
+    driver->left_high = left.slope + reach;
+    if (!known)
+        driver->left_high = fmax(driver->left_high, whole.slope + trend_line_reach(&whole, 0.05));
+    return true;
 }

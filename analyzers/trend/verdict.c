@@ -7,6 +7,10 @@
 
 #define MB INT64_C(1048576)
 
+/* Beyond thirty thousand years it is a damaged file; sums must not overflow. */
+#define TIME_FAR (INT64_C(1) << 50)
+#define MEND_FAR (INT64_C(1) << 60)
+
 #define FALL_SCALE    2 /* of wander.h: averages of four samples */
 #define FALL_SHARE    0.25
 #define FALL_MISSES   0.1 /* how far from the first level, as a share of the fall */
@@ -60,30 +64,6 @@ void verdict_destroy(struct verdict_series *series)
     free(series);
 }
 
-/* A clock that was set back goes on from where it was, one usual gap later. */
-static int64_t mended(struct verdict_series *series, int64_t ms)
-{
-    /* Beyond a hundred thousand years it is a damaged file; sums must not overflow. */
-    const int64_t far = INT64_C(1) << 52;
-    ms = ms > far ? far : ms < -far ? -far : ms;
-    if (!series->begun) {
-        series->begun = true;
-        series->first_ms = ms;
-        series->life_from_ms = ms;
-        series->last_ms = ms;
-        return ms;
-    }
-    int64_t now_ms = ms + series->clock_mend_ms;
-    if (now_ms < series->last_ms) {
-        series->clock_mend_ms += series->last_ms + series->usual_gap_ms - now_ms;
-        now_ms = series->last_ms + series->usual_gap_ms;
-    } else if (now_ms > series->last_ms) {
-        series->usual_gap_ms = now_ms - series->last_ms;
-    }
-    series->last_ms = now_ms;
-    return now_ms;
-}
-
 static void begin_life(struct verdict_series *series, int64_t ms)
 {
     history_free(&series->history);
@@ -93,6 +73,34 @@ static void begin_life(struct verdict_series *series, int64_t ms)
     series->driver = VERDICT_MISSING;
     series->restarts++;
     series->fell_back = false;
+}
+
+/* A clock that was set back goes on from where it was, one usual gap later. */
+static int64_t mended(struct verdict_series *series, int64_t ms)
+{
+    ms = ms > TIME_FAR ? TIME_FAR : ms < -TIME_FAR ? -TIME_FAR : ms;
+    if (!series->begun) {
+        series->begun = true;
+        series->life_from_ms = ms;
+        series->last_ms = ms;
+        return ms;
+    }
+    if (series->clock_mend_ms > MEND_FAR) { /* this is no clock: from the beginning */
+        series->clock_mend_ms = 0;
+        series->last_ms = ms;
+        begin_life(series, ms);
+    }
+    int64_t now_ms = ms + series->clock_mend_ms, gap_ms = now_ms - series->last_ms;
+    if (gap_ms < 0) {
+        series->clock_mend_ms += series->usual_gap_ms - gap_ms;
+        now_ms = series->last_ms + series->usual_gap_ms;
+    } else if (gap_ms > 0) {
+        bool known = series->usual_gap_ms > 0; /* one long gap does not make it usual */
+        series->usual_gap_ms =
+            known && gap_ms > 2 * series->usual_gap_ms ? 2 * series->usual_gap_ms : gap_ms;
+    }
+    series->last_ms = now_ms;
+    return now_ms;
 }
 
 /* Without a counter a restart shows as one fall, by a good part of the level, to where the life

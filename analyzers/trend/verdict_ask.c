@@ -51,6 +51,7 @@ struct look {
     double quantum;
     double floor;
     struct stretch life;
+    int64_t life_from_ms;
     double before;      /* highest mean before the stretch that is being judged */
     bool have_start_up; /* a longer stretch is a start-up that this one may be the end of */
     struct bend start_up;
@@ -244,6 +245,11 @@ static enum judgement judge(struct look *look, struct stretch *stretch, enum ver
     return purity(stretch);
 }
 
+static double from_life_h(const struct look *look)
+{
+    return (double)(look->life_from_ms - look->series->history.first_ms) / STRETCH_HOUR_MS;
+}
+
 static void tell_segment(const struct look *look, const struct stretch *stretch, double from_h)
 {
     struct verdict *out = look->out;
@@ -258,7 +264,8 @@ static void tell_segment(const struct look *look, const struct stretch *stretch,
 static bool find_growth(struct look *look)
 {
     const struct history *history = &look->series->history;
-    double age_ms = (double)(history->last_ms - history->first_ms), span_ms = age_ms;
+    double age_ms = (double)(history->last_ms - history->first_ms);
+    double span_ms = (double)(history->last_ms - look->life_from_ms);
     struct stretch stretch = look->life;
     bool may = false;
     look->before = -INFINITY;
@@ -323,8 +330,8 @@ static bool find_tide(struct look *look)
         top = fmax(top, stretch.mean[i]);
     for (int i = 0; i < look->life.n && look->life.x[i] < stretch.x[0]; i++)
         top_before = fmax(top_before, look->life.mean[i]);
-    if (top < top_before + look->floor)
-        return false;
+    if (top < top_before + tide.slope * stretch_span_h(&stretch) / 2)
+        return false; /* what it rose, it had fallen before */
     if (tide.share_higher < TIDE_SHARE || tide.slope_low <= 0 || tide.low_rise < least ||
         tide.last_rise < least || tide.rise < look->floor)
         return false;
@@ -341,8 +348,17 @@ static bool find_tide(struct look *look)
 /* --- no growth -----------------------------------------------------------------------------------
  */
 
-/* From when on the series has stood where it stands now. */
-static void tell_level(const struct look *look)
+/* Certain growth above the floor, although the decision was that there is none: the branch of a
+ * swing that rises just now. */
+static bool rises_now(const struct look *look, const struct stretch *stretch)
+{
+    double low = stretch->line.slope - trend_line_reach(&stretch->line, 0.05);
+    return low * stretch_span_h(stretch) > look->floor;
+}
+
+/* From when on the series has stood where it stands now; false when it rises just now, which it has
+ * done before: then the whole life is told. */
+static bool tell_level(const struct look *look)
 {
     const struct stretch *life = &look->life;
     int from = life->n - life->n / 5, tail = life->n / 8 + 1;
@@ -359,10 +375,13 @@ static void tell_level(const struct look *look)
     struct stretch level;
     const struct history *history = &look->series->history;
     int64_t from_ms = history->first_ms + rounded(life->x[from] * STRETCH_HOUR_MS);
-    if (from > 0 && stretch_take(&level, history, from_ms) && stretch_draw(&level, look->quantum))
+    if (from > 0 && stretch_take(&level, history, from_ms) && stretch_draw(&level, look->quantum) &&
+        !rises_now(look, &level)) {
         tell_segment(look, &level, life->x[from]);
-    else
-        tell_segment(look, life, 0);
+        return true;
+    }
+    tell_segment(look, life, from_life_h(look));
+    return from == 0;
 }
 
 /* Rises so much that "level" would be wrong, and not so surely that "grows" would be right. Only
@@ -391,13 +410,23 @@ static bool is_sawtooth(const struct look *look)
     return false;
 }
 
+/* Over, and it brought something. */
+static bool has_started_up(const struct look *look)
+{
+    const struct bend *bend = &look->life.bend;
+    const struct bend_fit *fit = &bend->fit[bend->best == BEND_BOTH ? BEND_BOTH : BEND_PLATEAU];
+    return (bend->best == BEND_BOTH || is_plateau(bend)) && fit->b > look->floor &&
+           fit->c < bend->span / 4;
+}
+
 /* Level since a jump that was no part of the start-up. */
 static bool is_stepped(const struct look *look)
 {
     const struct stretch *life = &look->life;
     const struct ascent *ascent = &life->ascent;
-    return ascent->largest_rise > look->floor && ascent->largest_rise > 0.2 * ascent->climb &&
-           ascent->rises < RISES_MIN && ascent->fall < 0.3 * ascent->largest_rise &&
+    return !has_started_up(look) && ascent->largest_rise > look->floor &&
+           ascent->largest_rise > 0.2 * ascent->climb && ascent->rises < RISES_MIN &&
+           ascent->fall < 0.3 * ascent->largest_rise &&
            ascent->largest_rise_x > life->x[0] + stretch_span_h(life) / 5;
 }
 
@@ -405,11 +434,11 @@ static void decide(struct look *look)
 {
     if (find_growth(look) || find_tide(look))
         return;
-    tell_level(look);
-    look->out->state = is_in_doubt(look)   ? VERDICT_WARMING
-                       : is_sawtooth(look) ? VERDICT_SAWTOOTH
-                       : is_stepped(look)  ? VERDICT_STEPPED
-                                           : VERDICT_CONVERGED;
+    bool level = tell_level(look), swings = look->life.ascent.fall > look->floor;
+    look->out->state = is_in_doubt(look)                         ? VERDICT_WARMING
+                       : is_sawtooth(look) || (!level && swings) ? VERDICT_SAWTOOTH
+                       : is_stepped(look)                        ? VERDICT_STEPPED
+                                                                 : VERDICT_CONVERGED;
 }
 
 /* --- what goes with it ---------------------------------------------------------------------------
@@ -428,15 +457,9 @@ static enum verdict_answer answer_of(enum verdict_state state)
 /* Where the series stood when start-up had ended; the first level when none can be seen. */
 static double baseline(const struct look *look)
 {
-    const struct stretch *life = &look->life;
-    struct bend bend;
-    if (!bend_fit(life->x, life->mean, life->n, look->quantum, &bend))
-        return life->mean[0];
-    enum bend_curve curve = bend.best == BEND_BOTH ? BEND_BOTH : BEND_PLATEAU;
-    const struct bend_fit *fit = &bend.fit[curve];
-    bool started_up = (bend.best == BEND_BOTH || is_plateau(&bend)) && fit->b > look->floor &&
-                      fit->c < bend.span / 4;
-    return started_up ? fit->a + fit->b : life->mean[0];
+    const struct bend *bend = &look->life.bend;
+    const struct bend_fit *fit = &bend->fit[bend->best == BEND_BOTH ? BEND_BOTH : BEND_PLATEAU];
+    return has_started_up(look) ? fit->a + fit->b : look->life.y[0];
 }
 
 static void tell_driver(const struct look *look)
@@ -448,13 +471,11 @@ static void tell_driver(const struct look *look)
         !driver_explain(life->x, life->mean, life->driver, life->n, look->quantum, look->floor,
                         &driver))
         return;
-    double reach = trend_line_reach(&driver.left, 0.05);
     out->have_driver = true;
     out->bytes_per_class = driver.bytes_per_class;
     out->explained_share = driver.explained_share;
-    out->slope_left_bytes_per_h.value = driver.left.slope;
-    out->slope_left_bytes_per_h.low = driver.left.slope - reach;
-    out->slope_left_bytes_per_h.high = driver.left.slope + reach;
+    out->slope_left_bytes_per_h = (struct verdict_interval){
+        .value = driver.left, .low = driver.left_low, .high = driver.left_high};
 }
 
 static void tell_eta(const struct verdict_options *options, struct verdict *out)
@@ -467,6 +488,19 @@ static void tell_eta(const struct verdict_options *options, struct verdict *out)
     out->eta_s = room / slope->value * 3600;
     out->eta_low_s = room / slope->high * 3600;
     out->eta_high_s = slope->low > 0 ? room / slope->low * 3600 : INFINITY;
+}
+
+/* The whole life, or what came after a gap that is longer than all the rest. */
+static bool take_life(struct look *look)
+{
+    const struct history *history = &look->series->history;
+    int64_t span_ms = history->last_ms - history->first_ms;
+    for (; span_ms >= look->series->options.min_span_ms; span_ms /= 2) {
+        look->life_from_ms = history->last_ms - span_ms;
+        if (stretch_take(&look->life, history, look->life_from_ms))
+            return true;
+    }
+    return false;
 }
 
 void verdict_ask(const struct verdict_series *series, struct verdict *out)
@@ -482,9 +516,9 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
     struct look look = {.series = series, .out = out, .floor = floor_of(series)};
     look.quantum = fmin((double)series->least_step, MB / 4);
     if (history->count >= POINTS_MIN &&
-        history->last_ms - history->first_ms >= series->options.min_span_ms &&
-        stretch_take(&look.life, history, history->first_ms) &&
-        stretch_draw(&look.life, look.quantum)) {
+        history->last_ms - history->first_ms >= series->options.min_span_ms && take_life(&look) &&
+        stretch_draw(&look.life, look.quantum) &&
+        bend_fit(look.life.x, look.life.y, look.life.n, look.quantum, &look.life.bend)) {
         decide(&look);
         tell_driver(&look);
         out->baseline_bytes = rounded((double)series->origin + baseline(&look));

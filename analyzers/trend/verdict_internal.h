@@ -19,7 +19,6 @@ struct verdict_series {
     int points;            /* values in all, over all lives */
     int64_t clock_mend_ms; /* added to what comes in, after steps backwards */
     int64_t usual_gap_ms;  /* last distance between two samples */
-    int64_t first_ms;      /* of all lives, mended */
     int64_t last_ms;       /* mended */
     int64_t origin;        /* first value of this life */
     int64_t level;         /* newest value */

@@ -145,6 +145,23 @@ valid "soak: no JVM" soak "$SCRATCH/soak"
 "$NMTWATCH" diff --from 3s "$SCRATCH/r.nmt.gz" --json >"$SCRATCH/diff"
 valid "diff" diff "$SCRATCH/diff"
 
+"$NMTWATCH" triage --json --for 2s -o "$SCRATCH/triage" "$FAKE" >"$SCRATCH/triage.json"
+valid "triage" triage "$SCRATCH/triage.json"
+valid "findings.json of triage" triage "$SCRATCH/triage/findings.json"
+"$NMTWATCH" analyze --json "$SCRATCH/triage/raw" >"$SCRATCH/analyze"
+valid "analyze: of a triage" analyze "$SCRATCH/analyze"
+for golden in tests/golden/jdk*; do
+    "$NMTWATCH" analyze --json "$golden" >"$SCRATCH/analyze" 2>/dev/null
+    valid "analyze: captures of ${golden##*/}" analyze "$SCRATCH/analyze"
+done
+kinds=$(sed -n 's/^TEXT_KIND([A-Z_]*, "\([a-z-]*\)",.*/\1/p' analyzers/parse/text_kinds.def)
+is "the schema knows every kind of text" \
+    "$(jq -r '.properties.inputs.items.properties.kind.enum[]' $schemas/analyze.json | sort)" \
+    "$(grep -vx unrecognised <<<"$kinds" | sort)"
+rss=$(sed -n 's/^RSS_KIND([A-Z_]*, "\([a-z_]*\)",.*/\1_bytes/p' analyzers/native/rss_kinds.def)
+is "the schema knows every kind of resident memory" \
+    "$(for key in $rss; do keys '."$defs".rss.properties' $schemas/triage.json | grep -qx "$key" || echo "$key"; done)" ""
+
 # The same lines with one thing wrong in them are noticed.
 jq -c 'if .type == "tick" then .rss_bytes = "many" else . end' "$SCRATCH/lines" >"$SCRATCH/wrong"
 exits "a text for a number is noticed" 1 \
