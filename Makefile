@@ -26,7 +26,7 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
-         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind
+         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk jmap_clstats
 MODEL := nmt_category sample sample_nmt event
 TREND := theil_sen rate warmup history wander despike student trend_line bend ascent stretch driver tide verdict \
          verdict_ask \
@@ -55,7 +55,7 @@ JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
 COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff analyze triage
-TRIAGE_RUN := saved mapped_agents live
+TRIAGE_RUN := saved recorded mapped_agents live
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
             $(TRIAGE_RUN:%=nmtwatch/triage/%) agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)

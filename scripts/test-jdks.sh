@@ -8,7 +8,8 @@
 # --quick: only the JDK's own choice of collector. --update: the matrix, when it is of all JDKs and
 # collectors, goes into README.md.
 # One JVM at a time: about 17 s for each, 12 minutes in all.
-# Column "no container": the JVM runs on this machine with the folder's C library, by its ld.so.
+# Column "another user": the JVM is nobody's in its container, nmtwatch is root: JDK 8 lets only its
+# own user in. Column "no container": it runs on this machine, with the folder's C library by its ld.so.
 
 . "$(dirname "$0")/../tests/tap.sh"
 quick=false update=false wanted=()
@@ -36,11 +37,15 @@ unshare --mount --pid --fork true 2>/dev/null || skip_all "namespaces cannot be 
 
 # Nothing is written into the folder: what the JVM sees as /tmp and /mnt is this test's.
 mkdir -p "$SCRATCH/mnt" "$folder/mnt"
-inside() { # COMMAND...: in a container of its own
+chmod 755 "$SCRATCH"
+chmod 1777 "$SCRATCH/mnt"
+user=0:0
+inside() { # COMMAND...: as $user in a container of its own
     # shellcheck disable=SC2016
     exec unshare --mount --pid --fork --kill-child bash -c '
         mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/tmp" &&
-        mount --bind "$1" "$0/mnt" && exec chroot "$0" "${@:2}"' "$folder" "$SCRATCH/mnt" "$@"
+        mount --bind "$1" "$0/mnt" && exec chroot --userspec="$2" "$0" "${@:3}"' \
+        "$folder" "$SCRATCH/mnt" "$user" "$@"
 }
 beside() { # HOME COMMAND...: HOME's java, as a process of this machine
     local libraries=$folder/usr/lib/x86_64-linux-gnu java=$folder$1/bin/java
@@ -58,7 +63,7 @@ build() { # by the oldest JDK, for all
 # --- one JVM -----------------------------------------------------------------------------------
 
 jvm_start() { # HOME COLLECTOR|default [beside]
-    local flags=(-XX:NativeMemoryTracking=summary -Xmx192m) run=(inside "$1/bin/java") path=/mnt
+    local flags=(-XX:NativeMemoryTracking=detail -Xmx192m) run=(inside "$1/bin/java") path=/mnt
     [ "$2" = default ] || flags+=(-XX:+UnlockExperimentalVMOptions "-XX:+Use${2}GC")
     if [ "${3:-inside}" = beside ]; then
         run=(beside "$1")
@@ -109,7 +114,7 @@ expect() { # FILE JQ_FILTER, which is true when all is well
 looks_list() {
     code_of 0 "$NMTWATCH" list --json
     expect "$SCRATCH/out" '.jvms[] | select(.pid == $pid) | .jdk_major == ($jdk | tonumber) and
-        .nmt == "summary" and .main == "AnyJdk" and .classes_loaded > 500 and .rss_bytes > 1000000'
+        .nmt == "detail" and .main == "AnyJdk" and .classes_loaded > 500 and .rss_bytes > 1000000'
 }
 looks_check() {
     code_of 2 "$NMTWATCH" check --json "$JVM_PID"
@@ -182,6 +187,14 @@ test_jdk() { # HOME
         fi
     done
     $quick && return
+    user=65534:65534
+    if jvm_start "$1" default; then
+        examine "JDK $jdk, another user" "$jdk/user" list check profile
+    else
+        fail "JDK $jdk, another user: starts" "$(tail -n 5 "$JVM_LOG")"
+        cell[$jdk/user]="does not start"
+    fi
+    user=0:0
     # JDK 8's launcher finds itself by /proc/self/exe, which is the ld.so here.
     if jvm_start "$1" default beside; then
         examine "JDK $jdk, no container" "$jdk/beside" list check profile
@@ -195,11 +208,11 @@ test_jdk() { # HOME
 
 matrix() {
     local jdk collector
-    echo "| JDK | ${collectors[*]/%/ |} no container |" | sed 's/ConcMarkSweep/CMS/'
-    echo "|---|${collectors[*]/*/---|}---|" | tr -d ' '
+    echo "| JDK | ${collectors[*]/%/ |} another user | no container |" | sed 's/ConcMarkSweep/CMS/'
+    echo "|---|${collectors[*]/*/---|}---|---|" | tr -d ' '
     for jdk in "${jdks[@]}"; do
         printf '| %s ' "${version[$jdk]}"
-        for collector in "${collectors[@]}" beside; do
+        for collector in "${collectors[@]}" user beside; do
             printf '| %s ' "${cell[$jdk/$collector]}"
         done
         echo '|'

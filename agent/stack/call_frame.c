@@ -273,7 +273,7 @@ static bool open_common(const struct frame_table *table, uintptr_t address, stru
     return !rest.beyond && !code->beyond && encoding == FRAME_ENCODING_PCREL_SDATA4;
 }
 
-bool call_frame_describe(uintptr_t pc, struct call_frame *state)
+bool call_frame_describe(uintptr_t pc, struct call_frame *frame)
 {
     struct program program = {.pc = pc, .now = {.base = CALL_FRAME_BASE_OTHER}};
     struct frame_table table;
@@ -298,7 +298,7 @@ bool call_frame_describe(uintptr_t pc, struct call_frame *state)
     program.initial = program.now;
     if (!run(&program, &description))
         return false;
-    *state = program.now;
+    *frame = program.now;
     return true;
 }
 

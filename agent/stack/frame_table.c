@@ -14,6 +14,12 @@ struct frame_header {
 #define ENCODING_UDATA4         0x03
 #define ENCODING_DATAREL_SDATA4 0x3b
 
+/* Offsets from the head. */
+struct row {
+    int32_t code, description;
+};
+_Static_assert(sizeof(struct row) == FRAME_ROW_BYTES, "of the file");
+
 /* What finds no room is not given back for now. */
 static void note_touched(uintptr_t map_start)
 {
@@ -47,11 +53,6 @@ bool frame_table_find(uintptr_t pc, struct frame_table *table)
     };
     return table->rows + table->row_count * FRAME_ROW_BYTES <= table->object_high;
 }
-
-struct row {
-    int32_t code, description;
-};
-_Static_assert(sizeof(struct row) == FRAME_ROW_BYTES, "of the file");
 
 bool frame_table_description(const struct frame_table *table, uintptr_t pc, uintptr_t *address)
 {

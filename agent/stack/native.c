@@ -1,3 +1,4 @@
+#include "agent/stack/frame_rule.h"
 #include "agent/stack/native_unwind.h"
 
 #include <stdio.h>
@@ -65,6 +66,7 @@ bool native_setup(char *error, size_t error_size)
     }
     struct native_accessors accessors;
     native_fill_accessors(&accessors);
+    frame_rules_forget(); /* which touches their memory: it is resident from now on */
     if (resolve(library, error, error_size)) {
         native_unwind.space = native_unwind.create(&accessors.known, 0);
         if (native_unwind.space != NULL) {

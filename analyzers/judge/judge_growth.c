@@ -9,8 +9,6 @@
 
 #define MB           1048576.0
 #define ASK_EVERY_MS 60000
-#define ALARM_NEED   3
-#define ALARM_OF     5
 /* Certain growth that is slower than the threshold of the slope is told when it has come to this: a
  * leak of 1 MB/h after most of a day. */
 #define SLOW_BYTES   (16 * MB)
@@ -19,7 +17,7 @@ static bool watch(struct watched *watched)
 {
     struct verdict_options options;
     verdict_options_default(&options);
-    growth_alarm_init(&watched->alarm, ALARM_NEED, ALARM_OF);
+    growth_alarm_init(&watched->alarm, GROWTH_ALARM_NEED, GROWTH_ALARM_OF);
     watched->series = verdict_create(&options);
     return watched->series != NULL;
 }
@@ -35,7 +33,7 @@ void judge_growth_destroy(struct judge *judge)
     verdict_destroy(judge->class_metaspace_series.series);
 }
 
-/* True when the verdict is a new one. */
+/* True when the verdict is a new one. The alarm has a slower schedule. */
 static bool add(const struct judge *judge, struct watched *watched, int64_t bytes,
                 enum growth_alarm_change *change)
 {
@@ -45,7 +43,11 @@ static bool add(const struct judge *judge, struct watched *watched, int64_t byte
         return false;
     watched->asked_ms = judge->now_ms;
     verdict_ask(watched->series, &watched->verdict);
-    *change = growth_alarm_add(&watched->alarm, &watched->verdict);
+    *change = GROWTH_ALARM_NONE;
+    if (judge->now_ms - watched->alarm_ms >= GROWTH_ALARM_ASK_MS) {
+        watched->alarm_ms = judge->now_ms;
+        *change = growth_alarm_add(&watched->alarm, &watched->verdict);
+    }
     return true;
 }
 

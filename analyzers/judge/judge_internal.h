@@ -63,6 +63,7 @@ struct watched {
     struct verdict_series *series; /* NULL: no memory for it, no verdict */
     struct growth_alarm alarm;
     int64_t asked_ms;
+    int64_t alarm_ms; /* when the alarm was last told */
     struct verdict verdict;
 };
 

@@ -91,7 +91,8 @@ enum call_site_group call_site_group_of(const struct nmt_site *site)
         if (rows[i].category != NMT_NOT_IN_TABLE && fits(site, (enum call_site_group)i))
             return (enum call_site_group)i;
     }
-    return has_symbols(site) ? CALL_SITES_OTHER : CALL_SITES_NO_SYMBOLS;
+    bool blind = site->frame_count > 0 && !has_symbols(site);
+    return blind ? CALL_SITES_NO_SYMBOLS : CALL_SITES_OTHER;
 }
 
 struct span call_site_foreign_library(const struct nmt_site *site)

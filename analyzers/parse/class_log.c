@@ -208,6 +208,15 @@ static bool read_jdk8(struct class_log_line *out, struct span line)
                   : read_unloaded(out, text);
 }
 
+/* Lines of the log that are about no class: level debug adds one of addresses and sizes after each,
+ * JDK 9 to 11 name the archive they open. */
+static bool is_remark(struct span text)
+{
+    text = span_trim(text);
+    return span_starts_with(text, SPAN_LITERAL("klass:")) ||
+           span_starts_with(text, SPAN_LITERAL("opened: "));
+}
+
 static bool read_jdk9(struct class_log_line *out, struct span line)
 {
     static const struct span unloading = SPAN_INIT("unloading class ");
@@ -220,9 +229,7 @@ static bool read_jdk9(struct class_log_line *out, struct span line)
         out->claims = true;
         return read_unloaded(out, text);
     }
-    /* Level debug adds a line of addresses and sizes after each. */
-    out->claims |=
-        tags != TAGS_UNSEEN && !span_starts_with(span_trim(text), SPAN_LITERAL("klass:"));
+    out->claims |= tags != TAGS_UNSEEN && !is_remark(text);
     return tags != TAGS_UNLOAD &&
            read_loaded(out, text, SPAN_LITERAL(" source: "), tags != TAGS_LOAD);
 }

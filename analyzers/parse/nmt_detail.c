@@ -273,6 +273,10 @@ bool nmt_detail_next(struct nmt_detail *detail)
             continue; /* the summary */
         if (ends_table(detail, line, content))
             return line_cursor_stop(&detail->lines, line, PARSE_OK);
+        memset(&detail->site, 0, sizeof detail->site);
+        detail->item = NMT_DETAIL_SITE;
+        if (content.ptr[0] == '(' && read_holding(content, &detail->site))
+            return true; /* JDK 26: what was there before stacks were taken has no frames */
         line_cursor_count_unknown(&detail->lines, line);
     }
     if (detail->lines.result == PARSE_OK && !detail->started)

@@ -6,9 +6,9 @@
  *                                (malloc=2048KB type=GC #2) (at peak)       what they hold
  *
  * Understood are the forms of JDK 8 to 27: type= and tag=, doubled parentheses, frames without a
- * symbol (8) or with a library (` in libfoo.so`), the mmap lines of table and difference, thread
- * sites that lost their prefix in a difference ("(12KB +3KB #9 +2)": the kind is then
- * NMT_SITE_UNTYPED). The summary before them is skipped: nmt_summary reads it.
+ * symbol (8) or with a library (` in libfoo.so`), sites without any frame (26), the mmap lines of
+ * table and difference, thread sites that lost their prefix in a difference ("(12KB +3KB #9 +2)":
+ * the kind is then NMT_SITE_UNTYPED). The summary before them is skipped: nmt_summary reads it.
  *
  *   nmt_detail_begin -> nmt_detail_next ... -> lines.result, omitted_sites
  *

@@ -38,6 +38,7 @@ static const struct {
     {SPAN_INIT("Native Memory Tracking Statistics:"), TEXT_NMT_STATISTICS},
     {SPAN_INIT("Native Memory Tracking:"), TEXT_NMT_SUMMARY},
     {SPAN_INIT("ClassLoader         Parent"), TEXT_CLASSLOADER_STATS},
+    {SPAN_INIT("class_loader\tclasses\tbytes"), TEXT_JMAP_CLSTATS},
     {SPAN_INIT("num     #instances"), TEXT_CLASS_HISTOGRAM},
     {SPAN_INIT("java.lang.Object/"), TEXT_CLASS_HIERARCHY},
     {SPAN_INIT("KlassAddr"), TEXT_CLASSES},
@@ -123,11 +124,26 @@ static bool is_metaspace_line(struct span line)
            span_find(line, SPAN_LITERAL(" used ")) > 0;
 }
 
+/* "[0.077s][info][class,loader,data] ...", "[class,load,cause]": of a log about classes, and no
+ * load.
+ */
+static bool has_class_tag(struct span line)
+{
+    struct span rest = line;
+    ptrdiff_t end;
+    while (span_take(&rest, SPAN_LITERAL("[")) && (end = span_find(rest, SPAN_LITERAL("]"))) >= 0) {
+        if (span_starts_with(rest, SPAN_LITERAL("class,")))
+            return true;
+        rest = span_of(rest.ptr + end + 1, rest.len - (size_t)end - 1);
+    }
+    return false;
+}
+
 static bool is_class_log(struct span line)
 {
     struct class_log_line parsed = class_log_parse(line);
     return parsed.kind != CLASS_LOG_OTHER || parsed.claims ||
-           span_starts_with(line, SPAN_LITERAL("[Opened "));
+           span_starts_with(line, SPAN_LITERAL("[Opened ")) || has_class_tag(line);
 }
 
 /* TEXT_UNRECOGNISED when the line begins no part. `in`: the part it would interrupt. */
@@ -287,45 +303,4 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
         }
     }
     return true;
-}
-
-/* --- which JDK ----------------------------------------------------------------------- */
-
-/* The major number at the front: "17.0.21", "1.8.0_504", "8.0_504", "25". */
-static int major_of(struct span text)
-{
-    int64_t major;
-    if (!span_take_unsigned(&text, &major) || major > 999)
-        return 0;
-    if (major == 1 && span_take(&text, SPAN_LITERAL(".")) && !span_take_unsigned(&text, &major))
-        return 0;
-    return (int)major;
-}
-
-static int major_after(struct span text, struct span mark)
-{
-    ptrdiff_t at = span_find(text, mark);
-    if (at < 0)
-        return 0;
-    size_t from = (size_t)at + mark.len;
-    return major_of(span_of(text.ptr + from, text.len - from));
-}
-
-int text_jdk_major(enum text_kind kind, struct span text)
-{
-    static const struct span version_marks[] = {SPAN_INIT("\nJDK "), SPAN_INIT("version \"")};
-    static const struct span error_marks[] = {SPAN_INIT("(build "), SPAN_INIT("JRE (")};
-    int major = 0;
-    if (kind == TEXT_VERSION) {
-        for (size_t i = 0; major == 0 && i < sizeof version_marks / sizeof version_marks[0]; i++)
-            major = major_after(text, version_marks[i]);
-    } else if (kind == TEXT_HS_ERR) {
-        for (size_t i = 0; major == 0 && i < sizeof error_marks / sizeof error_marks[0]; i++)
-            major = major_after(text, error_marks[i]);
-    } else if (kind == TEXT_CLASS_HISTOGRAM || kind == TEXT_CLASS_LOG) {
-        major = major_after(text, SPAN_LITERAL("(java.base@"));
-    } else if (kind == TEXT_PERFCOUNTER) {
-        major = major_after(text, SPAN_LITERAL("java.property.java.version=\""));
-    }
-    return major;
 }

@@ -48,8 +48,10 @@ const char *text_kind_key(enum text_kind kind);
 const char *text_kind_what(enum text_kind kind);
 enum text_use text_kind_use(enum text_kind kind);
 
-/* The JDK a text betrays by its form or by words ("JDK 17.0.21", "vm_info: ... (25.0.5+..."): the
- * major number, or 0. */
+/* The JDK a text names ("JDK 17.0.21", "JRE (25.0.5+..."): the major number, or 0. */
 int text_jdk_major(enum text_kind kind, struct span text);
+/* The JDK a text betrays by its form: the release with long-term support that prints so (8, 11, 17,
+ * 21, 25; 26 stands for later ones, too), or 0 when several do. */
+int text_jdk_form(enum text_kind kind, struct span text);
 
 #endif

@@ -25,6 +25,17 @@ static double rises(const double *envelope, int n)
     return least;
 }
 
+static double roughness(const double *y, int n)
+{
+    double differences[TREND_LINE_POINTS_MAX];
+    for (int i = 1; i < n; i++)
+        differences[i - 1] = y[i] - y[i - 1];
+    double usual = trend_median(differences, n - 1);
+    for (int i = 1; i < n; i++)
+        differences[i - 1] = fabs(y[i] - y[i - 1] - usual);
+    return 1.4826 / sqrt(2) * trend_median(differences, n - 1);
+}
+
 void ascent_measure(const double *x, const double *y, int n, struct ascent *ascent)
 {
     double envelope[TREND_LINE_POINTS_MAX];
@@ -39,6 +50,7 @@ void ascent_measure(const double *x, const double *y, int n, struct ascent *asce
     }
     ascent->climb = envelope[n - 1] - envelope[0];
     ascent->rises = rises(envelope, n);
+    ascent->roughness = roughness(y, n);
     double part = ascent->climb / PARTS, reached_x = x[0];
     int parts = 0, reached = 0;
     for (int i = 0; i < n; i++) {

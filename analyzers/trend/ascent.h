@@ -11,6 +11,9 @@
  * pauses: the longest time without a sixteenth of the climb, once it has begun and before the last
  * one; and the time since. What has stood still twice as long as ever before has stopped.
  *
+ * roughness: what neighbours usually differ by, beyond their median difference, as a deviation of
+ * independent noise. Jumps do not count: they are few.
+ *
  * fall: the largest fall from a height to what came after it: what the series does anyhow.
  *
  * Pure.
@@ -24,6 +27,7 @@ struct ascent {
     double longest_pause;
     double pause_now;
     double fall;
+    double roughness;
     double largest_rise;   /* between two neighbours but one */
     double largest_rise_x; /* where */
 };

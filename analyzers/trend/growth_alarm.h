@@ -24,6 +24,11 @@
 
 #include "analyzers/trend/verdict.h"
 
+/* The schedule for which docs/verdict.md gives error rates. Asked each minute, 12 of 20 is as quiet. */
+#define GROWTH_ALARM_ASK_MS 300000
+#define GROWTH_ALARM_NEED   3
+#define GROWTH_ALARM_OF     5
+
 /* Page's sum over the level, told by verdicts. */
 struct cusum {
     int level_looks; /* that made mean and variance */

@@ -11,6 +11,10 @@
 #define TIME_FAR (INT64_C(1) << 50)
 #define MEND_FAR (INT64_C(1) << 60)
 
+#define LOST_POINTS 10
+#define LOST_MS     INT64_C(3600000)
+#define LOST_RATIO  12
+
 #define FALL_SCALE    2 /* of wander.h: averages of four samples */
 #define FALL_SHARE    0.25
 #define FALL_MISSES   0.1 /* how far from the first level, as a share of the fall */
@@ -64,15 +68,28 @@ void verdict_destroy(struct verdict_series *series)
     free(series);
 }
 
-static void begin_life(struct verdict_series *series, int64_t ms)
+static void forget(struct verdict_series *series, int64_t ms)
 {
     history_free(&series->history);
     memset(&series->despike, 0, sizeof series->despike);
     memset(&series->wander, 0, sizeof series->wander);
     series->life_from_ms = ms;
+    series->fell_back = false;
+}
+
+static void begin_life(struct verdict_series *series, int64_t ms)
+{
+    forget(series, ms);
     series->driver = VERDICT_MISSING;
     series->restarts++;
-    series->fell_back = false;
+}
+
+/* Nothing is known about most of the time: what was before says little about what is now. */
+static bool is_lost_in_time(const struct verdict_series *series, int64_t now_ms)
+{
+    const struct history *history = &series->history;
+    int64_t gap_ms = now_ms - history->last_ms, seen_ms = history->last_ms - history->first_ms;
+    return history->count >= LOST_POINTS && gap_ms > LOST_MS && gap_ms / LOST_RATIO > seen_ms;
 }
 
 /* A clock that was set back goes on from where it was, one usual gap later. */
@@ -145,6 +162,8 @@ bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int6
     }
     if (bytes == VERDICT_MISSING)
         return true; /* a gap */
+    if (is_lost_in_time(series, now_ms))
+        forget(series, now_ms);
     if (series->history.count == 0 && series->despike.count == 0)
         series->origin = bytes;
     else if (bytes != series->level) {

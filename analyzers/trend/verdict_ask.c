@@ -42,6 +42,7 @@
 /* Start-ups with a time constant of up to an hour are usual: in the first hour growth that could be
  * one is not called a leak. A longer one must be seen to bend. */
 #define START_UP_H      1.0
+#define STEEP_FLOORS    8.0 /* an hour: too steep to be called level on a few minutes' word */
 #define START_UP_MAX_H  4.0
 #define MB              1048576.0
 
@@ -124,13 +125,12 @@ static bool has_stopped(const struct stretch *stretch)
            4 * stretch_rough_rise(&last) < LAST_QUARTER * stretch->ascent.climb;
 }
 
-/* One jump or two between levels. Under noise the envelope shows fewer rises than there are: then
- * residuals that forget speak for a line. */
+/* One jump or two between levels. Under noise the envelope shows fewer rises than there are. */
 static bool is_jump(const struct stretch *stretch)
 {
     const struct ascent *ascent = &stretch->ascent;
     const struct bend_fit *fit = stretch->bend.fit;
-    bool noisy = stretch->growth.scale > ascent->climb / 12 && stretch->growth.r < 0.6;
+    bool noisy = ascent->roughness > ascent->climb / 20;
     if (ascent->rises < (noisy ? NOISY_RISES_MIN : RISES_MIN) || stretch->bend.best == BEND_JUMP)
         return true;
     return ascent->rises < RISES_MIN && fit[BEND_JUMP].aicc < fit[BEND_LINE].aicc;
@@ -390,8 +390,11 @@ static bool is_in_doubt(const struct look *look)
 {
     const struct stretch *life = &look->life;
     const struct ascent *ascent = &life->ascent;
-    if (age_h(look) > START_UP_H || has_stopped(life) || ascent->fall > ascent->climb / 3 ||
-        ascent->rises < NOISY_RISES_MIN)
+    if (age_h(look) > START_UP_H || has_stopped(life))
+        return false;
+    if (look->out->slope_bytes_per_h.low * START_UP_H > STEEP_FLOORS * look->floor)
+        return true;
+    if (ascent->fall > ascent->climb / 3 || ascent->rises < NOISY_RISES_MIN)
         return false;
     return trend_line_certain(&life->line, DOUBT_P) * age_h(look) >= look->floor ||
            ascent->climb >= 2 * look->floor;
@@ -430,15 +433,37 @@ static bool is_stepped(const struct look *look)
            ascent->largest_rise_x > life->x[0] + stretch_span_h(life) / 5;
 }
 
+/* Jumps between levels, up or down; a jump may take two bins. */
+static int count_steps(const struct look *look)
+{
+    const struct stretch *life = &look->life;
+    double large = fmax(look->floor, 6 * life->ascent.roughness);
+    int steps = 0;
+    for (int i = 1; i + 1 < life->n; i++) {
+        if (fabs(life->y[i + 1] - life->y[i - 1]) > large) {
+            steps++;
+            i += 2;
+        }
+    }
+    return steps;
+}
+
 static void decide(struct look *look)
 {
     if (find_growth(look) || find_tide(look))
         return;
     bool level = tell_level(look), swings = look->life.ascent.fall > look->floor;
-    look->out->state = is_in_doubt(look)                         ? VERDICT_WARMING
-                       : is_sawtooth(look) || (!level && swings) ? VERDICT_SAWTOOTH
-                       : is_stepped(look)                        ? VERDICT_STEPPED
-                                                                 : VERDICT_CONVERGED;
+    struct verdict *out = look->out;
+    if (is_in_doubt(look)) {
+        out->state = VERDICT_WARMING;
+    } else if (is_sawtooth(look) || (!level && swings)) {
+        out->state = VERDICT_SAWTOOTH;
+    } else if (is_stepped(look)) {
+        out->state = VERDICT_STEPPED;
+        out->steps = count_steps(look);
+    } else {
+        out->state = VERDICT_CONVERGED;
+    }
 }
 
 /* --- what goes with it ---------------------------------------------------------------------------

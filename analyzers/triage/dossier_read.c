@@ -63,6 +63,17 @@ static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
     return jvm;
 }
 
+/* "#  SIGSEGV (0xb) at pc=0x00007f1c, pid=17393, tid=17394"; -1: not there. */
+static int64_t pid_of_error_file(struct span text)
+{
+    ptrdiff_t at = span_find(text, SPAN_LITERAL(", pid="));
+    int64_t pid;
+    if (at < 0)
+        return -1;
+    struct span rest = span_of(text.ptr + at + 6, text.len - (size_t)at - 6);
+    return span_take_unsigned(&rest, &pid) ? pid : -1;
+}
+
 bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct span text,
                          int64_t *ignored_lines)
 {
@@ -70,9 +81,12 @@ bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct
     struct text_part part;
     bool any = false;
     int64_t pid = -1; /* a text behind a numbered one is of the same JVM */
+    int error_file_jdk = 0;
     text_parts_begin(&parts, text);
     while (text_parts_next(&parts, &part)) {
         any = true;
+        if (part.kind == TEXT_HS_ERR && part.pid < 0)
+            part.pid = pid_of_error_file(part.text);
         if (part.pid >= 0)
             pid = part.pid;
         struct dossier_input input = {
@@ -81,13 +95,21 @@ bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct
             .pid = pid,
             .jdk_major = text_jdk_major(part.kind, part.text),
         };
+        if (part.kind == TEXT_HS_ERR)
+            error_file_jdk = input.jdk_major;
+        else if (input.jdk_major == 0) /* an error file has its NMT section in it */
+            input.jdk_major = error_file_jdk;
+        bool named = input.jdk_major != 0;
+        if (!named)
+            input.jdk_major = text_jdk_form(part.kind, part.text);
         struct dossier_jvm *jvm = jvm_of(reader, pid);
         if (jvm == NULL) {
             snprintf(input.note, sizeof input.note, "too many JVMs in one call, or out of memory");
         } else {
             jvm->parts++;
-            if (input.jdk_major != 0)
+            if (input.jdk_major != 0 && (named || !jvm->jdk_named))
                 jvm->dossier.identity.jdk_major = input.jdk_major;
+            jvm->jdk_named = jvm->jdk_named || named;
             if (!dossier_read_part(jvm, &part, &input))
                 snprintf(input.note, sizeof input.note, "out of memory");
         }

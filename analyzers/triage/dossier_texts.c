@@ -4,6 +4,7 @@
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/model/sample_nmt.h"
 #include "analyzers/parse/class_log.h"
+#include "analyzers/parse/jmap_clstats.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -218,6 +219,50 @@ static bool read_loaders(struct dossier_jvm *jvm, const struct text_part *part,
     return true;
 }
 
+/* jmap of JDK 8: bytes are Metaspace of the loader, as far as it is used. */
+static bool read_jmap_loaders(struct dossier_jvm *jvm, const struct text_part *part,
+                              struct dossier_input *input)
+{
+    struct jmap_clstats stats;
+    struct loader_stats_row row;
+    struct loader_leak leak = {0};
+    struct dossier_loaders *loaders = calloc(1, sizeof *loaders);
+    if (loaders == NULL)
+        return false;
+    jmap_clstats_begin(&stats, part->text);
+    while (jmap_clstats_next(&stats, &row)) {
+        loader_leak_add(&leak, &row);
+        loaders->loaders++;
+        loaders->classes += row.classes;
+        char type[EVENT_NAME_MAX];
+        span_copy(row.type, type, sizeof type);
+        int i = 0;
+        while (i < loaders->row_count && strcmp(loaders->rows[i].type, type) != 0)
+            i++;
+        if (i == EVENT_ROWS_MAX)
+            continue; /* counted above */
+        if (i == loaders->row_count)
+            memcpy(loaders->rows[loaders->row_count++].type, type, sizeof type);
+        loaders->rows[i].loaders++;
+        loaders->rows[i].classes += row.classes;
+        loaders->rows[i].chunk_bytes += row.chunk_bytes;
+    }
+    input->unparsed_lines += stats.lines.unknown_lines;
+    input->used = loaders->loaders > 0;
+    if (input->used) {
+        if (jvm->dossier.loaders.have && !jvm->dossier.loaders_before.have)
+            jvm->dossier.loaders_before = jvm->dossier.loaders;
+        loaders->have = true;
+        jvm->dossier.loaders = *loaders;
+        jvm->dossier.leak = leak;
+        put(&jvm->dossier, SAMPLE_LOADERS, loaders->loaders);
+    } else {
+        note(input, "no row of a class loader is in it");
+    }
+    free(loaders);
+    return true;
+}
+
 /* How well a list knows the classes alive: a histogram knows only those with instances. */
 static int worth(enum text_kind kind)
 {
@@ -256,12 +301,7 @@ static int64_t time_of(const struct class_log_line *line)
 static bool read_log(struct dossier_jvm *jvm, const struct text_part *part,
                      struct dossier_input *input)
 {
-    if (jvm->flow == NULL)
-        jvm->flow = census_create(0);
-    if (jvm->late == NULL)
-        jvm->late = census_create(0);
-    if (jvm->flow == NULL || jvm->late == NULL)
-        return false;
+    int64_t changes = 0;
     int64_t first_ms = -1, last_ms = -1;
     struct span rest = part->text, raw;
     bool terminated;
@@ -272,9 +312,20 @@ static bool read_log(struct dossier_jvm *jvm, const struct text_part *part,
             continue;
         }
         int64_t ms = time_of(&line);
+        changes++;
         first_ms = first_ms < 0 ? ms : first_ms;
         last_ms = ms >= 0 ? ms : last_ms;
     }
+    if (changes == 0) {
+        note(input, "a log about classes, and no load or unload is in it");
+        return true;
+    }
+    if (jvm->flow == NULL)
+        jvm->flow = census_create(0);
+    if (jvm->late == NULL)
+        jvm->late = census_create(0);
+    if (jvm->flow == NULL || jvm->late == NULL)
+        return false;
     bool timed = first_ms >= 0 && last_ms > first_ms;
     int64_t late_from_ms = first_ms + (last_ms - first_ms) / 3 * 2;
     const char *late_from = part->text.ptr + part->text.len / 3 * 2;
@@ -495,6 +546,8 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
         return read_detail(jvm, part, input);
     case TEXT_CLASSLOADER_STATS:
         return read_loaders(jvm, part, input);
+    case TEXT_JMAP_CLSTATS:
+        return read_jmap_loaders(jvm, part, input);
     case TEXT_CLASSES:
     case TEXT_CLASS_HIERARCHY:
     case TEXT_CLASS_HISTOGRAM:

@@ -9,6 +9,7 @@
 struct dossier_jvm {
     int64_t pid; /* -1: of texts that do not say */
     int parts;
+    bool jdk_named; /* by words: its form no longer counts */
     struct dossier dossier;
     int64_t scale_bytes; /* of the NMT summaries compared so far; 0: none */
     int64_t uptime_ms;   /* the last one read; -1 */

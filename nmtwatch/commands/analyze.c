@@ -2,6 +2,7 @@
 #include "analyzers/triage/dossier_read.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/config.h"
+#include "nmtwatch/triage/recorded.h"
 #include "nmtwatch/triage/saved.h"
 #include "reports/escape.h"
 #include "reports/finding_json.h"
@@ -24,8 +25,11 @@ struct analysis {
     struct input *inputs;
     int unrecognised_count;
     char **unrecognised;
+    int recorded_count;
+    struct recorded **recorded;
     int64_t ignored_lines;
-    bool failed; /* out of memory */
+    int64_t unknown_lines; /* of recordings */
+    bool failed;           /* out of memory */
 };
 
 static void keep_input(void *context, const struct dossier_input *what)
@@ -59,14 +63,40 @@ static void keep_unrecognised(struct analysis *analysis, const char *file)
     analysis->unrecognised[analysis->unrecognised_count++] = own;
 }
 
+static void keep_recorded(struct analysis *analysis, const char *file, struct recorded *recorded)
+{
+    struct recorded **more =
+        realloc(analysis->recorded, (size_t)(analysis->recorded_count + 1) * sizeof(*more));
+    if (more == NULL) {
+        recorded_free(recorded);
+        analysis->failed = true;
+        return;
+    }
+    analysis->recorded = more;
+    analysis->recorded[analysis->recorded_count++] = recorded;
+    analysis->unknown_lines += recorded->unknown_lines;
+    struct dossier_input what = {
+        .file = file,
+        .kind = TEXT_RECORDING,
+        .pid = recorded->dossier.identity.pid,
+        .jdk_major = recorded->dossier.identity.jdk_major,
+        .used = true,
+    };
+    memcpy(what.note, recorded->damage, sizeof what.note);
+    keep_input(analysis, &what);
+}
+
 static void analysis_free(struct analysis *analysis)
 {
     for (int i = 0; i < analysis->input_count; i++)
         free(analysis->inputs[i].file);
     for (int i = 0; i < analysis->unrecognised_count; i++)
         free(analysis->unrecognised[i]);
+    for (int i = 0; i < analysis->recorded_count; i++)
+        recorded_free(analysis->recorded[i]);
     free(analysis->inputs);
     free(analysis->unrecognised);
+    free(analysis->recorded);
 }
 
 /* False: nothing could be read. */
@@ -91,7 +121,11 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
             fprintf(stderr,
                     "%snmtwatch analyze: %s: longer than is read, or damaged: its front counts\n",
                     progress ? "\r\x1b[K" : "", path);
-        if (!dossier_reader_feed(reader, path, text, &ignored))
+        struct recorded *recorded =
+            recorded_is(text) ? recorded_read(path, error, sizeof error) : NULL;
+        if (recorded != NULL)
+            keep_recorded(analysis, path, recorded);
+        else if (!dossier_reader_feed(reader, path, text, &ignored))
             keep_unrecognised(analysis, path);
         else
             analysis->ignored_lines += ignored;
@@ -102,23 +136,36 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
     return any;
 }
 
+/* One JVM: of texts, or of a recording. */
+struct jvm_case {
+    const struct dossier *dossier;
+    struct triage triage;
+};
+
 /* Findings of all JVMs, each with its process id when there are several. */
-static int collect(const struct dossier_reader *reader, struct triage *triages, int count)
+static int collect(const struct dossier_reader *reader, const struct analysis *analysis,
+                   struct jvm_case *cases, int count)
 {
-    int worst = 0;
+    int worst = 0, of_texts = dossier_reader_count(reader);
     for (int i = 0; i < count; i++) {
-        const struct dossier *dossier = dossier_reader_at(reader, i);
-        triage_judge(dossier, NULL, 0, &triages[i]);
-        for (int k = 0; count > 1 && k < triages[i].finding_count; k++)
-            finding_add_int(&triages[i].findings[k], "pid", dossier->identity.pid);
-        int status = triage_status(&triages[i]);
+        const struct recorded *recorded = i < of_texts ? NULL : analysis->recorded[i - of_texts];
+        struct jvm_case *jvm = &cases[i];
+        jvm->dossier = recorded == NULL ? dossier_reader_at(reader, i) : &recorded->dossier;
+        triage_judge(jvm->dossier, recorded == NULL ? NULL : recorded->alerts,
+                     recorded == NULL ? 0 : recorded->alert_count, &jvm->triage);
+        for (int k = 0; count > 1 && k < jvm->triage.finding_count; k++) {
+            struct finding *finding = &jvm->triage.findings[k];
+            if (finding_evidence(finding, "pid") == NULL)
+                finding_add_int(finding, "pid", jvm->dossier->identity.pid);
+        }
+        int status = triage_status(&jvm->triage);
         worst = status > worst ? status : worst;
     }
     return worst;
 }
 
 static void print_json(const struct analysis *analysis, const struct dossier_reader *reader,
-                       const struct triage *triages, int count)
+                       const struct jvm_case *cases, int count)
 {
     struct json_out out = {0};
     size_t length;
@@ -144,9 +191,10 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
     json_out_begin(&out, "findings", '[');
     for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_INFO; severity--) {
         for (int i = 0; i < count; i++) {
-            for (int k = 0; k < triages[i].finding_count; k++) {
-                if ((int)triages[i].findings[k].severity == severity)
-                    finding_json(&out, NULL, &triages[i].findings[k]);
+            const struct triage *triage = &cases[i].triage;
+            for (int k = 0; k < triage->finding_count; k++) {
+                if ((int)triage->findings[k].severity == severity)
+                    finding_json(&out, NULL, &triage->findings[k]);
             }
         }
     }
@@ -155,12 +203,13 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
     for (int i = 0; i < analysis->unrecognised_count; i++)
         json_out_text(&out, NULL, analysis->unrecognised[i]);
     json_out_end(&out, ']');
-    json_out_int(&out, "unparsed_lines", dossier_reader_unparsed_lines(reader));
+    json_out_int(&out, "unparsed_lines",
+                 dossier_reader_unparsed_lines(reader) + analysis->unknown_lines);
     json_out_int(&out, "ignored_lines", analysis->ignored_lines);
     json_out_begin(&out, "jvms", '[');
     for (int i = 0; i < count; i++) {
-        const struct dossier *dossier = dossier_reader_at(reader, i);
-        const struct triage_report report = {.dossier = dossier, .triage = &triages[i]};
+        const struct dossier *dossier = cases[i].dossier;
+        const struct triage_report report = {.dossier = dossier, .triage = &cases[i].triage};
         json_out_begin(&out, NULL, '{');
         if (dossier->identity.pid >= 0)
             json_out_int(&out, "pid", dossier->identity.pid);
@@ -192,14 +241,14 @@ static void print_inputs(const struct analysis *analysis)
         printf("  %-40s not recognised\n", escape_name(analysis->unrecognised[i]).text);
 }
 
-static int print_text(const struct analysis *analysis, const struct dossier_reader *reader,
-                      const struct triage *triages, int count, bool markdown)
+static int print_text(const struct analysis *analysis, const struct jvm_case *cases, int count,
+                      bool markdown)
 {
     const struct terminal terminal = {.out = stdout, .colour = options_colour(false), .width = 100};
     bool ok = true;
     for (int i = 0; i < count; i++) {
-        const struct triage_report report = {.dossier = dossier_reader_at(reader, i),
-                                             .triage = &triages[i]};
+        const struct triage_report report = {.dossier = cases[i].dossier,
+                                             .triage = &cases[i].triage};
         struct page page;
         triage_report_page(&report, &page);
         if (i > 0)
@@ -225,20 +274,20 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, boo
             fprintf(stderr, "nmtwatch analyze: no file to read\n");
     } else {
         dossier_reader_finish(reader);
-        int count = dossier_reader_count(reader);
-        struct triage *triages = calloc((size_t)count + 1, sizeof *triages);
-        if (triages == NULL || analysis.failed) {
+        int count = dossier_reader_count(reader) + analysis.recorded_count;
+        struct jvm_case *cases = calloc((size_t)count + 1, sizeof *cases);
+        if (cases == NULL || analysis.failed) {
             fprintf(stderr, "nmtwatch analyze: out of memory\n");
         } else {
-            code = collect(reader, triages, count);
+            code = collect(reader, &analysis, cases, count);
             if (json)
-                print_json(&analysis, reader, triages, count);
+                print_json(&analysis, reader, cases, count);
             else if (count == 0)
                 print_inputs(&analysis);
-            else if (print_text(&analysis, reader, triages, count, markdown) != 0)
+            else if (print_text(&analysis, cases, count, markdown) != 0)
                 code = EXIT_IO;
         }
-        free(triages);
+        free(cases);
     }
     if (reader != NULL)
         dossier_reader_destroy(reader);
@@ -287,7 +336,8 @@ const struct command command_analyze = {
         "Recognises each text by its content (JDK 8 to 27, gz too, several replies in one\n"
         "file): VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
         "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
-        "PerfCounter.print, class-load logs, hs_err files and VM.info, VM.flags, smaps.\n"
+        "PerfCounter.print, class-load logs, hs_err files and VM.info, VM.flags, smaps,\n"
+        "recordings.\n"
         "Two summaries of one JVM are two looks; the files' times say which was first.\n"
         "\n"
         "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing could\n"

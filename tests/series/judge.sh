@@ -1,11 +1,12 @@
 #!/bin/bash
 # judge: asks `nmtwatch verdict` about every labelled series and compares.
 #
-# usage: judge.sh [--markdown]
+# usage: judge.sh [--markdown | --readme | --write]
 #
 # Prints, tab-separated: result, file, series, until, state, slope in MB/h, the states wanted, reason.
 # result: exact, right (same answer, another state), cannot-tell, open (any answer is fair), WRONG.
-# With --markdown: the table of README.md, a row a recording.
+# --markdown: the table of README.md, a row a recording; --readme: README.md as it should be;
+# --write: renews it.
 # NMTWATCH=PATH   the program (build/nmtwatch)
 
 set -u
@@ -80,11 +81,21 @@ markdown() {
         }'
 }
 
+readme() {
+    sed '/^## What the verdict says/q' tests/series/README.md
+    echo
+    markdown
+}
+
 case ${1-} in
 '') judge ;;
 --markdown) markdown ;;
+--readme) readme ;;
+--write)
+    readme >tests/series/README.md.new && mv tests/series/README.md.new tests/series/README.md
+    ;;
 *)
-    echo "usage: judge.sh [--markdown]" >&2
+    echo "usage: judge.sh [--markdown | --readme | --write]" >&2
     exit 64
     ;;
 esac

@@ -38,4 +38,7 @@ read -r right known < <(awk -F'\t' '
 check "it knows: $right of $known series are right, at least $RIGHT_PERCENT %" \
     test $((right * 100)) -ge $((known * RIGHT_PERCENT))
 
+is "README.md shows these answers (tests/series/judge.sh --write renews it)" \
+    "$(tests/series/judge.sh --readme | diff tests/series/README.md -)" ""
+
 done_testing

@@ -87,6 +87,22 @@ static void the_documented_breakdown(void **state)
                      totals.all.bytes);
 }
 
+/* JDK 26: what was mapped before stacks were taken. It says nothing about missing symbols. */
+static void a_site_without_any_frame(void **state)
+{
+    (void)state;
+    struct call_site_totals totals;
+    read_detail(&totals, "Details:\n"
+                         "\n"
+                         "    (reserved=1064960KB, committed=14684KB Tag=Shared class space)\n"
+                         "\n"
+                         "[0x00007fb46a70ea43]PerfMemory::create_memory_region(unsigned long)+0xc\n"
+                         "    (reserved=32KB, committed=32KB Tag=Internal)\n");
+    assert_int_equal(totals.all.sites, 2);
+    assert_int_equal(totals.all.bytes, (14684 + 32) << 10);
+    assert_int_equal(totals.group[CALL_SITES_NO_SYMBOLS].bytes, 0);
+}
+
 static void a_difference_of_two_details(void **state)
 {
     (void)state;
@@ -118,6 +134,7 @@ int main(void)
         cmocka_unit_test(each_site_has_its_owner),
         cmocka_unit_test(a_library_in_the_stack_is_named),
         cmocka_unit_test(the_documented_breakdown),
+        cmocka_unit_test(a_site_without_any_frame),
         cmocka_unit_test(a_difference_of_two_details),
         cmocka_unit_test(a_cut_text_is_incomplete),
     };

@@ -46,6 +46,7 @@ static const struct {
     {"[0.285s][info][class,loader,data] A source: B", CLASS_LOG_OTHER, "", "", 285},
     {"[0.285s][debug][class,load] klass: 0x1 super: 0x2 loader: [boot]", CLASS_LOG_OTHER, "", "",
      285},
+    {"[0.001s][info][class,load] opened: /opt/jdk11/lib/modules", CLASS_LOG_OTHER, "", "", 1},
     {"[0.285s][info][class,unload] unloading class Gone", CLASS_LOG_OTHER, "", "", 285},
     {"the program says: open source: free", CLASS_LOG_OTHER, "", "", -1},
     {" source: nothing before it", CLASS_LOG_OTHER, "", "", -1},
@@ -68,6 +69,18 @@ static void each_form_of_each_version(void **state)
     }
 }
 
+static void only_what_looks_like_a_load_claims_to_be_one(void **state)
+{
+    (void)state;
+    static const char *const remarks[] = {
+        "[0.001s][info][class,load] opened: /opt/jdk11/lib/modules",
+        "[0.285s][debug][class,load]  klass: 0x1 super: 0x2 loader: [boot]",
+    };
+    for (size_t i = 0; i < sizeof remarks / sizeof remarks[0]; i++)
+        assert_false(class_log_parse(span_from_cstr(remarks[i])).claims);
+    assert_true(class_log_parse(SPAN_LITERAL("[0.285s][info][class,load] Cut off sou")).claims);
+}
+
 static void the_incomplete_tail_is_left(void **state)
 {
     (void)state;
@@ -85,6 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_form_of_each_version),
+        cmocka_unit_test(only_what_looks_like_a_load_claims_to_be_one),
         cmocka_unit_test(the_incomplete_tail_is_left),
     };
     return cmocka_run_group_tests_name("parse/class_log", tests, NULL, NULL);

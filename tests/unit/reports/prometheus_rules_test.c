@@ -10,13 +10,13 @@
 #include <jansson.h>
 #include <string.h>
 
-static void test_every_finding_has_one_rule(void **state)
+static void test_every_alert_has_one_rule(void **state)
 {
     (void)state;
     int rules[FINDING_KIND_COUNT] = {0};
     for (size_t i = 0; prometheus_rule_at(i) != NULL; i++)
         rules[prometheus_rule_at(i)->finding]++;
-    for (int kind = 0; kind < FINDING_KIND_COUNT; kind++)
+    for (int kind = 0; kind < FINDING_WATCH_COUNT; kind++)
         assert_int_equal(rules[kind], 1);
 }
 
@@ -70,7 +70,7 @@ static void test_json_holds_the_same_rules(void **state)
     json_t *object = json_loads(prometheus_rules_json(&out, &thresholds), 0, NULL);
     assert_non_null(object);
     json_t *rules = json_object_get(json_array_get(json_object_get(object, "groups"), 0), "rules");
-    assert_int_equal(json_array_size(rules), FINDING_KIND_COUNT);
+    assert_int_equal(json_array_size(rules), FINDING_WATCH_COUNT);
     size_t index;
     json_t *rule;
     json_array_foreach(rules, index, rule)
@@ -90,7 +90,7 @@ static void test_json_holds_the_same_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_finding_has_one_rule),
+        cmocka_unit_test(test_every_alert_has_one_rule),
         cmocka_unit_test(test_every_template_names_real_thresholds),
         cmocka_unit_test(test_filling_refuses_what_it_cannot_fill),
         cmocka_unit_test(test_thresholds_reach_the_rules),

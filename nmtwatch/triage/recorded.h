@@ -1,0 +1,28 @@
+/*
+ * recorded: a recording of nmtwatch as a case for triage: its events go through the judge, as a
+ * replay feeds them, and what was known at the end is the dossier.
+ *
+ *   recorded_read -> dossier, alerts -> recorded_free
+ *
+ * Setup context; memory is bounded, whatever the length of the recording.
+ */
+#ifndef NMTWATCH_TRIAGE_RECORDED_H
+#define NMTWATCH_TRIAGE_RECORDED_H
+
+#include "analyzers/triage/triage.h"
+
+struct recorded {
+    struct dossier dossier;
+    int alert_count; /* raised in the course of it, whether cleared later or not */
+    struct finding alerts[TRIAGE_FINDINGS_MAX];
+    int64_t unknown_lines;
+    char damage[160]; /* empty: read to its end */
+};
+
+/* The front of a recording, as text. */
+bool recorded_is(struct span text);
+/* At the thresholds of the recording. NULL with one sentence in error. */
+struct recorded *recorded_read(const char *path, char *error, size_t error_size);
+void recorded_free(struct recorded *recorded);
+
+#endif

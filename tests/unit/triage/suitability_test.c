@@ -1,0 +1,59 @@
+#include "analyzers/triage/triage.h"
+
+#include <stdlib.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static enum suitability of(int64_t loaded, bool counted)
+{
+    struct dossier *dossier = calloc(1, sizeof *dossier);
+    static struct triage triage;
+    assert_non_null(dossier);
+    thresholds_default(&dossier->thresholds);
+    sample_clear(&dossier->sample);
+    dossier->have_sample = counted;
+    if (counted)
+        sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, loaded);
+    triage_judge(dossier, NULL, 0, &triage);
+    free(dossier);
+    assert_true(triage.suitability_reason[0] != '\0');
+    return triage.suitability;
+}
+
+static void by_the_number_of_classes(void **state)
+{
+    (void)state;
+    assert_int_equal(of(0, true), SUITABILITY_APPROPRIATE);
+    assert_int_equal(of(100000, true), SUITABILITY_APPROPRIATE);
+    assert_int_equal(of(100001, true), SUITABILITY_CAUTION);
+    assert_int_equal(of(9999999, true), SUITABILITY_CAUTION);
+    assert_int_equal(of(10000000, true), SUITABILITY_NOT_APPROPRIATE);
+    assert_int_equal(of(INT64_MAX, true), SUITABILITY_NOT_APPROPRIATE);
+}
+
+static void missing_is_not_zero(void **state)
+{
+    (void)state;
+    assert_int_equal(of(0, false), SUITABILITY_CAUTION);
+}
+
+static void the_words(void **state)
+{
+    (void)state;
+    assert_string_equal(suitability_name(SUITABILITY_APPROPRIATE), "APPROPRIATE");
+    assert_string_equal(suitability_name(SUITABILITY_CAUTION), "CAUTION");
+    assert_string_equal(suitability_name(SUITABILITY_NOT_APPROPRIATE), "NOT APPROPRIATE");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_the_number_of_classes),
+        cmocka_unit_test(missing_is_not_zero),
+        cmocka_unit_test(the_words),
+    };
+    return cmocka_run_group_tests_name("suitability", tests, NULL, NULL);
+}

@@ -1,0 +1,339 @@
+#include "analyzers/triage/triage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define MB (INT64_C(1) << 20)
+
+/* A healthy JVM: two looks at 5 000 classes, a minute apart. */
+static struct dossier *healthy(void)
+{
+    struct dossier *dossier = calloc(1, sizeof *dossier);
+    assert_non_null(dossier);
+    thresholds_default(&dossier->thresholds);
+    dossier->identity.pid = 4711;
+    dossier->identity.jdk_major = 17;
+    dossier->have_sample = dossier->have_before = true;
+    dossier->span_s = 60.0;
+    sample_clear(&dossier->sample);
+    sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, 5000);
+    sample_set(&dossier->sample, SAMPLE_CLASSES_UNLOADED, 10);
+    sample_set(&dossier->sample, SAMPLE_THREADS, 40);
+    sample_set_nmt(&dossier->sample, NMT_INTERNAL, (struct nmt_amount){MB, MB});
+    sample_set_nmt(&dossier->sample, NMT_OTHER, (struct nmt_amount){8 * MB, 8 * MB});
+    sample_set_nmt(&dossier->sample, NMT_SYMBOL, (struct nmt_amount){2 * MB, 2 * MB});
+    dossier->before = dossier->sample;
+    return dossier;
+}
+
+static void grow(struct dossier *dossier, enum nmt_category category, int64_t bytes)
+{
+    struct nmt_amount amount;
+    assert_true(sample_get_nmt(&dossier->sample, category, &amount));
+    amount.committed_bytes += bytes;
+    sample_set_nmt(&dossier->sample, category, amount);
+}
+
+static void load(struct dossier *dossier, int64_t classes, int64_t internal_bytes_each)
+{
+    int64_t loaded;
+    assert_true(sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &loaded));
+    sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, loaded + classes);
+    grow(dossier, NMT_INTERNAL, classes * internal_bytes_each);
+}
+
+/* A minute of class loads of one family. */
+static void flow(struct dossier *dossier, const char *family, int64_t loads, int64_t unloads,
+                 int64_t late)
+{
+    struct dossier_names *names = &dossier->flow;
+    names->have = names->has_span = true;
+    names->span_s = 60.0;
+    names->loads += loads;
+    names->unloads += unloads;
+    struct family_row *row = &names->rows[names->row_count];
+    snprintf(row->family, sizeof row->family, "%s", family);
+    snprintf(row->example, sizeof row->example, "com.acme.Example1");
+    row->loads = row->names = loads;
+    row->unloads = unloads;
+    row->max_same_name = 1;
+    names->late_loads[names->row_count++] = late;
+}
+
+static struct triage judged;
+
+static const struct triage *judge(struct dossier *dossier)
+{
+    triage_judge(dossier, NULL, 0, &judged);
+    free(dossier);
+    return &judged;
+}
+
+static const struct finding *found(const struct triage *triage, enum finding_kind kind)
+{
+    for (int i = 0; i < triage->finding_count; i++) {
+        if (triage->findings[i].kind == kind)
+            return &triage->findings[i];
+    }
+    return NULL;
+}
+
+static void assert_first(const struct triage *triage, enum finding_kind kind)
+{
+    assert_true(triage->finding_count > 0);
+    assert_string_equal(finding_row(triage->findings[0].kind)->id, finding_row(kind)->id);
+}
+
+static void health_is_silence(void **state)
+{
+    (void)state;
+    const struct triage *triage = judge(healthy());
+    assert_int_equal(triage->finding_count, 0);
+    assert_int_equal(triage->suitability, SUITABILITY_APPROPRIATE);
+    struct dossier *warming = healthy(); /* a start-up: many loads that have stopped */
+    flow(warming, "jdk-lambda", 300, 0, 10);
+    triage = judge(warming);
+    for (int i = 0; i < triage->finding_count; i++)
+        assert_int_equal(triage->findings[i].severity, SEVERITY_INFO);
+}
+
+static void nothing_known_is_silence(void **state)
+{
+    (void)state;
+    struct dossier *dossier = calloc(1, sizeof *dossier);
+    assert_non_null(dossier);
+    thresholds_default(&dossier->thresholds);
+    const struct triage *triage = judge(dossier);
+    assert_int_equal(triage->finding_count, 0);
+    assert_int_equal(triage->explained.preallocates, EXPLAINED_CANNOT_TELL);
+    assert_int_equal(triage->suitability, SUITABILITY_CAUTION);
+}
+
+static void an_explosion_names_family_and_fix_first(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    flow(dossier, "cglib", 1200, 0, 400);
+    flow(dossier, "jdk-lambda", 60, 0, 0);
+    load(dossier, 1260, 0);
+    grow(dossier, NMT_SYMBOL, 8 * MB); /* its names: a consequence, no cause */
+    const struct triage *triage = judge(dossier);
+    assert_first(triage, FINDING_CLASS_EXPLOSION);
+    assert_string_equal(triage->findings[0].family, "cglib");
+    assert_int_equal(triage->findings[0].severity, SEVERITY_CRITICAL);
+    assert_non_null(strstr(triage->findings[0].advice, "setUseCache"));
+    assert_null(found(triage, FINDING_SYMBOL_GROWTH));
+    assert_int_equal(triage->suitability, SUITABILITY_NOT_APPROPRIATE);
+}
+
+static void the_largest_of_two_families_is_first(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    flow(dossier, "cglib", 100, 0, 40);
+    flow(dossier, "groovy-shell", 900, 0, 300);
+    const struct triage *triage = judge(dossier);
+    assert_string_equal(triage->findings[0].family, "groovy-shell");
+    assert_string_equal(triage->findings[1].family, "cglib");
+}
+
+static void what_is_unloaded_is_churn(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    flow(dossier, "groovy-shell", 900, 850, 300);
+    const struct triage *triage = judge(dossier);
+    assert_first(triage, FINDING_CLASS_CHURN);
+    assert_null(found(triage, FINDING_CLASS_EXPLOSION));
+    assert_int_equal(triage->suitability, SUITABILITY_CAUTION);
+}
+
+static void what_the_judge_saw_is_not_said_twice(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    flow(dossier, "cglib", 1200, 0, 400);
+    struct finding alert;
+    finding_init(&alert, FINDING_CLASS_EXPLOSION);
+    snprintf(alert.family, sizeof alert.family, "cglib");
+    struct triage triage;
+    triage_judge(dossier, &alert, 1, &triage);
+    free(dossier);
+    assert_int_equal(triage.finding_count, 1);
+}
+
+static void an_agent_that_preallocates_is_named_and_harmless(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    dossier_add_agent(dossier, "/opt/profiler/libasync.so");
+    load(dossier, 1000, 80);
+    const struct triage *triage = judge(dossier);
+    assert_int_equal(triage->explained.preallocates, EXPLAINED_YES);
+    assert_string_equal(triage->explained.library, "libasync.so");
+    assert_first(triage, FINDING_AGENT_PREALLOCATES);
+    assert_int_equal(triage->findings[0].severity, SEVERITY_INFO);
+}
+
+static void an_agent_that_forgets_is_named_by_call_sites(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    dossier_add_agent(dossier, "libleaky.so");
+    dossier->have_sites = true;
+    dossier->sites.all.sites = 10;
+    dossier->sites.group[CALL_SITES_METHOD_ARRAYS].sites = 1;
+    dossier->sites.group[CALL_SITES_METHOD_ARRAYS].bytes = 3 * MB;
+    const struct triage *triage = judge(dossier);
+    assert_first(triage, FINDING_AGENT_RETAINS);
+    assert_string_equal(finding_evidence(&triage->findings[0], "library")->text, "libleaky.so");
+    assert_non_null(strstr(triage->findings[0].title, "GetClassMethods"));
+}
+
+static void an_agent_that_forgets_is_named_by_growth(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    dossier_add_agent(dossier, "libleaky.so");
+    load(dossier, 2000, 600);
+    const struct triage *triage = judge(dossier);
+    assert_first(triage, FINDING_AGENT_RETAINS);
+    assert_non_null(strstr(triage->findings[0].title, "libleaky.so"));
+    struct dossier *nobody = healthy(); /* the same growth, and no agent is there */
+    nobody->agents_known = true;
+    load(nobody, 2000, 600);
+    assert_null(found(judge(nobody), FINDING_AGENT_RETAINS));
+}
+
+static void fill_rss(struct rss_account *account, int64_t anonymous_bytes)
+{
+    account->mappings = 10;
+    account->compared = account->heap_placed = true;
+    account->nmt_malloc_bytes = 20 * MB;
+    account->nmt_freed_bytes = MB;
+    account->kind[RSS_MALLOC_MAIN].rss_bytes = 20 * MB;
+    account->kind[RSS_ANONYMOUS].rss_bytes = anonymous_bytes;
+    account->kind[RSS_ANONYMOUS].mappings = 3;
+    account->kind[RSS_JAVA_HEAP].mappings = 1;
+    account->rss_bytes = 20 * MB + anonymous_bytes;
+    account->outside_nmt_bytes = anonymous_bytes;
+    account->largest_count = 1;
+    account->largest[0].low = 0x7f0000000000;
+    account->largest[0].high = 0x7f0004000000;
+    account->largest[0].rss_bytes = anonymous_bytes / 2;
+}
+
+static void growth_outside_nmt_names_its_mappings(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    dossier->have_rss = dossier->have_rss_before = true;
+    fill_rss(&dossier->rss, 100 * MB);
+    fill_rss(&dossier->rss_before, 10 * MB);
+    const struct triage *triage = judge(dossier);
+    assert_first(triage, FINDING_OUTSIDE_NMT);
+    const struct evidence *grown = finding_evidence(&triage->findings[0], "growth_bytes");
+    assert_non_null(grown);
+    assert_true(grown->number >= 80 * MB && grown->number <= 90 * MB);
+    assert_non_null(strstr(finding_evidence(&triage->findings[0], "mapping_1")->text,
+                           "7f0000000000-7f0004000000"));
+    struct dossier *level = healthy(); /* it stays where it was */
+    level->have_rss = level->have_rss_before = true;
+    fill_rss(&level->rss, 10 * MB);
+    fill_rss(&level->rss_before, 10 * MB);
+    assert_null(found(judge(level), FINDING_OUTSIDE_NMT));
+}
+
+static void copies_of_an_application_are_a_redeployment_leak(void **state)
+{
+    (void)state;
+    for (int copies = 2; copies <= 5; copies++) {
+        struct dossier *dossier = healthy();
+        struct loader_copies *group = &dossier->leak.group[0];
+        dossier->leak.group_count = 1;
+        snprintf(group->type, sizeof group->type, "org.apache.ParallelWebappClassLoader");
+        group->copies = copies;
+        group->classes = 800 * copies;
+        group->chunk_bytes = 6 * MB * copies;
+        const struct triage *triage = judge(dossier);
+        const struct finding *finding = found(triage, FINDING_REDEPLOY_LEAK);
+        assert_int_equal(finding != NULL, copies >= LOADER_LEAK_COPIES_MIN);
+        if (finding == NULL)
+            continue;
+        assert_int_equal(finding_evidence(finding, "copies")->number, copies);
+        assert_int_equal(finding_evidence(finding, "metaspace_bytes_each")->number, 6 * MB);
+        assert_int_equal(triage->suitability, SUITABILITY_NOT_APPROPRIATE);
+    }
+}
+
+static void categories_that_grow(void **state)
+{
+    (void)state;
+    struct dossier *direct = healthy();
+    grow(direct, NMT_OTHER, 64 * MB);
+    assert_first(judge(direct), FINDING_DIRECT_MEMORY);
+    struct dossier *names = healthy();
+    grow(names, NMT_SYMBOL, 16 * MB);
+    assert_first(judge(names), FINDING_SYMBOL_GROWTH);
+    struct dossier *threads = healthy();
+    sample_set(&threads->sample, SAMPLE_THREADS, 140);
+    assert_first(judge(threads), FINDING_THREAD_GROWTH);
+    struct dossier *printed = calloc(1, sizeof *printed); /* by a difference the JVM printed */
+    assert_non_null(printed);
+    thresholds_default(&printed->thresholds);
+    printed->have_diff = true;
+    printed->diff_present = UINT64_C(1) << NMT_OTHER;
+    printed->diff_bytes[NMT_OTHER] = 64 * MB;
+    printed->diff_threads = 100;
+    const struct triage *triage = judge(printed);
+    assert_non_null(found(triage, FINDING_DIRECT_MEMORY));
+    assert_non_null(found(triage, FINDING_THREAD_GROWTH));
+}
+
+static void a_native_oom_comes_before_everything(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    flow(dossier, "cglib", 1200, 0, 400);
+    dossier->native_oom = true;
+    snprintf(dossier->native_oom_words, sizeof dossier->native_oom_words, "Out of Memory Error");
+    const struct triage *triage = judge(dossier);
+    assert_first(triage, FINDING_NATIVE_OOM);
+    assert_non_null(found(triage, FINDING_CLASS_EXPLOSION));
+}
+
+static void our_own_effect_is_a_note(void **state)
+{
+    (void)state;
+    struct dossier *dossier = healthy();
+    dossier->symbol_files_bytes = 5 * MB;
+    const struct triage *triage = judge(dossier);
+    assert_first(triage, FINDING_OWN_EFFECT);
+    assert_int_equal(triage->findings[0].severity, SEVERITY_INFO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(health_is_silence),
+        cmocka_unit_test(nothing_known_is_silence),
+        cmocka_unit_test(an_explosion_names_family_and_fix_first),
+        cmocka_unit_test(the_largest_of_two_families_is_first),
+        cmocka_unit_test(what_is_unloaded_is_churn),
+        cmocka_unit_test(what_the_judge_saw_is_not_said_twice),
+        cmocka_unit_test(an_agent_that_preallocates_is_named_and_harmless),
+        cmocka_unit_test(an_agent_that_forgets_is_named_by_call_sites),
+        cmocka_unit_test(an_agent_that_forgets_is_named_by_growth),
+        cmocka_unit_test(growth_outside_nmt_names_its_mappings),
+        cmocka_unit_test(copies_of_an_application_are_a_redeployment_leak),
+        cmocka_unit_test(categories_that_grow),
+        cmocka_unit_test(a_native_oom_comes_before_everything),
+        cmocka_unit_test(our_own_effect_is_a_note),
+    };
+    return cmocka_run_group_tests_name("triage", tests, NULL, NULL);
+}
