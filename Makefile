@@ -34,11 +34,12 @@ TREND := theil_sen rate warmup history wander despike student trend_line bend as
 CLASSES := normalize pattern family shape stem_table census census_text loader_table
 NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result
+CLASSLOG := name_count class_rows body_cache line_head time_line classlog scan_lines_plain scan_lines_sse2 scan_lines_avx2
 TRIAGE := dossier dossier_texts dossier_read triage triage_names triage_agents triage_memory suitability
 JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
-             $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%)
+             $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
@@ -54,11 +55,11 @@ ALERT := notify
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
-COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff analyze triage
+COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff analyze triage classlog
 TRIAGE_RUN := saved recorded mapped_agents live
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) nmtwatch/classlog/log_feed agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

@@ -123,32 +123,28 @@ static int64_t mended(struct verdict_series *series, int64_t ms)
 /* Without a counter a restart shows as one fall, by a good part of the level, to where the life
  * began, from which the series does not come back at once. A tooth that begins at its lowest point
  * looks the same: so this is believed once, and what falls again is a tooth. */
-static void notice_fall(struct verdict_series *series, int64_t now_ms)
+bool verdict_has_fallen(const struct verdict_series *series)
 {
     const struct wander_scale *scale = &series->wander.scale[FALL_SCALE];
     double depth = (double)scale->top - (double)scale->bottom, top = (double)scale->top;
-    int64_t since_ms = now_ms - scale->last_fall_ms;
-    if (series->fell_back || scale->falls != 1 || since_ms < FALL_LASTS_MS ||
-        scale->last_fall_ms - series->life_from_ms < FALL_AFTER_MS)
-        return;
-    if (depth < FALL_SHARE * ((double)series->origin + top) ||
-        depth < 4 * (double)series->options.floor_bytes ||
-        fabs((double)scale->bottom) > FALL_MISSES * depth)
-        return;
     double now = (double)series->level - (double)series->origin;
-    if (now > top - 0.1 * depth)
+    return !series->fell_back && scale->falls == 1 &&
+           scale->last_fall_ms - series->life_from_ms >= FALL_AFTER_MS &&
+           depth >= FALL_SHARE * ((double)series->origin + top) &&
+           depth >= 4 * (double)series->options.floor_bytes &&
+           fabs((double)scale->bottom) <= FALL_MISSES * depth && now <= top - 0.1 * depth;
+}
+
+static void notice_fall(struct verdict_series *series, int64_t now_ms)
+{
+    int64_t fell_ms = series->wander.scale[FALL_SCALE].last_fall_ms;
+    if (now_ms - fell_ms < FALL_LASTS_MS || !verdict_has_fallen(series))
         return;
-    history_forget_before(&series->history, scale->last_fall_ms);
-    series->life_from_ms = scale->last_fall_ms;
+    history_forget_before(&series->history, fell_ms);
+    series->life_from_ms = fell_ms;
     memset(&series->wander, 0, sizeof series->wander);
     series->restarts++;
     series->fell_back = true;
-}
-
-void verdict_restart(struct verdict_series *series, int64_t ms)
-{
-    if (series->begun)
-        begin_life(series, mended(series, ms));
 }
 
 bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t driver)

@@ -42,7 +42,7 @@
 /* Start-ups with a time constant of up to an hour are usual: in the first hour growth that could be
  * one is not called a leak. A longer one must be seen to bend. */
 #define START_UP_H      1.0
-#define STEEP_FLOORS    8.0 /* an hour: too steep to be called level on a few minutes' word */
+#define STEEP_FLOORS    2.0 /* an hour: too steep to be called level on a few minutes' word */
 #define START_UP_MAX_H  4.0
 #define MB              1048576.0
 
@@ -53,8 +53,9 @@ struct look {
     double floor;
     struct stretch life;
     int64_t life_from_ms;
-    double before;      /* highest mean before the stretch that is being judged */
-    bool have_start_up; /* a longer stretch is a start-up that this one may be the end of */
+    bool below_old_heights; /* something grows, but only to where the series was before */
+    double before;          /* highest mean before the stretch that is being judged */
+    bool have_start_up;     /* a longer stretch is a start-up that this one may be the end of */
     struct bend start_up;
     double start_up_x;
 };
@@ -233,9 +234,12 @@ static enum judgement judge(struct look *look, struct stretch *stretch, enum ver
         }
         return SAYS_NOTHING;
     }
+    if (!is_new_height(look, stretch)) {
+        look->below_old_heights = true;
+        return SAYS_NOTHING;
+    }
     /* What is told must not contradict what is decided. */
-    if (!is_new_height(look, stretch) ||
-        stretch->line.slope <= trend_line_reach(&stretch->line, 0.05))
+    if (stretch->line.slope <= trend_line_reach(&stretch->line, 0.05))
         return SAYS_NOTHING;
     *state = shape_of(look, stretch);
     /* What slows down is growth as long as as much time again would bring more than the floor. */
@@ -381,6 +385,7 @@ static bool tell_level(const struct look *look)
         return true;
     }
     tell_segment(look, life, from_life_h(look));
+    look->out->have_slope = !rises_now(look, life);
     return from == 0;
 }
 
@@ -456,7 +461,7 @@ static void decide(struct look *look)
     struct verdict *out = look->out;
     if (is_in_doubt(look)) {
         out->state = VERDICT_WARMING;
-    } else if (is_sawtooth(look) || (!level && swings)) {
+    } else if (is_sawtooth(look) || look->below_old_heights || (!level && swings)) {
         out->state = VERDICT_SAWTOOTH;
     } else if (is_stepped(look)) {
         out->state = VERDICT_STEPPED;
@@ -549,7 +554,7 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
         out->baseline_bytes = rounded((double)series->origin + baseline(&look));
     }
     bool young = out->state == VERDICT_TOO_SHORT || out->state == VERDICT_WARMING;
-    if (series->restarts > 0 && young)
+    if ((series->restarts > 0 && young) || verdict_has_fallen(series))
         out->state = VERDICT_RESTARTED;
     out->growth_bytes = rounded((double)out->level_bytes - (double)out->baseline_bytes);
     out->answer = answer_of(out->state);

@@ -29,6 +29,8 @@ struct verdict_series {
     bool fell_back; /* one of them was told from the values alone */
 };
 
+/* Looks like a restart that no counter tells of; too new to be believed. */
+bool verdict_has_fallen(const struct verdict_series *series);
 void verdict_write_sentence(const struct verdict_options *options, struct verdict *verdict);
 
 #endif

@@ -28,6 +28,7 @@ extern const struct command command_soak;
 extern const struct command command_diff;
 extern const struct command command_analyze;
 extern const struct command command_triage;
+extern const struct command command_classlog;
 
 #define EXIT_WARNING  1
 #define EXIT_CRITICAL 2

@@ -69,6 +69,26 @@ static void jdk_26_shows_it_in_jni(void **state)
     assert_int_equal(out.preallocates, EXPLAINED_NO);
 }
 
+/* 66 bytes for each loader, from its locks' names and a weak handle: measured without an agent. */
+static void what_loaders_cost_is_no_agent(void **state)
+{
+    (void)state;
+    struct explained out;
+    for (int jdk = 21; jdk <= 27; jdk += 6) {
+        struct explained_facts facts = grown(jdk, 1200, 1200 * 69, 0);
+        facts.before.loaders = 500;
+        facts.now.loaders = 1700;
+        explain_internal(&out, &facts);
+        assert_int_equal(out.preallocates, EXPLAINED_NO);
+        facts.now.internal_bytes += 1200 * 120;
+        explain_internal(&out, &facts);
+        assert_int_equal(out.preallocates, EXPLAINED_YES);
+        facts = grown(jdk, 1200, 1200 * 69, 0); /* loaders before: not known */
+        explain_internal(&out, &facts);
+        assert_int_equal(out.preallocates, EXPLAINED_CANNOT_TELL);
+    }
+}
+
 static void few_loads_with_an_agent_are_no_evidence(void **state)
 {
     (void)state;
@@ -129,6 +149,7 @@ int main(void)
         cmocka_unit_test(growth_by_the_slots_of_each_class_is_an_agent),
         cmocka_unit_test(growth_without_it_is_none),
         cmocka_unit_test(jdk_26_shows_it_in_jni),
+        cmocka_unit_test(what_loaders_cost_is_no_agent),
         cmocka_unit_test(few_loads_with_an_agent_are_no_evidence),
         cmocka_unit_test(jdk_8_is_cannot_tell_without_call_sites),
         cmocka_unit_test(call_sites_overrule_growth),
