@@ -189,6 +189,7 @@ test-jdks: setup
 bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench.sh $(BUILD)
+	@NMTWATCH=$(BUILD)/nmtwatch scripts/bench-classlog.sh
 bench-agent: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-agent.sh --fetch $(BUILD)

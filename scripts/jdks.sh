@@ -8,7 +8,7 @@
 #
 # Needs root and debootstrap; the mirror is the one this machine's apt uses (or $NMTWATCH_MIRROR).
 # A folder is complete or not there: it is built beside its place and moved. To build it anew,
-# remove it. About two minutes and 4 GB.
+# remove it. Two to four minutes and 2.5 GB.
 
 set -eu
 folder=${NMTWATCH_JDKS:-${XDG_CACHE_HOME:-$HOME/.cache}/nmtwatch/jdks}

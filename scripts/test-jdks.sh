@@ -138,6 +138,7 @@ looks_triage() {
     code_of 2 "$NMTWATCH" triage "$JVM_PID" --level thorough --gc --for 6s -o "$SCRATCH/triage" --json
     expect "$SCRATCH/out" '.jdk != null and .rss.total_bytes > 0 and
         ($jdk == "8" or any(.findings[]; .id == "class-explosion" and .family == "unknown:AnyJdk$Piece"))'
+    expect "$SCRATCH/out" 'all(.findings[]; .id | startswith("agent-") | not)' # there is none yet
     code_of 2 "$NMTWATCH" analyze --json "$SCRATCH/triage/raw"
     expect "$SCRATCH/out" '.unparsed_lines == 0 and .unrecognised == [] and (.inputs | length) > 12'
 }

@@ -47,7 +47,7 @@ static __attribute__((noinline)) bool walk_from_here(uintptr_t caller)
     struct frame frames[8];
     if (getcontext(&here) != 0)
         return false;
-    int depth = native_walk(&here, frames, 8);
+    int depth = native_walk_by_libunwind(&here, frames, 8);
     return depth >= 3 && frames[1].value == (uintptr_t)__builtin_return_address(0) &&
            frames[2].value == caller;
 }

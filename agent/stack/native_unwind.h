@@ -46,6 +46,8 @@ struct native_unwind {
 };
 extern struct native_unwind native_unwind;
 
+/* Signal context. All frames by libunwind, out[0] included; at least one. */
+int native_walk_by_libunwind(const void *ucontext, struct frame *out, int max);
 /* The accessors, signal context. */
 void native_fill_accessors(struct native_accessors *accessors);
 #endif

@@ -171,13 +171,13 @@ static struct frame native_frame(uintptr_t pc)
     return (struct frame){.value = pc, .bci = FRAME_BCI_PC};
 }
 
-/* The frames behind the first one. */
-static int walk_by_libunwind(const ucontext_t *context, struct frame *out, int max)
+int native_walk_by_libunwind(const void *ucontext, struct frame *out, int max)
 {
-    struct walk walk = {.context = context};
-    unw_word_t sp = (unw_word_t)context->uc_mcontext.gregs[REG_RSP];
+    struct walk walk = {.context = ucontext};
+    unw_word_t sp = (unw_word_t)walk.context->uc_mcontext.gregs[REG_RSP];
     unw_cursor_t cursor;
-    int depth = 1;
+    int depth = 0;
+    out[depth++] = native_frame((uintptr_t)walk.context->uc_mcontext.gregs[REG_RIP]);
     if (native_unwind.init(&cursor, native_unwind.space, &walk) != 0)
         return depth;
     while (depth < max && native_unwind.step(&cursor) > 0) {
@@ -206,7 +206,8 @@ static int walk_by_rules(const ucontext_t *context, struct frame *out, int max)
     uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
     uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
     uintptr_t bp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
-    int depth = 1;
+    int depth = 0;
+    out[depth++] = native_frame(pc);
     while (depth < max) {
         /* A call may be the last instruction of its function. */
         struct frame_rule rule = frame_rule_of(depth == 1 ? pc : pc - 1);
@@ -230,9 +231,8 @@ int native_walk(void *ucontext, struct frame *out, int max)
     uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
     if (native_unwind.space == NULL || max <= 0 || is_java(pc))
         return 0;
-    out[0] = native_frame(pc);
     int depth = walk_by_rules(context, out, max);
-    return depth > 0 ? depth : walk_by_libunwind(context, out, max);
+    return depth > 0 ? depth : native_walk_by_libunwind(context, out, max);
 }
 
 #else

@@ -117,10 +117,10 @@ static bool by_growth(struct explained *out, const struct explained_facts *facts
         out->preallocates = per_class < fewest / 4 ? EXPLAINED_NO : EXPLAINED_CANNOT_TELL;
     }
     snprintf(out->reason, sizeof out->reason,
-             "%s grew by %.0f bytes for each of %" PRId64
+             "%s grew by %" PRId64 " bytes for each of %" PRId64
              " classes loaded%s; ids of a class with %.0f methods are %.0f bytes there",
-             facts->jdk_major >= TABLE_JDK ? "Internal + JNI" : "Internal", per_class, loads,
-             by_loaders > 0 ? ", beside what their loaders cost" : "", methods, expected);
+             facts->jdk_major >= TABLE_JDK ? "Internal + JNI" : "Internal", (int64_t)per_class,
+             loads, by_loaders > 0 ? ", beside what their loaders cost" : "", methods, expected);
     return true;
 }
 

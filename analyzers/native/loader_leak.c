@@ -1,10 +1,17 @@
 #include "analyzers/native/loader_leak.h"
 
+/* A text may claim anything: a sum stays at the end of the range. */
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 static bool alike(const struct loader_copies *group, int64_t classes)
 {
     int64_t mean = group->classes / group->copies;
     int64_t gap = mean > classes ? mean - classes : classes - mean;
-    return gap * 10 <= mean;
+    return gap <= mean / 10;
 }
 
 /* The JDK's own loaders exist once each and never leak. */
@@ -37,8 +44,8 @@ void loader_leak_add(struct loader_leak *leak, const struct loader_stats_row *ro
         memcpy(into->type, type, sizeof type);
     }
     into->copies++;
-    into->classes += row->classes;
-    into->chunk_bytes += row->chunk_bytes;
+    into->classes = add(into->classes, row->classes);
+    into->chunk_bytes = add(into->chunk_bytes, row->chunk_bytes);
 }
 
 static int64_t extra_bytes(const struct loader_copies *group)

@@ -196,7 +196,7 @@ void rss_account_compare(struct rss_account *account, const struct nmt_summary *
         int64_t arena = 0;
         nmt_row_get(row, NMT_ROW_ARENA_BYTES, &arena);
         account->nmt_malloc_bytes += malloc_bytes + overhead;
-        /* Arenas are made of malloc'd chunks that Arena Chunk does not count twice. */
+        /* Arenas are made of malloc'd chunks; Arena Chunk counts only those no arena holds. */
         if (row->category != NMT_ARENA_CHUNK)
             account->nmt_malloc_bytes += arena;
         account->nmt_freed_bytes +=

@@ -13,8 +13,9 @@
  * memory that NMT committed and nobody touched hides some. Two looks tell better than one: the
  * growth of both sides is compared, and what was hidden at both times falls out.
  *
- * By version: JDK 8 counts thread stacks as committed in full (they are taken as touched); arena
- * memory is part of malloc in all of them and is not added again; the read-only part of a class
+ * By version: JDK 8 counts thread stacks as committed in full (they are taken as touched); arenas
+ * are printed beside malloc, and Arena Chunk has only what no arena holds, so that malloc, arenas and
+ * tracking overhead add up to the total the JVM prints (from 17 on); the read-only part of a class
  * archive is file memory.
  *
  *   rss_account_begin -> rss_account_add for each mapping of smaps -> rss_account_compare

@@ -5,6 +5,7 @@
 
 /* What does not even tend upwards needs no curve. */
 #define KENDALL_Z_MIN 1.5
+#define WILD          8 /* times the roughness */
 
 bool stretch_take(struct stretch *stretch, const struct history *history, int64_t from_ms)
 {
@@ -63,10 +64,26 @@ bool stretch_draw(struct stretch *stretch, double quantum)
     return true;
 }
 
+/* A wild bin would decide which curve is told from which: it becomes the median of its five. */
+static void tame(struct stretch *stretch)
+{
+    double *y = stretch->tame, wild = WILD * stretch->ascent.roughness;
+    memcpy(y, stretch->y, sizeof stretch->tame);
+    for (int i = 2; i + 2 < stretch->n; i++) {
+        double five[5];
+        memcpy(five, stretch->y + i - 2, sizeof five);
+        double median = trend_median(five, 5);
+        if (fabs(y[i] - median) > wild)
+            y[i] = median;
+    }
+}
+
 bool stretch_weigh(struct stretch *stretch, double quantum)
 {
-    if (!stretch_draw(stretch, quantum) || stretch->line.kendall_z < KENDALL_Z_MIN ||
-        !bend_fit(stretch->x, stretch->y, stretch->n, quantum, &stretch->bend))
+    if (!stretch_draw(stretch, quantum) || stretch->line.kendall_z < KENDALL_Z_MIN)
+        return false;
+    tame(stretch);
+    if (!bend_fit(stretch->x, stretch->tame, stretch->n, quantum, &stretch->bend))
         return false;
     const struct bend *bend = &stretch->bend;
     stretch->growth = stretch->line;

@@ -27,6 +27,7 @@ struct stretch {
     double mean[HISTORY_LEVEL];
     double low[HISTORY_LEVEL];
     double driver[HISTORY_LEVEL];
+    double tame[HISTORY_LEVEL]; /* y without wild bins: what curves are fitted to */
     bool by_low;
     struct trend_line line;   /* through y: what is told */
     struct trend_line growth; /* the same without its bend: what is decided by */

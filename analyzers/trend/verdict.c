@@ -15,7 +15,7 @@
 #define LOST_MS     INT64_C(3600000)
 #define LOST_RATIO  12
 
-#define FALL_SCALE    2 /* of wander.h: averages of four samples */
+#define FALL_SCALE    0 /* of wander.h: single samples, averages would blur where it fell to */
 #define FALL_SHARE    0.25
 #define FALL_MISSES   0.1 /* how far from the first level, as a share of the fall */
 #define FALL_LASTS_MS 120000
@@ -145,6 +145,12 @@ static void notice_fall(struct verdict_series *series, int64_t now_ms)
     memset(&series->wander, 0, sizeof series->wander);
     series->restarts++;
     series->fell_back = true;
+}
+
+void verdict_restart(struct verdict_series *series, int64_t ms)
+{
+    if (series->begun)
+        begin_life(series, mended(series, ms));
 }
 
 bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t driver)

@@ -174,8 +174,9 @@ static bool is_starting_up(const struct look *look, const struct stretch *stretc
     double span_h = stretch_span_h(stretch);
     if (is_plateau(bend) && bend->fit[BEND_PLATEAU].c <= fmax(span_h, START_UP_MAX_H))
         return true;
-    return age_h(look) < START_UP_H && bend_may_be_plateau(bend, stretch->x, stretch->y, stretch->n,
-                                                           fmin(START_UP_H, 3 * span_h));
+    return age_h(look) < START_UP_H &&
+           bend_may_be_plateau(bend, stretch->x, stretch->tame, stretch->n,
+                               fmin(START_UP_H, 3 * span_h));
 }
 
 /* Does this stretch grow no more than the end of the start-up would? */

@@ -120,7 +120,8 @@ bool saved_read(const char *path, struct span *text, bool *cut, char *error, siz
     else if (got < 0 && length == 0)
         snprintf(error, error_size, "%s: %s", path, code == Z_ERRNO ? strerror(errno) : words);
     bool ok = bytes != NULL && (got >= 0 || length > 0);
-    *cut = *cut || (got < 0 && length > 0); /* damaged: what is in front of it counts */
+    /* Damaged, or a gzip member without its end: what is in front of it counts. */
+    *cut = *cut || (length > 0 && (got < 0 || code == Z_BUF_ERROR));
     gzclose(file);
     if (!ok) {
         free(bytes);

@@ -155,6 +155,10 @@ valid "triage" triage "$SCRATCH/triage.json"
 valid "findings.json of triage" triage "$SCRATCH/triage/findings.json"
 "$NMTWATCH" analyze --json "$SCRATCH/triage/raw" >"$SCRATCH/analyze"
 valid "analyze: of a triage" analyze "$SCRATCH/analyze"
+for log in tests/golden/jdk*/classlog_*.txt; do
+    "$NMTWATCH" classlog --json "$log" >"$SCRATCH/classlog"
+    valid "classlog: ${log#tests/golden/}" classlog "$SCRATCH/classlog"
+done
 for golden in tests/golden/jdk*; do
     "$NMTWATCH" analyze --json "$golden" >"$SCRATCH/analyze" 2>/dev/null
     valid "analyze: captures of ${golden##*/}" analyze "$SCRATCH/analyze"

@@ -1,12 +1,12 @@
 /*
- * jmethodid_agent: what every JVMTI profiler does and pays for: it asks for the methods of each class
- * that is prepared, so that each method gets a jmethodID. JDK 9 to 25 book those in Internal and do
- * not give them back when the class is unloaded.
+ * jmethodid_agent: what every JVMTI profiler does and pays for: it asks for the methods of each
+ * class that is prepared, so that each method gets a jmethodID. JDK 9 to 25 book those in Internal
+ * and do not give them back when the class is unloaded.
  *
  *   -agentpath:.../jmethodid_agent.so[=keep|lines]
  *
- * keep: forgets to give the arrays of methods back; lines: asks for the line table of each method and
- * forgets to give those back, too.
+ * keep: forgets to give the arrays of methods back; lines: asks for the line table of each method
+ * and forgets to give those back, too.
  */
 #include <jvmti.h>
 #include <stdio.h>

@@ -7,10 +7,12 @@
 
 #include "agent/stack/frame_rule.h"
 #include "agent/stack/native.h"
+#include "agent/stack/native_unwind.h"
 
-#if defined(__x86_64__)
+#ifdef NATIVE_UNWIND
 
 #include <signal.h>
+#include <stdlib.h>
 #include <ucontext.h>
 
 /* Never run: only its description is read. */
@@ -121,13 +123,14 @@ static void more_than_are_remembered(void **state)
 /* --- a stack with a frame that is libunwind's ---------------------------------------------------
  */
 
-static struct frame frames[32];
-static int depth;
+static struct frame frames[32], by_libunwind[32];
+static int depth, depth_by_libunwind;
 
 static void on_signal(int number, siginfo_t *info, void *ucontext)
 {
     (void)number, (void)info;
     depth = native_walk(ucontext, frames, 32);
+    depth_by_libunwind = native_walk_by_libunwind(ucontext, by_libunwind, 32);
 }
 
 void frame_rule_test_inner(void);
@@ -176,6 +179,23 @@ static void such_a_stack_is_whole(void **state)
     assert_true(depth > odd + 3);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    raise(SIGUSR1);
+    return *(const int *)a - *(const int *)b;
+}
+
+static void libunwind_comes_to_the_same(void **state)
+{
+    int numbers[] = {3, 1, 2};
+    if (!*(bool *)*state)
+        skip();
+    qsort(numbers, 3, sizeof *numbers, compare_numbers); /* through the C library */
+    assert_true(depth > 6);
+    assert_int_equal(depth, depth_by_libunwind);
+    assert_memory_equal(frames, by_libunwind, (size_t)depth * sizeof *frames);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +203,7 @@ int main(void)
         cmocka_unit_test(what_is_said_otherwise_is_left),
         cmocka_unit_test(more_than_are_remembered),
         cmocka_unit_test(such_a_stack_is_whole),
+        cmocka_unit_test(libunwind_comes_to_the_same),
     };
     return cmocka_run_group_tests_name("agent_stack/frame_rule", tests, setup, NULL);
 }

@@ -102,24 +102,24 @@ static void words_beat_the_form(void **state)
     dossier_reader_destroy(reader);
 }
 
-static char *log_of(int first, int count, const char *what)
+#define CGLIB "[%d.000s][info][class,load] a.B$$EnhancerByCGLIB$$%08x source: __JVM_DefineClass__\n"
+
+static char *cglib_log(int count)
 {
     char *text = malloc((size_t)count * 120 + 1);
     size_t used = 0;
     assert_non_null(text);
     text[0] = '\0';
-    for (int i = first; i < first + count; i++)
-        used += (size_t)sprintf(text + used, what, i, i);
+    for (int i = 1; i <= count; i++)
+        used += (size_t)sprintf(text + used, CGLIB, i, (unsigned)i);
     return text;
 }
-
-#define CGLIB "[%d.000s][info][class,load] a.B$$EnhancerByCGLIB$$%08x source: __JVM_DefineClass__\n"
 
 static void a_log_that_goes_on_is_an_explosion(void **state)
 {
     (void)state;
     struct dossier_reader *reader = create();
-    char *text = log_of(1, 300, CGLIB);
+    char *text = cglib_log(300);
     feed(reader, text);
     free(text);
     dossier_reader_finish(reader);
@@ -138,7 +138,7 @@ static void a_log_that_has_stopped_is_a_note(void **state)
 {
     (void)state;
     struct dossier_reader *reader = create();
-    char *early = log_of(1, 100, CGLIB);
+    char *early = cglib_log(100);
     char *whole = malloc(strlen(early) + 200);
     assert_non_null(whole);
     sprintf(whole, "%s[900.000s][info][class,load] a.Last source: file:/app.jar\n", early);

@@ -24,6 +24,8 @@ static struct dossier *healthy(void)
     sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, 5000);
     sample_set(&dossier->sample, SAMPLE_CLASSES_UNLOADED, 10);
     sample_set(&dossier->sample, SAMPLE_THREADS, 40);
+    sample_set(&dossier->sample, SAMPLE_LOADERS, 30);
+    sample_set(&dossier->sample, SAMPLE_LOADERS, 12);
     sample_set_nmt(&dossier->sample, NMT_INTERNAL, (struct nmt_amount){MB, MB});
     sample_set_nmt(&dossier->sample, NMT_OTHER, (struct nmt_amount){8 * MB, 8 * MB});
     sample_set_nmt(&dossier->sample, NMT_SYMBOL, (struct nmt_amount){2 * MB, 2 * MB});

@@ -1,0 +1,140 @@
+#!/bin/bash
+# nmtwatch analyze on what people really send: folders, gz, several replies, damaged and hostile files.
+# timeout: 120
+. "$(dirname "$0")/../tap.sh"
+NMTWATCH=${NMTWATCH:-build/nmtwatch}
+golden=tests/golden
+box=$SCRATCH/box
+mkdir -p "$box"
+
+analyze() { # FILTER FILE...
+    local filter=$1
+    shift
+    "$NMTWATCH" analyze --json "$@" 2>"$SCRATCH/err" | jq -c "$filter" 2>&1
+}
+
+# --- a folder of captures ----------------------------------------------------------------------------
+for jdk in 8 17 21 25; do
+    is "captures of $jdk: every line is understood" "$(analyze .unparsed_lines $golden/jdk$jdk)" 0
+    is "captures of $jdk: no other JDK is taken for it" \
+        "$(analyze "[.inputs[] | select(.jdk != null and .jdk != $jdk)] | length" $golden/jdk$jdk)" 0
+done
+
+# Kind and JDK of each capture. UPDATE_GOLDEN=1 writes them anew: read the diff.
+for jdk in 8 17 21 25; do
+    kinds=$(analyze '.inputs[] | [(.file | split("/") | last), .kind, .jdk]' $golden/jdk$jdk | sort)
+    [ -z "${UPDATE_GOLDEN-}" ] || echo "$kinds" >$golden/jdk$jdk/text_kind.golden
+    is "captures of $jdk: as what each is read" "$kinds" "$(cat $golden/jdk$jdk/text_kind.golden)"
+done
+
+# --- recognised by content, packed or not -------------------------------------------------------------
+cp $golden/jdk17/nmt_summary.txt "$box/photo.jpg"
+gzip -c $golden/jdk17/nmt_summary.txt >"$box/notes"
+is "a name says nothing" "$(analyze '[.inputs[].kind]' "$box/photo.jpg")" '["nmt-summary"]'
+is "packed, under any name" "$(analyze '[.inputs[].kind]' "$box/notes")" '["nmt-summary"]'
+head -c 700 "$box/notes" >"$box/cut.gz"
+is "packed and cut: its front counts" "$(analyze '[.inputs[].kind]' "$box/cut.gz")" '["nmt-summary"]'
+contains "and it is told" "$(cat "$SCRATCH/err")" "cut.gz"
+
+# --- several replies in one file ------------------------------------------------------------------------
+{
+    echo '$ jcmd 7 VM.uptime; jcmd 7 VM.native_memory'
+    printf '7:\n75.302 s\n'
+    sed '1s/.*/7:/' $golden/jdk17/nmt_summary.txt
+    echo '$ jcmd 7 VM.classloader_stats'
+    sed '1s/.*/7:/' $golden/jdk17/classloader_stats.txt
+    printf '7:\nNative memory tracking is not enabled\n'
+} >"$box/session"
+is "several replies with prompts" "$(analyze '[.inputs[] | [.kind, .pid]]' "$box/session")" \
+    '[["uptime",7],["nmt-summary",7],["classloader-stats",7],["refusal",7]]'
+is "the prompt in front is ignored, and counted" "$(analyze .ignored_lines "$box/session")" 1
+
+# --- files that are nothing ------------------------------------------------------------------------------
+: >"$box/empty"
+head -c 300000 /dev/urandom >"$box/garbage"
+head -c 100000 /dev/zero >"$box/zeros"
+truncate -s 2G "$box/sparse"
+for name in empty garbage zeros; do
+    exits "$name: no error" 0 "$NMTWATCH" analyze --json "$box/$name"
+    is "$name: not recognised" "$(jq -c '[.inputs, .findings, (.unrecognised | length)]' <<<"$OUTPUT")" '[[],[],1]'
+done
+exits "2 GB of nothing: no error" 0 timeout 60 "$NMTWATCH" analyze --json "$box/sparse"
+rm "$box/sparse"
+printf '7:\n75.302 s\n\0\0\0\n7:\nNative Memory Tracking:\n\nTotal: reserved=1\0KB, committed=1KB\n' >"$box/nul"
+exits "NUL bytes: no crash" 0 "$NMTWATCH" analyze --json "$box/nul"
+exits "a file that is not there" 74 "$NMTWATCH" analyze "$box/nowhere"
+contains "is named" "$OUTPUT" "nowhere"
+mkdir "$box/nothing"
+exits "an empty folder" 74 "$NMTWATCH" analyze "$box/nothing"
+exits "no file at all" 64 "$NMTWATCH" analyze
+if [ "$(id -u)" != 0 ]; then
+    cp "$box/nul" "$box/secret"
+    chmod 0 "$box/secret"
+    exits "a file that may not be read" 74 "$NMTWATCH" analyze "$box/secret"
+else
+    skip "a file that may not be read" "root may read everything"
+fi
+
+# --- error files ---------------------------------------------------------------------------------------
+{
+    printf '#\n# There is insufficient memory for the Java Runtime Environment to continue.\n'
+    printf '# Native memory allocation (mmap) failed to map 65536 bytes.\n'
+    printf '#  Out of Memory Error (os_linux.cpp:2798), pid=17371, tid=17372\n#\n'
+    printf '# JRE version: OpenJDK Runtime Environment (17.0.21+9) (build 17.0.21+9)\n\n'
+    printf 'Dynamic libraries:\n7f1cd8000000-7f1cd9000000 rw-p 00000000 00:00 0 \n\n'
+    sed 1d $golden/jdk17/nmt_summary.txt
+} >"$box/hs_err_pid17371.log"
+exits "an error file of native memory: CRITICAL" 2 "$NMTWATCH" analyze --json "$box/hs_err_pid17371.log"
+is "and why" "$(jq -r '.findings[0].id' <<<"$OUTPUT")" native-out-of-memory
+is "with its tracking inside" "$(jq -c '[.inputs[] | [.kind, .jdk, .pid, .used]]' <<<"$OUTPUT")" \
+    '[["hs-err",17,17371,true],["nmt-summary",17,17371,true]]'
+
+# --- logs ------------------------------------------------------------------------------------------------
+for i in $(seq 300); do
+    echo "[$i.100s][info][class,load] com.acme.A\$\$EnhancerByCGLIB\$\$$(printf %08x "$i") source: __JVM_DefineClass__"
+    echo "12:00 the program says something"
+    [ $((i % 50)) != 0 ] || echo "[$i.100s][info][gc] GC($i) Pause Young 10M->5M(20M) 1.2ms"
+done >"$box/class.log"
+exits "a log with noise that goes on: CRITICAL" 2 "$NMTWATCH" analyze --json "$box/class.log"
+is "the family" "$(jq -c '.findings[0] | [.id, .family, .evidence.loads]' <<<"$OUTPUT")" \
+    '["class-explosion","cglib",300]'
+{
+    head -120 "$box/class.log"
+    echo "[900.000s][info][class,load] com.acme.Last source: file:/app.jar"
+} >"$box/stopped.log"
+exits "a log that has stopped: no alarm" 0 "$NMTWATCH" analyze --json "$box/stopped.log"
+
+# --- scales and differences ---------------------------------------------------------------------------------
+rm -rf "$box/looks" && mkdir "$box/looks"
+cp $golden/jdk17/nmt_summary.txt "$box/looks/1"
+cp $golden/jdk17/nmt_summary_MB.txt "$box/looks/2"
+cp $golden/jdk17/nmt_summary_GB.txt "$box/looks/3"
+touch -d '2026-01-01 00:00' "$box/looks/1"
+touch -d '2026-01-01 00:01' "$box/looks/2"
+touch -d '2026-01-01 00:02' "$box/looks/3"
+is "summaries in MB and GB are not compared with one in KB" \
+    "$(analyze '[.inputs[] | .used]' "$box/looks")" '[true,false,false]'
+sed 's/^\( *-* *Other (reserved=\)[^)]*)/\190000KB +80000KB, committed=90000KB +80000KB)/' \
+    $golden/jdk17/nmt_summary_diff_grow_KB.txt >"$box/grown"
+exits "a difference with growth" 1 "$NMTWATCH" analyze --json "$box/grown"
+contains "is a finding" "$(jq -r '.findings[].id' <<<"$OUTPUT")" direct-memory-growth
+
+# --- a recording ---------------------------------------------------------------------------------------------
+if [ -e tests/fuzz/seeds/recording/whole.nmt.gz ]; then
+    "$NMTWATCH" replay --json tests/fuzz/seeds/recording/whole.nmt.gz >"$SCRATCH/replayed" 2>/dev/null
+    is "a recording: the alerts of its replay" \
+        "$(analyze '[.findings[] | select(.severity != "INFO") | .id] | unique' tests/fuzz/seeds/recording/whole.nmt.gz)" \
+        "$(jq -sc '[.[] | select(.type == "alert" and .severity != "INFO") | .id] | unique' "$SCRATCH/replayed")"
+    is "a recording: is used" \
+        "$(analyze '[.inputs[] | [.kind, .used]]' tests/fuzz/seeds/recording/whole.nmt.gz)" '[["recording",true]]'
+fi
+
+# --- how it is told --------------------------------------------------------------------------------------------
+exits "as text" 2 "$NMTWATCH" analyze "$box/class.log"
+contains "as text: what was read" "$OUTPUT" class.log
+exits "as Markdown" 2 "$NMTWATCH" analyze --markdown "$box/class.log"
+contains "as Markdown: a heading" "$OUTPUT" "# CRITICAL"
+is "two JVMs: each finding says whose it is" \
+    "$(analyze '[.findings[].evidence.pid] | unique' "$box/hs_err_pid17371.log" \
+        <(sed 's/^7:/8:/' "$box/session") 2>/dev/null)" '[17371]'
+done_testing
