@@ -14,9 +14,9 @@
  * growth of both sides is compared, and what was hidden at both times falls out.
  *
  * By version: JDK 8 counts thread stacks as committed in full (they are taken as touched); arenas
- * are printed beside malloc, and Arena Chunk has only what no arena holds, so that malloc, arenas and
- * tracking overhead add up to the total the JVM prints (from 17 on); the read-only part of a class
- * archive is file memory.
+ * are printed beside malloc, and Arena Chunk has only what no arena holds, so that malloc, arenas
+ * and tracking overhead add up to the total the JVM prints (from 17 on); the read-only part of a
+ * class archive is file memory.
  *
  *   rss_account_begin -> rss_account_add for each mapping of smaps -> rss_account_compare
  *
