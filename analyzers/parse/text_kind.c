@@ -273,7 +273,7 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
             } else if (heading != TEXT_UNRECOGNISED) {
                 part->kind = heading;
                 from = pid_line.ptr != NULL ? pid_line.ptr : at;
-            } else {
+            } else if (!span_equals(span_trim(line), SPAN_LITERAL("#"))) { /* an error file's */
                 count_unclaimed(parts, line);
                 if (span_trim(line).len > 0) {
                     pid_line = span_of(NULL, 0);

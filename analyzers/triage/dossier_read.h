@@ -2,8 +2,8 @@
  * dossier_read: texts that people saved -> dossiers, one for each JVM they are of.
  *
  * A folder may hold the replies of several JVMs: "<pid>:" lines keep them apart, texts without one
- * belong to the JVM with the most texts so far. Several NMT summaries of one JVM are looks, in the order
- * they are fed (the caller sorts by time); of summaries in KB and in GB only the finer are
+ * belong to the JVM with the most texts so far. Several NMT summaries of one JVM are looks, in the
+ * order they are fed (the caller sorts by time); of summaries in KB and in GB only the finer are
  * compared.
  *
  *   dossier_reader_create -> dossier_reader_feed for each file -> dossier_reader_finish

@@ -7,9 +7,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ORDINARY_CLASSES INT64_C(100000)
-#define EXTREME_CLASSES  INT64_C(10000000)
-#define MB               (INT64_C(1) << 20)
+#define ORDINARY_CLASSES    INT64_C(100000)
+#define EXTREME_CLASSES     INT64_C(10000000)
+#define STILL_LOADING_PER_S 2.0
+#define MB                  (INT64_C(1) << 20)
 
 const char *suitability_name(enum suitability suitability)
 {
@@ -33,6 +34,18 @@ static const struct finding *worst_of(const struct triage *out, enum finding_kin
     return NULL;
 }
 
+/* Start-up, or a generator that the look was too short for. */
+static bool still_loading(const struct dossier *dossier, double *per_s)
+{
+    int64_t now, before;
+    if (!dossier->have_sample || !dossier->have_before || dossier->span_s < 1.0 ||
+        !sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &now) ||
+        !sample_get(&dossier->before, SAMPLE_CLASSES_LOADED, &before))
+        return false;
+    *per_s = (double)(now - before) / dossier->span_s;
+    return *per_s >= STILL_LOADING_PER_S;
+}
+
 static void say(struct triage *out, enum suitability suitability)
 {
     out->suitability = suitability;
@@ -43,6 +56,7 @@ void triage_suitability(const struct dossier *dossier, struct triage *out)
     char *reason = out->suitability_reason;
     size_t size = sizeof out->suitability_reason;
     int64_t loaded = 0, unloaded = 0;
+    double per_s;
     bool counted =
         dossier->have_sample && sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &loaded);
     if (dossier->have_sample)
@@ -84,6 +98,11 @@ void triage_suitability(const struct dossier *dossier, struct triage *out)
                  "%" PRId64 " classes were loaded: jmethodIDs for all would be %" PRId64
                  " MB; watch that it converges",
                  loaded, cost_mb);
+    } else if (still_loading(dossier, &per_s)) {
+        say(out, SUITABILITY_CAUTION);
+        snprintf(reason, size,
+                 "%.1f classes/s were loaded between the looks: too short to tell whether it ends",
+                 per_s);
     } else if (counted) {
         say(out, SUITABILITY_APPROPRIATE);
         snprintf(reason, size,

@@ -26,7 +26,9 @@ static bool ask_memory(struct watcher *watcher)
     int64_t interval_ms = watcher->options.nmt_interval_ms;
     if (watcher->perfdata == NULL && !watcher->nmt_off && interval_ms > COUNT_CLASSES_MS)
         interval_ms = COUNT_CLASSES_MS;
-    watcher->next_memory_ms = watcher->now_ms + interval_ms;
+    watcher->next_memory_ms += interval_ms; /* from when it was due: ticks are never early */
+    if (watcher->next_memory_ms <= watcher->now_ms)
+        watcher->next_memory_ms = watcher->now_ms + interval_ms;
     watcher->asked_nmt = !watcher->nmt_off;
     const char *command =
         replies_memory_command(watcher->target.identity.jdk_major, watcher->asked_nmt);

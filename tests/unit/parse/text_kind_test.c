@@ -123,6 +123,10 @@ static void an_error_file_has_its_tracking_inside(void **state)
     assert_int_equal(parts[0].kind, TEXT_HS_ERR);
     assert_int_equal(text_jdk_major(TEXT_HS_ERR, parts[0].text), 17);
     assert_int_equal(parts[1].kind, TEXT_NMT_SUMMARY);
+    text = SPAN_LITERAL("17128:\n#\n# JRE version: OpenJDK (25.0.3+9) (build 25.0.3+9-LTS)\n#\n");
+    assert_int_equal(cut_up(text, &unclaimed), 1); /* VM.info */
+    assert_int_equal(parts[0].pid, 17128);
+    assert_int_equal(unclaimed, 0);
 }
 
 static void a_log_keeps_the_noise_between_its_lines(void **state)
