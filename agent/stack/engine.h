@@ -1,9 +1,10 @@
 /*
  * engine: how a stack is walked in a signal handler; replaceable.
  *
- * agct walks Java frames by the JVM's AsyncGetCallTrace and needs preallocated jmethodIDs. A later
- * engine needs none. Native frames above the first Java frame come from stack/native.h, for every
- * engine.
+ * agct  walks Java frames by the JVM's AsyncGetCallTrace and needs preallocated jmethodIDs.
+ * vm    walks them by HotSpot's own structures (agent/hotspot) and needs none.
+ *
+ * Native frames above the first Java frame come from stack/native.h, for both.
  *
  * engine_setup: once, at start, may allocate. walk: signal context: no malloc, no lock, no stdio,
  * no JVMTI; errno is saved by the caller.
@@ -30,11 +31,16 @@ struct stack_engine {
     bool needs_method_ids; /* jmethodIDs must be preallocated */
     /* False with a sentence in error when this JVM cannot do it. */
     bool (*setup)(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
+    /* Back to what was before setup; NULL: nothing to do. No handler is inside any more. */
+    void (*end)(void);
     /* Writes at most max frames, innermost first; returns how many, and *code (WALK_OK when the
      * Java part is complete). env: of this thread, NULL when it is no Java thread. */
     int (*walk)(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
+    /* The stack of the calling thread from its last Java frame: in JVMTI callbacks, where it is in
+     * native code or the VM. Creates no jmethodID (vm); NULL: this engine cannot (agct). */
+    int (*walk_here)(JNIEnv *env, struct frame *out, int max, enum walk_code *code);
 };
 
-extern const struct stack_engine engine_agct;
+extern const struct stack_engine engine_agct, engine_vm;
 
 #endif

@@ -1,9 +1,11 @@
 /*
  * frame: one entry of a sampled stack, as small as a signal handler wants it.
  *
- *   Java frame     method: jmethodID (agct)          bci >= 0, or FRAME_BCI_NATIVE_METHOD
- *   native frame   pc: return address                 bci = FRAME_BCI_PC
- *   error frame    code: why there are no frames      bci = FRAME_BCI_ERROR
+ *   Java frame     engine agct   value: jmethodID, kind 0              bci >= 0, or
+ *                  engine vm     value: number of seen_methods,        FRAME_BCI_NATIVE_METHOD
+ *                                kind FRAME_SEEN
+ *   native frame   value: return address                               bci = FRAME_BCI_PC
+ *   error frame    value: why there are no (more) frames               bci = FRAME_BCI_ERROR
  *
  * Innermost first. Plain data; any context.
  */
@@ -16,10 +18,22 @@
 #define FRAME_BCI_PC            (-10)
 #define FRAME_BCI_ERROR         (-11)
 
+enum frame_kind { FRAME_METHOD_ID, FRAME_SEEN };
+
+/* How the code of a Java frame runs, where the engine knows. */
+enum frame_type {
+    FRAME_TYPE_UNKNOWN,
+    FRAME_TYPE_INTERPRETED,
+    FRAME_TYPE_COMPILED,
+    FRAME_TYPE_INLINED,
+    FRAME_TYPE_NATIVE,
+};
+
 struct frame {
-    uintptr_t value; /* jmethodID, pc or code */
+    uintptr_t value;
     int32_t bci;
-    int32_t pad; /* zero: frames are hashed as bytes */
+    uint16_t kind; /* frame_kind; zero but for Java frames: frames are hashed as bytes */
+    uint16_t type; /* frame_type */
 };
 _Static_assert(sizeof(struct frame) == 16, "hashed and stored as bytes");
 

@@ -78,7 +78,7 @@ static void every_level_is_found(void **state)
     int same = 0;
     for (int i = 1; i < depth; i++) {
         assert_int_equal(frames[i].bci, FRAME_BCI_PC);
-        assert_int_equal(frames[i].pad, 0);
+        assert_int_equal(frames[i].kind, 0);
         same += i > 1 && frames[i].value == frames[i - 1].value;
     }
     assert_in_range(depth, 23, FRAMES);

@@ -1,0 +1,46 @@
+/*
+ * layout: where HotSpot of this process keeps what the walker reads.
+ *
+ * Everything comes from the tables libjvm exports for its serviceability agent
+ * (gHotSpotVMStructs, gHotSpotVMTypes, gHotSpotVMIntConstants, gHotSpotVMLongConstants); no offset
+ * is written down here. layout.def names the fields, with their older names. A field that is needed
+ * and not there makes layout_read fail with a sentence that names it.
+ *
+ *   offset    of a field in its type, bytes; -1: this JVM has none (only where it is optional)
+ *   address   of a static field
+ *   size      of a type, bytes
+ *   value     of a constant
+ *
+ * Filled once at setup and constant from then on: any context.
+ */
+#ifndef AGENT_HOTSPOT_LAYOUT_H
+#define AGENT_HOTSPOT_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct layout {
+#define LAYOUT_OFFSET(id, need, names)  int32_t id;
+#define LAYOUT_ADDRESS(id, need, names) uintptr_t id;
+#define LAYOUT_SIZE(id, need, names)    int32_t id;
+#define LAYOUT_VALUE(id, need, names)   int64_t id;
+#include "agent/hotspot/layout.def"
+#undef LAYOUT_OFFSET
+#undef LAYOUT_ADDRESS
+#undef LAYOUT_SIZE
+#undef LAYOUT_VALUE
+    int jdk_major;             /* as the tables tell, for a sentence; nothing depends on it */
+    intptr_t env_offset;       /* JNIEnv * - JavaThread * */
+};
+
+extern struct layout layout;
+
+/* Fills `layout`. env: of a Java thread (tells where JNIEnv lies in JavaThread). False with one
+ * sentence. Setup context; idempotent. */
+struct JNINativeInterface_;
+bool layout_read(const struct JNINativeInterface_ **env, char *error, size_t error_size);
+/* Whether the tables name such a field at all: for parts that need more than the walker. */
+bool layout_has(const char *type, const char *field);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * load: reading the JVM's memory, which may be gone, damaged or never have been there.
+ *
+ * The walker and whatever reads HotSpot's structures read through these functions alone. In process
+ * they are guarded_load.c: a plain load, and a handler of SIGSEGV and SIGBUS (faults.h) that lets
+ * it fail. Another reader, over a copied stack of another process, takes the place of that one file
+ * at link time.
+ *
+ * Signal context.
+ */
+#ifndef AGENT_HOTSPOT_LOAD_H
+#define AGENT_HOTSPOT_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What lies at the address; instead where that cannot be read. Of any alignment. */
+uint64_t load_u64(uintptr_t address, uint64_t instead);
+uint32_t load_u32(uintptr_t address, uint32_t instead);
+uint16_t load_u16(uintptr_t address, uint16_t instead);
+uint8_t load_u8(uintptr_t address, uint8_t instead);
+/* False: not all of it can be read; out holds what could, then zeros. */
+bool load_bytes(uintptr_t address, void *out, size_t size);
+
+static inline uintptr_t load_pointer(uintptr_t address)
+{
+    return (uintptr_t)load_u64(address, 0);
+}
+
+#endif
