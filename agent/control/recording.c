@@ -110,7 +110,9 @@ static void write_trace(void *context, const struct calltrace *trace)
             .method_id = method->id,
             .line = method_map_line(recording->methods, frame),
             .bci = frame->bci > 0 ? frame->bci : 0,
-            .native = method->native_frame || frame->bci == FRAME_BCI_NATIVE_METHOD,
+            .type = method->native_frame || frame->bci == FRAME_BCI_NATIVE_METHOD
+                        ? FRAME_TYPE_NATIVE
+                        : (enum frame_type)frame->type,
         };
     }
     jfr_pool_trace(recording->writer, trace->id, recording->frames, depth,

@@ -16,7 +16,12 @@ enum symbol_space { SYMBOL_LABEL, SYMBOL_CLASS, SYMBOL_PACKAGE, SYMBOL_OWN };
 #define SYMBOL_NO_PARAMETERS SYMBOL(SYMBOL_OWN, 1)
 #define CLASS_UNKNOWN        ((uint64_t)UINT32_MAX + 1) /* beyond the dictionary's numbers */
 
-enum frame_type { FRAME_JAVA = 1, FRAME_INLINED, FRAME_NATIVE };
+/* The JDK's names, but for "Java": that is of an engine which does not know how code runs. */
+static const char *const frame_type_names[] = {
+    [FRAME_TYPE_UNKNOWN] = "Java",          [FRAME_TYPE_INTERPRETED] = "Interpreted",
+    [FRAME_TYPE_COMPILED] = "JIT compiled", [FRAME_TYPE_INLINED] = "Inlined",
+    [FRAME_TYPE_NATIVE] = "Native",
+};
 
 static const enum jfr_type pool_types[JFR_POOL_COUNT] = {
     [POOL_THREAD] = JFR_THREAD,         [POOL_THREAD_STATE] = JFR_THREAD_STATE,
@@ -96,9 +101,8 @@ void jfr_pools_begin(struct jfr_writer *writer)
 #define THREAD_STATE(number, name) text_entry(writer, POOL_THREAD_STATE, (number) + 1, name);
 #include "agent/jfr/jfr_thread_states.def"
 #undef THREAD_STATE
-    text_entry(writer, POOL_FRAME_TYPE, FRAME_JAVA, "Java");
-    text_entry(writer, POOL_FRAME_TYPE, FRAME_INLINED, "Inlined");
-    text_entry(writer, POOL_FRAME_TYPE, FRAME_NATIVE, "Native");
+    for (size_t i = 0; i < sizeof frame_type_names / sizeof *frame_type_names; i++)
+        text_entry(writer, POOL_FRAME_TYPE, i + 1, frame_type_names[i]);
     /* Readers take the class, name and descriptor of a method for granted. */
     text_entry(writer, POOL_SYMBOL, SYMBOL_UNKNOWN, "[unknown]");
     text_entry(writer, POOL_SYMBOL, SYMBOL_NO_PARAMETERS, "()");
@@ -149,13 +153,10 @@ void jfr_pool_trace(struct jfr_writer *writer, uint32_t id, const struct jfr_fra
     jfr_bytes_number(entry, (uint32_t)(depth > 0 ? depth : 0));
     for (int i = 0; i < depth; i++) {
         const struct jfr_frame *frame = &frames[i];
-        enum frame_type type = frame->native    ? FRAME_NATIVE
-                               : frame->inlined ? FRAME_INLINED
-                                                : FRAME_JAVA;
         jfr_bytes_number(entry, frame->method_id);
         jfr_bytes_int(entry, frame->line);
         jfr_bytes_int(entry, frame->bci);
-        jfr_bytes_number(entry, type);
+        jfr_bytes_number(entry, (uint64_t)frame->type + 1);
     }
     end_entry(writer, POOL_STACK_TRACE);
 }

@@ -60,8 +60,7 @@ struct jfr_frame {
     uint32_t method_id;
     int32_t line;
     int32_t bci;
-    bool native;
-    bool inlined;
+    enum frame_type type;
 };
 void jfr_pool_trace(struct jfr_writer *writer, uint32_t id, const struct jfr_frame *frames,
                     int depth, bool truncated);
