@@ -89,9 +89,12 @@ static bool write_sample(struct jfr_writer *writer, enum sample_kind kind, uint3
 static void write_pools(struct jfr_writer *writer, const char *prefix, int traces)
 {
     static struct jfr_frame frames[4096];
+    static const enum frame_type types[] = {FRAME_TYPE_NATIVE, FRAME_TYPE_INLINED,
+                                            FRAME_TYPE_COMPILED, FRAME_TYPE_INTERPRETED,
+                                            FRAME_TYPE_UNKNOWN};
     char text[64];
     for (int i = 0; i < traces; i++)
-        frames[i] = (struct jfr_frame){(uint32_t)(traces - i), 10 + i, i, i == 0, i == 1};
+        frames[i] = (struct jfr_frame){(uint32_t)(traces - i), 10 + i, i, types[i % 5]};
     for (int i = 1; i <= traces; i++)
         jfr_pool_trace(writer, (uint32_t)i, frames + traces - i, i, i == traces);
     for (int i = 1; i <= traces; i++) {
@@ -261,7 +264,8 @@ static void check_one_chunk(const char *jfr)
                            "|[(map(select(.rootSpanId==4711))[0]|.tenant,._1st_task),"
                            "(map(.stackTrace.frames[].type)|unique)]'",
                            jfr, path);
-    assert_string_equal(json, "[\"acme \\\"ltd\\\"\",null,[\"Inlined\",\"Java\",\"Native\"]]\n");
+    assert_string_equal(json, "[\"acme \\\"ltd\\\"\",null,[\"Inlined\",\"Interpreted\",\"JIT "
+                              "compiled\",\"Java\",\"Native\"]]\n");
     free(json);
 
     char *metadata = output_of("%s metadata %s 2>&1", jfr, path);
