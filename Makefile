@@ -31,35 +31,39 @@ MODEL := nmt_category sample sample_nmt event
 TREND := theil_sen rate warmup history wander despike student trend_line bend ascent stretch driver tide verdict \
          verdict_ask \
          verdict_sentence growth_alarm
-CLASSES := normalize pattern family shape stem_table census census_text loader_table
+CLASSES := normalize pattern family shape stem_table census census_text loader_table definer
 NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result
+PLAN := suitability class_cost plan_input plan_component measured sizing plan_core what_if plan
 CLASSLOG := name_count class_rows body_cache line_head time_line classlog scan_lines_plain scan_lines_sse2 scan_lines_avx2
-TRIAGE := dossier dossier_texts dossier_read triage triage_names triage_agents triage_memory suitability
-JUDGE := thresholds finding judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge check
+TRIAGE := dossier dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_suitability
+JUDGE := thresholds finding agent_shedding judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge_agent judge judge_resume check
 ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
-             $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%)
+             $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \
+             $(PLAN:%=analyzers/plan/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
              plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
-             report_json prometheus_rules agent_terminal call_tree collapsed toptable flamegraph soak_words \
-             soak_terminal soak_json junit tap difference difference_out page page_write triage_report)
+             report_json prometheus_rules agent_terminal alloc_report call_tree collapsed toptable flamegraph soak_words \
+             soak_terminal soak_json junit tap difference difference_out page page_write triage_report plan_page plan_json)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-JVM := failure proc perfdata agent_figures jdk_files target discover attach attach_connect
-WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output session
+JVM := failure proc perfdata memory_limit agent_figures jdk_files target discover attach attach_connect
+WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler session
 RECORD := writer reader
 ALERT := notify
-JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile
+JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
-PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt one_shot
-COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff analyze triage classlog
+PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run alloc_verb
+COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog
 TRIAGE_RUN := saved recorded mapped_agents live
+PLAN_RUN := plan_live plan_recorded
+SERVE := serve_options target_rules
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) nmtwatch/classlog/log_feed agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
@@ -67,7 +71,8 @@ JDK_HOME ?= $(firstword $(patsubst %/include/jvmti.h,%,$(wildcard $(JAVA_HOME)/i
 JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_HOME)/include/linux)
 # Not with a sanitizer: its run-time library would have to be in the JVM first.
 AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
-AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c)
+# The families of class names are those of a watch: the one thing the agent takes from there.
+AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))

@@ -13,6 +13,7 @@
 #include "agent/mem/libraries.h"
 #include "agent/mem/mem.h"
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,21 +22,37 @@ static struct {
     JavaVM *vm;
     jvmtiEnv *jvmti;
     char *text;       /* the options of -agentpath, until VMInit */
-    char broken[400]; /* why this copy can do nothing */
+    bool unload_names; /* the event ClassUnload passes the class's name */
+    char broken[400];  /* why this copy can do nothing */
 } agent;
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+/* AsyncGetCallTrace wants the event on, too. */
 static void JNICALL on_class_load(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
 {
-    /* AsyncGetCallTrace wants the event on; there is nothing to do. */
-    (void)jvmti, (void)env, (void)thread, (void)class;
+    (void)jvmti, (void)thread;
+    profiler_class_load(env, class);
 }
 
 static void JNICALL on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jclass class)
 {
     (void)jvmti, (void)thread;
     profiler_class_prepare(env, class);
+}
+
+static void JNICALL on_object_sampled(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object,
+                                     jclass class, jlong size)
+{
+    (void)jvmti, (void)thread;
+    profiler_object_sampled(env, object, class, size);
+}
+
+/* At a safepoint, or in a thread of the collector: no JNI here. */
+static void JNICALL on_gc_finish(jvmtiEnv *jvmti)
+{
+    (void)jvmti;
+    profiler_gc_finished();
 }
 
 static void JNICALL on_thread_start(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
@@ -50,11 +67,18 @@ static void JNICALL on_thread_end(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
     profiler_thread_end(env);
 }
 
-/* com.sun.hotspot.events.ClassUnload: (jvmtiEnv, JNIEnv, name). */
+/* com.sun.hotspot.events.ClassUnload: (jvmtiEnv, JNIEnv, name); older JVMs pass other things. */
 static void JNICALL on_class_unload(jvmtiEnv *jvmti, ...)
 {
-    (void)jvmti;
-    profiler_class_unload();
+    const char *name = NULL;
+    if (agent.unload_names) {
+        va_list arguments;
+        va_start(arguments, jvmti);
+        (void)va_arg(arguments, JNIEnv *);
+        name = va_arg(arguments, const char *);
+        va_end(arguments);
+    }
+    profiler_class_unload(name);
 }
 
 static void JNICALL on_vm_init(jvmtiEnv *jvmti, JNIEnv *env, jthread thread)
@@ -81,6 +105,8 @@ static void listen_to_class_unload(jvmtiEnv *jvmti)
     for (jint i = 0; i < count; i++) {
         if (strcmp(events[i].id, "com.sun.hotspot.events.ClassUnload") == 0) {
             jint event = events[i].extension_event_index;
+            agent.unload_names = events[i].param_count == 2 &&
+                                 events[i].params[1].base_type == JVMTI_TYPE_CCHAR;
             (*jvmti)->SetExtensionEventCallback(jvmti, event, on_class_unload);
             /* JDK 25 sends it only when it is switched on as well. */
             (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, (jvmtiEvent)event, NULL);
@@ -122,6 +148,8 @@ static bool prepare_jvmti(JavaVM *vm)
         .ClassPrepare = on_class_prepare,
         .ThreadStart = on_thread_start,
         .ThreadEnd = on_thread_end,
+        .SampledObjectAlloc = on_object_sampled,
+        .GarbageCollectionFinish = on_gc_finish,
     };
     jvmtiError code = (*jvmti)->AddCapabilities(jvmti, &wanted);
     if (code != JVMTI_ERROR_NONE)

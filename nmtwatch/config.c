@@ -11,6 +11,7 @@
 
 struct loading {
     struct watch_options *options;
+    struct serve_options *serve;
     char problem[256]; /* of the first bad line */
     FILE *file;
     int lines_left;
@@ -111,8 +112,11 @@ static int take(void *context, const char *section, const char *key, const char 
         return take_threshold(loading, key, text);
     if (strcmp(section, "watch") == 0)
         return take_watch(loading, key, text);
+    if (strcmp(section, "serve") == 0)
+        return serve_options_take(loading->serve, key, text, loading->problem,
+                                  sizeof loading->problem);
     snprintf(loading->problem, sizeof loading->problem,
-             "unknown section [%.60s] (there are [thresholds] and [watch])", section);
+             "unknown section [%.60s] (there are [thresholds], [watch] and [serve])", section);
     return 0;
 }
 
@@ -134,10 +138,28 @@ static char *next_line(char *into, int size, void *stream)
     return --loading->lines_left >= 0 ? fgets(into, size, loading->file) : NULL;
 }
 
+/* A file serves all verbs: its [serve] has to be right for a watch, too. */
 bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size)
 {
+    struct serve_options *serve = malloc(sizeof *serve);
+    if (serve == NULL) {
+        snprintf(error, error_size, "%s: out of memory", path);
+        return false;
+    }
+    serve_options_default(serve);
+    serve->watch = *options;
+    bool good = config_load_serve(path, serve, error, error_size);
+    *options = serve->watch;
+    free(serve);
+    return good;
+}
+
+bool config_load_serve(const char *path, struct serve_options *options, char *error,
+                       size_t error_size)
+{
     struct loading loading = {
-        .options = options,
+        .options = &options->watch,
+        .serve = options,
         .file = fopen(path, "re"),
         .lines_left = CONFIG_LINES_MAX,
     };
@@ -161,7 +183,9 @@ bool config_load(const char *path, struct watch_options *options, char *error, s
                  loading.problem[0] != '\0' ? loading.problem : "not 'key = value' or '[section]'");
         return false;
     }
-    const char *wrong = contradiction(&options->thresholds);
+    const char *wrong = contradiction(&options->watch.thresholds);
+    if (wrong == NULL)
+        wrong = serve_options_contradiction(options);
     if (wrong != NULL)
         snprintf(error, error_size, "%s: %s", path, wrong);
     return wrong == NULL;

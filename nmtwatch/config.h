@@ -1,5 +1,5 @@
 /*
- * config: an INI file -> thresholds and defaults of `watch`.
+ * config: an INI file -> thresholds, defaults of `watch`, and what `serve` does.
  *
  *   [thresholds]                 keys and limits: `nmtwatch help thresholds`, docs/thresholds.md
  *   internal_investigate_bytes = 500MB
@@ -10,6 +10,8 @@
  *   loaders_interval = 1min
  *   warmup = auto
  *   pause_budget = 200ms/10min
+ *   [serve]                      keys: nmtwatch/serve/serve_options.def, docs/serve.md
+ *   listen = 127.0.0.1:9779
  *
  * Every value is checked; the first error is one sentence "file:line: what". An unknown section or
  * key is an error: a typo must not be a threshold that silently stays at its default. Setup
@@ -18,10 +20,12 @@
 #ifndef NMTWATCH_CONFIG_H
 #define NMTWATCH_CONFIG_H
 
-#include "nmtwatch/watch/watcher.h"
+#include "nmtwatch/serve/serve_options.h"
 
 /* Values not in the file stay as they are. False with the sentence in error; options are then of no
  * use. */
 bool config_load(const char *path, struct watch_options *options, char *error, size_t error_size);
+bool config_load_serve(const char *path, struct serve_options *options, char *error,
+                       size_t error_size);
 
 #endif

@@ -1,5 +1,6 @@
 #include "reports/agent_terminal.h"
 
+#include "reports/alloc_report.h"
 #include "reports/escape.h"
 #include "reports/units.h"
 
@@ -95,6 +96,20 @@ static void print_figures(const json_t *status, const char *file, FILE *out)
     print_line("error", text_of(status, "recording_error").text, out);
 }
 
+static void print_alloc(const json_t *alloc, FILE *out)
+{
+    char line[240];
+    if (!json_is_object(alloc))
+        return;
+    snprintf(line, sizeof line, "%s samples, one each %s; %s allocated%s",
+             count_of(alloc, "samples").text, bytes_of(alloc, "interval_bytes").text,
+             bytes_of(alloc, "total_bytes").text,
+             json_is_false(json_object_get(alloc, "stacks"))
+                 ? "; without stacks, which this engine cannot walk"
+                 : "");
+    print_line("allocations", line, out);
+}
+
 static bool is_running(const json_t *status)
 {
     return json_is_true(json_object_get(status, "running"));
@@ -121,6 +136,7 @@ bool agent_print_status(const char *json, FILE *out)
             print_line("warning", "the application took SIGPROF over; no samples come any more",
                        out);
     }
+    print_alloc(json_object_get(status, "alloc"), out);
     print_figures(status, NULL, out);
     json_decref(status);
     return true;
@@ -158,6 +174,13 @@ static bool print_end(const char *json, const char *file, FILE *out)
     fprintf(out, "stopped\n");
     print_figures(json_object_get(answer, "status"), file, out);
     print_line("note", text_of(answer, "notes").text, out);
+    if (json_is_object(json_object_get(answer, "alloc"))) {
+        const struct alloc_report report = {.answer = json,
+                                            .jdk_major = (int)json_integer_value(json_object_get(
+                                                json_object_get(answer, "status"), "jdk_major"))};
+        fputc('\n', out);
+        alloc_report_print(&report, out);
+    }
     json_decref(answer);
     return true;
 }

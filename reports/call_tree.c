@@ -25,7 +25,7 @@ struct call_tree {
 
 const char *call_frame_kind_name(enum call_frame_kind kind)
 {
-    static const char *const names[CALL_FRAME_KINDS] = {"java", "native"};
+    static const char *const names[CALL_FRAME_KINDS] = {"java", "native", "class"};
     return names[kind];
 }
 

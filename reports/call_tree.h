@@ -17,8 +17,9 @@
 #define CALL_TREE_NODES_MAX (2 << 20)
 #define CALL_TREE_NONE      UINT32_MAX
 
-enum call_frame_kind { CALL_FRAME_JAVA, CALL_FRAME_NATIVE, CALL_FRAME_KINDS };
-const char *call_frame_kind_name(enum call_frame_kind kind); /* "java" "native" */
+/* CALL_FRAME_CLASS: what was allocated, in place of a callee. */
+enum call_frame_kind { CALL_FRAME_JAVA, CALL_FRAME_NATIVE, CALL_FRAME_CLASS, CALL_FRAME_KINDS };
+const char *call_frame_kind_name(enum call_frame_kind kind); /* "java" "native" "class" */
 
 struct call_frame {
     const char *name;

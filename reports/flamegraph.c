@@ -14,6 +14,7 @@
 
 struct drawing {
     const struct call_tree *tree;
+    const struct flamegraph_page *page;
     FILE *out;
     char *escaped;
     size_t capacity;
@@ -51,6 +52,7 @@ static const char *class_of(struct call_frame frame, uint32_t node)
     static const char *const classes[CALL_FRAME_KINDS][3] = {
         [CALL_FRAME_JAVA] = {"j0", "j1", "j2"},
         [CALL_FRAME_NATIVE] = {"n0", "n1", "n2"},
+        [CALL_FRAME_CLASS] = {"c0", "c1", "c2"},
     };
     unsigned shade = 0;
     if (node == 0)
@@ -58,6 +60,11 @@ static const char *class_of(struct call_frame frame, uint32_t node)
     for (const char *at = frame.name; *at != '\0'; at++)
         shade = shade * 31 + (unsigned char)*at;
     return classes[frame.kind][shade % 3];
+}
+
+static struct units_text amount(const struct drawing *drawing, int64_t samples)
+{
+    return drawing->page->bytes ? units_bytes(samples) : units_count(samples);
 }
 
 static void put_frame(struct drawing *drawing, uint32_t number, int depth, int64_t first_sample)
@@ -71,9 +78,10 @@ static void put_frame(struct drawing *drawing, uint32_t number, int depth, int64
             "width=\"%.9g%%\" height=\"%d\"><title>",
             x, width, x, depth * ROW_PX, width, ROW_PX);
     put(drawing, frame.name);
-    fprintf(drawing->out, "\n%s samples, %.2f%%", units_count(node->total).text, width);
+    fprintf(drawing->out, "\n%s%s, %.2f%%", amount(drawing, node->total).text,
+            drawing->page->bytes ? "" : " samples", width);
     if (node->self > 0 && node->self < node->total)
-        fprintf(drawing->out, "; itself %s", units_count(node->self).text);
+        fprintf(drawing->out, "; itself %s", amount(drawing, node->self).text);
     if (frame.kind != CALL_FRAME_JAVA)
         fprintf(drawing->out, "; %s", call_frame_kind_name(frame.kind));
     fprintf(drawing->out, "</title><rect class=\"%s\" width=\"100%%\" height=\"100%%\"/>",
@@ -134,10 +142,14 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
     put(drawing, page->title);
     fputs("</title>\n<style>\n" FLAMEGRAPH_STYLE "</style></head><body>\n<h1>", out);
     put(drawing, page->title);
-    fprintf(out, "</h1>\n<p>%s ", units_count(call_tree_samples(drawing->tree)).text);
+    fprintf(out, "</h1>\n<p>%s ", amount(drawing, call_tree_samples(drawing->tree)).text);
     put(drawing, page->unit);
     fputs(". Callers above, callees below.<span class=\"key j0\"></span>Java"
-          "<span class=\"key n0\"></span>native</p>\n"
+          "<span class=\"key n0\"></span>native",
+          out);
+    if (page->bytes)
+        fputs("<span class=\"key c0\"></span>what was allocated", out);
+    fputs("</p>\n"
           "<div id=\"bar\" hidden><input id=\"find\" type=\"search\" placeholder=\"Search\" "
           "aria-label=\"Search\"><span id=\"found\" role=\"status\"></span>"
           "<button id=\"reset\" disabled>Whole picture</button></div>\n<div id=\"now\"></div>\n",
@@ -150,8 +162,9 @@ static void put_notes(struct drawing *drawing, const struct flamegraph_page *pag
         fprintf(drawing->out, "<p>%s frames narrower than %.2f %% are not drawn.</p>\n",
                 units_count(drawing->hidden).text, 100 * FLAMEGRAPH_MIN_SHARE);
     if (call_tree_refused(drawing->tree) > 0)
-        fprintf(drawing->out, "<p>%s samples found no room in the tree and are not counted.</p>\n",
-                units_count(call_tree_refused(drawing->tree)).text);
+        fprintf(drawing->out, "<p>%s%s found no room in the tree and are not counted.</p>\n",
+                amount(drawing, call_tree_refused(drawing->tree)).text,
+                page->bytes ? "" : " samples");
     for (int i = 0; i < page->note_count; i++) {
         fputs("<p>", drawing->out);
         put(drawing, page->notes[i]);
@@ -161,7 +174,7 @@ static void put_notes(struct drawing *drawing, const struct flamegraph_page *pag
 
 bool flamegraph_write(const struct call_tree *tree, const struct flamegraph_page *page, FILE *out)
 {
-    struct drawing drawing = {.tree = tree, .out = out};
+    struct drawing drawing = {.tree = tree, .page = page, .out = out};
     bool some = call_tree_samples(tree) > 0;
     bool good = true;
     put_head(&drawing, page);

@@ -20,6 +20,7 @@
 struct flamegraph_page {
     const char *title;
     const char *unit;         /* what a sample is: "CPU samples, one each 10 ms" */
+    bool bytes;               /* samples are bytes, of classes */
     const char *const *notes; /* sentences below the picture: losses, damage */
     int note_count;
 };

@@ -31,9 +31,10 @@
 ".f:hover rect,.f:focus rect{stroke:#14171b;stroke-width:1.5}\n" \
 ".f:focus{outline:none}\n" \
 ".a{fill:#b9c0c8}.j0{fill:#7fc97f}.j1{fill:#93d28f}.j2{fill:#6dbf74}" \
-".n0{fill:#f2b56b}.n1{fill:#f5c383}.n2{fill:#eda857}\n" \
+".n0{fill:#f2b56b}.n1{fill:#f5c383}.n2{fill:#eda857}" \
+".c0{fill:#8cb4e8}.c1{fill:#a0c2ee}.c2{fill:#7aa7e0}\n" \
 ".hit rect{fill:#e05bd6}\n" \
-"span.j0{background:#7fc97f}span.n0{background:#f2b56b}\n"
+"span.j0{background:#7fc97f}span.n0{background:#f2b56b}span.c0{background:#8cb4e8}\n"
 
 #define FLAMEGRAPH_SCRIPT \
 "(function(){'use strict';\n" \

@@ -30,7 +30,7 @@ includes() {
     wrong=$(grep -rnE '#include "(reports|nmtwatch|agent|tests)/' analyzers
         grep -rnE '#include "(nmtwatch|agent|tests)/' reports
         grep -rnE '#include "(agent|tests)/' nmtwatch | grep -vE '"agent/control/(agent_options|answer_format|published_format)\.h"'
-        grep -rnE '#include "(analyzers|reports|nmtwatch|tests)/' agent
+        grep -rnE '#include "(analyzers|reports|nmtwatch|tests)/' agent | grep -vE '"analyzers/classes/normalize\.h"'
         grep -rnE '#include "[^/"]*"' analyzers reports nmtwatch)
     [ -z "$wrong" ] || {
         echo "$wrong"

@@ -72,9 +72,9 @@ static void make_room(struct table *table, size_t bytes)
 
 /* Nobody is inside. The pages go back to the kernel, which is how they become zero: a table at rest
  * costs addresses. Levels of a burst that is over go too. */
-static void clear(struct table *table)
+static void clear(struct table *table, bool shrunk)
 {
-    while (level_count(table) > 1 && (size_t)used(table) < capacity(table) / 4)
+    while (level_count(table) > 1 && (shrunk || (size_t)used(table) < capacity(table) / 4))
         remove_last_level(table);
     for (int i = 0; i < level_count(table); i++) {
         struct level *level = &table->levels[i];
@@ -226,7 +226,7 @@ int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn 
     if (storage->standby == NULL)
         return 0;
     int64_t visited = visit_all(storage->standby, visit, context);
-    clear(storage->standby);
+    clear(storage->standby, storage->shrunk);
     storage->standby = NULL;
     return visited;
 }
@@ -248,6 +248,16 @@ void calltrace_refill(struct calltrace_storage *storage)
            2 * entries * sizeof(struct entry) <= storage->entries_bound_bytes &&
            add_level(table, entries))
         entries *= 2;
+}
+
+void calltrace_shrink(struct calltrace_storage *storage)
+{
+    if (storage->shrunk)
+        return;
+    storage->shrunk = true;
+    storage->entries_bound_bytes = FIRST_LEVEL_BYTES;
+    for (int i = 0; i < CALLTRACE_TABLES; i++)
+        arena_halve(storage->tables[i].arena);
 }
 
 void calltrace_counts(const struct calltrace_storage *storage, struct calltrace_counts *counts)

@@ -32,6 +32,8 @@
 
 #define CALLTRACE_CAPACITY_FIRST 65536
 #define REFCOUNT_SLOTS           8192
+/* An id that no stack has: of a sample whose stack found no room. */
+#define CALLTRACE_OVER_BUDGET UINT32_MAX
 
 struct calltrace_storage;
 
@@ -70,6 +72,9 @@ int64_t calltrace_peek(const struct calltrace_storage *storage, calltrace_visit_
                        void *context);
 /* Maps what the active table will need next. Call it a few times a second. */
 void calltrace_refill(struct calltrace_storage *storage);
+
+/* From the next chunk on: the smallest tables, and half of the room for stacks. */
+void calltrace_shrink(struct calltrace_storage *storage);
 
 struct calltrace_counts {
     int64_t offered; /* = the next four, added up */

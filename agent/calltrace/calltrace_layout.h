@@ -83,6 +83,7 @@ struct calltrace_storage {
     struct table tables[CALLTRACE_TABLES];
     struct table *standby;      /* rotated out, not collected yet; NULL: there is none */
     size_t entries_bound_bytes; /* of one table */
+    bool shrunk;
 };
 
 #endif

@@ -23,7 +23,7 @@ _Static_assert(AGENT_OPTION_COUNT <= 32, "a bit each in agent_options.given");
 
 static const char *const commands[AGENT_COMMAND_COUNT] = {
     [AGENT_START] = "start",   [AGENT_STOP] = "stop",     [AGENT_DUMP] = "dump",
-    [AGENT_STATUS] = "status", [AGENT_MEMORY] = "memory",
+    [AGENT_STATUS] = "status", [AGENT_MEMORY] = "memory", [AGENT_ALLOC] = "alloc",
 };
 
 /* What a number may be; 0 at both ends: anything that its type can hold. */
@@ -31,13 +31,20 @@ static const struct {
     int64_t least, most;
     const char *expected;
 } ranges[AGENT_OPTION_COUNT] = {
-    [OPTION_CPU] = {100 * MICROSECOND, 10 * SECOND, "100us to 10s"},
+    [OPTION_CPU] = {100 * MICROSECOND, 10 * SECOND, "100us to 10s, or 0"},
+    [OPTION_ALLOC] = {1 << 10, 1 << 30, "1K to 1G"},
+    [OPTION_LIVE] = {1, 1 << 20, "1 to 1048576"},
     [OPTION_WALL] = {MILLISECOND, 60 * SECOND, "1ms to 60s"},
     [OPTION_WALL_THREADS] = {1, 1024, "1 to 1024"},
     [OPTION_CHUNK] = {100 * MILLISECOND, 86400 * SECOND, "100ms to 24h"},
     [OPTION_DEPTH] = {1, AGENT_DEPTH_MAX, "1 to 2048"},
     /* Three tables of 1 MB and the first pieces of their arenas have to fit. */
     [OPTION_TRACES] = {4 << 20, 4LL << 30, "4M to 4G"},
+    [OPTION_MEMORY] = {8 << 20, 1LL << 40, "8M to 1024G"},
+    [OPTION_WARN] = {0, 1LL << 40, "0 to 1024G"},
+    [OPTION_SHED] = {0, 1LL << 40, "0 to 1024G"},
+    [OPTION_STOP_AT] = {0, 1LL << 40, "0 to 1024G"},
+    [OPTION_JMETHODID] = {64 << 10, 1LL << 40, "budget=64K to budget=1024G"},
 };
 
 /* What a text may be, where only a few words have a meaning. */
@@ -46,7 +53,7 @@ static const struct {
     const char *word;
 } words[] = {
     {OPTION_TIMER, "auto"},           {OPTION_TIMER, "perf"},          {OPTION_TIMER, "posix"},
-    {OPTION_TIMER, "itimer"},         {OPTION_ENGINE, "agct"},         {OPTION_MEMORY_LEVEL, "off"},
+    {OPTION_TIMER, "itimer"},         {OPTION_ENGINE, "auto"}, {OPTION_ENGINE, "vm"}, {OPTION_ENGINE, "agct"},         {OPTION_MEMORY_LEVEL, "off"},
     {OPTION_MEMORY_LEVEL, "summary"}, {OPTION_MEMORY_LEVEL, "detail"},
 };
 #define WORDS (sizeof words / sizeof words[0])
@@ -202,12 +209,28 @@ static bool take_number(enum agent_option option, const char *text, const struct
 {
     int64_t number;
     const char *name = table[option].name;
-    if (!read_number(text, units, &number))
+    if (strcmp(text, "0") == 0) /* of any unit */
+        number = 0;
+    else if (!read_number(text, units, &number))
         return refuse(complaint, "%s=%.60s: expected %s", name, text, such_as);
-    if (ranges[option].most != 0 && (number < ranges[option].least || number > ranges[option].most))
+    bool off = option == OPTION_CPU && number == 0;
+    if (!off && ranges[option].most != 0 && (number < ranges[option].least || number > ranges[option].most))
         return refuse(complaint, "%s=%.60s: expected %s", name, text, ranges[option].expected);
     options->number[option] = number;
     return true;
+}
+
+/* none, lazy, all, or budget=SIZE, whose number is kept. */
+static bool take_id_policy(const char *text, struct agent_options *options,
+                           const struct complaint *complaint)
+{
+    static const char budget[] = "budget=";
+    if (strcmp(text, "none") == 0 || strcmp(text, "lazy") == 0 || strcmp(text, "all") == 0)
+        return true;
+    if (strncmp(text, budget, sizeof budget - 1) != 0)
+        return refuse(complaint, "jmethodid=%.60s: expected none, lazy, all or budget=SIZE", text);
+    return take_number(OPTION_JMETHODID, text + sizeof budget - 1, byte_units,
+                       "budget= and an amount such as 64M", options, complaint);
 }
 
 /* The value is in options->text already. */
@@ -233,6 +256,8 @@ static bool take_value(enum agent_option option, struct agent_options *options,
         options->number[option] = text[0] == 't';
         return true;
     case AGENT_TYPE_TEXT:
+        if (option == OPTION_JMETHODID)
+            return take_id_policy(text, options, complaint);
         return check_text(option, text, complaint);
     }
     return false;
@@ -324,7 +349,7 @@ static bool take_command(struct piece piece, struct agent_options *options,
             return true;
         }
     return refuse(complaint,
-                  "'%.*s' is no command; start, stop, dump, status or memory comes first",
+                  "'%.*s' is no command; start, stop, dump, status, memory or alloc comes first",
                   shown(piece.length), piece.text);
 }
 
@@ -337,6 +362,22 @@ static void set_defaults(struct agent_options *options)
         if (table[i].dflt[0] != '\0')
             take_value((enum agent_option)i, options, &nobody);
     }
+}
+
+/* Steps that come one after another; 0: left out. */
+static bool check_steps(const struct agent_options *options, const struct complaint *complaint)
+{
+    static const enum agent_option STEPS[] = {OPTION_WARN, OPTION_SHED, OPTION_STOP_AT};
+    enum agent_option lower = OPTION_WARN;
+    for (size_t i = 1; i < sizeof STEPS / sizeof *STEPS; i++) {
+        int64_t step = options->number[STEPS[i]];
+        if (step != 0 && options->number[lower] > step)
+            return refuse(complaint, "%s is above %s: one comes after the other", table[lower].name,
+                          table[STEPS[i]].name);
+        if (step != 0)
+            lower = STEPS[i];
+    }
+    return true;
 }
 
 bool agent_options_parse(const char *text, struct agent_options *options, char *error,
@@ -366,7 +407,7 @@ bool agent_options_parse(const char *text, struct agent_options *options, char *
         else if (piece.length > 7 && memcmp(piece.text, "answer=", 7) == 0)
             take_option(piece, options, &later);
     }
-    return good;
+    return good && check_steps(options, &complaint);
 }
 
 const char *agent_command_name(enum agent_command command)

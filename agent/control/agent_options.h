@@ -2,7 +2,7 @@
  * agent_options: the option string of the agent, checked: an unknown or bad option is an error that
  * starts nothing. The table is options.def; the command comes first:
  *
- *   start,cpu=10ms,file=/tmp/app.jfr      stop      dump      status      memory
+ *   start,cpu=10ms,file=/tmp/app.jfr      stop      dump      status      memory      alloc
  *
  * A backslash takes the comma or backslash after it for text. Names may be written with '-' for
  * '_'. An option stands once, and only with `start`; `answer` goes with every command.
@@ -33,8 +33,8 @@ enum agent_option_type {
     AGENT_TYPE_BOOL,
 };
 
-enum agent_command { AGENT_START, AGENT_STOP, AGENT_DUMP, AGENT_STATUS, AGENT_MEMORY };
-#define AGENT_COMMAND_COUNT (AGENT_MEMORY + 1)
+enum agent_command { AGENT_START, AGENT_STOP, AGENT_DUMP, AGENT_STATUS, AGENT_MEMORY, AGENT_ALLOC };
+#define AGENT_COMMAND_COUNT (AGENT_ALLOC + 1)
 
 #define AGENT_TEXT_MAX  1024
 #define AGENT_WHOLE_MAX 2048

@@ -1,6 +1,7 @@
 #include "agent/control/answer.h"
 
 #include "agent/control/answer_format.h"
+#include "agent/jfr/jfr_bytes.h"
 #include "agent/mem/mem.h"
 
 #include <errno.h>
@@ -55,12 +56,18 @@ void answer_refuse(struct answer *answer, const char *format, ...)
 
 void answer_json_text(FILE *out, const char *text)
 {
+    size_t length = 1;
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\' || *c < 0x20 || *c == 0x7f)
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c += length) {
+        int32_t code = jfr_text_character(c, &length);
+        if (code <= 0) /* none, or a NUL, which readers refuse */
+            fputs("\\ufffd", out);
+        else if (code >= 0x10000)
+            fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+        else if (*c == '"' || *c == '\\' || *c < 0x20 || *c == 0x7f)
             fprintf(out, "\\u%04x", *c);
         else
-            fputc(*c, out);
+            fwrite(c, 1, length, out);
     }
     fputc('"', out);
 }

@@ -30,7 +30,8 @@ bool answer_begin(struct answer *answer);
 /* What was written to out before is dropped. */
 __attribute__((format(printf, 2, 3))) void answer_refuse(struct answer *answer, const char *format,
                                                          ...);
-/* A JSON string with its quotes. */
+/* A JSON string with its quotes, of a text of the JVM's (modified UTF-8). What is no character
+ * becomes U+FFFD. */
 void answer_json_text(FILE *out, const char *text);
 /* To the file, or, when path is "", to the JVM's standard error. False with a sentence. */
 bool answer_send(struct answer *answer, const char *path, char *error, size_t error_size);

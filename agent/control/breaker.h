@@ -1,18 +1,23 @@
 /*
  * breaker: the agent watches what it costs, and gives way before the host does.
  *
- *   normal --own memory > 80 % of memory=, or a warn threshold--> warned
- *          --memory= reached, or a shed threshold--> shedding (no further ids, smaller tables,
- *            allocation and class profiles off, CPU sampling off last)
- *          --still above, or a stop threshold--> stopped (the profiler stops itself)
+ *   normal --own memory > 80 % of memory=, or JVM growth > warn, or on its way to shed-->  warned
+ *   warned --own memory > memory=, or JVM growth > shed--------------------------------->  shedding
+ *            no further jmethodIDs, smaller tables, allocation and class profiles off
+ *   shedding --own memory still > memory= after a while--------------------------------->  silent
+ *            no samples either
+ *   shedding, silent --JVM growth > stop_at, or own memory still > memory=-------------->  stopped
+ *            the profiler stops itself
  *
- * Two sources: the agent's own account (agent/mem and the bill of the jmethodIDs), and what classes
- * do (class_definitions_churn), turned into the growth of Internal they mean by the formula of
- * jmethod_ids.h. Documented thresholds: Internal +500 MB, +2 GB, +10 GB. A step is never taken back
- * by itself. Every step is in the recording (nmtagent.Breaker), in status, and published for
- * nmtwatch.
+ * Own memory is what of the agent's account (agent/mem) is resident and can be given back. JVM
+ * growth is what the JVM holds because of us: jmethodIDs, loaded and kept, by the bill of
+ * jmethod_ids. Its steps are the documented ones of Internal: +500 MB, +2 GB, +10 GB. Under a churn
+ * of classes they are days away while half of each class's ids is lost for ever, so a growth that
+ * would reach `shed` within BREAKER_HORIZON_MS warns as well: each of the last five minutes has to
+ * show it, a start-up does not.
  *
- * breaker_judge is pure; the profiler carries out what it says. Drain thread.
+ * One step at each call and never back: who reads the recording sees each of them. Pure; drain
+ * thread. breaker_apply carries out what it says.
  */
 #ifndef AGENT_CONTROL_BREAKER_H
 #define AGENT_CONTROL_BREAKER_H
@@ -20,28 +25,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum breaker_state { BREAKER_NORMAL, BREAKER_WARNED, BREAKER_SHEDDING, BREAKER_STOPPED };
+enum breaker_state {
+    BREAKER_NORMAL,
+    BREAKER_WARNED,
+    BREAKER_SHEDDING,
+    BREAKER_SILENT,
+    BREAKER_STOPPED,
+};
 
+#define BREAKER_WARN_PERCENT 80    /* of memory= */
+#define BREAKER_RELIEF_MS    10000 /* what a step is given to take effect */
+#define BREAKER_HORIZON_MS   (INT64_C(6) * 3600000)
+#define BREAKER_MINUTES      5
+
+/* 0: never. */
 struct breaker_limits {
-    int64_t memory_bytes; /* of the agent's own account; 0: no limit */
-    int64_t warn_bytes, shed_bytes, stop_bytes; /* growth in the JVM because of us */
+    int64_t memory_bytes;
+    int64_t warn_bytes, shed_bytes, stop_bytes;
 };
 
 struct breaker_input {
-    int64_t own_bytes;  /* reserved by the account that can be given back */
-    int64_t jvm_bytes;  /* in the JVM because of us: jmethodIDs loaded and kept */
+    int64_t own_bytes;
+    int64_t jvm_bytes;
     int64_t now_ms;
+    const char *family; /* of the classes that grow most; NULL or "": not known */
 };
 
 struct breaker {
     struct breaker_limits limits;
     enum breaker_state state;
-    int64_t since_ms;
+    int64_t since_ms; /* of the last step */
     char reason[160]; /* a sentence; empty while normal */
+    int minutes;      /* jvm_bytes a minute apart, the newest last */
+    int64_t minute_ms, minute_bytes[BREAKER_MINUTES + 1];
 };
 
 void breaker_init(struct breaker *breaker, const struct breaker_limits *limits);
-/* True when the state has changed. */
+/* True when the state has changed: by one step. */
 bool breaker_judge(struct breaker *breaker, const struct breaker_input *input);
 const char *breaker_state_name(enum breaker_state state);
 

@@ -2,10 +2,12 @@
 
 #include "agent/control/agent_options.h"
 #include "agent/control/answer.h"
+#include "agent/control/breaker_apply.h"
 #include "agent/control/profiler.h"
 #include "agent/mem/mem.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -55,12 +57,14 @@ static void start(const struct agent_options *options, JNIEnv *env, struct answe
 static void stop(JNIEnv *env, struct answer *answer)
 {
     char notes[1024] = "";
+    if (answer->out != NULL)
+        fputc('{', answer->out);
     if (!profiler_is_running()) {
         answer_refuse(answer, "not running");
-    } else if (!profiler_stop(env, notes, sizeof notes)) {
+    } else if (!profiler_stop_telling(env, answer->out, notes, sizeof notes)) {
         answer_refuse(answer, "%s", notes);
     } else {
-        fputs("{\"notes\":", answer->out);
+        fputs("\"notes\":", answer->out);
         answer_json_text(answer->out, notes);
         fputs(",\"status\":", answer->out);
         profiler_status_json(answer->out);
@@ -77,6 +81,19 @@ static void dump(JNIEnv *env, struct answer *answer)
         answer_refuse(answer, "%s", error);
     else
         profiler_status_json(answer->out);
+}
+
+static void alloc(JNIEnv *env, struct answer *answer)
+{
+    char error[400];
+    if (!profiler_is_running())
+        answer_refuse(answer, "not running");
+    else if (!profiler_has_alloc())
+        answer_refuse(answer, "it runs without allocations: start it with alloc=512k");
+    else if (!profiler_dump(env, error, sizeof error)) /* the table is of whole chunks */
+        answer_refuse(answer, "%s", error);
+    else
+        profiler_alloc_json(answer->out);
 }
 
 static void obey(const struct agent_options *options, JNIEnv *env, struct answer *answer)
@@ -110,6 +127,9 @@ static void obey(const struct agent_options *options, JNIEnv *env, struct answer
     case AGENT_MEMORY:
         profiler_memory_json(answer->out);
         break;
+    case AGENT_ALLOC:
+        alloc(env, answer);
+        break;
     }
 }
 
@@ -138,7 +158,7 @@ static bool serve(const char *text, const char *refusal, JNIEnv *env)
     bool told = file[0] != '\0' || !answer.refused;
     /* Nobody waits for "done" without a file; a figure that was asked for has to go somewhere. */
     bool silent = file[0] == '\0' && !answer.refused && options.command != AGENT_STATUS &&
-                  options.command != AGENT_MEMORY;
+                  options.command != AGENT_MEMORY && options.command != AGENT_ALLOC;
     if (!silent && !answer_send(&answer, file, error, sizeof error))
         told = false;
     answer_end(&answer);
@@ -154,6 +174,37 @@ bool commands_run(const char *text, JNIEnv *env)
 bool commands_refuse(const char *text, const char *sentence)
 {
     return serve(text, sentence, NULL);
+}
+
+static void *stop_itself(void *argument)
+{
+    char name[] = "nmtagent-stop", notes[1024];
+    JavaVMAttachArgs attach = {.version = JNI_VERSION_1_6, .name = name};
+    struct breaker_view breaker;
+    JNIEnv *env;
+    (void)argument;
+    if ((*served.vm)->AttachCurrentThreadAsDaemon(served.vm, (void **)&env, &attach) != JNI_OK)
+        return NULL; /* the JVM is ending, and stops it */
+    pthread_mutex_lock(&lock);
+    breaker_apply_view(&breaker);
+    if (!served.dead && breaker.state == BREAKER_STOPPED && profiler_is_running())
+        profiler_stop(env, notes, sizeof notes);
+    pthread_mutex_unlock(&lock);
+    (*served.vm)->DetachCurrentThread(served.vm);
+    return NULL;
+}
+
+bool commands_stop_itself(void)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&thread, NULL, stop_itself, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed == 0)
+        pthread_detach(thread);
+    return failed == 0;
 }
 
 void commands_vm_death(JNIEnv *env)

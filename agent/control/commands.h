@@ -20,6 +20,9 @@ void commands_setup(JavaVM *vm, jvmtiEnv *jvmti, const char *broken);
 bool commands_run(const char *text, JNIEnv *env);
 /* Refuses whatever is asked. */
 bool commands_refuse(const char *text, const char *sentence);
+/* The circuit breaker: stops the profiler from a thread of its own, if it is still that recording
+ * when its turn comes. Drain thread; returns at once. False: there can be no such thread. */
+bool commands_stop_itself(void);
 void commands_vm_death(JNIEnv *env);
 
 #endif

@@ -1,5 +1,6 @@
 #include "agent/control/drain.h"
 
+#include "agent/control/breaker_apply.h"
 #include "agent/control/published.h"
 #include "agent/stack/unwind_tables.h"
 
@@ -48,9 +49,13 @@ static void work(struct drain *drain, JNIEnv *env)
         if (drain->stop)
             break;
         recording_turn(drain->recording);
+        recording_meet(drain->recording, env);
+        if (drain->recording->live != NULL)
+            live_objects_turn(drain->recording->live, env);
         if (now_ns() >= next_scan_ns) {
             threads_scan(drain->recording->threads);
             unwind_tables_release();
+            breaker_apply_turn(drain->recording);
             next_scan_ns = now_ns() + SCAN_NS;
         }
         if (now_ns() >= next_tell_ns) {

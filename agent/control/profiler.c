@@ -1,10 +1,15 @@
 #include "agent/control/profiler.h"
 
 #include "agent/context/context.h"
+#include "agent/control/breaker_apply.h"
+#include "agent/alloc/alloc_profile.h"
 #include "agent/control/drain.h"
 #include "agent/control/profiler_json.h"
 #include "agent/control/published.h"
 #include "agent/control/recording.h"
+#include "agent/control/sampler_here.h"
+#include "agent/methods/class_data.h"
+#include "agent/hotspot/layout.h"
 #include "agent/stack/native.h"
 #include "agent/stack/unwind_tables.h"
 
@@ -24,9 +29,14 @@ static struct {
     char jvm_version[128];
     bool running;
     char file[AGENT_TEXT_MAX];
-    char native_missing[160]; /* why there are no native frames */
+    char native_missing[160];          /* why there are no native frames */
+    char engine_fallback[240];         /* why it is not the engine one would have liked best */
+    const struct stack_engine *engine; /* set up; NULL: none */
     struct threads *threads;
     struct jmethod_ids *ids;
+    struct class_definitions *classes;
+    struct live_objects *live;    /* NULL: not asked for */
+    struct alloc_profile *allocs; /* NULL: not asked for */
     struct recording *recording;
     struct recording_counts last; /* of the recording that ended */
     struct drain *drain;
@@ -134,48 +144,18 @@ static void expand_file(const char *pattern, char *out, size_t size)
 
 static void switch_events(jvmtiEventMode mode)
 {
-    /* ClassLoad does nothing here, but AsyncGetCallTrace wants the event to be on. */
+    /* AsyncGetCallTrace wants ClassLoad, too. */
     static const jvmtiEvent EVENTS[] = {JVMTI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE,
                                         JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END};
     for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++)
         (*profiler.jvmti)->SetEventNotificationMode(profiler.jvmti, mode, EVENTS[i], NULL);
 }
 
-/* Where Java code lies: native unwinding stops there. HotSpot exports the addresses of its fields.
- */
+/* Where Java code lies: native unwinding stops there. */
 static void find_code_cache(void)
 {
-    char **entries = dlsym(RTLD_DEFAULT, "gHotSpotVMStructs");
-    if (entries == NULL)
-        return;
-    const struct {
-        const char *symbol;
-        uint64_t *at;
-    } LAYOUT[] = {{"gHotSpotVMStructEntryTypeNameOffset", &(uint64_t){0}},
-                  {"gHotSpotVMStructEntryFieldNameOffset", &(uint64_t){0}},
-                  {"gHotSpotVMStructEntryAddressOffset", &(uint64_t){0}},
-                  {"gHotSpotVMStructEntryArrayStride", &(uint64_t){0}}};
-    for (size_t i = 0; i < sizeof LAYOUT / sizeof *LAYOUT; i++) {
-        const uint64_t *value = dlsym(RTLD_DEFAULT, LAYOUT[i].symbol);
-        if (value == NULL)
-            return;
-        *LAYOUT[i].at = *value;
-    }
-    uintptr_t low = 0, high = 0;
-    for (const char *entry = *entries;; entry += *LAYOUT[3].at) {
-        const char *type = *(const char *const *)(entry + *LAYOUT[0].at);
-        const char *field = *(const char *const *)(entry + *LAYOUT[1].at);
-        uintptr_t *address = *(uintptr_t *const *)(entry + *LAYOUT[2].at);
-        if (type == NULL)
-            break;
-        if (strcmp(type, "CodeCache") != 0 || field == NULL || address == NULL)
-            continue;
-        if (strcmp(field, "_low_bound") == 0)
-            low = *address;
-        else if (strcmp(field, "_high_bound") == 0)
-            high = *address;
-    }
-    if (low < high)
+    uintptr_t low, high;
+    if (layout_code_cache(&low, &high))
         native_set_code_cache(low, high);
 }
 
@@ -206,6 +186,8 @@ static bool start_timers(const struct agent_options *options, char *error, size_
 static void tear_down(void)
 {
     switch_events(JVMTI_DISABLE);
+    if (profiler.allocs != NULL)
+        alloc_profile_quiet(profiler.allocs);
     close_door();
     threads_stop(profiler.threads);
     threads_on_sample(profiler.threads, NULL, NULL);
@@ -214,20 +196,37 @@ static void tear_down(void)
         recording_destroy(profiler.recording);
     if (profiler.ids != NULL)
         jmethod_ids_destroy(profiler.ids);
+    JNIEnv *env = NULL;
+    if ((*profiler.vm)->GetEnv(profiler.vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
+        live_objects_destroy(profiler.live, env);
+    class_definitions_destroy(profiler.classes);
+    alloc_profile_destroy(profiler.allocs);
+    if (profiler.engine != NULL && profiler.engine->end != NULL)
+        profiler.engine->end();
+    profiler.engine = NULL;
     profiler.recording = NULL;
     profiler.ids = NULL;
+    profiler.classes = NULL;
+    profiler.live = NULL;
+    profiler.allocs = NULL;
 }
 
-static const struct stack_engine *find_engine(const struct agent_options *options, char *error,
-                                              size_t error_size)
+static bool create_allocs(const struct agent_options *options, JNIEnv *env, char *error,
+                          size_t error_size)
 {
-    const struct stack_engine *engine = &engine_agct;
-    if (strcmp(options->text[OPTION_ENGINE], engine->name) != 0) {
-        snprintf(error, error_size, "engine=%.32s: there is only %s", options->text[OPTION_ENGINE],
-                 engine->name);
-        return NULL;
-    }
-    return engine->setup(profiler.vm, profiler.jvmti, error, error_size) ? engine : NULL;
+    int64_t interval_bytes = options->number[OPTION_ALLOC], live = options->number[OPTION_LIVE];
+    if (interval_bytes == 0 && live > 0)
+        interval_bytes = LIVE_INTERVAL_BYTES;
+    if (interval_bytes == 0)
+        return true;
+    profiler.allocs =
+        alloc_profile_create(profiler.vm, profiler.jvmti, env, interval_bytes, error, error_size);
+    profiler.recording->allocs = profiler.allocs;
+    if (profiler.allocs == NULL || live == 0)
+        return profiler.allocs != NULL;
+    profiler.live = live_objects_create(profiler.jvmti, live, interval_bytes, error, error_size);
+    profiler.recording->live = profiler.live;
+    return profiler.live != NULL;
 }
 
 bool profiler_start(const struct agent_options *options, JNIEnv *env, char *error,
@@ -237,9 +236,6 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         snprintf(error, error_size, "already running: stop it first");
         return false;
     }
-    const struct stack_engine *engine = find_engine(options, error, error_size);
-    if (engine == NULL)
-        return false;
     expand_file(options->text[OPTION_FILE], profiler.file, sizeof profiler.file);
     profiler.native_missing[0] = '\0';
     bool native = options->number[OPTION_NATIVE] != 0 &&
@@ -250,14 +246,27 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
                  options->text[OPTION_CONTEXT], NMTAGENT_CONTEXT_TAGS);
         return false;
     }
-    if (engine->needs_method_ids) {
-        profiler.ids = jmethod_ids_create(profiler.jvmti, profiler.jdk_major);
-        if (profiler.ids == NULL) {
-            snprintf(error, error_size, "out of memory");
-            return false;
-        }
+    class_data_setup(profiler.jvmti, env); /* without it only the bill is less exact */
+    const struct stack_engine *engine =
+        engine_choose(options->text[OPTION_ENGINE], profiler.vm, profiler.jvmti,
+                      profiler.engine_fallback, sizeof profiler.engine_fallback, error, error_size);
+    if (engine == NULL)
+        return false;
+    profiler.engine = engine;
+    profiler.ids = jmethod_ids_create(profiler.jvmti, profiler.jdk_major);
+    if (profiler.ids == NULL) {
+        snprintf(error, error_size, "out of memory");
+        tear_down();
+        return false;
     }
+    jmethod_ids_set_policy(profiler.ids,
+                           id_policy_of(options->text[OPTION_JMETHODID], engine->needs_method_ids),
+                           options->number[OPTION_JMETHODID]);
+    breaker_apply_begin(options);
+    profiler.classes = class_definitions_create(
+        profiler.jvmti, options->number[OPTION_CLASSES] != 0, engine->walk_here != NULL);
     const struct recording_parts parts = {
+        .classes = profiler.classes,
         .jvmti = profiler.jvmti,
         .engine = engine,
         .native = native,
@@ -267,7 +276,7 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         .jvm_version = profiler.jvm_version,
     };
     profiler.recording = recording_create(&parts, options, error, error_size);
-    if (profiler.recording == NULL) {
+    if (profiler.recording == NULL || !create_allocs(options, env, error, error_size)) {
         tear_down();
         return false;
     }
@@ -276,7 +285,8 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
     if (profiler.ids != NULL) /* after the event is on: no class falls between the two */
         jmethod_ids_prepare_all(profiler.ids, env);
     profiler.running = true;
-    if (start_timers(options, error, error_size)) {
+    if (start_timers(options, error, error_size) &&
+        (profiler.allocs == NULL || alloc_profile_begin(profiler.allocs, error, error_size))) {
         profiler.drain = drain_start(profiler.vm, profiler.recording, options->number[OPTION_CHUNK],
                                      error, error_size);
         if (profiler.drain != NULL)
@@ -311,6 +321,8 @@ static void describe_rest(char *notes, size_t size)
     if (profiler.ids == NULL)
         return;
     jmethod_ids_bill(profiler.ids, &bill);
+    if (bill.classes == 0)
+        return;
     snprintf(notes, size,
              "cannot be given back: the jmethodIDs of %" PRId64 " classes, %" PRId64
              " methods, about %" PRId64 " bytes in the JVM (%" PRId64
@@ -318,7 +330,23 @@ static void describe_rest(char *notes, size_t size)
              bill.classes, bill.methods, bill.loaded_bytes, bill.kept_if_all_unload_bytes);
 }
 
+void profiler_alloc_json(FILE *out)
+{
+    if (profiler.allocs != NULL)
+        alloc_profile_json(profiler.allocs, out);
+}
+
+bool profiler_has_alloc(void)
+{
+    return profiler.allocs != NULL;
+}
+
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
+{
+    return profiler_stop_telling(env, NULL, notes, notes_size);
+}
+
+bool profiler_stop_telling(JNIEnv *env, FILE *tables, char *notes, size_t notes_size)
 {
     if (!profiler.running) {
         snprintf(notes, notes_size, "not running");
@@ -327,7 +355,14 @@ bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
     threads_stop(profiler.threads);
     drain_stop(profiler.drain);
     profiler.drain = NULL;
+    if (profiler.allocs != NULL)
+        alloc_profile_quiet(profiler.allocs);
     recording_end_chunk(profiler.recording, env, true);
+    if (tables != NULL && profiler.allocs != NULL) {
+        fputs("\"alloc\":", tables);
+        alloc_profile_json(profiler.allocs, tables);
+        fputc(',', tables);
+    }
     recording_counts(profiler.recording, &profiler.last);
     profiler.running = false;
     describe_rest(notes, notes_size);
@@ -347,21 +382,66 @@ void profiler_vm_death(JNIEnv *env)
 
 /* --- callbacks -------------------------------------------------------------------------------- */
 
+void profiler_class_load(JNIEnv *env, jclass class)
+{
+    if (!come_in())
+        return;
+    recording_class_loaded(profiler.recording);
+    if (profiler.classes != NULL)
+        class_definitions_loaded(profiler.classes, &profiler.recording->sampler, env, class);
+    go_out();
+}
+
 void profiler_class_prepare(JNIEnv *env, jclass class)
 {
     if (!come_in())
         return;
+    recording_class_loaded(profiler.recording);
     if (profiler.ids != NULL)
         jmethod_ids_prepare(profiler.ids, env, class);
     go_out();
 }
 
-void profiler_class_unload(void)
+void profiler_class_unload(const char *name)
 {
     if (!come_in())
         return;
+    recording_class_unloaded(profiler.recording, name);
+    if (profiler.classes != NULL)
+        class_definitions_unloaded(profiler.classes, name);
     if (profiler.ids != NULL)
         jmethod_ids_unloaded(profiler.ids);
+    go_out();
+}
+
+void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong size)
+{
+    struct alloc_seen seen;
+    struct live_seen live;
+    struct sampler_here here;
+    if (!come_in())
+        return;
+    if (profiler.allocs != NULL) {
+        struct sampler *sampler = &profiler.recording->sampler;
+        alloc_profile_see(profiler.allocs, env, class, size, &seen);
+        if (profiler.live != NULL)
+            live_objects_see(profiler.live, env, object, class, size, &live);
+        bool stack = sampler_here_begin(sampler, env, true, &here);
+        alloc_profile_sample(profiler.allocs, env, &seen, here.tid, stack ? here.trace : 0);
+        if (profiler.live != NULL)
+            live_objects_sample(profiler.live, env, &live, stack ? &here : NULL);
+        if (stack)
+            sampler_here_end(sampler, &here, 0);
+    }
+    go_out();
+}
+
+void profiler_gc_finished(void)
+{
+    if (!come_in())
+        return;
+    if (profiler.live != NULL)
+        live_objects_gc_finished(profiler.live);
     go_out();
 }
 
@@ -370,16 +450,19 @@ void profiler_thread_start(JNIEnv *env, jthread thread)
     if (!come_in())
         return;
     threads_started(profiler.threads, env, thread);
+    if (profiler.allocs != NULL)
+        alloc_profile_thread_started(profiler.allocs, env, thread);
     go_out();
 }
 
 void profiler_thread_end(JNIEnv *env)
 {
-    (void)env;
     context_thread_ended();
     if (!come_in())
         return;
     threads_ended(profiler.threads);
+    if (profiler.allocs != NULL)
+        alloc_profile_thread_ended(profiler.allocs, env);
     go_out();
 }
 
@@ -396,9 +479,13 @@ void profiler_status_json(FILE *out)
         .running = profiler.running,
         .file = profiler.file,
         .native_missing = profiler.native_missing,
+        .engine_fallback = profiler.engine_fallback,
         .threads = profiler.threads,
         .recording = profiler.recording,
         .ids = profiler.ids,
+        .classes = profiler.classes,
+        .live = profiler.live,
+        .allocs = profiler.allocs,
         .jdk_major = profiler.jdk_major,
     };
     profiler_json_status(&view, out);
@@ -411,6 +498,7 @@ void profiler_memory_json(FILE *out)
         .recording = profiler.recording,
         .threads = profiler.threads,
         .ids = profiler.ids,
+        .live = profiler.live,
         .jdk_major = profiler.jdk_major,
         .rss_before_bytes = profiler.rss_before_bytes,
     };

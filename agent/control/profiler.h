@@ -25,13 +25,22 @@ bool profiler_is_running(void);
 bool profiler_dump(JNIEnv *env, char *error, size_t error_size);
 /* Back to quiet. notes: what cannot be given back, in sentences. */
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size);
+/* The same; tables of what was collected go to out as members of an object, each with a comma. */
+bool profiler_stop_telling(JNIEnv *env, FILE *out, char *notes, size_t notes_size);
 /* One JSON object each (docs/json.md). */
 void profiler_status_json(FILE *out);
 void profiler_memory_json(FILE *out);
+bool profiler_has_alloc(void);
+/* Of whole chunks: dump first. */
+void profiler_alloc_json(FILE *out);
 
 /* JVMTI callbacks, as long as profiling runs. */
+void profiler_class_load(JNIEnv *env, jclass class);
 void profiler_class_prepare(JNIEnv *env, jclass class);
-void profiler_class_unload(void);
+/* NULL: this JVM does not tell the name. */
+void profiler_class_unload(const char *name);
+void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong size);
+void profiler_gc_finished(void);
 void profiler_thread_start(JNIEnv *env, jthread thread);
 void profiler_thread_end(JNIEnv *env);
 void profiler_vm_death(JNIEnv *env);

@@ -1,5 +1,8 @@
 #include "agent/control/profiler_json.h"
 
+#include "agent/control/limits_json.h"
+#include "agent/hotspot/faults.h"
+
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -30,6 +33,25 @@ static void put_walks(const struct recording_counts *counts, FILE *out)
     fprintf(out, "},");
 }
 
+static void put_methods(const struct recording_counts *counts, FILE *out)
+{
+    const struct seen_methods_counts *seen = &counts->seen;
+    fprintf(out, "\"methods\":{");
+    put_member(out, "known", counts->methods.methods, false);
+    put_member(out, "unknown", counts->methods.unknown, false);
+    put_member(out, "over_budget", counts->methods.over_budget + seen->over_budget,
+               seen->seen == 0);
+    if (seen->seen > 0) {
+        put_member(out, "seen", seen->seen, false);
+        put_member(out, "forgotten", seen->forgotten, false);
+        put_member(out, "reused_addresses", seen->reused, false);
+        put_member(out, "compared", seen->compared, false);
+        put_member(out, "unreadable", seen->unreadable, false);
+        put_member(out, "held_bytes", seen->held_bytes, true);
+    }
+    fprintf(out, "},");
+}
+
 static void put_counts(const struct recording_counts *counts, FILE *out)
 {
     fprintf(out, "\"engine\":\"%s\",", counts->engine);
@@ -42,6 +64,7 @@ static void put_counts(const struct recording_counts *counts, FILE *out)
     put_member(out, "without_trace", counts->without_trace, false);
     put_member(out, "torn_contexts", counts->torn_contexts, false);
     put_walks(counts, out);
+    put_methods(counts, out);
     put_member(out, "traces", counts->traces, false);
     put_member(out, "trace_capacity", counts->trace_capacity, false);
     put_member(out, "chunks", counts->chunks, false);
@@ -54,6 +77,24 @@ static void put_counts(const struct recording_counts *counts, FILE *out)
     fprintf(out, ",");
 }
 
+static void put_alloc(const struct profiler_view *view, FILE *out)
+{
+    struct alloc_counts counts;
+    alloc_profile_counts(view->allocs, &counts);
+    fprintf(out, "\"alloc\":{");
+    put_member(out, "interval_bytes", counts.interval_bytes, false);
+    put_member(out, "samples", counts.samples, false);
+    put_member(out, "without_stack", counts.without_stack, false);
+    put_member(out, "lost", counts.lost, false);
+    put_member(out, "threads_refused", counts.threads_refused, false);
+    if (counts.total_bytes >= 0)
+        put_member(out, "total_bytes", counts.total_bytes, false);
+    else
+        fprintf(out, "\"total_bytes\":null,");
+    fprintf(out, "\"stacks\":%s},",
+            view->recording->sampler.engine->walk_here != NULL ? "true" : "false");
+}
+
 void profiler_json_status(const struct profiler_view *view, FILE *out)
 {
     struct threads_counts threads;
@@ -62,12 +103,21 @@ void profiler_json_status(const struct profiler_view *view, FILE *out)
     put_member(out, "pid", getpid(), false);
     put_member(out, "jdk_major", view->jdk_major, false);
     fprintf(out, "\"timer\":\"%s\",", timer_kind_name(threads_timer(view->threads)));
+    limits_json(view->ids, view->counts->unnamed_frames, out);
     if (view->counts->engine != NULL) {
         put_counts(view->counts, out);
+        if (view->engine_fallback[0] != '\0') {
+            fprintf(out, "\"engine_fallback\":");
+            put_text(out, view->engine_fallback);
+            fputc(',', out);
+        }
+        put_member(out, "faults", faults_caught(), false);
         fprintf(out, "\"file\":");
         put_text(out, view->file);
         fprintf(out, ",\"native\":%s,", view->native_missing[0] == '\0' ? "true" : "false");
     }
+    if (view->allocs != NULL)
+        put_alloc(view, out);
     put_member(out, "threads", threads.threads, false);
     put_member(out, "timers", threads.timers, false);
     put_member(out, "failed_timers", threads.failed_timers, false);
@@ -75,6 +125,16 @@ void profiler_json_status(const struct profiler_view *view, FILE *out)
     put_member(out, "foreign_signals", threads.foreign_signals, false);
     put_member(out, "late_signals", threads.late_signals, false);
     put_member(out, "nested_signals", threads.nested_signals, false);
+    if (view->classes != NULL) {
+        fprintf(out, "\"classes\":");
+        class_definitions_json(view->classes, out);
+        fputc(',', out);
+    }
+    if (view->live != NULL) {
+        fprintf(out, "\"live\":");
+        live_objects_json(view->live, out);
+        fputc(',', out);
+    }
     fprintf(out, "\"handler_replaced\":%s", threads.handler_replaced ? "true" : "false");
     fprintf(out, "}\n");
 }
@@ -106,6 +166,9 @@ void profiler_json_memory(const struct profiler_view *view, FILE *out)
     struct mem_snapshot snapshot;
     struct jmethod_ids_bill bill = {0};
     struct method_map_counts methods = {0};
+    struct live_counts live = {0};
+    if (view->live != NULL)
+        live_objects_counts(view->live, &live);
     mem_snapshot(&snapshot);
     if (view->ids != NULL)
         jmethod_ids_bill(view->ids, &bill);
@@ -136,11 +199,14 @@ void profiler_json_memory(const struct profiler_view *view, FILE *out)
     put_member(out, "unloaded_classes", bill.unloaded_classes, false);
     put_member(out, "kept_after_unload_bytes", bill.kept_after_unload_bytes, false);
     put_member(out, "present_bytes", bill.present_bytes, true);
+    fprintf(out, "},\"weak_references\":{");
+    put_member(out, "count", live.held, false);
+    put_member(out, "bytes", live.jvm_bytes, true);
     fprintf(out, "},");
     put_member(out, "jvmti_bytes", bill.jvmti_bytes + methods.jvmti_bytes, true);
 
     int64_t rss = profiler_json_rss();
-    int64_t explained = snapshot.total.resident_bytes + bill.present_bytes;
+    int64_t explained = snapshot.total.resident_bytes + bill.present_bytes + live.jvm_bytes;
     fprintf(out, "},\"rss\":{");
     put_member(out, "process_bytes", rss, false);
     put_member(out, "before_agent_bytes", view->rss_before_bytes, false);

@@ -15,10 +15,14 @@ struct profiler_view {
     bool running;
     const char *file;
     const char *native_missing;
+    const char *engine_fallback; /* "": it is the engine wanted */
     const struct threads *threads;
     struct recording *recording;           /* NULL when not running */
     const struct recording_counts *counts; /* of this recording, or of the last one */
     const struct jmethod_ids *ids;
+    struct class_definitions *classes; /* NULL when not running */
+    struct live_objects *live;         /* NULL: not asked for */
+    struct alloc_profile *allocs; /* NULL: not asked for */
     int jdk_major;
     int64_t rss_before_bytes;
 };

@@ -45,6 +45,14 @@ void published_begin(void)
     published_figures(NULL);
 }
 
+static void tell(struct published *now)
+{
+    now->checksum = published_checksum(now);
+    if (memcmp(now, &told, sizeof *now) != 0 &&
+        pwrite(file, now, sizeof *now, 0) == (ssize_t)sizeof *now)
+        told = *now;
+}
+
 void published_figures(const struct jmethod_ids *ids)
 {
     struct mem_snapshot snapshot;
@@ -59,10 +67,18 @@ void published_figures(const struct jmethod_ids *ids)
         jmethod_ids_bill(ids, &bill);
         now.jmethod_id_bytes = bill.present_bytes;
     }
-    now.checksum = published_checksum(&now);
-    if (memcmp(&now, &told, sizeof now) != 0 &&
-        pwrite(file, &now, sizeof now, 0) == (ssize_t)sizeof now)
-        told = now;
+    tell(&now);
+}
+
+void published_breaker(enum breaker_state state, const char *reason)
+{
+    if (file < 0)
+        return;
+    struct published now = told;
+    now.breaker_state = (int64_t)state;
+    memset(now.breaker_reason, 0, sizeof now.breaker_reason);
+    snprintf(now.breaker_reason, sizeof now.breaker_reason, "%s", reason);
+    tell(&now);
 }
 
 void published_end(void)

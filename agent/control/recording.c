@@ -1,19 +1,20 @@
 #include "agent/control/recording.h"
 
 #include "agent/context/context.h"
+#include "agent/control/shares.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NAMES_MAX       1000000 /* texts of one dictionary */
-#define REINTERN_MIN    4096    /* names, before fresh dictionaries are worth it */
-#define REINTERN_FACTOR 8 /* names per method: beyond it most of them are of vanished classes */
+#define REINTERN_MIN 4096 /* names, before fresh dictionaries are worth it */
+#define REINTERN_FACTOR                                                                            \
+    4 /* names per method: a method has three; the others are of vanished classes */
 
-static bool create_names(struct method_names *names)
+static bool create_names(struct method_names *names, uint32_t texts)
 {
-    names->classes = dictionary_create(COMPONENT_DICTIONARY_CLASS, NAMES_MAX);
-    names->labels = dictionary_create(COMPONENT_DICTIONARY_LABEL, NAMES_MAX);
-    names->packages = dictionary_create(COMPONENT_DICTIONARY_PACKAGE, NAMES_MAX);
+    names->classes = dictionary_create(COMPONENT_DICTIONARY_CLASS, texts);
+    names->labels = dictionary_create(COMPONENT_DICTIONARY_LABEL, texts);
+    names->packages = dictionary_create(COMPONENT_DICTIONARY_PACKAGE, texts);
     return names->classes != NULL && names->labels != NULL && names->packages != NULL;
 }
 
@@ -27,6 +28,11 @@ static void destroy_names(struct method_names *names)
     memset(names, 0, sizeof *names);
 }
 
+static int64_t texts_refused(const struct method_names *names)
+{
+    return dictionary_refused(names->classes) + dictionary_refused(names->labels);
+}
+
 static bool create_sampler(struct sampler *sampler, const struct agent_options *options,
                            const struct recording_parts *parts)
 {
@@ -34,7 +40,7 @@ static bool create_sampler(struct sampler *sampler, const struct agent_options *
     sampler->native = parts->native;
     sampler->depth = (int)options->number[OPTION_DEPTH];
     sampler->tag_count = context_tag_count();
-    sampler->traces = calltrace_create((size_t)options->number[OPTION_TRACES]);
+    sampler->traces = calltrace_create(shares_of(options).traces_bytes);
     sampler->buffers = recording_buffers_create();
     sampler->thread_ids = thread_id_tables_create();
     /* Mapped: of a depth of 2048 a sample touches what its stack needs. One more frame for an
@@ -44,6 +50,22 @@ static bool create_sampler(struct sampler *sampler, const struct agent_options *
                 RECORDING_BUFFERS * ((size_t)sampler->depth + 1) * sizeof *sampler->scratch);
     return sampler->traces != NULL && sampler->buffers != NULL && sampler->thread_ids != NULL &&
            sampler->scratch != NULL;
+}
+
+/* Numbers are kept from the method map's creation to its end. */
+static bool create_methods(struct recording *recording, const struct agent_options *options,
+                           const struct recording_parts *parts)
+{
+    recording->methods = method_map_create(parts->jvmti, &recording->names,
+                                           options->number[OPTION_METHOD_CLEANUP] != 0);
+    if (recording->methods != NULL)
+        method_map_set_bound(recording->methods, shares_of(options).methods_bytes);
+    if (recording->methods == NULL || parts->engine->needs_method_ids)
+        return recording->methods != NULL;
+    recording->seen = seen_methods_create(shares_of(options).seen_bytes);
+    method_map_set_seen(recording->methods, recording->seen);
+    parts->engine->use_seen(recording->seen);
+    return recording->seen != NULL;
 }
 
 struct recording *recording_create(const struct recording_parts *parts,
@@ -57,15 +79,18 @@ struct recording *recording_create(const struct recording_parts *parts,
     }
     recording->threads = parts->threads;
     recording->ids = parts->ids;
+    if (parts->engine->needs_method_ids && jmethod_ids_policy(parts->ids) == IDS_LAZY)
+        recording->lazy = lazy_ids_create(parts->jvmti, parts->ids);
+    recording->classes = parts->classes;
     snprintf(error, error_size, "out of memory");
-    if (create_names(&recording->names) && create_sampler(&recording->sampler, options, parts)) {
-        recording->methods = method_map_create(parts->jvmti, &recording->names,
-                                               options->number[OPTION_METHOD_CLEANUP] != 0);
+    recording->texts = shares_of(options).texts;
+    if (create_names(&recording->names, recording->texts) &&
+        create_sampler(&recording->sampler, options, parts)) {
         const struct jfr_options jfr = {.file = parts->file,
                                         .max_bytes = options->number[OPTION_MAX_SIZE],
                                         .settings = options->whole,
                                         .jvm_version = parts->jvm_version};
-        if (recording->methods != NULL)
+        if (create_methods(recording, options, parts))
             recording->writer = jfr_create(&jfr, error, error_size);
         if (recording->writer != NULL && jfr_chunk_begin(recording->writer))
             return recording;
@@ -87,6 +112,31 @@ void recording_turn(struct recording *recording)
 {
     recording_buffers_flush(recording->sampler.buffers, write_events, recording->writer);
     calltrace_refill(recording->sampler.traces);
+    method_map_learn_seen(recording->methods);
+}
+
+void recording_class_loaded(struct recording *recording)
+{
+    if (recording->seen != NULL)
+        seen_methods_class_loaded(recording->seen);
+}
+
+void recording_class_unloaded(struct recording *recording, const char *name)
+{
+    if (recording->seen != NULL)
+        seen_methods_class_unloaded(recording->seen, name);
+}
+
+static int64_t unnamed_frames(const struct sampler *sampler)
+{
+    const _Atomic int64_t *frames = sampler->engine->unnamed_frames;
+    return frames != NULL ? atomic_load(frames) : 0;
+}
+
+void recording_meet(struct recording *recording, JNIEnv *env)
+{
+    if (recording->lazy != NULL)
+        lazy_ids_turn(recording->lazy, env, unnamed_frames(&recording->sampler));
 }
 
 /* --- pools ------------------------------------------------------------------------------------ */
@@ -117,6 +167,17 @@ static void write_trace(void *context, const struct calltrace *trace)
     }
     jfr_pool_trace(recording->writer, trace->id, recording->frames, depth,
                    trace->truncated || depth < trace->depth);
+}
+
+/* Samples whose stacks found no room share one. */
+static void write_over_budget(struct recording *recording)
+{
+    const struct frame frame = {.value = SEEN_OVER_BUDGET, .kind = FRAME_SEEN};
+    if (atomic_load(&recording->sampler.without_trace) == 0)
+        return;
+    const struct jfr_frame only = {
+        .method_id = method_map_get(recording->methods, recording->env, &frame)->id};
+    jfr_pool_trace(recording->writer, CALLTRACE_OVER_BUDGET, &only, 1, true);
 }
 
 static void write_method(void *context, const struct method_info *method)
@@ -177,6 +238,7 @@ static void write_pools(struct recording *recording, JNIEnv *env)
     /* Stacks of events that were flushed with this chunk though their handlers came in after the
      * rotation: they are written once more with the next one. */
     calltrace_peek(recording->sampler.traces, write_trace, recording);
+    write_over_budget(recording);
     method_map_each_referenced(recording->methods, write_method, recording->writer);
     dictionary_each(recording->names.classes, write_class, recording);
     dictionary_each(recording->names.labels, write_symbol, recording->writer);
@@ -193,13 +255,28 @@ static void write_losses(struct recording *recording)
     struct sampler *sampler = &recording->sampler;
     struct jfr_writer *writer = recording->writer;
     struct method_map_counts methods;
+    struct seen_methods_counts seen = {0};
     method_map_counts(recording->methods, &methods);
+    if (recording->seen != NULL)
+        seen_methods_counts(recording->seen, &seen);
     jfr_loss(writer, "slots", atomic_load(&sampler->dropped_slots));
     jfr_loss(writer, "buffers", atomic_load(&sampler->dropped_buffers));
     jfr_loss(writer, "traces", atomic_load(&sampler->without_trace));
     jfr_loss(writer, "thread_ids", recording->thread_ids_missed);
     jfr_loss(writer, "torn_contexts", atomic_load(&sampler->torn_contexts));
     jfr_loss(writer, "unknown_methods", methods.unknown);
+    if (recording->allocs != NULL) {
+        struct alloc_counts allocs;
+        alloc_profile_counts(recording->allocs, &allocs);
+        jfr_loss(writer, "alloc_samples", allocs.lost);
+        jfr_loss(writer, "alloc_stacks", allocs.without_stack);
+        jfr_loss(writer, "alloc_threads", allocs.threads_refused);
+    }
+    jfr_loss(writer, "unreadable_frames", seen.unreadable);
+    jfr_loss(writer, "over_budget_frames", methods.over_budget + seen.over_budget);
+    jfr_loss(writer, "over_budget_names",
+             recording->texts_refused + texts_refused(&recording->names));
+    jfr_loss(writer, "unnamed_frames", unnamed_frames(sampler));
     for (int i = 0; i < WALK_CODE_COUNT; i++) {
         char reason[64];
         int64_t number = atomic_load(&sampler->walks[i]);
@@ -233,11 +310,17 @@ static void renew_names(struct recording *recording)
     method_map_counts(recording->methods, &counts);
     uint64_t names = (uint64_t)dictionary_size(recording->names.labels) +
                      dictionary_size(recording->names.classes);
-    if (names < REINTERN_MIN || names < (uint64_t)counts.methods * REINTERN_FACTOR)
+    bool nearly_full = dictionary_size(recording->names.labels) > recording->texts / 2 ||
+                       dictionary_size(recording->names.classes) > recording->texts / 2;
+    if (names < REINTERN_MIN || (names < (uint64_t)counts.methods * REINTERN_FACTOR &&
+                                 (!nearly_full || names < recording->names_before * 5 / 4)))
         return;
     struct method_names old = recording->names;
-    if (create_names(&fresh) && method_map_reintern(recording->methods, &fresh)) {
+    if (create_names(&fresh, recording->texts) && method_map_reintern(recording->methods, &fresh)) {
         recording->names = fresh;
+        recording->names_before =
+            (uint64_t)dictionary_size(fresh.labels) + dictionary_size(fresh.classes);
+        recording->texts_refused += texts_refused(&old);
         destroy_names(&old);
     } else {
         destroy_names(&fresh);
@@ -248,11 +331,20 @@ bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last)
 {
     struct sampler *sampler = &recording->sampler;
     int64_t missed = 0;
+    if (recording->live != NULL)
+        live_objects_put_stacks(recording->live, sampler->traces);
     calltrace_rotate(sampler->traces);
     recording_turn(recording);
     thread_id_tables_collect(sampler->thread_ids, write_thread, recording, &missed);
     recording->thread_ids_missed += missed;
 
+    if (recording->allocs != NULL)
+        alloc_profile_end_chunk(recording->allocs, env, recording->writer,
+                                recording->names.classes);
+    if (recording->live != NULL)
+        live_objects_end_chunk(recording->live, env, recording->writer);
+    if (recording->classes != NULL)
+        class_definitions_end_chunk(recording->classes, recording->writer);
     write_pools(recording, env);
     write_losses(recording);
     write_account(recording);
@@ -277,11 +369,15 @@ void recording_counts(const struct recording *recording, struct recording_counts
         .dropped_buffers = atomic_load(&sampler->dropped_buffers),
         .without_trace = atomic_load(&sampler->without_trace),
         .torn_contexts = atomic_load(&sampler->torn_contexts),
+        .unnamed_frames = unnamed_frames(sampler),
         .traces = traces.used,
         .trace_capacity = traces.capacity,
         .chunks = jfr.chunks,
         .file_bytes = jfr.bytes,
     };
+    method_map_counts(recording->methods, &counts->methods);
+    if (recording->seen != NULL)
+        seen_methods_counts(recording->seen, &counts->seen);
     for (int i = 0; i < WALK_CODE_COUNT; i++)
         counts->walks[i] = atomic_load(&sampler->walks[i]);
     const char *error = jfr_error(recording->writer);
@@ -296,6 +392,11 @@ void recording_destroy(struct recording *recording)
         jfr_destroy(recording->writer);
     if (recording->methods != NULL)
         method_map_destroy(recording->methods);
+    if (recording->seen != NULL)
+        sampler->engine->use_seen(NULL);
+    seen_methods_destroy(recording->seen);
+    if (recording->lazy != NULL)
+        lazy_ids_destroy(recording->lazy);
     if (sampler->traces != NULL)
         calltrace_destroy(sampler->traces);
     if (sampler->buffers != NULL)

@@ -9,10 +9,14 @@
 #ifndef AGENT_CONTROL_RECORDING_H
 #define AGENT_CONTROL_RECORDING_H
 
+#include "agent/alloc/alloc_profile.h"
+#include "agent/classdef/class_definitions.h"
 #include "agent/control/agent_options.h"
 #include "agent/control/sampler.h"
 #include "agent/jfr/jfr_writer.h"
+#include "agent/live/live_objects.h"
 #include "agent/methods/jmethod_ids.h"
+#include "agent/methods/lazy_ids.h"
 #include "agent/methods/method_map.h"
 #include "agent/sampling/threads.h"
 
@@ -22,8 +26,16 @@ struct recording {
     struct sampler sampler;
     struct threads *threads;
     struct jmethod_ids *ids;
+    struct lazy_ids *lazy;             /* NULL: another policy */
+    struct class_definitions *classes; /* NULL: out of memory */
+    struct live_objects *live;         /* NULL: not asked for */
+    struct alloc_profile *allocs;      /* NULL: not asked for */
+    struct seen_methods *seen;         /* NULL: the engine works with jmethodIDs */
     struct method_map *methods;
     struct method_names names;
+    uint64_t names_before; /* in them when they were last made afresh */
+    uint32_t texts;        /* bound of each of them */
+    int64_t texts_refused; /* by those before them */
     struct jfr_writer *writer;
     int64_t thread_ids_missed;
     JNIEnv *env;                                  /* while a chunk is written */
@@ -37,7 +49,10 @@ struct recording_counts {
     int64_t dropped_slots, dropped_buffers;
     int64_t without_trace; /* of stored */
     int64_t torn_contexts;
+    int64_t unnamed_frames; /* Java frames without a jmethodID */
     int64_t walks[WALK_CODE_COUNT];
+    struct method_map_counts methods;
+    struct seen_methods_counts seen; /* of engine vm */
     int64_t traces, trace_capacity;
     int64_t chunks, file_bytes;
     char error[256]; /* why recording stopped; empty while all is well */
@@ -49,7 +64,8 @@ struct recording_parts {
     const struct stack_engine *engine;
     bool native; /* native frames are wanted and can be had */
     struct threads *threads;
-    struct jmethod_ids *ids; /* NULL when the engine needs none */
+    struct jmethod_ids *ids;
+    struct class_definitions *classes;
     const char *file;
     const char *jvm_version;
 };
@@ -59,6 +75,11 @@ struct recording *recording_create(const struct recording_parts *parts,
                                    size_t error_size);
 /* Moves events from the buffers to the chunk, maps ahead what handlers will need. */
 void recording_turn(struct recording *recording);
+/* Policy lazy: method ids of the classes that samples met. */
+void recording_meet(struct recording *recording, JNIEnv *env);
+/* A class was loaded or prepared, or unloaded (name: seen_methods.h). Any thread. */
+void recording_class_loaded(struct recording *recording);
+void recording_class_unloaded(struct recording *recording, const char *name);
 /* Writes the chunk with everything up to now, and begins the next one unless last. */
 bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last);
 /* Any thread: counters may be a moment apart while handlers count. */

@@ -66,8 +66,10 @@ static void take(struct sampler *sampler, int slot, int tid, JNIEnv *env, void *
     bool truncated;
     int depth = walk(sampler, env, ucontext, frames, &truncated);
     uint32_t trace = calltrace_put(sampler->traces, slot, frames, depth, truncated);
-    if (trace == 0)
+    if (trace == 0) {
         count(&sampler->without_trace);
+        trace = CALLTRACE_OVER_BUDGET; /* a stack of one frame that says so */
+    }
     thread_id_tables_add(sampler->thread_ids, index, tid);
     recording_buffer_commit(sampler->buffers, index, encode(sampler, tid, trace, out));
     count(&sampler->stored);

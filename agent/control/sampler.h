@@ -4,6 +4,7 @@
  * The profiler fills this struct before the first timer runs and clears it after the last one has
  * stopped; in between handlers read it and count in it. sampler_sample is signal context and lives
  * in sampler.c alone; what it may call is held by tests/agent/signal_symbols.txt.
+ * Stacks taken in callbacks of the JVM: sampler_here.h.
  *
  * A chunk ends like this: the tables rotate (which waits until no handler is inside the old one),
  * the buffers are flushed, the old table is written out. Events of handlers that came in between

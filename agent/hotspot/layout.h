@@ -9,6 +9,7 @@
  *   offset    of a field in its type, bytes; -1: this JVM has none (only where it is optional)
  *   address   of a static field
  *   size      of a type, bytes
+ *   width     of a number in its type, bytes, where that differs between JDKs
  *   value     of a constant
  *
  * Filled once at setup and constant from then on: any context.
@@ -16,6 +17,7 @@
 #ifndef AGENT_HOTSPOT_LAYOUT_H
 #define AGENT_HOTSPOT_LAYOUT_H
 
+#include <jvmti.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,22 +26,26 @@ struct layout {
 #define LAYOUT_OFFSET(id, need, names)  int32_t id;
 #define LAYOUT_ADDRESS(id, need, names) uintptr_t id;
 #define LAYOUT_SIZE(id, need, names)    int32_t id;
+#define LAYOUT_WIDTH(id, need, names)   int32_t id;
 #define LAYOUT_VALUE(id, need, names)   int64_t id;
 #include "agent/hotspot/layout.def"
 #undef LAYOUT_OFFSET
 #undef LAYOUT_ADDRESS
 #undef LAYOUT_SIZE
+#undef LAYOUT_WIDTH
 #undef LAYOUT_VALUE
-    int jdk_major;             /* as the tables tell, for a sentence; nothing depends on it */
-    intptr_t env_offset;       /* JNIEnv * - JavaThread * */
+    int jdk_major;       /* as the tables tell */
+    intptr_t env_offset; /* JNIEnv * - JavaThread * */
 };
 
 extern struct layout layout;
 
-/* Fills `layout`. env: of a Java thread (tells where JNIEnv lies in JavaThread). False with one
- * sentence. Setup context; idempotent. */
-struct JNINativeInterface_;
-bool layout_read(const struct JNINativeInterface_ **env, char *error, size_t error_size);
+/* Fills `layout`. env: of the calling thread, a Java thread and no virtual one: tells where JNIEnv
+ * lies in JavaThread. False with one sentence. Setup context; idempotent. */
+bool layout_read(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size);
+/* Where generated code lies; needs nothing else of the tables, so that it is known, too, where
+ * layout_read fails. Setup context. */
+bool layout_code_cache(uintptr_t *low, uintptr_t *high);
 /* Whether the tables name such a field at all: for parts that need more than the walker. */
 bool layout_has(const char *type, const char *field);
 

@@ -16,6 +16,7 @@
 
 #include "agent/stack/engine.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct walked_frame {
@@ -24,15 +25,31 @@ struct walked_frame {
     enum frame_type type;
 };
 
-/* Where a walk begins: the registers of an interrupted thread, or its last Java frame. */
+/* Where a walk begins: the registers of an interrupted thread. Where they are those of native code,
+ * of the VM for instance, it begins at the thread's last Java frame instead. */
 struct walk_start {
     uintptr_t thread; /* JavaThread * */
     uintptr_t pc, sp, fp;
+    uintptr_t entered;   /* %rbx: the Method * while a method is being entered; 0: not known */
+    uintptr_t sender_sp; /* %r13: the caller's sp then; 0: not known */
+#ifdef NMTAGENT_COMPARE
+    /* AsyncGetCallTrace looks for the place after pc even where the innermost compiled frame waits
+     * at a call: then it names what comes after the call. */
+    bool places_as_agct;
+#endif
 };
 
 /* At most max frames, innermost first; *code is WALK_OK when the stack was walked to its end (or to
- * max). */
+ * max). WALK_UNKNOWN_NOT_JAVA without a frame: it is in native code that Java has called without
+ * leaving a trace for the VM; a walk that begins at the Java caller's registers can go on. */
 int walk_java(const struct walk_start *start, struct walked_frame *out, int max,
               enum walk_code *code);
+/* The same where pc is the return address of a call that is under way, sp and fp as they will be
+ * after it. */
+int walk_java_from_call(const struct walk_start *start, struct walked_frame *out, int max,
+                        enum walk_code *code);
+/* From the thread's last Java frame, wherever it is now. */
+int walk_java_from_anchor(uintptr_t thread, struct walked_frame *out, int max,
+                          enum walk_code *code);
 
 #endif

@@ -97,7 +97,7 @@ static int32_t take_four(const uint8_t *at)
     return code >= 0x10000 && code <= 0x10ffff ? code : -1;
 }
 
-static int32_t take_character(const uint8_t *at, size_t *length)
+int32_t jfr_text_character(const uint8_t *at, size_t *length)
 {
     int32_t code = take_unit(at, length);
     if (code >= 0xd800 && code <= 0xdbff) {
@@ -157,7 +157,7 @@ void jfr_bytes_text(struct jfr_bytes *bytes, const char *text)
     const uint8_t *at = (const uint8_t *)text, *end = at + length;
     while (at < end) {
         size_t taken;
-        out = put_character(out, take_character(at, &taken));
+        out = put_character(out, jfr_text_character(at, &taken));
         at += taken;
     }
     start[0] = STRING_UTF8;

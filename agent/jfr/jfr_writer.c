@@ -89,7 +89,7 @@ void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts)
 /* --- our own events -----------------------------------------------------------------------------
  */
 
-static struct jfr_bytes *begin_event(struct jfr_writer *writer, enum jfr_type type)
+static struct jfr_bytes *begin_event_at(struct jfr_writer *writer, enum jfr_type type, int64_t ticks)
 {
     struct jfr_bytes *event = &writer->event;
     event->length = 0;
@@ -97,8 +97,13 @@ static struct jfr_bytes *begin_event(struct jfr_writer *writer, enum jfr_type ty
     if (jfr_bytes_room(event, EVENT_SIZE_WIDTH) != NULL)
         event->length = EVENT_SIZE_WIDTH;
     jfr_bytes_number(event, type);
-    jfr_bytes_number(event, (uint64_t)jfr_now_ticks());
+    jfr_bytes_number(event, (uint64_t)ticks);
     return event;
+}
+
+static struct jfr_bytes *begin_event(struct jfr_writer *writer, enum jfr_type type)
+{
+    return begin_event_at(writer, type, jfr_now_ticks());
 }
 
 static void end_event(struct jfr_writer *writer)
@@ -112,6 +117,18 @@ static void end_event(struct jfr_writer *writer)
     }
     jfr_put_padded(event->at, (uint32_t)event->length, EVENT_SIZE_WIDTH);
     writer->events += chunk_file_write(writer->file, event->at, event->length);
+}
+
+void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid, uint32_t trace_id,
+                           uint32_t class_id, int64_t weight_bytes)
+{
+    struct jfr_bytes *event =
+        begin_event_at(writer, JFR_ALLOCATION_SAMPLE, jfr_clock_ticks(ticks));
+    jfr_bytes_int(event, tid);
+    jfr_bytes_number(event, trace_id);
+    jfr_bytes_number(event, class_id);
+    jfr_bytes_number(event, (uint64_t)weight_bytes);
+    end_event(writer);
 }
 
 /* An event about what the chunk took to write: the pools go first. */
@@ -172,6 +189,43 @@ void jfr_jmethod_ids(struct jfr_writer *writer, int64_t classes, int64_t methods
     jfr_bytes_number(event, (uint64_t)methods);
     jfr_bytes_number(event, (uint64_t)loaded_bytes);
     jfr_bytes_number(event, (uint64_t)kept_bytes);
+    end_event(writer);
+}
+
+void jfr_live_object(struct jfr_writer *writer, const struct jfr_live_object *live)
+{
+    struct jfr_bytes *event = begin_event(writer, JFR_LIVE_OBJECT);
+    jfr_bytes_number(event, live->trace_id);
+    jfr_bytes_text(event, live->class_name);
+    jfr_bytes_number(event, (uint64_t)live->objects);
+    jfr_bytes_number(event, (uint64_t)live->own_bytes);
+    jfr_bytes_number(event, (uint64_t)live->bytes);
+    jfr_bytes_number(event, (uint64_t)live->least_survived);
+    jfr_bytes_number(event, (uint64_t)live->most_survived);
+    jfr_bytes_number(event, (uint64_t)live->oldest_ms);
+    end_event(writer);
+}
+
+void jfr_class_family(struct jfr_writer *writer, const char *family, int64_t loaded,
+                      int64_t unloaded, int64_t bytes, int64_t sized)
+{
+    struct jfr_bytes *event = begin_event(writer, JFR_CLASS_FAMILY);
+    jfr_bytes_text(event, family);
+    jfr_bytes_number(event, (uint64_t)loaded);
+    jfr_bytes_number(event, (uint64_t)unloaded);
+    jfr_bytes_number(event, (uint64_t)(sized > 0 ? bytes : NOT_AVAILABLE));
+    jfr_bytes_number(event, (uint64_t)sized);
+    end_event(writer);
+}
+
+void jfr_breaker(struct jfr_writer *writer, const char *state, const char *reason,
+                 int64_t own_bytes, int64_t jvm_bytes)
+{
+    struct jfr_bytes *event = begin_event(writer, JFR_BREAKER);
+    jfr_bytes_text(event, state);
+    jfr_bytes_text(event, reason);
+    jfr_bytes_number(event, (uint64_t)own_bytes);
+    jfr_bytes_number(event, (uint64_t)jvm_bytes);
     end_event(writer);
 }
 

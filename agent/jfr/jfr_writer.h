@@ -48,6 +48,17 @@ struct jfr_sample {
  * the length (<= JFR_SAMPLE_MAX). */
 size_t jfr_encode_sample(const struct jfr_sample *sample, uint8_t *out);
 
+/* In a callback, not in a signal handler: allocates. The event's length; 0: it is longer than size,
+ * or there is no memory. */
+struct jfr_class_definition {
+    int32_t tid;
+    uint32_t trace_id;
+    const char *class_name, *family;
+    int64_t count, bytes; /* bytes < 0: not known */
+};
+size_t jfr_encode_class_definition(const struct jfr_class_definition *definition, uint8_t *out,
+                                   size_t size);
+
 bool jfr_chunk_begin(struct jfr_writer *writer);
 /* Encoded events, whole. False when they could not be written, or were not events: what is whole is
  * written, the rest is counted as a loss. */
@@ -72,11 +83,31 @@ void jfr_pool_package(struct jfr_writer *writer, uint32_t id, const char *name);
 void jfr_pool_symbol(struct jfr_writer *writer, uint32_t id, const char *text);
 void jfr_pool_context_value(struct jfr_writer *writer, uint32_t id, const char *text);
 
+/* Before the pools. ticks: CLOCK_MONOTONIC, ns. */
+void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid, uint32_t trace_id,
+                           uint32_t class_id, int64_t weight_bytes);
+
 /* Events that come after the pools. Counts of losses are those since the start. */
 void jfr_component_memory(struct jfr_writer *writer, const struct mem_snapshot *snapshot);
 void jfr_loss(struct jfr_writer *writer, const char *reason, int64_t count);
 void jfr_jmethod_ids(struct jfr_writer *writer, int64_t classes, int64_t methods,
                      int64_t loaded_bytes, int64_t kept_bytes);
+/* Before the pools are written, for its stack. */
+struct jfr_live_object {
+    uint32_t trace_id;
+    const char *class_name; /* as in Java: "byte[]" */
+    int64_t objects, own_bytes, bytes;
+    int64_t least_survived, most_survived, oldest_ms;
+};
+void jfr_live_object(struct jfr_writer *writer, const struct jfr_live_object *live);
+
+/* bytes: of those of the loaded classes whose size is known. */
+void jfr_class_family(struct jfr_writer *writer, const char *family, int64_t loaded,
+                      int64_t unloaded, int64_t bytes, int64_t sized);
+
+/* A step of the circuit breaker, at any time while a chunk is open. */
+void jfr_breaker(struct jfr_writer *writer, const char *state, const char *reason,
+                 int64_t own_bytes, int64_t jvm_bytes);
 
 bool jfr_chunk_end(struct jfr_writer *writer);
 const char *jfr_error(const struct jfr_writer *writer); /* NULL while all is well */

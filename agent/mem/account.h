@@ -101,24 +101,64 @@ static inline __attribute__((always_inline)) void account_add(_Atomic int64_t *c
 #endif
 }
 
-/* One block or map more (sign 1) or less (-1); mapped_bytes is 0 or reserved_bytes. */
+static inline __attribute__((always_inline)) void account_subtract(_Atomic int64_t *counter,
+                                                                   int64_t by)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    __asm__ volatile("subq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
+#else
+    account_add(counter, -by);
+#endif
+}
+
+/* A plain address: an indexed one costs each addition another step. */
+static inline __attribute__((always_inline)) struct tally *tally_of(struct stripe *stripe,
+                                                                    enum component component)
+{
+    char *row = (char *)stripe + component * sizeof(struct tally);
+    __asm__("" : "+r"(row));
+    return (struct tally *)(row + offsetof(struct stripe, tally));
+}
+
+/* One block or map more; mapped_bytes is 0 or reserved_bytes. True: the peak wants a look. */
+static inline __attribute__((always_inline)) bool
+account_count_more(struct stripe *stripe, enum component component, int64_t requested_bytes,
+                   int64_t reserved_bytes, int64_t mapped_bytes)
+{
+    struct tally *tally = tally_of(stripe, component);
+    account_add(&tally->requested_bytes, requested_bytes);
+    if (mapped_bytes != 0)
+        account_add(&tally->mapped_bytes, mapped_bytes);
+    account_add(&tally->allocations, 1);
+    int64_t live_bytes =
+        atomic_load_explicit(&tally->reserved_bytes, memory_order_relaxed) + reserved_bytes;
+    atomic_store_explicit(&tally->reserved_bytes, live_bytes, memory_order_release);
+    account_add(&stripe->all_reserved_bytes, reserved_bytes);
+    return live_bytes > atomic_load_explicit(&tally->peak_look, memory_order_relaxed);
+}
+
+/* One less. */
+static inline __attribute__((always_inline)) void
+account_count_less(struct stripe *stripe, enum component component, int64_t requested_bytes,
+                   int64_t reserved_bytes, int64_t mapped_bytes)
+{
+    struct tally *tally = tally_of(stripe, component);
+    account_subtract(&tally->requested_bytes, requested_bytes);
+    if (mapped_bytes != 0)
+        account_subtract(&tally->mapped_bytes, mapped_bytes);
+    account_add(&tally->frees, 1);
+    account_subtract(&tally->reserved_bytes, reserved_bytes);
+    account_subtract(&stripe->all_reserved_bytes, reserved_bytes);
+}
+
+/* More (sign 1) or less (-1). */
 static inline __attribute__((always_inline)) void
 account_count_in(struct stripe *stripe, enum component component, int sign, int64_t requested_bytes,
                  int64_t reserved_bytes, int64_t mapped_bytes)
 {
-    struct tally *tally = &stripe->tally[component];
-    /* A plain address: an indexed one costs each addition another step. */
-    __asm__("" : "+r"(tally));
-    account_add(&tally->requested_bytes, sign * requested_bytes);
-    if (mapped_bytes != 0)
-        account_add(&tally->mapped_bytes, sign * mapped_bytes);
-    account_add(sign > 0 ? &tally->allocations : &tally->frees, 1);
-    account_add(&tally->reserved_bytes, sign * reserved_bytes);
-    account_add(&stripe->all_reserved_bytes, sign * reserved_bytes);
-    if (sign > 0 &&
-        __builtin_expect(atomic_load_explicit(&tally->reserved_bytes, memory_order_relaxed) >
-                             atomic_load_explicit(&tally->peak_look, memory_order_relaxed),
-                         0))
+    if (sign < 0)
+        account_count_less(stripe, component, requested_bytes, reserved_bytes, mapped_bytes);
+    else if (account_count_more(stripe, component, requested_bytes, reserved_bytes, mapped_bytes))
         account_look_at_peak(component);
 }
 

@@ -37,7 +37,9 @@ struct arena *arena_create(enum component component, size_t bound_bytes)
 static size_t next_size(const struct arena *arena, const struct arena_chunk *last,
                         size_t wanted_bytes)
 {
-    size_t size = last->size * 2, left = arena->bound_bytes - arena->mapped_bytes;
+    size_t size = last->size * 2, left = 0;
+    if (arena->bound_bytes > arena->mapped_bytes) /* not after it was halved */
+        left = arena->bound_bytes - arena->mapped_bytes;
     if (size > ARENA_CHUNK_MAX_BYTES)
         size = ARENA_CHUNK_MAX_BYTES;
     while (size < wanted_bytes + sizeof *last)
@@ -83,6 +85,11 @@ void arena_reset(struct arena *arena)
     atomic_store_explicit(&arena->wanted_bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&first->used, sizeof *first, memory_order_relaxed);
     atomic_store_explicit(&arena->current, first, memory_order_release);
+}
+
+void arena_halve(struct arena *arena)
+{
+    arena->bound_bytes /= 2;
 }
 
 size_t arena_used_bytes(const struct arena *arena)

@@ -27,6 +27,8 @@ void arena_refill(struct arena *arena);
 /* Forgets everything; keeps the first chunk and tells the kernel to take its pages back. Nobody may
  * be inside. */
 void arena_reset(struct arena *arena);
+/* Half the bound. What is mapped already stays until the reset. */
+void arena_halve(struct arena *arena);
 size_t arena_used_bytes(const struct arena *arena);
 void arena_destroy(struct arena *arena);
 

@@ -36,31 +36,41 @@ _Static_assert(COMPONENT_COUNT <= UINT8_MAX, "a component fits its byte");
  * memset: glibc's calloc does not use the per-thread cache. */
 #define CALLOC_FROM_BYTES 65536
 
-static _Atomic int the_level = MEM_SUMMARY;
+/* site, component, level: what is under the canary. */
+#define TAG_BITS         48
+#define TAG_LEVEL        (UINT64_C(1) << 40)
+#define TAG_COMPONENT_AT 32
+
+/* The level, as the tag of a block that has no call site yet: for most headers all but the
+ * component is done. */
+static _Atomic uint64_t the_tag = MEM_SUMMARY * TAG_LEVEL | SITE_NONE;
 
 void mem_set_level(enum mem_level level)
 {
-    atomic_store_explicit(&the_level, level, memory_order_relaxed);
+    atomic_store_explicit(&the_tag, level * TAG_LEVEL | SITE_NONE, memory_order_relaxed);
+}
+
+static inline uint64_t tag_now(void)
+{
+    return atomic_load_explicit(&the_tag, memory_order_relaxed);
 }
 
 enum mem_level mem_get_level(void)
 {
-    return (enum mem_level)atomic_load_explicit(&the_level, memory_order_relaxed);
+    return (enum mem_level)(tag_now() / TAG_LEVEL);
 }
 
-/* site, component, level: what is under the canary. */
-#define TAG_BITS 48
-
-static inline uint64_t front_canary(uint64_t tag, uint64_t size)
+/* Its highest bits are the canary: they depend on all that is below them in the tag, and on size.
+ */
+static inline uint64_t seal_of(uint64_t tag, uint64_t size)
 {
     uint64_t fields = tag << (64 - TAG_BITS);
-    return ((fields ^ size ^ UINT64_C(0x6e6d746167656e74)) * UINT64_C(0x9e3779b97f4a7c15)) >>
-           TAG_BITS;
+    return (fields ^ size) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static inline enum component component_of(uint64_t tag)
 {
-    return (enum component)(tag >> 32 & 0xff);
+    return (enum component)(tag >> TAG_COMPONENT_AT & 0xff);
 }
 
 static inline uint32_t site_in(uint64_t tag)
@@ -76,12 +86,20 @@ static inline int64_t heap_bytes(uint64_t size)
     return (int64_t)((size + AROUND_BYTES + 8 + 15) & ~UINT64_C(15));
 }
 
-static inline void fill_header(struct header *header, enum component component, size_t size,
-                               enum mem_level level, uint32_t site)
+static inline uint64_t tag_of(enum component component)
+{
+    return tag_now() | (uint64_t)component << TAG_COMPONENT_AT;
+}
+
+static inline uint64_t tag_at_site(enum component component, uint32_t site)
+{
+    return (tag_of(component) & ~(uint64_t)SITE_NONE) | site;
+}
+
+static inline void fill_header(struct header *header, uint64_t tag, size_t size)
 {
     const uint16_t back = BACK_CANARY;
-    uint64_t tag = (uint64_t)level << 40 | (uint64_t)component << 32 | site;
-    header->tag = tag | front_canary(tag, size) << TAG_BITS;
+    header->tag = tag | seal_of(tag, size) >> TAG_BITS << TAG_BITS;
     header->size = size;
     memcpy((char *)(header + 1) + size, &back, sizeof back);
 }
@@ -99,7 +117,7 @@ static uint32_t count_site(enum component component, size_t size, void *const *f
 static inline bool is_whole(const struct header *header)
 {
     uint16_t back;
-    if (header->tag >> TAG_BITS != front_canary(header->tag, header->size) ||
+    if ((header->tag ^ seal_of(header->tag, header->size)) >> TAG_BITS != 0 ||
         component_of(header->tag) >= COMPONENT_COUNT)
         return false;
     memcpy(&back, (const char *)(header + 1) + header->size, sizeof back);
@@ -120,10 +138,10 @@ int64_t mem_damaged(void)
 }
 
 /* Large blocks, call sites, a thread's first block. */
-static __attribute__((noinline, cold)) void *allocate_rarely(enum component component, size_t size,
-                                                             void *const *frame_pointer)
+static __attribute__((noinline, cold)) void *
+allocate_rarely(enum component component, size_t size, bool zeroed, void *const *frame_pointer)
 {
-    bool fresh = size >= CALLOC_FROM_BYTES;
+    bool fresh = zeroed && size >= CALLOC_FROM_BYTES;
     if (size > SIZE_MAX_BYTES)
         return NULL;
     struct header *header = fresh ? calloc(1, size + AROUND_BYTES) : malloc(size + AROUND_BYTES);
@@ -133,46 +151,67 @@ static __attribute__((noinline, cold)) void *allocate_rarely(enum component comp
         free(header);
         return NULL;
     }
-    fill_header(header, component, size, mem_get_level(),
-                count_site(component, size, frame_pointer));
-    return fresh ? header + 1 : memset(header + 1, 0, size);
+    fill_header(header, tag_at_site(component, count_site(component, size, frame_pointer)), size);
+    return zeroed && !fresh ? memset(header + 1, 0, size) : header + 1;
 }
 
-/* What nearly every call does, with as few instructions as can be: that is all it costs. */
-static inline __attribute__((always_inline)) void *allocate(enum component component, size_t size,
-                                                            void *const *frame_pointer)
+static __attribute__((noinline, cold)) void *look_at_peak(struct header *header, bool zeroed)
 {
-    enum mem_level level = mem_get_level();
-    if (__builtin_expect(
-            size >= CALLOC_FROM_BYTES || level == MEM_DETAIL || account_own_stripe == NULL, 0))
-        return allocate_rarely(component, size, frame_pointer);
+    account_look_at_peak(component_of(header->tag));
+    return zeroed ? memset(header + 1, 0, header->size) : header + 1;
+}
+
+/* What nearly every call does, with as few instructions as can be, for that is all it costs: size
+ * and tag alone are kept across malloc, and the other calls are the last thing done, so that little
+ * has to be saved and restored. */
+static inline __attribute__((always_inline)) void *allocate(enum component component, size_t size,
+                                                            bool zeroed, void *const *frame_pointer)
+{
+    uint64_t tag = tag_of(component);
+    if (__builtin_expect(size >= CALLOC_FROM_BYTES || tag / (MEM_DETAIL * TAG_LEVEL) != 0 ||
+                             account_own_stripe == NULL,
+                         0))
+        return allocate_rarely(component, size, zeroed, frame_pointer);
+    __asm__("" : "+r"(tag)); /* or compilers keep what it was made of */
     struct header *header = malloc(size + AROUND_BYTES);
+    __asm__("" : "+r"(tag) : : "memory"); /* and the stripe, which is read again */
     if (__builtin_expect(header == NULL, 0))
         return NULL;
-    account_count_in(account_own_stripe, component, 1, (int64_t)size, heap_bytes(size), 0);
-    fill_header(header, component, size, level, SITE_NONE);
-    return memset(header + 1, 0, size);
+    bool grown = account_count_more(account_own_stripe, component_of(tag), (int64_t)size,
+                                    heap_bytes(size), 0);
+    fill_header(header, tag, size);
+    if (__builtin_expect(grown, 0))
+        return look_at_peak(header, zeroed);
+    return zeroed ? memset(header + 1, 0, size) : header + 1;
 }
 
 void *mem_alloc(enum component component, size_t size)
 {
-    return allocate(component, size, __builtin_frame_address(0));
+    return allocate(component, size, true, __builtin_frame_address(0));
+}
+
+void *mem_alloc_raw(enum component component, size_t size)
+{
+    return allocate(component, size, false, __builtin_frame_address(0));
 }
 
 char *mem_copy_text(enum component component, const char *text, size_t length)
 {
     char *copy = length >= SIZE_MAX_BYTES
                      ? NULL
-                     : allocate(component, length + 1, __builtin_frame_address(0));
-    if (copy != NULL && length > 0)
+                     : allocate(component, length + 1, false, __builtin_frame_address(0));
+    if (copy == NULL)
+        return NULL;
+    if (length > 0)
         memcpy(copy, text, length);
+    copy[length] = '\0';
     return copy;
 }
 
 void *mem_resize(enum component component, void *block, size_t size)
 {
     if (block == NULL)
-        return allocate(component, size, __builtin_frame_address(0));
+        return allocate(component, size, true, __builtin_frame_address(0));
     struct header *header = (struct header *)block - 1;
     if (!is_whole(header)) {
         count_damage();
@@ -188,8 +227,8 @@ void *mem_resize(enum component component, void *block, size_t size)
     site_count(site_in(old.tag), -(int64_t)old.size, -1);
     account_count(component_of(old.tag), -1, (int64_t)old.size, heap_bytes(old.size), 0);
     account_count(component, 1, (int64_t)size, heap_bytes(size), 0);
-    fill_header(moved, component, size, mem_get_level(),
-                count_site(component, size, __builtin_frame_address(0)));
+    uint32_t site = count_site(component, size, __builtin_frame_address(0));
+    fill_header(moved, tag_at_site(component, site), size);
     return moved + 1;
 }
 
@@ -209,20 +248,33 @@ static inline bool is_forgotten(enum component component)
 }
 #endif
 
+/* Damaged blocks, call sites, a thread's first or last block. */
+static __attribute__((noinline, cold)) void free_rarely(struct header *header)
+{
+    if (!is_whole(header)) {
+        count_damage();
+        return;
+    }
+    int64_t size = (int64_t)header->size;
+    site_count(site_in(header->tag), -size, -1);
+    account_count(component_of(header->tag), -1, size, heap_bytes((uint64_t)size), 0);
+    free(header);
+}
+
 void mem_free(void *block)
 {
     if (block == NULL)
         return;
     struct header *header = (struct header *)block - 1;
-    if (__builtin_expect(!is_whole(header), 0)) {
-        count_damage();
+    struct stripe *stripe = account_own_stripe;
+    if (__builtin_expect(!is_whole(header) || site_in(header->tag) != SITE_NONE || stripe == NULL,
+                         0)) {
+        free_rarely(header);
         return;
     }
     if (is_forgotten(component_of(header->tag)))
         return;
-    int64_t size = (int64_t)header->size;
-    if (__builtin_expect(site_in(header->tag) != SITE_NONE, 0))
-        site_count(site_in(header->tag), -size, -1);
-    account_count(component_of(header->tag), -1, size, heap_bytes((uint64_t)size), 0);
+    account_count_less(stripe, component_of(header->tag), (int64_t)header->size,
+                       heap_bytes(header->size), 0);
     free(header);
 }

@@ -47,6 +47,8 @@ enum mem_level mem_get_level(void);
 
 /* Zeroed; 16-byte aligned. NULL when there is none: the caller degrades, counts, tells. */
 void *mem_alloc(enum component component, size_t size);
+/* The same, not zeroed: for what is written at once, whole. */
+void *mem_alloc_raw(enum component component, size_t size);
 /* As realloc; on NULL the old block is untouched. New bytes are zero. */
 void *mem_resize(enum component component, void *block, size_t size);
 char *mem_copy_text(enum component component, const char *text, size_t length);

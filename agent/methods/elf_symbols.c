@@ -151,7 +151,7 @@ static void look(const Elf64_Sym *entries, size_t entry_count, const struct elf_
 void elf_symbols_find(int fd, const struct elf_table *table, struct elf_function *functions,
                       size_t count)
 {
-    Elf64_Sym *block = mem_alloc(COMPONENT_NATIVE_SYMBOLS, SYMBOLS_PER_BLOCK * sizeof *block);
+    Elf64_Sym *block = mem_alloc_raw(COMPONENT_NATIVE_SYMBOLS, SYMBOLS_PER_BLOCK * sizeof *block);
     for (uint64_t at = 0; block != NULL && at < table->count; at += SYMBOLS_PER_BLOCK) {
         size_t entries = SYMBOLS_PER_BLOCK;
         if (entries > table->count - at)

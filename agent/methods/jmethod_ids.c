@@ -1,8 +1,10 @@
 #include "agent/methods/jmethod_ids.h"
 
 #include "agent/mem/mem.h"
+#include "agent/methods/class_data.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #define LAST_JDK_OF_BLOCKS 25 /* from 26 on ids are entries of a table, and freed */
 #define BLOCK_SLOTS_MIN    8
@@ -20,10 +22,41 @@
 struct jmethod_ids {
     jvmtiEnv *jvmti;
     int jdk_major;
+    _Atomic int policy; /* enum id_policy */
+    _Atomic int64_t budget_bytes;
     _Atomic int64_t classes, methods, loaded_bytes, kept_bytes, unloaded_classes, failed,
-        jvmti_bytes;
+        jvmti_bytes, skipped_classes, unprepared, predicted_bytes;
     _Atomic uint64_t *loaders; /* NULL when there was no memory: every class counts as the first */
 };
+
+/* --- policies --------------------------------------------------------------------------------- */
+
+static const char *const POLICIES[] = {"none", "lazy", "budget", "all"};
+
+const char *id_policy_name(enum id_policy policy)
+{
+    return POLICIES[policy];
+}
+
+enum id_policy id_policy_of(const char *text, bool needs_ids)
+{
+    size_t length = strcspn(text, "=");
+    for (int i = IDS_NONE; i <= IDS_ALL; i++)
+        if (strlen(POLICIES[i]) == length && memcmp(POLICIES[i], text, length) == 0)
+            return (enum id_policy)i;
+    return needs_ids ? IDS_ALL : IDS_NONE;
+}
+
+void jmethod_ids_set_policy(struct jmethod_ids *ids, enum id_policy policy, int64_t budget_bytes)
+{
+    atomic_store(&ids->budget_bytes, budget_bytes);
+    atomic_store(&ids->policy, (int)policy);
+}
+
+enum id_policy jmethod_ids_policy(const struct jmethod_ids *ids)
+{
+    return (enum id_policy)atomic_load(&ids->policy);
+}
 
 /* --- the formula ------------------------------------------------------------------------------ */
 
@@ -90,6 +123,8 @@ struct jmethod_ids *jmethod_ids_create(jvmtiEnv *jvmti, int jdk_major)
         return NULL;
     ids->jvmti = jvmti;
     ids->jdk_major = jdk_major;
+    atomic_store(&ids->policy, IDS_ALL);
+    atomic_store(&ids->predicted_bytes, -1);
     ids->loaders = mem_map(COMPONENT_JMETHOD_IDS, LOADERS * sizeof *ids->loaders);
     return ids;
 }
@@ -115,7 +150,7 @@ static uint32_t loader_number(struct jmethod_ids *ids, JNIEnv *env, jclass class
     return code == JVMTI_ERROR_NONE ? (uint32_t)hash | UINT32_C(1) << 31 : 0;
 }
 
-/* What the class's slots cost, shared with its loader's classes before it. */
+/* What the class's slots cost, shared with its loader's classes before it; loader 0: with none. */
 static int64_t slots_bytes(struct jmethod_ids *ids, uint32_t loader, int64_t methods, bool *first)
 {
     *first = true;
@@ -134,13 +169,15 @@ static int64_t slots_bytes(struct jmethod_ids *ids, uint32_t loader, int64_t met
     return ids->jdk_major <= LAST_JDK_OF_BLOCKS ? bytes : 0;
 }
 
-static void charge(struct jmethod_ids *ids, JNIEnv *env, jclass class, int64_t methods)
+void jmethod_ids_charge(struct jmethod_ids *ids, JNIEnv *env, jclass class, jmethodID any,
+                        int64_t methods)
 {
     bool first;
     count(&ids->classes, 1);
     if (methods == 0)
         return;
-    int64_t kept = slots_bytes(ids, loader_number(ids, env, class), methods, &first);
+    uint32_t loader = class_data_is_own(any) ? 0 : loader_number(ids, env, class);
+    int64_t kept = slots_bytes(ids, loader, methods, &first);
     count(&ids->methods, methods);
     count(&ids->kept_bytes, kept);
     count(&ids->loaded_bytes, ids->jdk_major <= LAST_JDK_OF_BLOCKS
@@ -148,8 +185,30 @@ static void charge(struct jmethod_ids *ids, JNIEnv *env, jclass class, int64_t m
                                   : jmethod_ids_class_bytes(ids->jdk_major, methods, first));
 }
 
+/* A class more than fits is paid for: what it costs is known when it has been asked. */
+static bool wanted(struct jmethod_ids *ids)
+{
+    switch (jmethod_ids_policy(ids)) {
+    case IDS_ALL:
+        return true;
+    case IDS_BUDGET:
+        if (read_count(&ids->loaded_bytes) < atomic_load(&ids->budget_bytes))
+            return true;
+        count(&ids->skipped_classes, 1);
+        return false;
+    case IDS_NONE:
+    case IDS_LAZY:
+        break;
+    }
+    return false;
+}
+
 void jmethod_ids_prepare(struct jmethod_ids *ids, JNIEnv *env, jclass class)
 {
+    if (!wanted(ids)) {
+        count(&ids->unprepared, 1);
+        return;
+    }
     jint number = 0;
     jmethodID *methods = NULL;
     jvmtiError code = (*ids->jvmti)->GetClassMethods(ids->jvmti, class, &number, &methods);
@@ -160,10 +219,49 @@ void jmethod_ids_prepare(struct jmethod_ids *ids, JNIEnv *env, jclass class)
         return;
     }
     int64_t held_bytes = number * (int64_t)sizeof *methods;
+    jmethodID any = number > 0 ? methods[0] : NULL;
     count(&ids->jvmti_bytes, held_bytes);
     if ((*ids->jvmti)->Deallocate(ids->jvmti, (unsigned char *)methods) == JVMTI_ERROR_NONE)
         count(&ids->jvmti_bytes, -held_bytes);
-    charge(ids, env, class, number);
+    jmethod_ids_charge(ids, env, class, any, number);
+}
+
+/* A step that has no divisor in common with number, and is not close to a simple part of it. */
+static int64_t mixing_step(int64_t number)
+{
+    int64_t step = number * 618 / 1000;
+    for (; step > 1; step--) {
+        int64_t a = number, b = step;
+        while (b != 0) {
+            int64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1)
+            return step;
+    }
+    return 1;
+}
+
+static void prepare_each(struct jmethod_ids *ids, JNIEnv *env, const jclass *classes, jint number)
+{
+    int64_t before = read_count(&ids->loaded_bytes), prepared = read_count(&ids->classes);
+    int64_t step = jmethod_ids_policy(ids) == IDS_BUDGET ? mixing_step(number) : 1;
+    int64_t skipped = read_count(&ids->skipped_classes), at = 0;
+    for (jint i = 0; i < number; i++, at = (at + step) % number) {
+        jboolean array = JNI_FALSE;
+        (*ids->jvmti)->IsArrayClass(ids->jvmti, classes[at], &array);
+        if (!array)
+            jmethod_ids_prepare(ids, env, classes[at]);
+    }
+    prepared = read_count(&ids->classes) - prepared;
+    skipped = read_count(&ids->skipped_classes) - skipped;
+    if (prepared == 0)
+        return;
+    int64_t bytes = read_count(&ids->loaded_bytes) - before;
+    if (skipped > 0)
+        bytes = (int64_t)((double)bytes / (double)prepared * (double)(prepared + skipped));
+    atomic_store(&ids->predicted_bytes, bytes);
 }
 
 int64_t jmethod_ids_prepare_all(struct jmethod_ids *ids, JNIEnv *env)
@@ -171,6 +269,9 @@ int64_t jmethod_ids_prepare_all(struct jmethod_ids *ids, JNIEnv *env)
     jint number = 0;
     jclass *classes = NULL;
     int64_t before = read_count(&ids->classes);
+    enum id_policy policy = jmethod_ids_policy(ids);
+    if (policy == IDS_NONE || policy == IDS_LAZY)
+        return 0;
     /* A local reference for each class; the frame takes them all back. */
     if ((*env)->PushLocalFrame(env, 16) != JNI_OK) {
         (*env)->ExceptionClear(env);
@@ -180,12 +281,7 @@ int64_t jmethod_ids_prepare_all(struct jmethod_ids *ids, JNIEnv *env)
     if ((*ids->jvmti)->GetLoadedClasses(ids->jvmti, &number, &classes) == JVMTI_ERROR_NONE) {
         int64_t held_bytes = number * (int64_t)sizeof *classes;
         count(&ids->jvmti_bytes, held_bytes);
-        for (jint i = 0; i < number; i++) {
-            jboolean array = JNI_FALSE;
-            (*ids->jvmti)->IsArrayClass(ids->jvmti, classes[i], &array);
-            if (!array)
-                jmethod_ids_prepare(ids, env, classes[i]);
-        }
+        prepare_each(ids, env, classes, number);
         if ((*ids->jvmti)->Deallocate(ids->jvmti, (unsigned char *)classes) == JVMTI_ERROR_NONE)
             count(&ids->jvmti_bytes, -held_bytes);
     } else {
@@ -210,10 +306,18 @@ void jmethod_ids_bill(const struct jmethod_ids *ids, struct jmethod_ids_bill *bi
         .kept_if_all_unload_bytes = read_count(&ids->kept_bytes),
         .failed = read_count(&ids->failed),
         .jvmti_bytes = read_count(&ids->jvmti_bytes),
+        .policy = jmethod_ids_policy(ids),
+        .budget_bytes = atomic_load(&ids->budget_bytes),
+        .skipped_classes = read_count(&ids->skipped_classes),
+        .predicted_bytes = read_count(&ids->predicted_bytes),
     };
-    /* Classes that were never prepared are unloaded too. */
-    int64_t unloaded =
-        bill->unloaded_classes < bill->classes ? bill->unloaded_classes : bill->classes;
+    /* Classes that were never prepared are unloaded too: of the others their share. */
+    int64_t unprepared = read_count(&ids->unprepared);
+    double share =
+        unprepared == 0 ? 1 : (double)bill->classes / (double)(bill->classes + unprepared);
+    int64_t unloaded = (int64_t)((double)bill->unloaded_classes * share);
+    if (unloaded > bill->classes)
+        unloaded = bill->classes;
     bill->present_bytes = bill->loaded_bytes;
     if (unloaded > 0) {
         double gone = (double)unloaded / (double)bill->classes;

@@ -1,58 +1,13 @@
-#include "agent/methods/method_map.h"
+#include "agent/methods/method_map_layout.h"
 
+#include "agent/methods/line_tables.h"
 #include "agent/methods/method_facts.h"
-#include "agent/methods/native_symbols.h"
-#include "agent/methods/renumber.h"
 #include "agent/stack/engine.h"
 
 #include <string.h>
 
 #define BUCKETS_FIRST 256
 #define BUCKETS_MAX   (1u << 24)
-
-/* What an entry is found by. */
-enum method_kind {
-    METHOD_JAVA,     /* jmethodID */
-    METHOD_PC,       /* address: its function is the entry it stands for */
-    METHOD_FUNCTION, /* start of a function */
-    METHOD_LIBRARY,  /* start of a library: its functions without a name */
-    METHOD_ERROR,    /* walk code */
-};
-
-/* What methods that cannot be named share. */
-enum shared {
-    SHARED_VANISHED,
-    SHARED_NOWHERE,
-    SHARED_NO_MEMORY,
-    SHARED_COUNT,
-};
-
-struct entry {
-    struct entry *next; /* in its bucket */
-    uintptr_t value;
-    uint64_t chunk;           /* in which it was last asked for */
-    struct entry *stands_for; /* NULL: itself */
-    struct line_table *lines;
-    struct method_info info;
-    enum method_kind kind;
-};
-_Static_assert(sizeof(struct entry) <= 80, "the documented design takes 104 bytes a method");
-
-struct method_map {
-    jvmtiEnv *jvmti;
-    struct method_names names;
-    bool cleanup;
-    uint64_t chunk;
-    uint32_t last_id;
-    struct entry **buckets;
-    uint32_t bucket_count, entry_count;
-    struct entry *last; /* of the last question: the next one is often the same */
-    struct entry shared[SHARED_COUNT];
-    struct native_symbols *symbols;
-    uintptr_t *expected; /* addresses whose entries are there and know nothing yet; NULL: none */
-    size_t expected_count;
-    struct method_map_counts counts;
-};
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
@@ -103,6 +58,7 @@ static struct entry *add(struct method_map *map, uintptr_t value, enum method_ki
     entry->next = *bucket;
     *bucket = entry;
     map->entry_count++;
+    map->bounded_count += kind != METHOD_SEEN;
     return entry;
 }
 
@@ -129,8 +85,9 @@ static void destroy_entry(struct method_map *map, struct entry *entry)
     if (entry->lines != NULL)
         map->counts.line_tables--;
     line_table_destroy(entry->lines);
-    mem_free(entry);
     map->entry_count--;
+    map->bounded_count -= entry->kind != METHOD_SEEN;
+    mem_free(entry);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -138,6 +95,19 @@ static void destroy_entry(struct method_map *map, struct entry *entry)
 static uint32_t put_text(struct dictionary *dictionary, const char *text)
 {
     return dictionary_put(dictionary, text, strlen(text));
+}
+
+/* The dictionaries may have had no room for its names. */
+static void count_in_or_refuse(struct method_map *map, struct entry *entry)
+{
+    if (entry->info.class_id != 0 && entry->info.name_id != 0) {
+        count_in(map, entry);
+        return;
+    }
+    line_table_destroy(entry->lines);
+    entry->lines = NULL;
+    map->counts.over_budget++;
+    stand_for_shared(map, entry, SHARED_OVER_BUDGET);
 }
 
 static void learn_java(struct method_map *map, JNIEnv *env, struct entry *entry)
@@ -159,7 +129,44 @@ static void learn_java(struct method_map *map, JNIEnv *env, struct entry *entry)
     entry->info.modifiers = facts.modifiers;
     entry->lines = facts.lines;
     method_facts_end(map->jvmti, &facts, &map->counts.jvmti_bytes);
-    count_in(map, entry);
+    count_in_or_refuse(map, entry);
+}
+
+static size_t package_length(const char *class_name)
+{
+    const char *address = strstr(class_name, "/0x"); /* of a hidden class */
+    size_t length = address != NULL ? (size_t)(address - class_name) : strlen(class_name);
+    const char *slash = memrchr(class_name, '/', length);
+    return slash == NULL ? 0 : (size_t)(slash - class_name);
+}
+
+static void learn_seen(void *context, uint64_t number, const struct seen_method *method)
+{
+    struct method_map *map = context;
+    size_t package = package_length(method->class_name);
+    struct entry *entry = add(map, number, METHOD_SEEN);
+    if (entry == NULL)
+        return; /* its frames will say so */
+    entry->info.class_id = put_text(map->names.classes, method->class_name);
+    if (package > 0)
+        entry->info.package_id = dictionary_put(map->names.packages, method->class_name, package);
+    entry->info.name_id = put_text(map->names.labels, method->name);
+    entry->info.signature_id = put_text(map->names.labels, method->signature);
+    entry->info.modifiers = method->modifiers;
+    if (method->lines != NULL)
+        entry->lines = line_table_decode(method->lines, method->lines_bytes, method->lines_lowest);
+    count_in_or_refuse(map, entry);
+}
+
+void method_map_set_seen(struct method_map *map, struct seen_methods *seen)
+{
+    map->seen = seen;
+}
+
+void method_map_learn_seen(struct method_map *map)
+{
+    if (map->seen != NULL)
+        seen_methods_collect(map->seen, learn_seen, map);
 }
 
 static struct entry *add_function(struct method_map *map, const struct native_place *place)
@@ -213,6 +220,8 @@ static void name_shared(struct method_map *map)
         bool native;
     } NAMES[SHARED_COUNT] = {
         [SHARED_VANISHED] = {"[method of an unloaded class]", false},
+        [SHARED_UNREADABLE] = {"[method that cannot be read]", false},
+        [SHARED_OVER_BUDGET] = {"[over budget]", false},
         [SHARED_NOWHERE] = {"[code of no library]", true},
         [SHARED_NO_MEMORY] = {"[no memory for its name]", false},
     };
@@ -237,6 +246,7 @@ struct method_map *method_map_create(jvmtiEnv *jvmti, const struct method_names 
     map->names = *names;
     map->cleanup = cleanup;
     map->chunk = 1;
+    map->bound = UINT32_MAX;
     map->symbols = native_symbols_create();
     resize(map, BUCKETS_FIRST);
     if (map->symbols == NULL || map->buckets == NULL) {
@@ -245,6 +255,12 @@ struct method_map *method_map_create(jvmtiEnv *jvmti, const struct method_names 
     }
     name_shared(map);
     return map;
+}
+
+void method_map_set_bound(struct method_map *map, size_t bytes)
+{
+    size_t entries = bytes / METHOD_MAP_ENTRY_BYTES;
+    map->bound = entries < UINT32_MAX ? (uint32_t)entries : UINT32_MAX;
 }
 
 void method_map_destroy(struct method_map *map)
@@ -267,6 +283,7 @@ static enum method_kind kind_of(const struct frame *frame)
 {
     return frame->bci == FRAME_BCI_PC      ? METHOD_PC
            : frame->bci == FRAME_BCI_ERROR ? METHOD_ERROR
+           : frame->kind == FRAME_SEEN     ? METHOD_SEEN
                                            : METHOD_JAVA;
 }
 
@@ -278,25 +295,55 @@ static struct entry *find_frame(const struct method_map *map, const struct frame
     return find(map, frame->value, kind);
 }
 
+static const struct method_info *ask_shared(struct method_map *map, enum shared which)
+{
+    map->shared[which].chunk = map->chunk;
+    return &map->shared[which].info;
+}
+
+/* Seen since the last call, by a handler whose stack is there already; so its name is, too. */
+static struct entry *find_just_seen(struct method_map *map, const struct frame *frame)
+{
+    method_map_learn_seen(map);
+    return find_frame(map, frame);
+}
+
+/* NULL: no memory. */
+static struct entry *learn(struct method_map *map, JNIEnv *env, const struct frame *frame)
+{
+    enum method_kind kind = kind_of(frame);
+    if (kind == METHOD_SEEN)
+        return find_just_seen(map, frame);
+    if (map->bounded_count >= map->bound)
+        return NULL;
+    struct entry *entry = add(map, frame->value, kind);
+    if (entry == NULL)
+        return NULL;
+    if (kind == METHOD_JAVA) {
+        learn_java(map, env, entry);
+    } else if (kind == METHOD_PC) {
+        learn_native(map, entry);
+        native_symbols_rest(map->symbols);
+    } else {
+        learn_error(map, entry);
+    }
+    return entry;
+}
+
 const struct method_info *method_map_get(struct method_map *map, JNIEnv *env,
                                          const struct frame *frame)
 {
+    if (kind_of(frame) == METHOD_SEEN && frame->value < SEEN_FIRST)
+        return ask_shared(map, frame->value == SEEN_OVER_BUDGET ? SHARED_OVER_BUDGET
+                                                                : SHARED_UNREADABLE);
     struct entry *entry = find_frame(map, frame);
+    if (entry == NULL)
+        entry = learn(map, env, frame);
     if (entry == NULL) {
-        entry = add(map, frame->value, kind_of(frame));
-        if (entry == NULL) {
-            map->shared[SHARED_NO_MEMORY].chunk = map->chunk;
-            map->counts.unknown++;
-            return &map->shared[SHARED_NO_MEMORY].info;
-        }
-        if (entry->kind == METHOD_JAVA) {
-            learn_java(map, env, entry);
-        } else if (entry->kind == METHOD_PC) {
-            learn_native(map, entry);
-            native_symbols_rest(map->symbols);
-        } else {
-            learn_error(map, entry);
-        }
+        bool full = map->bounded_count >= map->bound;
+        map->counts.unknown++;
+        map->counts.over_budget += full;
+        return ask_shared(map, full ? SHARED_OVER_BUDGET : SHARED_NO_MEMORY);
     }
     map->last = entry;
     entry->chunk = map->chunk;
@@ -320,7 +367,8 @@ void method_map_expect_end(struct method_map *map)
 /* Without memory they are learnt one by one when they are asked for. */
 void method_map_expect(struct method_map *map, const struct frame *frame)
 {
-    if (frame->bci != FRAME_BCI_PC || find_frame(map, frame) != NULL)
+    if (frame->bci != FRAME_BCI_PC || map->bounded_count >= map->bound ||
+        find_frame(map, frame) != NULL)
         return;
     if (map->expected_count == NATIVE_SYMBOLS_TOGETHER)
         method_map_expect_end(map);
@@ -362,18 +410,34 @@ void method_map_each_referenced(const struct method_map *map, method_visit_fn *v
         visit_entry(map, &map->shared[i], visit, context);
 }
 
+static void seen_gone(void *context, uint64_t number)
+{
+    struct entry *entry = find(context, number, METHOD_SEEN);
+    if (entry != NULL)
+        entry->gone = true;
+}
+
+/* A seen method ages where it is met; those who keep its frames longer ask for it in each chunk. */
+static bool is_over(const struct method_map *map, const struct entry *entry)
+{
+    uint64_t age = map->chunk - entry->chunk;
+    return entry->kind == METHOD_SEEN ? entry->gone && age > 0 : age >= METHOD_MAP_AGE_MAX;
+}
+
 /* An entry that stands for another one was asked for no later than that: no entry outlives what it
  * stands for. */
 void method_map_sweep(struct method_map *map)
 {
     if (!map->cleanup)
         return;
+    if (map->seen != NULL)
+        seen_methods_turn(map->seen, seen_gone, map);
     map->last = NULL;
     for (uint32_t i = 0; i < map->bucket_count; i++) {
         struct entry **link = &map->buckets[i];
         while (*link != NULL) {
             struct entry *entry = *link;
-            if (map->chunk - entry->chunk < METHOD_MAP_AGE_MAX) {
+            if (!is_over(map, entry)) {
                 link = &entry->next;
                 continue;
             }
@@ -387,60 +451,6 @@ void method_map_sweep(struct method_map *map)
         fitting /= 2;
     if (fitting < map->bucket_count)
         resize(map, fitting);
-}
-
-/* --- fresh dictionaries ----------------------------------------------------------------------- */
-
-struct new_numbers {
-    struct renumbering classes, labels, packages;
-};
-
-typedef void info_fn(struct method_info *info, struct new_numbers *numbers);
-
-static void need(struct method_info *info, struct new_numbers *numbers)
-{
-    renumber_need(&numbers->classes, info->class_id);
-    renumber_need(&numbers->packages, info->package_id);
-    renumber_need(&numbers->labels, info->name_id);
-    renumber_need(&numbers->labels, info->signature_id);
-}
-
-static void renumber(struct method_info *info, struct new_numbers *numbers)
-{
-    info->class_id = renumber_of(&numbers->classes, info->class_id);
-    info->package_id = renumber_of(&numbers->packages, info->package_id);
-    info->name_id = renumber_of(&numbers->labels, info->name_id);
-    info->signature_id = renumber_of(&numbers->labels, info->signature_id);
-}
-
-static void each_info(struct method_map *map, info_fn *visit, struct new_numbers *numbers)
-{
-    for (uint32_t i = 0; i < map->bucket_count; i++)
-        for (struct entry *entry = map->buckets[i]; entry != NULL; entry = entry->next)
-            visit(&entry->info, numbers);
-    for (int i = 0; i < SHARED_COUNT; i++)
-        visit(&map->shared[i].info, numbers);
-}
-
-bool method_map_reintern(struct method_map *map, const struct method_names *fresh)
-{
-    struct new_numbers numbers = {0};
-    bool good = renumber_begin(&numbers.classes, map->names.classes) &&
-                renumber_begin(&numbers.labels, map->names.labels) &&
-                renumber_begin(&numbers.packages, map->names.packages);
-    if (good)
-        each_info(map, need, &numbers);
-    good = good && renumber_fill(&numbers.classes, map->names.classes, fresh->classes) &&
-           renumber_fill(&numbers.labels, map->names.labels, fresh->labels) &&
-           renumber_fill(&numbers.packages, map->names.packages, fresh->packages);
-    if (good) {
-        each_info(map, renumber, &numbers);
-        map->names = *fresh;
-    }
-    renumber_end(&numbers.classes);
-    renumber_end(&numbers.labels);
-    renumber_end(&numbers.packages);
-    return good;
 }
 
 void method_map_counts(const struct method_map *map, struct method_map_counts *counts)

@@ -6,6 +6,10 @@
  * asked). A name that cannot be had (the class was unloaded) is counted and shown as such, never
  * guessed.
  *
+ * Frames of kind FRAME_SEEN are those of seen_methods: their names and line tables come from there,
+ * a few times a second and before a chunk is written, and JVMTI is not asked. What is known of them
+ * stays as long as seen_methods may hand out their number, and as long as they are asked for.
+ *
  * Cleanup by age, at each chunk: mark (nothing is referenced), reference (while stacks are
  * written), sweep (age + 1 for what was not; at METHOD_MAP_AGE_MAX it goes, with its line table).
  *
@@ -15,6 +19,7 @@
 #define AGENT_METHODS_METHOD_MAP_H
 
 #include "agent/dict/dictionary.h"
+#include "agent/methods/seen_methods.h"
 #include "agent/stack/frame.h"
 
 #include <jvmti.h>
@@ -40,6 +45,15 @@ struct method_names {
 
 struct method_map *method_map_create(jvmtiEnv *jvmti, const struct method_names *names,
                                      bool cleanup);
+/* At most so many bytes for methods that are not of seen_methods, with their line tables, as far as
+ * an entry of METHOD_MAP_ENTRY_BYTES goes; further ones are shown as [over budget] and counted.
+ * Without it there is no bound. */
+#define METHOD_MAP_ENTRY_BYTES 160
+void method_map_set_bound(struct method_map *map, size_t bytes);
+/* Where frames of kind FRAME_SEEN are from; it is there as long as the map. */
+void method_map_set_seen(struct method_map *map, struct seen_methods *seen);
+/* Takes over the names that handlers have taken down since the last call. */
+void method_map_learn_seen(struct method_map *map);
 /* Frames that will be asked for, so that native ones that are new are looked up together (a
  * library's symbol table takes milliseconds to read). All of them, then the end, then
  * method_map_get. */
@@ -63,6 +77,7 @@ bool method_map_reintern(struct method_map *map, const struct method_names *fres
 
 struct method_map_counts {
     int64_t methods, line_tables, unknown, swept;
+    int64_t over_budget; /* frames whose method found no room, or its name */
     int64_t jvmti_bytes; /* JVMTI results held */
 };
 void method_map_counts(const struct method_map *map, struct method_map_counts *counts);

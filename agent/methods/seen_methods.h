@@ -6,23 +6,35 @@
  * that is stored holds the number of the entry, not the Method *: so frames of classes that are
  * unloaded by the time a chunk is written keep their names.
  *
- *   Method *  --hash-->  entry { constMethod, constants, name index, number }  -->  texts
+ *     Method *   --index-->   entry { number, how to tell that it is still this method }
+ *                               |
+ *                               +- texts, handed over: collected a few times a second
+ *                                                      by who keeps names (method_map.h)
  *
- * An address may be used again for another method: constMethod, constants and the name index are
- * compared at each hit, and a difference makes a new entry with a new number. Numbers are never
- * used twice in a process.
+ * Is it still this method? After unloading, the same address, and all that it points to, may be
+ * another method of another name; classes that are loaded and unloaded in turn make the JVM reuse
+ * whole patterns of addresses. But a new method runs only after the JVM has announced its class
+ * (seen_methods_class_loaded). So an entry that was compared, names and all, since the last
+ * announcement is right; another one is compared again, and a difference makes a new entry with a
+ * new number. Numbers are never used twice in a recording.
  *
- * Bounded: entries that were not met for three chunks go (seen_methods_turn), those of a class the
- * JVM reports as unloaded go as soon as the chunk that may name them is written. What finds no room
- * is SEEN_OVER_BUDGET, a frame that says so; it is counted.
+ * Forgetting takes two turns, one a chunk:
  *
- * seen_methods_put: signal context, lock-free. The others: drain thread (or setup).
+ *   turn n    what was not met for three chunks, or is of a class that was reported as unloaded, is
+ *             taken out of the index: no handler finds it from now on. One that has just found it
+ *             puts its stack in the chunk that has begun.
+ *   turn n+1  that chunk has been written, with its names; whoever had found it has left. The entry
+ *             is free, and `gone` is told its number.
+ *
+ * Bounded: what finds no room is SEEN_OVER_BUDGET, a frame that says so; it is counted. Memory is
+ * mapped, and touched as methods come: some 30 KB for 300.
+ *
+ * seen_methods_put: signal context, lock-free; between calltrace_enter and calltrace_leave, and the
+ * frame belongs into a stack put there. class_loaded, class_unloaded: any thread but in a handler.
+ * The others: drain thread (or setup).
  */
 #ifndef AGENT_METHODS_SEEN_METHODS_H
 #define AGENT_METHODS_SEEN_METHODS_H
-
-#include "agent/methods/line_tables.h"
-#include "agent/stack/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,38 +48,51 @@ enum {
     SEEN_FIRST = 16,      /* the numbers of entries begin here */
 };
 
-/* bound_bytes: entries and texts together. NULL when out of memory. Needs `layout`. */
+#define SEEN_AGE_MAX 3 /* chunks; as METHOD_MAP_AGE_MAX */
+
+/* bound_bytes: of entries and names together, as they are kept after the collection too (an
+ * estimate from above, of 512 bytes and the texts a method). NULL when out of memory. Needs
+ * `layout`. */
 struct seen_methods *seen_methods_create(size_t bound_bytes);
 /* The number for frame.value. */
 uint64_t seen_methods_put(struct seen_methods *seen, uintptr_t method);
 
-/* What is known of a number; texts are NUL-terminated, as the JVM has them (slashes; a hidden class
- * as its own name says), and live until the entry goes. */
+/* A class was loaded or prepared: its methods may run from now on. */
+void seen_methods_class_loaded(struct seen_methods *seen);
+/* name: as the JVM's ClassUnload event has it ("pkg/Name", hidden: "pkg/Name+0x..."). NULL:
+ * a JVM that does not tell; what it unloads goes by age. */
+void seen_methods_class_unloaded(struct seen_methods *seen, const char *name);
+
+/* Texts are NUL-terminated, as the JVM prints them (slashes; hidden: "pkg/Name/0x..."). */
 struct seen_method {
     const char *class_name, *name, *signature;
     int32_t modifiers;
     const uint8_t *lines; /* compressed line number table as in ConstMethod; NULL: none */
     size_t lines_bytes;
+    unsigned lines_lowest; /* for line_table_decode */
 };
-/* False: no such number (any more). */
-bool seen_methods_find(const struct seen_methods *seen, uint64_t number, struct seen_method *out);
-/* A Method's line of a bytecode index by such a table; 0: none. */
-int seen_method_line(const struct seen_method *method, int bci);
+/* Each method once, before or while the first chunk with a frame of it is written: what a stack
+ * that can be read by now holds has been visited by now or is visited here. The texts are valid
+ * during the visit. Waits (microseconds) for handlers that are copying. */
+typedef void seen_method_visit_fn(void *context, uint64_t number, const struct seen_method *method);
+void seen_methods_collect(struct seen_methods *seen, seen_method_visit_fn *visit, void *context);
 
-/* The ClassUnload extension event was sent for a class (any thread). */
-void seen_methods_class_unloaded(struct seen_methods *seen);
-/* Once a chunk, after it has been written and handlers that began before have left: forgets by
- * age, gives memory back. */
-void seen_methods_turn(struct seen_methods *seen);
+/* Once a chunk, after it has been written (calltrace_rotate, collect, then this). gone: will be in
+ * no stack of a later chunk. */
+typedef void seen_method_gone_fn(void *context, uint64_t number);
+void seen_methods_turn(struct seen_methods *seen, seen_method_gone_fn *gone, void *context);
 
 struct seen_methods_counts {
     int64_t methods;     /* entries now */
     int64_t seen;        /* entries ever */
     int64_t forgotten;   /* by age or unloading */
     int64_t reused;      /* an address that had become another method */
+    int64_t compared;    /* frames whose names were read again to compare them */
     int64_t over_budget; /* frames without an entry for want of room */
     int64_t unreadable;  /* frames whose names could not be read */
+    int64_t held_bytes;  /* of the bound */
 };
+/* Any thread. */
 void seen_methods_counts(const struct seen_methods *seen, struct seen_methods_counts *counts);
 void seen_methods_destroy(struct seen_methods *seen);
 

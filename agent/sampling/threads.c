@@ -289,8 +289,10 @@ bool threads_start_wall(struct threads *threads, int64_t interval_ns, int max_th
 void threads_stop(struct threads *threads)
 {
     struct thread_entry *entry;
+    pthread_mutex_lock(&threads->lock); /* the breaker and a command may stop it at once */
     struct wall *wall = threads->wall;
     threads->wall = NULL;
+    pthread_mutex_unlock(&threads->lock);
     if (wall != NULL)
         wall_stop(wall); /* not under the lock: it picks under it */
     pthread_mutex_lock(&threads->lock);

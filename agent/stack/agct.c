@@ -1,30 +1,35 @@
 #include "agent/stack/agct.h"
 
-#include <dlfcn.h>
+#include "agent/hotspot/libjvm.h"
+#include "agent/stack/compare.h"
+
 #include <stdio.h>
 
 static bool setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
 {
     (void)vm, (void)jvmti;
-    void *function = dlsym(RTLD_DEFAULT, "AsyncGetCallTrace");
-    if (function == NULL) { /* a launcher may have opened the JVM for itself alone */
-        void *jvm = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
-        if (jvm != NULL) {
-            function = dlsym(jvm, "AsyncGetCallTrace");
-            dlclose(jvm);
-        }
-    }
+    void *function = libjvm_symbol("AsyncGetCallTrace");
     if (function == NULL) {
         snprintf(error, error_size, "this JVM has no AsyncGetCallTrace");
         return false;
     }
     agct_function = (agct_fn *)function;
+    atomic_store(&agct_unnamed_frames, 0);
+#ifdef NMTAGENT_COMPARE
+    return compare_setup(vm, jvmti, error, error_size);
+#endif
     return true;
 }
 
 const struct stack_engine engine_agct = {
     .name = "agct",
     .needs_method_ids = true,
+    .unnamed_frames = &agct_unnamed_frames,
     .setup = setup,
+#ifdef NMTAGENT_COMPARE
+    .walk = compare_walk,
+    .end = compare_end,
+#else
     .walk = agct_walk,
+#endif
 };

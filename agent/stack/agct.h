@@ -13,6 +13,8 @@
 
 #include "agent/stack/engine.h"
 
+#include <stdatomic.h>
+
 struct agct_frame {
     jint lineno;
     jmethodID method_id;
@@ -27,6 +29,7 @@ struct agct_trace {
 
 typedef void agct_fn(struct agct_trace *trace, jint depth, void *ucontext);
 extern agct_fn *agct_function;
+extern _Atomic int64_t agct_unnamed_frames;
 
 int agct_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
 

@@ -2,6 +2,7 @@
 #include "agent/stack/agct.h"
 
 agct_fn *agct_function;
+_Atomic int64_t agct_unnamed_frames;
 
 static enum walk_code code_of(jint agct_code)
 {
@@ -32,10 +33,14 @@ int agct_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk
         *code = code_of(trace.num_frames);
         return 0;
     }
+    int64_t unnamed = 0;
     for (jint i = 0; i < trace.num_frames; i++) {
         struct agct_frame frame = trace.frames[i];
+        unnamed += frame.method_id == NULL;
         out[i] = (struct frame){.value = (uintptr_t)frame.method_id, .bci = frame.lineno};
     }
+    if (unnamed > 0)
+        atomic_fetch_add_explicit(&agct_unnamed_frames, unnamed, memory_order_relaxed);
     *code = WALK_OK;
     return trace.num_frames;
 }

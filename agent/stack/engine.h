@@ -16,6 +16,7 @@
 
 #include <jvmti.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Why a walk failed: AGCT's own codes and ours. WALK(enumerator, AGCT code, name) in walks.def. */
 enum walk_code {
@@ -26,13 +27,20 @@ enum walk_code {
 };
 const char *walk_code_name(enum walk_code code);
 
+struct seen_methods;
+
 struct stack_engine {
     const char *name;
     bool needs_method_ids; /* jmethodIDs must be preallocated */
+    /* Java frames since setup whose method has no jmethodID; NULL: this engine needs none. */
+    const _Atomic int64_t *unnamed_frames;
     /* False with a sentence in error when this JVM cannot do it. */
     bool (*setup)(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
     /* Back to what was before setup; NULL: nothing to do. No handler is inside any more. */
     void (*end)(void);
+    /* Where the numbers of its frames come from (FRAME_SEEN), from now on; NULL: from nowhere any
+     * more. NULL: this engine needs no such thing. No handler is inside. */
+    void (*use_seen)(struct seen_methods *seen);
     /* Writes at most max frames, innermost first; returns how many, and *code (WALK_OK when the
      * Java part is complete). env: of this thread, NULL when it is no Java thread. */
     int (*walk)(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
@@ -42,5 +50,11 @@ struct stack_engine {
 };
 
 extern const struct stack_engine engine_agct, engine_vm;
+
+/* The engine of that name, set up; "auto": the first of vm and agct that this JVM can do, with the
+ * reason in fallback when it is not the first. NULL with a sentence. Setup context. */
+const struct stack_engine *engine_choose(const char *wanted, JavaVM *vm, jvmtiEnv *jvmti,
+                                         char *fallback, size_t fallback_size, char *error,
+                                         size_t error_size);
 
 #endif

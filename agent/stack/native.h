@@ -24,6 +24,12 @@ bool native_setup(char *error, size_t error_size);
 /* Signal context. Frames from the interrupted pc outwards until the code cache (Java) is reached,
  * the stack ends, or max. */
 int native_walk(void *ucontext, struct frame *out, int max);
+/* The Java code that called what the interrupted pc is in, and what sp and bp will be when the call
+ * returns. False: the frames between do not lead there. Signal context. */
+struct native_caller {
+    uintptr_t pc, sp, bp;
+};
+bool native_find_java(void *ucontext, struct native_caller *caller);
 /* True when pc lies in code the JVM generated: where native_walk stops. */
 void native_set_code_cache(uintptr_t low, uintptr_t high);
 

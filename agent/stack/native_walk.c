@@ -29,11 +29,13 @@ static bool is_java(uintptr_t pc)
 struct native_unwind native_unwind;
 
 #define PAGE_BYTES ((uintptr_t)4096)
+#define CALLS_MAX  64 /* deep, from Java into what it calls as if it were Java */
 
 struct walk {
     const ucontext_t *context;
     uintptr_t stack_low, stack_high;   /* whole pages known to be readable */
     uintptr_t object_low, object_high; /* the object whose unwind tables are being read */
+    struct native_caller caller;       /* where the walk came to Java; pc 0: it did not */
 };
 
 /* --- what libunwind asks ------------------------------------------------------------------------
@@ -166,19 +168,20 @@ void native_fill_accessors(struct native_accessors *accessors)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-static struct frame native_frame(uintptr_t pc)
+/* out: NULL: only where it leads to is wanted. */
+static void put_frame(struct frame *out, int depth, uintptr_t pc)
 {
-    return (struct frame){.value = pc, .bci = FRAME_BCI_PC};
+    if (out != NULL)
+        out[depth] = (struct frame){.value = pc, .bci = FRAME_BCI_PC};
 }
 
-int native_walk_by_libunwind(const void *ucontext, struct frame *out, int max)
+static int walk_by_libunwind(struct walk *walk, struct frame *out, int max)
 {
-    struct walk walk = {.context = ucontext};
-    unw_word_t sp = (unw_word_t)walk.context->uc_mcontext.gregs[REG_RSP];
+    unw_word_t sp = (unw_word_t)walk->context->uc_mcontext.gregs[REG_RSP];
     unw_cursor_t cursor;
     int depth = 0;
-    out[depth++] = native_frame((uintptr_t)walk.context->uc_mcontext.gregs[REG_RIP]);
-    if (native_unwind.init(&cursor, native_unwind.space, &walk) != 0)
+    put_frame(out, depth++, (uintptr_t)walk->context->uc_mcontext.gregs[REG_RIP]);
+    if (native_unwind.init(&cursor, native_unwind.space, walk) != 0)
         return depth;
     while (depth < max && native_unwind.step(&cursor) > 0) {
         unw_word_t next_pc, next_sp;
@@ -186,12 +189,24 @@ int native_walk_by_libunwind(const void *ucontext, struct frame *out, int max)
             native_unwind.get_register(&cursor, UNW_X86_64_RSP, &next_sp) != 0)
             break;
         /* A caller's frame lies above: anything else is damaged unwind data. */
-        if (next_pc == 0 || next_sp <= sp || is_java(next_pc))
+        if (next_pc == 0 || next_sp <= sp)
             break;
         sp = next_sp;
-        out[depth++] = native_frame(next_pc);
+        if (is_java(next_pc)) {
+            unw_word_t bp;
+            if (native_unwind.get_register(&cursor, UNW_X86_64_RBP, &bp) == 0)
+                walk->caller = (struct native_caller){next_pc, sp, bp};
+            break;
+        }
+        put_frame(out, depth++, next_pc);
     }
     return depth;
+}
+
+int native_walk_by_libunwind(const void *ucontext, struct frame *out, int max)
+{
+    struct walk walk = {.context = ucontext};
+    return walk_by_libunwind(&walk, out, max);
 }
 
 static bool read_word(struct walk *walk, uintptr_t address, uintptr_t *value)
@@ -200,39 +215,55 @@ static bool read_word(struct walk *walk, uintptr_t address, uintptr_t *value)
 }
 
 /* The same by rules; 0: one of the frames has none. */
-static int walk_by_rules(const ucontext_t *context, struct frame *out, int max)
+static int walk_by_rules(struct walk *walk, struct frame *out, int max)
 {
-    struct walk walk = {.context = context};
-    uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-    uintptr_t bp = (uintptr_t)context->uc_mcontext.gregs[REG_RBP];
+    const greg_t *registers = walk->context->uc_mcontext.gregs;
+    uintptr_t pc = (uintptr_t)registers[REG_RIP];
+    uintptr_t sp = (uintptr_t)registers[REG_RSP], bp = (uintptr_t)registers[REG_RBP];
     int depth = 0;
-    out[depth++] = native_frame(pc);
+    put_frame(out, depth++, pc);
     while (depth < max) {
         /* A call may be the last instruction of its function. */
         struct frame_rule rule = frame_rule_of(depth == 1 ? pc : pc - 1);
         if (rule.kind == FRAME_RULE_OTHER)
             return 0;
         uintptr_t cfa = (rule.base_is_bp ? bp : sp) + (uintptr_t)(intptr_t)rule.cfa_offset;
-        if (rule.kind == FRAME_RULE_END || cfa <= sp || !read_word(&walk, cfa - 8, &pc) ||
+        if (rule.kind == FRAME_RULE_END || cfa <= sp || !read_word(walk, cfa - 8, &pc) ||
             (rule.bp_is_saved &&
-             !read_word(&walk, cfa + (uintptr_t)(intptr_t)rule.bp_offset, &bp)) ||
-            pc == 0 || is_java(pc))
+             !read_word(walk, cfa + (uintptr_t)(intptr_t)rule.bp_offset, &bp)) ||
+            pc == 0)
             break;
         sp = cfa;
-        out[depth++] = native_frame(pc);
+        if (is_java(pc)) {
+            walk->caller = (struct native_caller){pc, sp, bp};
+            break;
+        }
+        put_frame(out, depth++, pc);
     }
     return depth;
 }
 
-int native_walk(void *ucontext, struct frame *out, int max)
+static int walk_native(struct walk *walk, struct frame *out, int max)
 {
-    const ucontext_t *context = ucontext;
-    uintptr_t pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    uintptr_t pc = (uintptr_t)walk->context->uc_mcontext.gregs[REG_RIP];
     if (native_unwind.space == NULL || max <= 0 || is_java(pc))
         return 0;
-    int depth = walk_by_rules(context, out, max);
-    return depth > 0 ? depth : native_walk_by_libunwind(context, out, max);
+    int depth = walk_by_rules(walk, out, max);
+    return depth > 0 ? depth : walk_by_libunwind(walk, out, max);
+}
+
+int native_walk(void *ucontext, struct frame *out, int max)
+{
+    struct walk walk = {.context = ucontext};
+    return walk_native(&walk, out, max);
+}
+
+bool native_find_java(void *ucontext, struct native_caller *caller)
+{
+    struct walk walk = {.context = ucontext};
+    walk_native(&walk, NULL, CALLS_MAX);
+    *caller = walk.caller;
+    return caller->pc != 0;
 }
 
 #else
@@ -242,6 +273,12 @@ int native_walk(void *ucontext, struct frame *out, int max)
     (void)ucontext, (void)out, (void)max;
     (void)is_java;
     return 0;
+}
+
+bool native_find_java(void *ucontext, struct native_caller *caller)
+{
+    (void)ucontext, (void)caller;
+    return false;
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "analyzers/classes/census_text.h"
 #include "analyzers/classes/family.h"
+#include "analyzers/judge/agent_shedding.h"
 #include "analyzers/native/internal.h"
 
 #include <inttypes.h>
@@ -190,6 +191,11 @@ void check_jvm(const struct check_input *input, struct check_result *result)
     look_at_internal(input, result);
     look_at_class_metaspace(input, result);
     look_at_metaspace_limit(input, result);
+    if (agent_breaker_step(input->sample) > 0) {
+        struct finding finding;
+        agent_shedding_finding(input->sample, &finding);
+        add(result, &finding);
+    }
     if (!look_at_class_counters(input, result))
         look_at_loaders(input, result);
 

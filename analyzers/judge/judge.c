@@ -50,6 +50,7 @@ static void feed_sample(struct judge *judge, const struct sample *raw)
     if (ended)
         judge->baseline_ms = judge->now_ms;
     judge_memory_sample(judge, sample);
+    judge_agent_sample(judge, sample);
     if (ended)
         judge_memory_baseline(judge);
 }
@@ -127,6 +128,21 @@ int judge_active(const struct judge *judge, struct finding *out, int max)
     for (int i = 0; i < judge->episode_count && count < max; i++) {
         if (judge->episodes[i].active)
             out[count++] = judge->episodes[i].finding;
+    }
+    return count;
+}
+
+int judge_active_alerts(const struct judge *judge, struct alert *out, int max)
+{
+    int count = 0;
+    for (int i = 0; i < judge->episode_count && count < max; i++) {
+        const struct episode *episode = &judge->episodes[i];
+        if (!episode->active)
+            continue;
+        out[count++] = (struct alert){.state = ALERT_RAISED,
+                                      .ms = judge->now_ms,
+                                      .started_ms = episode->raised_ms,
+                                      .finding = episode->finding};
     }
     return count;
 }

@@ -69,6 +69,9 @@ void judge_view(const struct judge *judge, struct judge_view *view);
 /* The active findings; returns how many were written. */
 int judge_active(const struct judge *judge, struct finding *out, int max);
 
+/* The same as alerts: with the time they were raised. */
+int judge_active_alerts(const struct judge *judge, struct alert *out, int max);
+
 /* Would names help now? The watch's ladder asks this before it pays for a census: true while the
  * class-load rate has stayed above SUSPICION_RATE_PER_S for some seconds and no family explains
  * it yet. */

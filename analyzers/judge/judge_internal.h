@@ -172,6 +172,9 @@ void judge_growth_destroy(struct judge *judge);
 void judge_growth_internal(struct judge *judge, int64_t bytes);
 void judge_growth_class_metaspace(struct judge *judge, int64_t bytes);
 
+/* judge_agent.c */
+void judge_agent_sample(struct judge *judge, const struct sample *sample);
+
 /* judge_memory.c */
 void judge_memory_sample(struct judge *judge, const struct sample *sample);
 void judge_memory_baseline(struct judge *judge);

@@ -12,13 +12,10 @@
 
 #include "analyzers/judge/finding.h"
 #include "analyzers/native/explained.h"
+#include "analyzers/plan/suitability.h"
 #include "analyzers/triage/dossier.h"
 
 #define TRIAGE_FINDINGS_MAX 32
-
-/* May a profiler that preallocates jmethodIDs run on this application? */
-enum suitability { SUITABILITY_APPROPRIATE, SUITABILITY_CAUTION, SUITABILITY_NOT_APPROPRIATE };
-const char *suitability_name(enum suitability suitability); /* "APPROPRIATE" "CAUTION" ... */
 
 struct triage {
     int finding_count;

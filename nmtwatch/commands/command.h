@@ -26,6 +26,7 @@ extern const struct command command_repair;
 extern const struct command command_profile;
 extern const struct command command_soak;
 extern const struct command command_diff;
+extern const struct command command_plan;
 extern const struct command command_analyze;
 extern const struct command command_triage;
 extern const struct command command_classlog;

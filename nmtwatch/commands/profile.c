@@ -3,9 +3,11 @@
  */
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/profile/agent_call.h"
+#include "nmtwatch/profile/alloc_verb.h"
 #include "nmtwatch/profile/beside_nmt.h"
 #include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
+#include "nmtwatch/profile/story_shot.h"
 #include "reports/agent_terminal.h"
 #include "reports/escape.h"
 
@@ -15,15 +17,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#define OWN_ROWS 7
+
 typedef bool print_fn(const char *json, FILE *out);
 static print_fn *const printers[AGENT_COMMAND_COUNT] = {
     [AGENT_START] = agent_print_started, [AGENT_STOP] = agent_print_stopped,
     [AGENT_DUMP] = agent_print_dumped,   [AGENT_STATUS] = agent_print_status,
-    [AGENT_MEMORY] = agent_print_memory,
+    [AGENT_MEMORY] = agent_print_memory, [AGENT_ALLOC] = NULL, /* has a verb of its own */
 };
 
 struct arguments {
     struct start_options start;
+    struct alloc_arguments alloc;
     const char *output, *library;
     int64_t duration_ms;
     bool json;
@@ -149,23 +154,78 @@ static int run_one_shot(const char *pid, const struct arguments *arguments)
     return code;
 }
 
+static int run_story(const char *pid, enum story_kind kind, struct arguments *arguments)
+{
+    struct target target;
+    char error[400], text[AGENT_WHOLE_MAX];
+    struct one_shot shot = {.duration_ms = arguments->duration_ms,
+                            .output = arguments->output,
+                            .library = arguments->library,
+                            .start = &arguments->start,
+                            .json = arguments->json};
+    if (arguments->duration_ms <= 0)
+        return options_error(&command_profile, "how long? --for is missing");
+    if (shot.output != NULL && !profile_output_format(shot.output, &shot.format))
+        return options_error(&command_profile,
+                             "-o '%s': expected a name in .html, .txt, .json, .top or .jfr",
+                             shot.output);
+    if (arguments->start.value[OPTION_FILE] != NULL)
+        return options_error(&command_profile, "--file goes with start: the recording is in -o");
+    story_shot_options(kind, &arguments->start);
+    if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
+                            sizeof error))
+        return options_error(&command_profile, "%s", error);
+    int code = target_option_open(&command_profile, pid, &target);
+    if (code == 0 && shot.output != NULL &&
+        !profile_output_possible(shot.output, error, sizeof error)) {
+        fprintf(stderr, "nmtwatch profile: %s\n", error);
+        code = EXIT_IO;
+    }
+    if (code == 0)
+        code = story_shot_run(kind, &shot, &target);
+    target_close(&target);
+    return code;
+}
+
+static int run_alloc(const char *pid, struct arguments *arguments)
+{
+    struct alloc_run alloc = {.duration_ms = arguments->duration_ms,
+                              .output = arguments->output,
+                              .library = arguments->library,
+                              .json = arguments->json};
+    return alloc_verb(pid, &arguments->alloc, &arguments->start, &alloc);
+}
+
 static int run(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    struct option_row rows[4 + START_OPTION_ROWS_MAX] = {
+    struct option_row rows[OWN_ROWS + START_OPTION_ROWS_MAX] = {
         {0, "for", "TIME", option_take_duration_ms, &arguments.duration_ms,
          "start, wait so long, stop, and write -o"},
         {'o', "output", "FILE", option_take_text, &arguments.output,
          ".html flame graph, .txt collapsed, .top or .json table, .jfr"},
         {0, "agent", "FILE", option_take_text, &arguments.library,
          "libnmtagent.so to load (beside nmtwatch)"},
+        {0, "interval", "SIZE", option_take_text, &arguments.alloc.interval,
+         "alloc: bytes a thread allocates between two samples (512K)"},
+        {0, "all", NULL, NULL, &arguments.alloc.all, "alloc: every JVM"},
+        {0, "match", "RULES", option_take_text, &arguments.alloc.match,
+         "alloc: of these the ones that fit: main=PATTERN,cgroup=PATTERN;pid=N"},
         {0, "json", NULL, NULL, &arguments.json, "the agent's answer as one JSON object"},
     };
     int operands, code;
-    size_t count = 4 + start_options_rows(&arguments.start, rows + 4);
+    size_t count = OWN_ROWS + start_options_rows(&arguments.start, rows + OWN_ROWS);
     start_options_spell(argc, argv);
     if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
         return code;
+    bool alloc = operands >= 1 && operands <= 2 && strcmp(argv[operands], "alloc") == 0;
+    if (alloc)
+        return run_alloc(operands == 2 ? argv[1] : NULL, &arguments);
+    if (arguments.alloc.interval != NULL || arguments.alloc.all || arguments.alloc.match != NULL)
+        return options_error(&command_profile, "--interval, --all and --match go with `alloc`");
+    enum story_kind story;
+    if (operands == 2 && story_shot_kind(argv[2], &story))
+        return run_story(argv[1], story, &arguments);
     if (operands == 1)
         return run_one_shot(argv[1], &arguments);
     if (operands == 2)
@@ -180,12 +240,24 @@ const struct command command_profile = {
     .usage =
         "Usage: nmtwatch profile PID start|stop|status|memory|dump [options]\n"
         "       nmtwatch profile --for TIME PID -o FILE [options]\n"
+        "       nmtwatch profile PID classes|live --for TIME [-o FILE]\n"
+        "       nmtwatch profile PID alloc [--for TIME [--interval SIZE] [-o FILE]]\n"
+        "       nmtwatch profile alloc --all|--match RULES --for TIME [--interval SIZE] [-o FILE]\n"
         "\n"
         "Loads the agent into the JVM through its attach socket and has it do one thing, or "
         "starts,\n"
         "waits, stops and writes the result. `status` tells what was sampled and lost, `memory`\n"
         "what the agent itself costs, component by component; `dump` makes the recording whole up\n"
         "to now. The agent stays loaded after `stop` (a JVM cannot unload one), but does nothing.\n"
+        "\n"
+        "`classes` tells which code makes classes: families of names, how many were loaded and\n"
+        "unloaded, and by whom they were defined. `live` tells which objects stay: sampled ones that\n"
+        "have survived garbage collections, by class and by the stack that allocated them.\n"
+        "\n"
+        "`alloc` samples allocations, by class with their standard errors, for so long and without a\n"
+        "restart; -o is a flame graph by bytes. Without --for it is the table of a profiler that was\n"
+        "started with --alloc. RULES are separated by ';', one has to fit; its terms by ',', all have\n"
+        "to: main=PATTERN (main class or jar), cgroup=PATTERN, pid=N, patterns as of the shell.\n"
         "\n"
         "The recording is a JFR file that the JDK's own jfr reads. --file names it as the JVM's\n"
         "user sees it. The options after --json are those of the agent, and the same as in\n"

@@ -7,10 +7,13 @@ static int run(int argc, char **argv)
 {
     struct watch_arguments arguments = WATCH_ARGUMENTS_NONE;
     struct session_options options = {0};
+    const char *last_resort = NULL;
     const struct option_row rows[] = {
         {0, "all", NULL, NULL, &options.all, "every JVM on this host, those that come later too"},
         {0, "record", "FILE", option_take_text, &options.record,
          "write a recording too (%p: the pid)"},
+        {0, "on-unacceptable", "stop-profiler", option_take_text, &last_resort,
+         "when Internal grew beyond its last step: stop the profiler"},
         WATCH_OPTION_ROWS(arguments),
     };
     int operands, code;
@@ -19,6 +22,9 @@ static int run(int argc, char **argv)
     code = watch_options_apply(&command_watch, &arguments, &options);
     if (code != 0)
         return code;
+    if (last_resort != NULL && strcmp(last_resort, "stop-profiler") != 0)
+        return options_error(&command_watch, "--on-unacceptable: expected stop-profiler");
+    options.stop_profiler = last_resort != NULL;
     if (options.record != NULL && (options.all || operands > 1) &&
         strstr(options.record, "%p") == NULL)
         return options_error(&command_watch,

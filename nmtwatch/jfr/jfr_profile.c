@@ -29,20 +29,44 @@ static struct call_frame *make_room(struct frames *room, int count)
     return frames;
 }
 
-static bool add_sample(struct call_tree *tree, const struct jfr_event *event, struct frames *room)
+/* There is room for one more than the trace's depth. */
+static void put_frames(struct call_frame *frames, const struct jfr_trace *trace, int *depth)
 {
     static const enum call_frame_kind kinds[] = {
         [JFR_FRAME_JAVA] = CALL_FRAME_JAVA, [JFR_FRAME_NATIVE] = CALL_FRAME_NATIVE};
+    for (int i = 0; i < *depth; i++)
+        frames[i] = (struct call_frame){trace->frames[i].label, kinds[trace->frames[i].kind]};
+    if (trace != NULL && trace->truncated)
+        frames[(*depth)++] = (struct call_frame){"[deeper than recorded]", CALL_FRAME_NATIVE};
+}
+
+static bool add_sample(struct call_tree *tree, const struct jfr_event *event, struct frames *room)
+{
     const struct jfr_trace *trace = event->sample.trace;
     int depth = trace != NULL ? trace->depth : 0;
     struct call_frame *frames = make_room(room, depth + 1);
     if (frames == NULL)
         return false;
-    for (int i = 0; i < depth; i++)
-        frames[i] = (struct call_frame){trace->frames[i].label, kinds[trace->frames[i].kind]};
-    if (trace != NULL && trace->truncated)
-        frames[depth++] = (struct call_frame){"[deeper than recorded]", CALL_FRAME_NATIVE};
+    put_frames(frames, trace, &depth);
     call_tree_add(tree, frames, depth, 1); /* refused ones are counted there */
+    return true;
+}
+
+/* Bytes, with what was allocated as the innermost frame. */
+static bool add_allocation(struct call_tree *tree, const struct jfr_event *event,
+                           struct frames *room)
+{
+    const struct jfr_trace *trace = event->allocation.trace;
+    const char *class_name = event->allocation.class_name;
+    int depth = trace != NULL ? trace->depth : 0;
+    struct call_frame *frames = make_room(room, depth + 2);
+    if (frames == NULL)
+        return false;
+    frames[0] =
+        (struct call_frame){class_name != NULL ? class_name : "[unknown class]", CALL_FRAME_CLASS};
+    put_frames(frames + 1, trace, &depth);
+    if (event->allocation.weight_bytes > 0)
+        call_tree_add(tree, frames, depth + 1, event->allocation.weight_bytes);
     return true;
 }
 
@@ -94,6 +118,8 @@ static bool keep(struct jfr_profile *profile, const struct jfr_event *event, str
         return add_sample(profile->cpu, event, room);
     case JFR_EVENT_WALL_SAMPLE:
         return add_sample(profile->wall, event, room);
+    case JFR_EVENT_ALLOCATION:
+        return add_allocation(profile->alloc, event, room);
     case JFR_EVENT_COMPONENT_MEMORY:
         keep_component(profile, event);
         break;
@@ -106,6 +132,9 @@ static bool keep(struct jfr_profile *profile, const struct jfr_event *event, str
         copy(profile->agent_version, sizeof profile->agent_version, event->settings.agent_version);
         break;
     case JFR_EVENT_JMETHOD_IDS:
+    case JFR_EVENT_CLASS_DEFINITION: /* jfr_classes, jfr_live */
+    case JFR_EVENT_CLASS_FAMILY:
+    case JFR_EVENT_LIVE_OBJECT:
     case JFR_EVENT_KINDS:
         break;
     }
@@ -123,7 +152,8 @@ bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, cha
         return false;
     profile->cpu = call_tree_create();
     profile->wall = call_tree_create();
-    bool good = profile->cpu != NULL && profile->wall != NULL;
+    profile->alloc = call_tree_create();
+    bool good = profile->cpu != NULL && profile->wall != NULL && profile->alloc != NULL;
     while (good && jfr_reader_next(reader, &event))
         good = keep(profile, &event, &room);
     if (good) {
@@ -135,6 +165,7 @@ bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, cha
         copy(profile->damage, sizeof profile->damage, jfr_reader_damage(reader));
         call_tree_finish(profile->cpu);
         call_tree_finish(profile->wall);
+        call_tree_finish(profile->alloc);
     } else {
         snprintf(error, error_size, "out of memory");
         jfr_profile_free(profile);
@@ -148,6 +179,7 @@ void jfr_profile_free(struct jfr_profile *profile)
 {
     call_tree_destroy(profile->cpu);
     call_tree_destroy(profile->wall);
+    call_tree_destroy(profile->alloc);
     *profile = (struct jfr_profile){0};
 }
 
@@ -156,9 +188,19 @@ void jfr_profile_free(struct jfr_profile *profile)
 
 const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit)
 {
-    bool wall = call_tree_samples(profile->cpu) == 0 && call_tree_samples(profile->wall) > 0;
-    *unit = wall ? "samples of wall-clock time" : "samples of CPU time";
-    return wall ? profile->wall : profile->cpu;
+    const struct {
+        const struct call_tree *tree;
+        const char *unit;
+    } kinds[] = {{profile->cpu, "samples of CPU time"},
+                 {profile->wall, "samples of wall-clock time"},
+                 {profile->alloc, "of objects allocated"}};
+    size_t kind = 0;
+    while (kind < 2 && call_tree_samples(kinds[kind].tree) == 0)
+        kind++;
+    if (call_tree_samples(kinds[kind].tree) == 0)
+        kind = 0;
+    *unit = kinds[kind].unit;
+    return kinds[kind].tree;
 }
 
 bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out)
@@ -168,6 +210,7 @@ bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title
     struct flamegraph_page page = {.title = title, .notes = notes};
     const struct call_tree *tree = jfr_profile_samples(profile, &page.unit);
     int count = 0;
+    page.bytes = tree == profile->alloc;
     if (profile->damage[0] != '\0')
         snprintf(texts[count++], sizeof texts[0], "The recording is damaged: %s", profile->damage);
     if (profile->options[0] != '\0')
@@ -220,6 +263,8 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
     json_out_end(&json, '}');
     json_out_text(&json, "damage", profile->damage[0] ? profile->damage : NULL);
     bool good = put_top(&json, "cpu", profile->cpu) && put_top(&json, "wall", profile->wall);
+    if (call_tree_samples(profile->alloc) > 0) /* bytes */
+        good = good && put_top(&json, "alloc", profile->alloc);
     json_out_begin(&json, "losses", '[');
     for (int i = 0; i < profile->loss_count; i++) {
         json_out_begin(&json, NULL, '{');

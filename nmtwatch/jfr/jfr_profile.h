@@ -20,6 +20,7 @@
 
 struct jfr_profile {
     struct call_tree *cpu, *wall;                           /* finished */
+    struct call_tree *alloc;                                /* likewise; its samples are bytes */
     int64_t chunks, start_ns, end_ns;                       /* since the epoch */
     char options[512], jvm_version[256], agent_version[64]; /* "" when not known */
     int loss_count;
@@ -40,8 +41,8 @@ struct jfr_profile {
 /* fd stays the caller's. False with one sentence: no recording, or out of memory. */
 bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, char *error,
                       size_t error_size);
-/* The samples to show when nobody says which: of CPU time, or of wall-clock time if there are none.
- */
+/* The samples to show when nobody says which: of CPU time; if there are none, of wall-clock time;
+ * if there are none either, bytes allocated. */
 const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit);
 /* The page of its flame graph, with losses and damage below. False when out failed, or memory. */
 bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out);

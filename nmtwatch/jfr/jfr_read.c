@@ -175,10 +175,14 @@ static bool kind_of(struct span name, enum jfr_event_kind *kind)
     static const char *const names[JFR_EVENT_KINDS] = {
         [JFR_EVENT_CPU_SAMPLE] = "jdk.ExecutionSample",
         [JFR_EVENT_WALL_SAMPLE] = "nmtagent.WallClockSample",
+        [JFR_EVENT_ALLOCATION] = "jdk.ObjectAllocationSample",
         [JFR_EVENT_COMPONENT_MEMORY] = "nmtagent.ComponentMemory",
         [JFR_EVENT_LOSS] = "nmtagent.Loss",
         [JFR_EVENT_JMETHOD_IDS] = "nmtagent.JMethodIds",
         [JFR_EVENT_SETTINGS] = "nmtagent.Settings",
+        [JFR_EVENT_CLASS_DEFINITION] = "nmtagent.ClassDefinition",
+        [JFR_EVENT_CLASS_FAMILY] = "nmtagent.ClassFamily",
+        [JFR_EVENT_LIVE_OBJECT] = "nmtagent.LiveObject",
     };
     for (int i = 0; i < JFR_EVENT_KINDS; i++) {
         if (span_equals(name, span_from_cstr(names[i]))) {
@@ -193,6 +197,13 @@ static int64_t number(const struct jfr_values *values, enum jfr_name name)
 {
     const struct jfr_value *value = jfr_value(values, name);
     return value != NULL ? (int64_t)value->number : -1;
+}
+
+/* -1: there is none, in JFR's own way or ours. */
+static int64_t amount(const struct jfr_values *values, enum jfr_name name)
+{
+    int64_t value = number(values, name);
+    return value >= 0 ? value : -1;
 }
 
 static int64_t time_of(const struct jfr_chunk *chunk, int64_t ticks)
@@ -237,11 +248,16 @@ static void fill(struct jfr_event *event, struct jfr_chunk *chunk, const struct 
         if (jfr_value(values, JFR_NAME_ROOT_SPAN_ID) != NULL)
             event->sample.root_span_id = (uint64_t)number(values, JFR_NAME_ROOT_SPAN_ID);
         break;
+    case JFR_EVENT_ALLOCATION:
+        event->allocation.trace = jfr_trace(chunk, jfr_value(values, JFR_NAME_STACK_TRACE));
+        event->allocation.thread = jfr_thread(chunk, jfr_value(values, JFR_NAME_EVENT_THREAD));
+        event->allocation.class_name =
+            jfr_class_name(chunk, jfr_value(values, JFR_NAME_OBJECT_CLASS));
+        event->allocation.weight_bytes = number(values, JFR_NAME_WEIGHT);
+        break;
     case JFR_EVENT_COMPONENT_MEMORY:
         event->memory.name = jfr_text(chunk, jfr_value(values, JFR_NAME_NAME));
-        event->memory.documented_bytes = number(values, JFR_NAME_DOCUMENTED);
-        if (event->memory.documented_bytes < 0)
-            event->memory.documented_bytes = -1;
+        event->memory.documented_bytes = amount(values, JFR_NAME_DOCUMENTED);
         event->memory.requested_bytes = number(values, JFR_NAME_REQUESTED);
         event->memory.reserved_bytes = number(values, JFR_NAME_RESERVED);
         event->memory.resident_bytes = number(values, JFR_NAME_RESIDENT);
@@ -263,6 +279,30 @@ static void fill(struct jfr_event *event, struct jfr_chunk *chunk, const struct 
         event->settings.options = jfr_text(chunk, jfr_value(values, JFR_NAME_OPTIONS));
         event->settings.jvm_version = jfr_text(chunk, jfr_value(values, JFR_NAME_JVM_VERSION));
         event->settings.agent_version = jfr_text(chunk, jfr_value(values, JFR_NAME_AGENT_VERSION));
+        break;
+    case JFR_EVENT_CLASS_DEFINITION:
+        event->definition.trace = jfr_trace(chunk, jfr_value(values, JFR_NAME_STACK_TRACE));
+        event->definition.class_name = jfr_text(chunk, jfr_value(values, JFR_NAME_DEFINED_CLASS));
+        event->definition.family = jfr_text(chunk, jfr_value(values, JFR_NAME_FAMILY));
+        event->definition.count = number(values, JFR_NAME_COUNT);
+        event->definition.bytes = amount(values, JFR_NAME_BYTES);
+        break;
+    case JFR_EVENT_CLASS_FAMILY:
+        event->family.family = jfr_text(chunk, jfr_value(values, JFR_NAME_FAMILY));
+        event->family.loaded = number(values, JFR_NAME_LOADED);
+        event->family.unloaded = number(values, JFR_NAME_UNLOADED);
+        event->family.bytes = amount(values, JFR_NAME_BYTES);
+        event->family.sized = number(values, JFR_NAME_SIZED);
+        break;
+    case JFR_EVENT_LIVE_OBJECT:
+        event->live.trace = jfr_trace(chunk, jfr_value(values, JFR_NAME_STACK_TRACE));
+        event->live.class_name = jfr_text(chunk, jfr_value(values, JFR_NAME_OBJECT_CLASS));
+        event->live.objects = number(values, JFR_NAME_OBJECTS);
+        event->live.own_bytes = number(values, JFR_NAME_OWN_BYTES);
+        event->live.bytes = number(values, JFR_NAME_BYTES);
+        event->live.least_survived = number(values, JFR_NAME_LEAST_SURVIVED);
+        event->live.most_survived = number(values, JFR_NAME_MOST_SURVIVED);
+        event->live.oldest_ms = number(values, JFR_NAME_OLDEST_MILLIS);
         break;
     case JFR_EVENT_KINDS:
         break;

@@ -17,10 +17,14 @@
 enum jfr_event_kind {
     JFR_EVENT_CPU_SAMPLE,
     JFR_EVENT_WALL_SAMPLE,
+    JFR_EVENT_ALLOCATION,
     JFR_EVENT_COMPONENT_MEMORY,
     JFR_EVENT_LOSS,
     JFR_EVENT_JMETHOD_IDS,
     JFR_EVENT_SETTINGS,
+    JFR_EVENT_CLASS_DEFINITION,
+    JFR_EVENT_CLASS_FAMILY,
+    JFR_EVENT_LIVE_OBJECT,
     JFR_EVENT_KINDS,
 };
 
@@ -42,6 +46,12 @@ struct jfr_event {
             } tag[JFR_TAGS_MAX];
         } sample;
         struct {
+            const struct jfr_trace *trace;   /* NULL: there is none */
+            const struct jfr_thread *thread; /* NULL: not known */
+            const char *class_name;          /* "byte[]", "java.lang.String"; NULL: not known */
+            int64_t weight_bytes;            /* what it stands for */
+        } allocation;
+        struct {
             const char *name;         /* "total": the sum of the others */
             int64_t documented_bytes; /* -1: no fixed figure */
             int64_t requested_bytes, reserved_bytes, resident_bytes, peak_bytes;
@@ -57,6 +67,24 @@ struct jfr_event {
         struct {
             const char *options, *jvm_version, *agent_version;
         } settings;
+        struct {
+            const struct jfr_trace *trace; /* NULL: there is none */
+            const char *class_name, *family;
+            int64_t count; /* classes of the family since its last stack */
+            int64_t bytes; /* of the class's metadata; -1: not known */
+        } definition;
+        struct {
+            const char *family;
+            int64_t loaded, unloaded; /* since the recording began */
+            int64_t bytes, sized;     /* of those of the loaded whose size is known; -1: of none */
+        } family;
+        struct {
+            const struct jfr_trace *trace; /* NULL: there is none */
+            const char *class_name;
+            int64_t objects, own_bytes; /* sampled ones */
+            int64_t bytes;              /* what they stand for */
+            int64_t least_survived, most_survived, oldest_ms;
+        } live;
     };
 };
 

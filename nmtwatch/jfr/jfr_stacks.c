@@ -206,6 +206,51 @@ static void copy_class(char *out, const char *name, size_t length)
     }
 }
 
+/* "[Ljava/lang/String;" is java.lang.String[], "[[B" byte[][]. */
+static const char *java_name(struct jfr_chunk *chunk, const char *name)
+{
+    static const char *const primitives[] = {"Zboolean", "Bbyte", "Cchar",  "Sshort",
+                                             "Iint",     "Jlong", "Ffloat", "Ddouble"};
+    size_t length = strnlen(name, NAME_BYTES_MAX), dimensions = 0;
+    while (dimensions < length && name[dimensions] == '[')
+        dimensions++;
+    const char *element = name + dimensions;
+    length -= dimensions;
+    for (size_t i = 0; i < sizeof primitives / sizeof primitives[0]; i++) {
+        if (dimensions > 0 && length == 1 && element[0] == primitives[i][0]) {
+            element = primitives[i] + 1;
+            length = strlen(element);
+        }
+    }
+    if (dimensions > 0 && length > 2 && element[0] == 'L' && element[length - 1] == ';') {
+        element++;
+        length -= 2;
+    }
+    char *text = jfr_chunk_alloc(chunk, length + 2 * dimensions + 1);
+    if (text == NULL)
+        return NULL;
+    copy_class(text, element, length);
+    for (size_t i = 0; i < dimensions; i++)
+        memcpy(text + length + 2 * i, "[]", 2);
+    return text;
+}
+
+const char *jfr_class_name(struct jfr_chunk *chunk, const struct jfr_value *value)
+{
+    struct jfr_constant *constant;
+    bool fresh;
+    struct decoded *decoded = decoded_of(chunk, value, &constant, &fresh);
+    if (fresh) {
+        struct jfr_values class;
+        const char *name = NULL;
+        if (decode_constant(chunk, value, &class))
+            name = jfr_text(chunk, jfr_value(&class, JFR_NAME_NAME));
+        decoded->text = name != NULL ? java_name(chunk, name) : NULL;
+        decoded->kind = TEXT;
+    }
+    return decoded != NULL && decoded->kind == TEXT ? decoded->text : NULL;
+}
+
 static const char *label_of(struct jfr_chunk *chunk, const char *class, const char *name,
                             bool library)
 {

@@ -32,6 +32,8 @@ struct jfr_thread {
 /* Of a string, or of a constant that is one or holds one (symbols, states). */
 const char *jfr_text(struct jfr_chunk *chunk, const struct jfr_value *value);
 const char *jfr_string_text(struct jfr_chunk *chunk, const struct jfr_string *string);
+/* As Java writes it: "byte[]", "java.lang.String". */
+const char *jfr_class_name(struct jfr_chunk *chunk, const struct jfr_value *value);
 const struct jfr_trace *jfr_trace(struct jfr_chunk *chunk, const struct jfr_value *value);
 const struct jfr_thread *jfr_thread(struct jfr_chunk *chunk, const struct jfr_value *value);
 

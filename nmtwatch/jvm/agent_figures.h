@@ -12,8 +12,11 @@
 
 #include "nmtwatch/jvm/target.h"
 
-/* Sets AGENT_RESERVED_BYTES, AGENT_RESIDENT_BYTES, AGENT_JMETHOD_ID_BYTES; none of them when there
- * is no agent, or its figures cannot be read or believed. */
+/* Sets AGENT_RESERVED_BYTES, AGENT_RESIDENT_BYTES, AGENT_JMETHOD_ID_BYTES, AGENT_BREAKER; none of
+ * them when there is no agent, or its figures cannot be read or believed. */
 void agent_figures_sample(const struct target *target, struct sample *sample);
+/* Why its circuit breaker left the normal state, in its own words: to be escaped. False: it has
+ * not, or it cannot be read. */
+bool agent_figures_reason(const struct target *target, char *out, size_t size);
 
 #endif

@@ -18,6 +18,9 @@ struct one_shot {
     const char *library; /* NULL: the one that belongs to this program */
     const struct start_options *start;
     bool json;
+    /* Not NULL: what is made of the recording (a descriptor of it) in place of `output`. An exit
+     * code. answer: that of `stop`; NULL: the target ended before. */
+    int (*use)(const struct one_shot *shot, int recording, const char *title, const char *answer);
 };
 
 /* The exit code; what went wrong is one line on stderr. */

@@ -111,6 +111,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
     count_classes(watcher, reading.classes, &sample);
     if (reading.result == MEMORY_MALFORMED) {
         watcher->counts.failures++;
+        watcher->counts.failed[FAILURE_BAD_REPLY]++;
         watcher->counts.last_failure = FAILURE_BAD_REPLY;
         if (!watcher->reply_odd_noted)
             watcher_note(watcher, "%s", reading.problem);
@@ -194,6 +195,7 @@ void ladder_answered(struct watcher *watcher)
     enum question question = watcher->question;
     watcher->question = QUESTION_NONE;
     watcher->counts.questions++;
+    watcher->counts.answer_us += attach_elapsed_us(watcher->attach);
     watcher->attach_backoff_ms = 0;
     watcher->noted_failure = FAILURE_NONE;
     switch (question) {
@@ -228,6 +230,7 @@ void ladder_failed(struct watcher *watcher)
     const struct failure *failure = attach_failure(watcher->attach);
     enum question question = watcher->question;
     watcher->counts.failures++;
+    watcher->counts.failed[failure->kind]++;
     watcher->counts.last_failure = failure->kind;
     if (question == QUESTION_TAP_ON || question == QUESTION_TAP_OFF ||
         question == QUESTION_CLASS_LIST)

@@ -5,6 +5,7 @@
 #include "nmtwatch/jvm/discover.h"
 #include "nmtwatch/record/writer.h"
 #include "nmtwatch/watch/identify.h"
+#include "nmtwatch/watch/stop_profiler.h"
 #include "nmtwatch/watch/watch_output.h"
 
 #include <errno.h>
@@ -24,6 +25,9 @@ struct entry {
     struct watcher *watcher;
     struct recorder *recorder;
     bool recorder_told;
+    bool stop_wanted; /* the profiler is to be stopped; once */
+    bool stop_asked;
+    struct stop_profiler *stop; /* while that is under way */
 };
 
 struct session {
@@ -111,6 +115,9 @@ static void on_alert(void *context, struct watcher *watcher, const struct alert 
     struct session *session = context;
     struct entry *entry = entry_of(session, watcher);
     watch_output_alert(&session->output, watcher, alert);
+    if (entry != NULL && session->options->stop_profiler && alert->state == ALERT_RAISED &&
+        alert->finding.kind == FINDING_INTERNAL_UNACCEPTABLE)
+        entry->stop_wanted = true;
     if (entry != NULL && entry->recorder != NULL) {
         recorder_alert(entry->recorder, alert);
         check_recorder(session, entry);
@@ -224,6 +231,42 @@ static void discover_more(struct session *session)
     discovery_free(&discovery);
 }
 
+/* --- the last resort -------------------------------------------------------------------------- */
+
+struct told {
+    struct session *session;
+    struct watcher *watcher;
+};
+
+static void tell_stop(void *context, const char *sentence)
+{
+    const struct told *told = context;
+    watcher_tell(told->watcher, sentence, told->session->now_ms);
+}
+
+/* True while one of them is under way. */
+static bool step_stops(struct session *session)
+{
+    bool busy = false;
+    for (int i = 0; i < session->count; i++) {
+        struct entry *entry = &session->entries[i];
+        struct told told = {session, entry->watcher};
+        if (entry->stop_wanted && !entry->stop_asked) {
+            entry->stop_asked = true;
+            entry->stop = stop_profiler_begin(watcher_target(entry->watcher), session->now_ms);
+            if (entry->stop == NULL)
+                tell_stop(&told, "the profiler could not be told to stop: no child process");
+        }
+        if (entry->stop != NULL &&
+            stop_profiler_step(entry->stop, session->now_ms, tell_stop, &told)) {
+            stop_profiler_destroy(entry->stop);
+            entry->stop = NULL;
+        }
+        busy = busy || entry->stop != NULL;
+    }
+    return busy;
+}
+
 /* --- the loop --------------------------------------------------------------------------------- */
 
 static bool all_ended(const struct session *session)
@@ -268,7 +311,7 @@ static void stop_all(struct session *session)
     int64_t until_ms = session->now_ms + STOP_WAIT_MS;
     for (int i = 0; i < session->count; i++)
         watcher_stop(session->entries[i].watcher, session->now_ms);
-    while (!all_ended(session) && session->now_ms < until_ms)
+    while ((!all_ended(session) || step_stops(session)) && session->now_ms < until_ms)
         turn(session, 100);
 }
 
@@ -285,6 +328,7 @@ static void loop(struct session *session)
         if (options->output == SESSION_TABLE && wait_ms > TABLE_MS)
             wait_ms = TABLE_MS;
         turn(session, wait_ms > 0 ? wait_ms : 0);
+        step_stops(session);
         if (ferror(stdout) || (session->record_failed && strcmp(options->record, "-") == 0))
             break; /* nobody reads any more, or the disk is full: main tells which */
         if (session->notifier != NULL)
@@ -364,6 +408,7 @@ static void close_all(struct session *session)
             check_recorder(session, entry);
             recorder_destroy(entry->recorder);
         }
+        stop_profiler_destroy(entry->stop);
         watcher_destroy(entry->watcher);
     }
     free(session->entries);

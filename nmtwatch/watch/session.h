@@ -27,6 +27,7 @@ struct session_options {
     const char *record;     /* file, NULL: none; "%p" becomes the pid */
     bool record_force;
     const char *notify; /* command, NULL: none */
+    bool stop_profiler; /* when Internal is beyond its last step */
     enum session_output output;
     bool colour;
 };

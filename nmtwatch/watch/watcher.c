@@ -174,7 +174,25 @@ struct watcher_counts watcher_counts(const struct watcher *watcher)
 {
     struct watcher_counts counts = watcher->counts;
     counts.pause_us = watcher->pause.total_us;
+    counts.failing = watcher->noted_failure;
     return counts;
+}
+
+void watcher_resume(struct watcher *watcher, const struct judge_memory *memory, int64_t pause_us)
+{
+    const struct pause_drivers none = {0};
+    judge_resume(watcher->judge, memory);
+    if (pause_us <= 0)
+        return;
+    pause_spend(&watcher->pause, DEAR_LOADER_STATS, &none, watcher->now_ms, pause_us);
+    /* The command is a stand-in: nothing was measured, and the counter is of this process. */
+    watcher->pause.measured[DEAR_LOADER_STATS].known = false;
+    watcher->pause.total_us = 0;
+}
+
+int64_t watcher_pause_spent_us(const struct watcher *watcher)
+{
+    return watcher->pause.budget_us - pause_left_us(&watcher->pause, watcher->now_ms);
 }
 
 void watcher_destroy(struct watcher *watcher)

@@ -19,6 +19,7 @@
 #define NMTWATCH_WATCH_WATCHER_H
 
 #include "analyzers/judge/judge.h"
+#include "analyzers/judge/judge_resume.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/watch/pause_budget.h"
 
@@ -54,6 +55,10 @@ void watcher_step(struct watcher *watcher, int64_t now_ms);
 int watcher_fd(const struct watcher *watcher, short *events);
 int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms);
 
+/* Something about this JVM that the watch has done: a note among its events. Not from inside of the
+ * sink. */
+void watcher_tell(struct watcher *watcher, const char *text, int64_t now_ms);
+
 /* Winds down: no more questions but the one that switches a tap off. */
 void watcher_stop(struct watcher *watcher, int64_t now_ms);
 /* The target is gone, or the winding down is done. */
@@ -73,8 +78,17 @@ struct watcher_counts {
     int64_t pause_us;  /* spent in safepoints, an upper bound */
     bool nmt_seen;     /* at least one NMT summary was read */
     enum failure_kind last_failure;
+    enum failure_kind failing; /* why it does not answer now; FAILURE_NONE: it does */
+    int64_t answer_us;         /* wall time of all exchanges that were answered */
+    int64_t failed[FAILURE_KIND_COUNT];
 };
 struct watcher_counts watcher_counts(const struct watcher *watcher);
+
+/* A watch goes on where another process left it (judge_resume.h), with what that one had spent of
+ * the pause budget. Right after watcher_create, with a now_ms that continues. */
+void watcher_resume(struct watcher *watcher, const struct judge_memory *memory, int64_t pause_us);
+/* Spent within the budget's window. */
+int64_t watcher_pause_spent_us(const struct watcher *watcher);
 void watcher_destroy(struct watcher *watcher);
 
 #endif

@@ -25,6 +25,12 @@ void watcher_note(struct watcher *watcher, const char *format, ...)
     watcher_emit(watcher, &event);
 }
 
+void watcher_tell(struct watcher *watcher, const char *text, int64_t now_ms)
+{
+    watcher->now_ms = now_ms;
+    watcher_note(watcher, "%s", text);
+}
+
 void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text)
 {
     if (watcher->ended)

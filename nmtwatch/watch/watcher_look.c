@@ -15,6 +15,17 @@ static void complete_identity(struct watcher *watcher)
         watcher->perfdata = perfdata_open(watcher->target.perfdata, watcher->target.uid);
 }
 
+/* Its own words, at each step: what the alert's figures do not say. */
+static void tell_why_the_agent_gave_way(struct watcher *watcher, const struct sample *sample)
+{
+    char reason[200];
+    int64_t step, before = 0;
+    sample_get(&watcher->picture, SAMPLE_AGENT_BREAKER, &before);
+    if (sample_get(sample, SAMPLE_AGENT_BREAKER, &step) && step > before &&
+        agent_figures_reason(&watcher->target, reason, sizeof reason))
+        watcher_note(watcher, "the profiler agent says: %s", reason);
+}
+
 bool watcher_look(struct watcher *watcher, struct sample *sample)
 {
     sample_clear(sample);
@@ -27,5 +38,6 @@ bool watcher_look(struct watcher *watcher, struct sample *sample)
         watcher->target.perfdata[0] = '\0';
     }
     agent_figures_sample(&watcher->target, sample);
+    tell_why_the_agent_gave_way(watcher, sample);
     return true;
 }

@@ -2,16 +2,19 @@
  * mem_bench ROUNDS: what agent/mem adds to bare allocation.
  *
  * The load is that of a profiler's tables: a working set of blocks of 16 to 512 bytes, and now and
- * then one of 4 KB; a random one is freed, its successor is allocated. mem_alloc gives zeroed
- * memory, so bare is calloc and free; beside it malloc, memset and free, which glibc does faster
- * (its calloc passes by the per-thread cache) and which is the harder comparison. A round runs all
- * manners one after the other, on one thread and on two; CPU time of the threads, without the
- * making of the working set.
+ * then one of 4 KB; a random one is freed, its successor is allocated. A round runs all manners one
+ * after the other, on one thread and on two; CPU time of the threads, without the making of the
+ * working set. One manner of bare allocation for each way blocks are asked for:
  *
- * Samples: mem_bare_ns, mem_memset_ns: one free and one allocation. mem_LEVEL_ratio: CPU against
- * bare, one thread; mem_LEVEL_ratio_2: on two; mem_LEVEL_over_memset: against malloc and memset.
- * mem_LEVEL_scaling: how much dearer an operation gets on two threads, against how much dearer
- * malloc and memset get (1: nothing added).
+ *   used    malloc; each block is written from end to end, and read once before it is freed, as a
+ *           name that is copied and compared, or a row of a table: against mem_alloc_raw
+ *   memset  malloc and memset, nothing else done with the block: against mem_alloc
+ *   bare    calloc, the same: slower, since glibc's calloc passes by the per-thread cache
+ *
+ * Samples: mem_MANNER_ns: one free and one allocation. mem_LEVEL_ratio: mem_alloc against bare, one
+ * thread; mem_LEVEL_ratio_2: on two; mem_LEVEL_over_memset; mem_LEVEL_over_used. mem_LEVEL_scaling:
+ * how much dearer an operation gets on two threads, against how much dearer malloc and memset get
+ * (1: nothing added).
  */
 #include "agent/mem/mem.h"
 
@@ -24,8 +27,8 @@
 #define BLOCKS     2048
 #define OPERATIONS 200000
 
-enum manner { BARE, MEMSET, SUMMARY, DETAIL, MANNERS };
-static const char *const manner_name[MANNERS] = {"bare", "memset", "summary", "detail"};
+enum manner { BARE, MEMSET, SUMMARY, DETAIL, USED, SUMMARY_USED, DETAIL_USED, MANNERS };
+static const char *const manner_name[] = {"bare", "memset", "summary", "detail", "used"};
 
 struct run {
     pthread_t thread;
@@ -39,6 +42,7 @@ struct step {
 };
 
 static struct step steps[OPERATIONS];
+static char text[16384]; /* what blocks are written with */
 
 static double thread_cpu_ns(void)
 {
@@ -62,20 +66,40 @@ static inline __attribute__((always_inline)) void *memset_alloc(enum component c
     return block == NULL ? NULL : memset(block, 0, size);
 }
 
+static inline __attribute__((always_inline)) void *malloc_alloc(enum component component,
+                                                                size_t size)
+{
+    (void)component;
+    return malloc(size);
+}
+
 /* Inlined with the functions known, so that no manner pays for a call through a pointer. */
-static inline __attribute__((always_inline)) double
-churn(void *(*alloc)(enum component, size_t), void (*give)(void *), pthread_barrier_t *start)
+static inline __attribute__((always_inline)) double churn(void *(*alloc)(enum component, size_t),
+                                                          void (*give)(void *), bool used,
+                                                          pthread_barrier_t *start)
 {
     static __thread void *block[BLOCKS];
-    for (int i = 0; i < BLOCKS; i++)
-        block[i] = alloc(COMPONENT_CONTROL, steps[i].size);
+    static __thread uint16_t sizes[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        sizes[i] = steps[i].size;
+        block[i] = alloc(COMPONENT_CONTROL, sizes[i]);
+        memcpy(block[i], text, sizes[i]);
+    }
     pthread_barrier_wait(start);
     double began_ns = thread_cpu_ns();
     for (int i = 0; i < OPERATIONS; i++) {
-        give(block[steps[i].block]);
+        int at = steps[i].block;
+        if (used && memcmp(block[at], text, sizes[at]) != 0)
+            abort();
+        give(block[at]);
         char *made = alloc(COMPONENT_CONTROL, steps[i].size);
-        made[0] = 1;
-        block[steps[i].block] = made;
+        if (used) {
+            sizes[at] = steps[i].size;
+            memcpy(made, text, sizes[at]);
+        } else {
+            made[0] = 1;
+        }
+        block[at] = made;
     }
     double took_ns = thread_cpu_ns() - began_ns;
     pthread_barrier_wait(start);
@@ -87,12 +111,24 @@ churn(void *(*alloc)(enum component, size_t), void (*give)(void *), pthread_barr
 static void *body(void *argument)
 {
     struct run *run = argument;
-    if (run->manner == BARE)
-        run->cpu_ns = churn(bare_alloc, free, run->start);
-    else if (run->manner == MEMSET)
-        run->cpu_ns = churn(memset_alloc, free, run->start);
-    else
-        run->cpu_ns = churn(mem_alloc, mem_free, run->start);
+    switch (run->manner) {
+    case BARE:
+        run->cpu_ns = churn(bare_alloc, free, false, run->start);
+        break;
+    case MEMSET:
+        run->cpu_ns = churn(memset_alloc, free, false, run->start);
+        break;
+    case USED:
+        run->cpu_ns = churn(malloc_alloc, free, true, run->start);
+        break;
+    case SUMMARY:
+    case DETAIL:
+        run->cpu_ns = churn(mem_alloc, mem_free, false, run->start);
+        break;
+    default:
+        run->cpu_ns = churn(mem_alloc_raw, mem_free, true, run->start);
+        break;
+    }
     return NULL;
 }
 
@@ -101,7 +137,7 @@ static double run_threads(enum manner manner, unsigned threads)
     pthread_barrier_t start;
     struct run run[2];
     double cpu_ns = 0;
-    mem_set_level(manner == DETAIL ? MEM_DETAIL : MEM_SUMMARY);
+    mem_set_level(manner == DETAIL || manner == DETAIL_USED ? MEM_DETAIL : MEM_SUMMARY);
     pthread_barrier_init(&start, NULL, threads);
     for (unsigned i = 0; i < threads; i++) {
         run[i] = (struct run){.start = &start, .manner = manner};
@@ -143,7 +179,10 @@ int main(int argc, char **argv)
             continue;
         sample("bare", "ns", ns[BARE][0]);
         sample("memset", "ns", ns[MEMSET][0]);
-        for (int manner = SUMMARY; manner < MANNERS; manner++) {
+        sample("used", "ns", ns[USED][0]);
+        sample("summary", "over_used", ns[SUMMARY_USED][0] / ns[USED][0]);
+        sample("detail", "over_used", ns[DETAIL_USED][0] / ns[USED][0]);
+        for (int manner = SUMMARY; manner <= DETAIL; manner++) {
             sample(manner_name[manner], "ratio", ns[manner][0] / ns[BARE][0]);
             sample(manner_name[manner], "ratio_2", ns[manner][1] / ns[BARE][1]);
             sample(manner_name[manner], "over_memset", ns[manner][0] / ns[MEMSET][0]);

@@ -1,38 +1,70 @@
 package workloads;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodHandles.Lookup.ClassOption;
 import java.util.ArrayList;
 import java.util.List;
 
 /**
  * Exactly so many classes of so many methods, for measurements.
  *
- * <pre>ManyClasses CLASSES METHODS one|each</pre>
+ * <pre>ManyClasses CLASSES METHODS one|each|hidden|strong|churn</pre>
  *
- * one: all in one loader; each: a loader for every class. Moves on at each line of standard input,
+ * one: all in one loader; each: a loader for every class; hidden, strong: hidden classes of this
+ * class's loader, without and with ClassOption.STRONG; churn: a loader for every class, and none
+ * lives longer than the next few thousand. Moves on at each line of standard input,
  * and prints a line when it has: "ready", "loaded", "unloaded" (a few collections later), end.
  * METHODS counts the constructor.
  */
 public final class ManyClasses {
     private static final int COLLECTIONS = 3;
+    private static final int CHURN_ROUND = 4000;
 
     public static void main(String[] args) throws Exception {
         int classes = Integer.parseInt(args[0]);
         int methods = Integer.parseInt(args[1]);
-        boolean each = args[2].equals("each");
-        define(10, methods, each); // what defining itself needs is loaded before the measurement
+        Shape shape = Shape.valueOf(args[2].toUpperCase());
+        define(10, methods, shape); // what defining itself needs is loaded before the measurement
         collect();
         say("ready");
-        List<Object> alive = define(classes, methods, each);
+        List<Object> alive = define(classes, methods, shape);
         say("loaded");
         alive.clear();
         collect();
         say("unloaded");
     }
 
-    private static List<Object> define(int classes, int methods, boolean each) throws Exception {
+    private enum Shape { ONE, EACH, HIDDEN, STRONG, CHURN }
+
+    private static List<Object> define(int classes, int methods, Shape shape) throws Exception {
+        if (shape == Shape.CHURN) {
+            for (int first = 0; first < classes; first += CHURN_ROUND) {
+                defineNamed(first, Math.min(classes, first + CHURN_ROUND), methods, true);
+                System.gc();
+            }
+            return new ArrayList<>();
+        }
+        return shape == Shape.ONE || shape == Shape.EACH
+            ? defineNamed(0, classes, methods, shape == Shape.EACH)
+            : shape == Shape.HIDDEN ? defineHidden(classes, methods)
+            : defineHidden(classes, methods, ClassOption.STRONG);
+    }
+
+    private static List<Object> defineHidden(int classes, int methods, ClassOption... options)
+        throws IllegalAccessException {
+        List<Object> alive = new ArrayList<>();
+        for (int i = 0; i < classes; i++) {
+            byte[] bytes = ClassBytes.of("workloads.Hidden" + i, methods - 1);
+            alive.add(MethodHandles.lookup().defineHiddenClass(bytes, true, options).lookupClass());
+        }
+        return alive;
+    }
+
+    private static List<Object> defineNamed(int first, int end, int methods, boolean each)
+        throws ClassNotFoundException {
         List<Object> alive = new ArrayList<>();
         DefiningLoader loader = new DefiningLoader();
-        for (int i = 0; i < classes; i++) {
+        for (int i = first; i < end; i++) {
             if (each) {
                 loader = new DefiningLoader();
             }

@@ -252,6 +252,40 @@ static void test_load_at_the_bound(void **state)
     calltrace_destroy(storage);
 }
 
+static void see_nothing(void *context, const struct calltrace *trace)
+{
+    (void)context, (void)trace;
+}
+
+static void put_many(struct calltrace_storage *storage)
+{
+    for (int64_t n = 0; n < MANY; n++) {
+        if (n % 64 == 0)
+            calltrace_refill(storage);
+        put(storage, n);
+    }
+}
+
+static void test_shrinks(void **state)
+{
+    (void)state;
+    struct calltrace_storage *storage = calltrace_create(BOUND);
+    put_many(storage);
+    assert_int_equal(counts_of(storage).capacity, 2 * ENTRIES_FIRST);
+    calltrace_shrink(storage);
+    calltrace_shrink(storage);
+    for (int chunk = 0; chunk < 3; chunk++) { /* until it is that table's turn again */
+        calltrace_rotate(storage);
+        calltrace_collect(storage, see_nothing, NULL);
+    }
+    assert_int_equal(counts_of(storage).capacity, ENTRIES_FIRST);
+    assert_int_equal(counts_of(storage).dropped_full, 0);
+    put_many(storage);
+    assert_int_equal(counts_of(storage).capacity, ENTRIES_FIRST);
+    assert_true(counts_of(storage).dropped_full > 0);
+    calltrace_destroy(storage);
+}
+
 static void test_slots_end(void **state)
 {
     (void)state;
@@ -309,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_doubles_without_loss),
         cmocka_unit_test(test_drops_are_counted),
         cmocka_unit_test(test_load_at_the_bound),
+        cmocka_unit_test(test_shrinks),
         cmocka_unit_test(test_slots_end),
         cmocka_unit_test(test_account),
     };

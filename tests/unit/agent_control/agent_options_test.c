@@ -52,7 +52,12 @@ static void defaults(void **state)
     assert_int_equal(options.number[OPTION_DEPTH], 2048);
     assert_int_equal(options.number[OPTION_NATIVE], 1);
     assert_int_equal(options.number[OPTION_METHOD_CLEANUP], 1);
-    assert_int_equal(options.number[OPTION_TRACES], 64 << 20);
+    assert_int_equal(options.number[OPTION_TRACES], 0); /* a share of the next */
+    assert_int_equal(options.number[OPTION_MEMORY], 64 << 20);
+    assert_int_equal(options.number[OPTION_WARN], 500 << 20);
+    assert_int_equal(options.number[OPTION_SHED], 2LL << 30);
+    assert_int_equal(options.number[OPTION_STOP_AT], 10LL << 30);
+    assert_string_equal(options.text[OPTION_JMETHODID], ""); /* the engine's */
     assert_string_equal(options.text[OPTION_TIMER], "auto");
     assert_string_equal(options.text[OPTION_FILE], "");
 }
@@ -78,6 +83,7 @@ static void values(void **state)
     (void)state;
     assert_true(parse("start,cpu=1ms,wall=50ms,wall_threads=16,file=/tmp/a b-%p-%t.jfr,chunk=1m,"
                       "max_size=2G,depth=64,native=false,timer=posix,method_cleanup=false,"
+                      "jmethodid=lazy,memory=32m,warn=1m,shed=0,stop_at=2m,"
                       "memory_level=detail,traces=16m,context=route;tenant,engine=agct,"
                       "answer=/tmp/x"));
     assert_int_equal(options.number[OPTION_CPU], 1000000);
@@ -114,6 +120,29 @@ static void values(void **state)
     assert_int_equal(options.number[OPTION_CHUNK], 120000000000);
     assert_true(parse("start,wall-threads=3,method-cleanup=false")); /* as on command lines */
     assert_int_equal(options.number[OPTION_WALL_THREADS], 3);
+}
+
+static void id_policies(void **state)
+{
+    static const char *const WORDS[] = {"none", "lazy", "all", "budget=64M"};
+    char text[64];
+    (void)state;
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
+        snprintf(text, sizeof text, "start,jmethodid=%s", WORDS[i]);
+        assert_true(parse(text));
+        assert_string_equal(options.text[OPTION_JMETHODID], WORDS[i]);
+        assert_int_equal(options.number[OPTION_JMETHODID], i == 3 ? 64 << 20 : 0);
+    }
+}
+
+static void steps_come_one_after_another(void **state)
+{
+    (void)state;
+    assert_true(parse("start,warn=64k,shed=128k,stop_at=256k"));
+    assert_true(parse("start,warn=1G,shed=1G,stop_at=1G"));
+    assert_true(parse("start,warn=0,shed=0,stop_at=0"));
+    assert_true(parse("start,warn=0,shed=1k"));
+    assert_true(parse("start,stop_at=0,shed=100G"));
 }
 
 static void escapes(void **state)
@@ -181,6 +210,17 @@ static void every_bad_form(void **state)
         {"start,max_size=1T", "expected an amount such as"},
         {"start,max_size=9999999999G", "expected an amount such as"},
         {"start,traces=1M", "expected 4M to 4G"},
+        {"start,memory=4M", "expected 8M to 1024G"},
+        {"start,warn=-1", "expected an amount such as"},
+        {"start,warn=2G,shed=1G", "warn is above shed: one comes after the other"},
+        {"start,shed=20G", "shed is above stop_at"},
+        {"start,shed=0,warn=20G", "warn is above stop_at"},
+        {"start,jmethodid=some", "expected none, lazy, all or budget=SIZE"},
+        {"start,jmethodid=budget", "expected none, lazy, all or budget=SIZE"},
+        {"start,jmethodid=budget=", "expected budget= and an amount"},
+        {"start,jmethodid=budget=x", "expected budget= and an amount"},
+        {"start,jmethodid=budget=1K", "expected budget=64K to"},
+        {"start,jmethodid=budget=0", "expected budget=64K to"},
         {"start,native=yes", "native=yes: expected true or false"},
         {"start,native=1", "expected true or false"},
         {"start,native", "native needs a value"},
@@ -265,6 +305,8 @@ int main(void)
         cmocka_unit_test(defaults),
         cmocka_unit_test(defaults_follow_the_rules),
         cmocka_unit_test(values),
+        cmocka_unit_test(id_policies),
+        cmocka_unit_test(steps_come_one_after_another),
         cmocka_unit_test(escapes),
         cmocka_unit_test(every_bad_form),
         cmocka_unit_test(too_long),

@@ -161,10 +161,14 @@ static void json_text(void **state)
     (void)state;
     struct answer answer;
     assert_true(answer_begin(&answer));
-    answer_json_text(answer.out, "a\"b\\c\n\x01 \xc3\xa9");
+    /* Then a character of two surrogates, one without the other, a NUL, and a lone byte. */
+    answer_json_text(answer.out, "a\"b\\c\n\x01 \xc3\xa9"
+                                 "\xed\xa0\xbd\xed\xb8\x80 \xed\xa0\xbd \xc0\x80 \xff");
     fflush(answer.out);
-    assert_int_equal(answer.length, strlen("\"a\\u0022b\\u005cc\\u000a\\u0001 \xc3\xa9\""));
-    assert_memory_equal(answer.text, "\"a\\u0022b\\u005cc\\u000a\\u0001 \xc3\xa9\"", answer.length);
+    static const char right[] = "\"a\\u0022b\\u005cc\\u000a\\u0001 \xc3\xa9"
+                                "\\ud83d\\ude00 \\ufffd \\ufffd \\ufffd\"";
+    assert_int_equal(answer.length, strlen(right));
+    assert_memory_equal(answer.text, right, answer.length);
     answer_end(&answer);
 }
 

@@ -71,9 +71,19 @@ static void it_comes_follows_and_goes(void **state)
     published_figures(NULL);
     assert_int_equal(content().reserved_bytes, first.reserved_bytes);
 
+    assert_int_equal(content().breaker_state, BREAKER_NORMAL);
+    assert_string_equal(content().breaker_reason, "");
+    published_breaker(BREAKER_SHEDDING, "too much");
+    published_figures(NULL); /* keeps it */
+    assert_int_equal(content().breaker_state, BREAKER_SHEDDING);
+    assert_string_equal(content().breaker_reason, "too much");
+    published_breaker(BREAKER_NORMAL, "");
+    assert_string_equal(content().breaker_reason, "");
+
     published_end();
     assert_int_equal(access(path, F_OK), -1);
     published_end();
+    published_breaker(BREAKER_WARNED, "nobody listens");
     published_figures(NULL);
     assert_int_equal(access(path, F_OK), -1);
 }

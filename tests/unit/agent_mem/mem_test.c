@@ -79,6 +79,26 @@ static void blocks_are_zero_and_aligned(void **state)
     assert_int_equal(grown(COMPONENT_CONTROL).requested_bytes, 0);
 }
 
+static void raw_blocks_are_blocks(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 100, 4096, 65536, 300000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        unsigned char *block = mem_alloc_raw(COMPONENT_LINE_TABLES, sizes[i]);
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % 16, 0);
+        memset(block, 0xff, sizes[i]);
+        assert_int_equal(grown(COMPONENT_LINE_TABLES).requested_bytes, sizes[i]);
+        block = mem_resize(COMPONENT_LINE_TABLES, block, sizes[i] + 100);
+        for (size_t at = sizes[i]; at < sizes[i] + 100; at++)
+            assert_int_equal(block[at], 0);
+        mem_free(block);
+    }
+    assert_null(mem_alloc_raw(COMPONENT_LINE_TABLES, SIZE_MAX));
+    assert_int_equal(mem_damaged(), 0);
+    assert_int_equal(grown(COMPONENT_LINE_TABLES).reserved_bytes, 0);
+}
+
 static void the_header_is_as_drawn(void **state)
 {
     (void)state;
@@ -278,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(components_are_those_of_the_table),
         TEST(blocks_are_zero_and_aligned),
+        TEST(raw_blocks_are_blocks),
         TEST(the_header_is_as_drawn),
         TEST(every_byte_has_a_component),
         TEST(the_total_is_the_sum),

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "agent/hotspot/layout.h"
 #include "agent/methods/jmethod_ids.h"
 
 #include <stdlib.h>
@@ -200,6 +201,26 @@ static void loaders_are_told_apart(void **state)
     jmethod_ids_destroy(ids);
 }
 
+static void hidden_classes_share_with_nobody(void **state)
+{
+    static uintptr_t jvms_own[3]; /* all of its structures, and the flag */
+    (void)state;
+    jvms_own[0] = jvms_own[1] = (uintptr_t)jvms_own;
+    jvms_own[2] = 1;
+    layout = (struct layout){.jdk_major = 17, .klass_loader_data = 8, .loader_data_own = 16};
+    struct jmethod_ids *ids = jmethod_ids_create(&jvmti, 17);
+    for (int i = 0; i < 2; i++)
+        jmethod_ids_charge(ids, &env, class_of(i), (jmethodID)jvms_own, 15);
+    assert_int_equal(bill_of(ids).loaded_bytes, 288 + 288);
+    assert_int_equal(bill_of(ids).kept_if_all_unload_bytes, 160 + 160);
+    jvms_own[2] = 0; /* strong: with the others of their loader */
+    for (int i = 2; i < 4; i++)
+        jmethod_ids_charge(ids, &env, class_of(i), (jmethodID)jvms_own, 15);
+    assert_int_equal(bill_of(ids).loaded_bytes, 3 * 288 + 272);
+    jmethod_ids_destroy(ids);
+    layout = (struct layout){0};
+}
+
 static void small_classes_share_a_block(void **state)
 {
     (void)state;
@@ -253,6 +274,92 @@ static void what_stays_after_unloading(void **state)
     jmethod_ids_destroy(ids);
 }
 
+static int64_t methods_of(int class)
+{
+    return 3 + class * 2 % 11; /* ids do not depend on the order they come in */
+}
+
+static void policies_by_name(void **state)
+{
+    (void)state;
+    assert_int_equal(id_policy_of("", true), IDS_ALL);
+    assert_int_equal(id_policy_of("", false), IDS_NONE);
+    assert_int_equal(id_policy_of("none", true), IDS_NONE);
+    assert_int_equal(id_policy_of("all", false), IDS_ALL);
+    assert_int_equal(id_policy_of("lazy", true), IDS_LAZY);
+    assert_int_equal(id_policy_of("budget=64M", true), IDS_BUDGET);
+    assert_string_equal(id_policy_name(IDS_BUDGET), "budget");
+}
+
+static void nobody_is_asked_without_a_reason(void **state)
+{
+    static const enum id_policy POLICIES[] = {IDS_NONE, IDS_LAZY};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct jmethod_ids *ids = jmethod_ids_create(&jvmti, 17);
+        jmethod_ids_set_policy(ids, POLICIES[i], 0);
+        jvm.classes = 16;
+        jvm.methods[0] = 15;
+        assert_int_equal(jmethod_ids_prepare_all(ids, &env), 0);
+        jmethod_ids_prepare(ids, &env, class_of(0));
+        assert_int_equal(bill_of(ids).loaded_bytes, 0);
+        assert_int_equal(bill_of(ids).predicted_bytes, -1);
+        jmethod_ids_charge(ids, &env, class_of(0), NULL, 15); /* somebody else did */
+        assert_int_equal(bill_of(ids).loaded_bytes, 288);
+        jmethod_ids_destroy(ids);
+    }
+}
+
+static void a_budget_is_kept_and_the_whole_predicted(void **state)
+{
+    (void)state;
+    int64_t all_bytes = 0, most_bytes = 0;
+    jvm.classes = 16;
+    for (int i = 0; i < 16; i++) {
+        jvm.methods[i] = (int)methods_of(i);
+        jvm.loader[i] = i + 1;
+        int64_t bytes = i == 2 ? 0 : jmethod_ids_class_bytes(17, methods_of(i), true);
+        all_bytes += bytes;
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+    }
+    struct jmethod_ids *ids = jmethod_ids_create(&jvmti, 17);
+    jmethod_ids_set_policy(ids, IDS_BUDGET, all_bytes / 2);
+    int64_t prepared = jmethod_ids_prepare_all(ids, &env);
+    struct jmethod_ids_bill bill = bill_of(ids);
+    assert_in_range(bill.loaded_bytes, all_bytes / 2, all_bytes / 2 + most_bytes);
+    assert_int_equal(bill.skipped_classes + prepared, 15);
+    assert_in_range(bill.predicted_bytes, all_bytes * 85 / 100, all_bytes * 115 / 100);
+    int64_t loaded_bytes = bill.loaded_bytes;
+    for (int i = 0; i < 100; i++) { /* what unloads makes no room: half of it is kept */
+        jmethod_ids_prepare(ids, &env, class_of(0));
+        jmethod_ids_unloaded(ids);
+    }
+    bill = bill_of(ids);
+    assert_int_equal(bill.loaded_bytes, loaded_bytes);
+    assert_int_equal(bill.skipped_classes + prepared, 115);
+    assert_int_equal(bill.policy, IDS_BUDGET);
+
+    assert_in_range(bill.present_bytes, bill.kept_if_all_unload_bytes, loaded_bytes);
+
+    jmethod_ids_set_policy(ids, IDS_NONE, 0); /* the breaker */
+    jmethod_ids_prepare(ids, &env, class_of(0));
+    assert_int_equal(bill_of(ids).skipped_classes, bill.skipped_classes);
+    jmethod_ids_destroy(ids);
+}
+
+static void what_fits_is_predicted_as_it_is(void **state)
+{
+    (void)state;
+    jvm.classes = 1;
+    jvm.methods[0] = 15;
+    struct jmethod_ids *ids = jmethod_ids_create(&jvmti, 17);
+    jmethod_ids_set_policy(ids, IDS_BUDGET, 65536);
+    assert_int_equal(jmethod_ids_prepare_all(ids, &env), 1);
+    assert_int_equal(bill_of(ids).predicted_bytes, 288);
+    assert_int_equal(bill_of(ids).skipped_classes, 0);
+    jmethod_ids_destroy(ids);
+}
+
 static void a_refusal_is_counted(void **state)
 {
     (void)state;
@@ -271,8 +378,13 @@ int main(void)
         cmocka_unit_test(jdk_26_frees_them),
         cmocka_unit_test_setup(loaders_are_told_apart, new_jvm),
         cmocka_unit_test_setup(small_classes_share_a_block, new_jvm),
+        cmocka_unit_test_setup(hidden_classes_share_with_nobody, new_jvm),
         cmocka_unit_test_setup(all_loaded_classes, new_jvm),
         cmocka_unit_test_setup(what_stays_after_unloading, new_jvm),
+        cmocka_unit_test(policies_by_name),
+        cmocka_unit_test_setup(nobody_is_asked_without_a_reason, new_jvm),
+        cmocka_unit_test_setup(a_budget_is_kept_and_the_whole_predicted, new_jvm),
+        cmocka_unit_test_setup(what_fits_is_predicted_as_it_is, new_jvm),
         cmocka_unit_test_setup(a_refusal_is_counted, new_jvm),
     };
     return cmocka_run_group_tests_name("agent_methods/jmethod_ids", tests, NULL, NULL);

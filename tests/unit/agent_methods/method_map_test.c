@@ -195,7 +195,7 @@ static int tear_down(void **state)
 
 static struct frame java(int number, int bci)
 {
-    return (struct frame){(uintptr_t)id_of(number), bci, 0};
+    return (struct frame){(uintptr_t)id_of(number), bci, 0, 0};
 }
 
 static const struct method_info *get(struct frame frame)
@@ -329,7 +329,7 @@ static void unloaded_methods_are_counted_not_guessed(void **state)
     assert_ptr_equal(get(java(3, 0)), info);
     assert_ptr_equal(get(java(2, 0)), info);
     assert_int_equal(counts().unknown, 2);
-    assert_ptr_equal(get((struct frame){0, 0, 0}), info); /* no id at all */
+    assert_ptr_equal(get((struct frame){0, 0, 0, 0}), info); /* no id at all */
     assert_int_equal(counts().unknown, 3);
 }
 
@@ -384,7 +384,7 @@ static void each_referenced_is_of_this_chunk(void **state)
     assert_int_equal(referenced(), 0);
     get(java(3, 0));
     get(java(3, 4));
-    get((struct frame){WALK_GC_ACTIVE, FRAME_BCI_ERROR, 0});
+    get((struct frame){WALK_GC_ACTIVE, FRAME_BCI_ERROR, 0, 0});
     assert_int_equal(referenced(), 2);
     jvm.unloaded[100] = jvm.unloaded[101] = true;
     get(java(100, 0));
@@ -395,10 +395,10 @@ static void each_referenced_is_of_this_chunk(void **state)
 static void error_frames_say_why(void **state)
 {
     (void)state;
-    const struct method_info *info = get((struct frame){WALK_GC_ACTIVE, FRAME_BCI_ERROR, 0});
+    const struct method_info *info = get((struct frame){WALK_GC_ACTIVE, FRAME_BCI_ERROR, 0, 0});
     is_text(names.labels, info->name_id, "gc_active");
     is_text(names.classes, info->class_id, "[stack not walked]");
-    is_text(names.labels, get((struct frame){12345, FRAME_BCI_ERROR, 0})->name_id, "other");
+    is_text(names.labels, get((struct frame){12345, FRAME_BCI_ERROR, 0, 0})->name_id, "other");
 }
 
 static void fresh_dictionaries_hold_what_is_needed(void **state)
@@ -419,7 +419,7 @@ static void fresh_dictionaries_hold_what_is_needed(void **state)
     is_text(names.labels, info->name_id, "m6");
     is_text(names.labels, info->signature_id, "()V");
     assert_int_equal(dictionary_size(names.classes), 3);
-    assert_true(dictionary_size(names.labels) <= 8); /* m5..m7, ()V, what is shared */
+    assert_true(dictionary_size(names.labels) <= 10); /* m5..m7, ()V, what is shared */
     is_text(names.classes, get(java(50, 0))->class_id, "org/pkg2/Class50");
     jvm.unloaded[51] = true;
     is_text(names.labels, get(java(51, 0))->name_id, UNKNOWN);
@@ -440,7 +440,7 @@ static void full_dictionaries_are_counted(void **state)
     (void)state;
     struct method_names own = names;
     struct method_map *own_map = map;
-    names = new_names(5);
+    names = new_names(7);
     map = method_map_create(&jvmti, &names, true);
     for (int i = 0; i < 10; i++)
         get(java(i, 0));
@@ -449,6 +449,25 @@ static void full_dictionaries_are_counted(void **state)
     destroy_names(&names);
     names = own;
     map = own_map;
+}
+
+static void beyond_the_bound_all_is_one_method(void **state)
+{
+    (void)state;
+    method_map_set_bound(map, 20 * METHOD_MAP_ENTRY_BYTES);
+    for (int i = 0; i < 50; i++)
+        get(java(i, 0));
+    assert_int_equal(counts().methods, 20);
+    assert_int_equal(counts().over_budget, 30);
+    const struct method_info *over = get(java(49, 0));
+    is_text(names.labels, over->name_id, "[over budget]");
+    assert_true(over->unknown);
+    assert_ptr_equal(get(java(48, 3)), over);
+    assert_int_equal(method_map_line(map, &(struct frame){(uintptr_t)id_of(49), 5, 0, 0}), 0);
+    is_text(names.classes, get(java(19, 0))->class_id, "org/pkg1/Class19");
+    for (int i = 0; i < 4; i++) /* they go by age, and make room */
+        chunk(0, 0);
+    is_text(names.classes, get(java(30, 0))->class_id, "org/pkg0/Class30");
 }
 
 /* Of the test's own .symtab: the linker does not know it. */
@@ -460,7 +479,7 @@ static __attribute__((noinline)) void a_function_of_this_file(void)
 static void native_frames(void **state)
 {
     (void)state;
-    struct frame frame = {(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0};
+    struct frame frame = {(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0, 0};
     uint32_t id = get(frame)->id;
     is_text(names.labels, get(frame)->name_id, "a_function_of_this_file");
     assert_true(get(frame)->native_frame && !get(frame)->unknown);
@@ -471,14 +490,14 @@ static void native_frames(void **state)
     assert_int_equal(referenced(), 1);
     method_map_sweep(map);
 
-    struct frame other = {(uintptr_t)dictionary_create, FRAME_BCI_PC, 0};
+    struct frame other = {(uintptr_t)dictionary_create, FRAME_BCI_PC, 0, 0};
     is_text(names.labels, get(other)->name_id, "dictionary_create");
     other.value = (uintptr_t)getenv;
     const struct method_info *info = get(other);
     if (!info->unknown) /* a sanitizer may put its own in place of it */
         is_text(names.labels, info->name_id, "getenv");
 
-    struct frame nowhere = {16, FRAME_BCI_PC, 0};
+    struct frame nowhere = {16, FRAME_BCI_PC, 0, 0};
     assert_true(get(nowhere)->unknown);
     is_text(names.labels, get(nowhere)->name_id, "[code of no library]");
     assert_int_equal(counts().unknown, 1);
@@ -493,12 +512,12 @@ static void native_frames(void **state)
 /* As in a chunk: all stacks are shown first, then named. */
 static void expected_frames(void **state)
 {
-    struct frame frames[] = {{(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0},
+    struct frame frames[] = {{(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0, 0},
                              java(1, 0),
-                             {(uintptr_t)a_function_of_this_file + 1, FRAME_BCI_PC, 0},
-                             {16, FRAME_BCI_PC, 0},
-                             {(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0},
-                             {(uintptr_t)dictionary_create, FRAME_BCI_PC, 0}};
+                             {(uintptr_t)a_function_of_this_file + 1, FRAME_BCI_PC, 0, 0},
+                             {16, FRAME_BCI_PC, 0, 0},
+                             {(uintptr_t)a_function_of_this_file, FRAME_BCI_PC, 0, 0},
+                             {(uintptr_t)dictionary_create, FRAME_BCI_PC, 0, 0}};
     struct mem_snapshot before, after;
     (void)state;
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
@@ -517,14 +536,14 @@ static void expected_frames(void **state)
 
     /* More than are looked up together; all of no library. */
     for (uintptr_t i = 0; i < 10000; i++)
-        method_map_expect(map, &(struct frame){100 + i, FRAME_BCI_PC, 0});
+        method_map_expect(map, &(struct frame){100 + i, FRAME_BCI_PC, 0, 0});
     method_map_expect_end(map);
     assert_int_equal(counts().unknown, 10001);
-    assert_true(get((struct frame){100 + 9999, FRAME_BCI_PC, 0})->unknown);
+    assert_true(get((struct frame){100 + 9999, FRAME_BCI_PC, 0, 0})->unknown);
     assert_int_equal(counts().unknown, 10001);
     method_map_expect_end(map); /* of nothing */
-    method_map_expect(map,
-                      &(struct frame){99, FRAME_BCI_PC, 0}); /* the end may come before its end */
+    method_map_expect(
+        map, &(struct frame){99, FRAME_BCI_PC, 0, 0}); /* the end may come before its end */
 }
 
 int main(void)
@@ -543,6 +562,7 @@ int main(void)
         WITH_MAP(fresh_dictionaries_hold_what_is_needed),
         WITH_MAP(no_room_in_fresh_dictionaries),
         WITH_MAP(full_dictionaries_are_counted),
+        WITH_MAP(beyond_the_bound_all_is_one_method),
         WITH_MAP(native_frames),
         WITH_MAP(expected_frames),
     };

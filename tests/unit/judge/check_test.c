@@ -168,6 +168,30 @@ static void test_worst_comes_first(void **state)
     assert_int_equal(result.status, CHECK_CRITICAL);
 }
 
+static void test_an_agent_that_gives_way(void **state)
+{
+    (void)state;
+    sample_set(&now, SAMPLE_AGENT_RESIDENT_BYTES, 3 * MB);
+    sample_set(&now, SAMPLE_AGENT_JMETHOD_ID_BYTES, 600 * MB);
+    sample_set(&now, SAMPLE_AGENT_BREAKER, 0);
+    check_jvm(&input, &result);
+    assert_int_equal(result.status, CHECK_OK);
+    sample_set(&now, SAMPLE_AGENT_BREAKER, 1);
+    check_jvm(&input, &result);
+    assert_int_equal(result.status, CHECK_WARNING);
+    assert_string_equal(finding_row(result.findings[0].kind)->id, "agent-shedding");
+    assert_non_null(
+        strstr(result.reason, "warns of what it costs: it holds 3.0 MB, the JVM 600.0"));
+    assert_int_equal(finding_evidence(&result.findings[0], "agent_jmethod_id_bytes")->number,
+                     600 * MB);
+    sample_set(&now, SAMPLE_AGENT_BREAKER, 99); /* a step we do not know is beyond those we do */
+    check_jvm(&input, &result);
+    assert_string_equal(finding_evidence(&result.findings[0], "step")->text, "stopped");
+    sample_set(&now, SAMPLE_AGENT_BREAKER, -1);
+    check_jvm(&input, &result);
+    assert_int_equal(result.status, CHECK_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup(test_loaders_of_a_generator, reset),
         cmocka_unit_test_setup(test_metaspace_limit, reset),
         cmocka_unit_test_setup(test_lifetime_rates, reset),
+        cmocka_unit_test_setup(test_an_agent_that_gives_way, reset),
         cmocka_unit_test_setup(test_worst_comes_first, reset),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

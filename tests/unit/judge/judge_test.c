@@ -640,6 +640,42 @@ static void test_hostile_recordings(void **state)
     judge_destroy(jvm.judge);
 }
 
+static void breaker(struct jvm *jvm, int64_t step)
+{
+    struct event event = {.kind = EVENT_SAMPLE, .ms = jvm->ms};
+    if (step >= 0)
+        sample_set(&event.sample, SAMPLE_AGENT_BREAKER, step);
+    judge_feed(jvm->judge, &event);
+    jvm->ms += 1000;
+}
+
+static void test_steps_of_the_agents_breaker(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t step;
+        const char *word; /* NULL: no alert */
+    } STEPS[] = {{-1, NULL},      {0, NULL}, {1, "warned"},  {1, NULL}, {-1, NULL},
+                 {2, "shedding"}, {2, NULL}, {4, "stopped"}, {4, NULL}};
+    struct jvm jvm;
+    setup_default(&jvm, 17, 0);
+    for (size_t i = 0; i < sizeof STEPS / sizeof *STEPS; i++) {
+        int before = jvm.alerts;
+        breaker(&jvm, STEPS[i].step);
+        assert_int_equal(jvm.alerts - before, STEPS[i].word != NULL);
+        if (STEPS[i].word != NULL)
+            assert_string_equal(finding_evidence(&jvm.alert[before].finding, "step")->text,
+                                STEPS[i].word);
+    }
+    assert_int_equal(count(&jvm, FINDING_AGENT_SHEDDING, ALERT_RAISED), 3);
+    for (int i = 0; i < 60; i++) /* started anew */
+        breaker(&jvm, 0);
+    assert_int_equal(count(&jvm, FINDING_AGENT_SHEDDING, ALERT_CLEARED), 3);
+    breaker(&jvm, 1);
+    assert_int_equal(count(&jvm, FINDING_AGENT_SHEDDING, ALERT_RAISED), 4);
+    judge_destroy(jvm.judge);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -660,6 +696,7 @@ int main(void)
         cmocka_unit_test(test_slope_of_internal),
         cmocka_unit_test(test_plateau_of_internal_is_silent),
         cmocka_unit_test(test_loaders_that_multiply),
+        cmocka_unit_test(test_steps_of_the_agents_breaker),
         cmocka_unit_test(test_hostile_recordings),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);

@@ -65,6 +65,31 @@ static void is_read(void **state)
     assert_int_equal(value, 2000000);
     assert_true(sample_get(&sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, &value));
     assert_int_equal(value, 1000000);
+    assert_true(sample_get(&sample, SAMPLE_AGENT_BREAKER, &value));
+    assert_int_equal(value, 0);
+}
+
+static void why_it_gave_way(void **state)
+{
+    (void)state;
+    struct published published = honest();
+    char reason[200] = "untouched", small[5];
+    save(&published, sizeof published);
+    assert_false(agent_figures_reason(&target, reason, sizeof reason));
+    published.breaker_state = 2;
+    memset(published.breaker_reason, 'x', sizeof published.breaker_reason); /* without an end */
+    published.checksum = published_checksum(&published);
+    save(&published, sizeof published);
+    assert_true(agent_figures_reason(&target, reason, sizeof reason));
+    assert_int_equal(strlen(reason), sizeof published.breaker_reason);
+    assert_true(agent_figures_reason(&target, small, sizeof small));
+    assert_string_equal(small, "xxxx");
+    assert_int_equal(resident(), 2000000);
+    published.breaker_state = 5; /* of an agent to come */
+    published.checksum = published_checksum(&published);
+    save(&published, sizeof published);
+    assert_int_equal(resident(), -1);
+    assert_false(agent_figures_reason(&target, reason, sizeof reason));
 }
 
 static void without_an_agent_it_is_missing(void **state)
@@ -159,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_read),
+        cmocka_unit_test(why_it_gave_way),
         cmocka_unit_test(without_an_agent_it_is_missing),
         cmocka_unit_test(of_another_process_it_is_missing),
         cmocka_unit_test(half_written_or_lying_it_is_missing),

@@ -1,0 +1,385 @@
+#include "agent/alloc/alloc_profile.h"
+
+#include "agent/alloc/alloc_classes.h"
+#include "agent/alloc/alloc_threads.h"
+#include "agent/alloc/exact_bytes.h"
+#include "agent/mem/mem.h"
+#include "agent/sampling/thread_names.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define FIRST_SAMPLES 256
+
+struct alloc_sample {
+    int64_t ticks, size;
+    double weight; /* at the end of the chunk */
+    uint32_t class, trace;
+    int32_t tid;
+    int32_t thread; /* of alloc_threads; -1: none */
+};
+
+struct sample_list {
+    struct alloc_sample *at;
+    int64_t count, capacity;
+};
+
+struct alloc_profile {
+    jvmtiEnv *jvmti;
+    struct thread_names names; /* finds threads, their ids and their JNIEnv */
+    int64_t interval_bytes;
+    bool exact;
+    /* Callbacks and the drain thread meet in what follows. Java threads wait for it in native code:
+     * a safepoint does not wait for them. */
+    pthread_mutex_t lock;
+    struct alloc_threads *threads;
+    struct alloc_classes *classes;
+    struct sample_list samples, spare; /* of this chunk; of the one being written */
+    double pool_exact;                 /* bytes of the threads that are stretched together ... */
+    struct weight_sums pool;           /* ... and their samples, over all chunks */
+    struct alloc_counts counts;
+};
+
+/* --- life ---------------------------------------------------------------------------------------
+ */
+
+static bool take_capability(jvmtiEnv *jvmti, char *error, size_t error_size)
+{
+    jvmtiCapabilities potential, wanted = {.can_generate_sampled_object_alloc_events = 1};
+    memset(&potential, 0, sizeof potential);
+    (*jvmti)->GetPotentialCapabilities(jvmti, &potential);
+    /* JDK 8 to 10 know nothing of it; and only one agent may have it at a time. */
+    if (potential.can_generate_sampled_object_alloc_events &&
+        (*jvmti)->AddCapabilities(jvmti, &wanted) == JVMTI_ERROR_NONE)
+        return true;
+    snprintf(
+        error, error_size,
+        "this JVM does not sample allocations: it is older than JDK 11, or another agent does");
+    return false;
+}
+
+struct alloc_profile *alloc_profile_create(JavaVM *vm, jvmtiEnv *jvmti, JNIEnv *env,
+                                           int64_t interval_bytes, char *error, size_t error_size)
+{
+    if (!take_capability(jvmti, error, error_size))
+        return NULL;
+    struct alloc_profile *profile = mem_alloc(COMPONENT_ALLOC_PROFILE, sizeof *profile);
+    if (profile != NULL) {
+        profile->jvmti = jvmti;
+        profile->interval_bytes = profile->counts.interval_bytes = interval_bytes;
+        profile->exact = exact_bytes_setup(env) && thread_names_open(&profile->names, vm);
+        profile->threads = alloc_threads_create();
+        profile->classes = alloc_classes_create();
+        pthread_mutex_init(&profile->lock, NULL);
+        if (profile->threads != NULL && profile->classes != NULL)
+            return profile;
+    }
+    snprintf(error, error_size, "out of memory");
+    alloc_profile_destroy(profile);
+    return NULL;
+}
+
+static void add_thread(void *context, const void *env, char **name, int64_t java_id)
+{
+    struct alloc_profile *profile = context;
+    JNIEnv *own = NULL;
+    (void)name;
+    (*profile->names.vm)->GetEnv(profile->names.vm, (void **)&own, JNI_VERSION_1_6);
+    int64_t bytes = exact_bytes_of(own, java_id);
+    if (bytes >= 0)
+        alloc_threads_add(profile->threads, env, java_id, bytes);
+}
+
+bool alloc_profile_begin(struct alloc_profile *profile, char *error, size_t error_size)
+{
+    jvmtiEnv *jvmti = profile->jvmti;
+    pthread_mutex_lock(&profile->lock);
+    if (profile->exact)
+        thread_names_each(&profile->names, add_thread, profile);
+    pthread_mutex_unlock(&profile->lock);
+    jvmtiError code = (*jvmti)->SetHeapSamplingInterval(jvmti, (jint)profile->interval_bytes);
+    if (code == JVMTI_ERROR_NONE)
+        code = (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE,
+                                                  JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, NULL);
+    if (code == JVMTI_ERROR_NONE)
+        return true;
+    snprintf(error, error_size, "this JVM refuses to sample allocations: JVMTI error %d",
+             (int)code);
+    return false;
+}
+
+void alloc_profile_quiet(struct alloc_profile *profile)
+{
+    (*profile->jvmti)
+        ->SetEventNotificationMode(profile->jvmti, JVMTI_DISABLE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
+                                   NULL);
+}
+
+void alloc_profile_destroy(struct alloc_profile *profile)
+{
+    if (profile == NULL)
+        return;
+    const jvmtiCapabilities ours = {.can_generate_sampled_object_alloc_events = 1};
+    alloc_profile_quiet(profile);
+    (*profile->jvmti)->RelinquishCapabilities(profile->jvmti, &ours);
+    thread_names_close(&profile->names);
+    alloc_threads_destroy(profile->threads);
+    alloc_classes_destroy(profile->classes);
+    mem_free(profile->samples.at);
+    mem_free(profile->spare.at);
+    pthread_mutex_destroy(&profile->lock);
+    mem_free(profile);
+}
+
+/* --- callbacks ----------------------------------------------------------------------------------
+ */
+
+void alloc_profile_see(struct alloc_profile *profile, JNIEnv *env, jclass class, jlong size,
+                       struct alloc_seen *seen)
+{
+    jvmtiEnv *jvmti = profile->jvmti;
+    struct timespec now;
+    char *signature = NULL;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    seen->ticks = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    seen->size = size;
+    seen->thread_bytes = exact_bytes_own(env);
+    seen->class = 0;
+    if ((*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) != JVMTI_ERROR_NONE)
+        return;
+    pthread_mutex_lock(&profile->lock);
+    seen->class = alloc_classes_put(profile->classes, signature);
+    pthread_mutex_unlock(&profile->lock);
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+}
+
+static struct alloc_sample *new_sample(struct sample_list *list)
+{
+    if (list->count == list->capacity) {
+        int64_t capacity = list->capacity > 0 ? list->capacity * 2 : FIRST_SAMPLES;
+        if (capacity > ALLOC_SAMPLES_MAX)
+            return NULL;
+        struct alloc_sample *more =
+            mem_resize(COMPONENT_ALLOC_PROFILE, list->at, (size_t)capacity * sizeof *more);
+        if (more == NULL)
+            return NULL;
+        list->at = more;
+        list->capacity = capacity;
+    }
+    return &list->at[list->count++];
+}
+
+void alloc_profile_sample(struct alloc_profile *profile, JNIEnv *env, const struct alloc_seen *seen,
+                          int tid, uint32_t trace)
+{
+    pthread_mutex_lock(&profile->lock);
+    struct alloc_sample *sample = new_sample(&profile->samples);
+    /* A thread that nobody has told us of: a carrier of virtual threads, or one on its way out.
+     * What it allocated before this is not known to be of our time. */
+    int32_t number = seen->thread_bytes < 0 ? -1
+                                            : alloc_threads_add(profile->threads, env, 0,
+                                                                seen->thread_bytes - seen->size);
+    if (number >= 0)
+        alloc_threads_read(alloc_threads_at(profile->threads, number), seen->thread_bytes);
+    if (sample != NULL) {
+        *sample = (struct alloc_sample){.ticks = seen->ticks,
+                                        .size = seen->size,
+                                        .class = seen->class,
+                                        .trace = trace,
+                                        .tid = tid,
+                                        .thread = number};
+        if (number >= 0)
+            alloc_threads_at(profile->threads, number)->sums.samples++;
+    } else {
+        profile->counts.lost++;
+    }
+    pthread_mutex_unlock(&profile->lock);
+}
+
+/* Of a thread without samples only the bytes are of interest: thousands may end in a chunk. */
+static void end_thread(struct alloc_profile *profile, int32_t number, int64_t bytes)
+{
+    alloc_threads_ended(profile->threads, number, bytes);
+    if (alloc_threads_at(profile->threads, number)->sums.samples > 0)
+        return;
+    int64_t taken = alloc_threads_take(profile->threads, number);
+    profile->pool_exact += (double)taken;
+    profile->counts.total_bytes += taken;
+}
+
+void alloc_profile_thread_started(struct alloc_profile *profile, JNIEnv *env, jthread thread)
+{
+    char *name = NULL;
+    int64_t java_id = 0;
+    if (!profile->exact)
+        return;
+    thread_names_of(&profile->names, env, thread, &name, &java_id);
+    mem_free(name);
+    pthread_mutex_lock(&profile->lock);
+    int32_t before = alloc_threads_find(profile->threads, env);
+    if (before >= 0 && alloc_threads_at(profile->threads, before)->java_id != java_id)
+        end_thread(profile, before, -1); /* its JNIEnv is ours now, so it is gone */
+    /* All it has allocated up to now is of our time, but for the first threads of a recording that
+     * is just beginning: those have been added by then. */
+    alloc_threads_add(profile->threads, env, java_id, 0);
+    pthread_mutex_unlock(&profile->lock);
+}
+
+void alloc_profile_thread_ended(struct alloc_profile *profile, JNIEnv *env)
+{
+    int64_t bytes = exact_bytes_own(env);
+    pthread_mutex_lock(&profile->lock);
+    int32_t number = alloc_threads_find(profile->threads, env);
+    if (number >= 0)
+        end_thread(profile, number, bytes);
+    pthread_mutex_unlock(&profile->lock);
+}
+
+/* --- the end of a chunk -------------------------------------------------------------------------
+ */
+
+/* The pool's stretch, once it is worth it. */
+static double pool_stretch(const struct alloc_profile *profile)
+{
+    if (!profile->exact || profile->pool.samples == 0 ||
+        profile->pool_exact < ALLOC_OWN_INTERVALS * (double)profile->interval_bytes)
+        return 1;
+    return weight_stretch(profile->pool_exact, profile->pool.sizes, profile->pool.unscaled);
+}
+
+static void sum_up_threads(struct alloc_profile *profile, JNIEnv *env,
+                           const struct sample_list *samples)
+{
+    struct alloc_threads *threads = profile->threads;
+    int32_t count = alloc_threads_count(threads);
+    double own = ALLOC_OWN_INTERVALS * (double)profile->interval_bytes;
+    for (int32_t i = 0; i < count; i++)
+        alloc_threads_at(threads, i)->sums = (struct weight_sums){0};
+    for (int64_t i = 0; i < samples->count; i++) {
+        const struct alloc_sample *sample = &samples->at[i];
+        struct weight_sums *sums =
+            sample->thread >= 0 ? &alloc_threads_at(threads, sample->thread)->sums : &profile->pool;
+        weight_sums_add(sums, sample->size, profile->interval_bytes);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        struct alloc_thread *thread = alloc_threads_at(threads, i);
+        if (thread->env == NULL)
+            continue;
+        if (!thread->ended)
+            alloc_threads_read(thread, exact_bytes_of(env, thread->java_id));
+        int64_t bytes = alloc_threads_take(threads, i);
+        profile->counts.total_bytes += bytes;
+        thread->pooled = (double)bytes < own || thread->sums.samples == 0;
+        if (thread->pooled) {
+            profile->pool_exact += (double)bytes;
+            weight_sums_merge(&profile->pool, &thread->sums);
+        } else {
+            thread->stretch =
+                weight_stretch((double)bytes, thread->sums.sizes, thread->sums.unscaled);
+        }
+    }
+}
+
+static void weigh(struct alloc_profile *profile, struct alloc_sample *sample, double pool)
+{
+    const struct alloc_thread *thread =
+        sample->thread >= 0 ? alloc_threads_at(profile->threads, sample->thread) : NULL;
+    struct alloc_class *class = alloc_classes_at(profile->classes, sample->class);
+    double unscaled = weight_unscaled(sample->size, profile->interval_bytes);
+    bool pooled = thread == NULL || thread->pooled;
+    sample->weight = weight_of(sample->size, unscaled, pooled ? pool : thread->stretch);
+    class->samples++;
+    class->counted_bytes +=
+        (double)(sample->size > profile->interval_bytes ? sample->size : profile->interval_bytes);
+    if (pooled) {
+        weight_sums_add(&class->pool, sample->size, profile->interval_bytes);
+        return;
+    }
+    class->settled_bytes += sample->weight;
+    class->settled_variance +=
+        weight_variance(sample->size, profile->interval_bytes, sample->weight);
+}
+
+/* Names of classes may be added to meanwhile: the lock. */
+static uint32_t class_in_chunk(struct alloc_profile *profile, uint32_t number,
+                               struct dictionary *classes)
+{
+    pthread_mutex_lock(&profile->lock);
+    struct alloc_class *class = alloc_classes_at(profile->classes, number);
+    if (class->pool_id == 0)
+        class->pool_id = dictionary_put(classes, class->name, strlen(class->name));
+    uint32_t id = class->pool_id;
+    pthread_mutex_unlock(&profile->lock);
+    return id;
+}
+
+static void write_samples(struct alloc_profile *profile, const struct sample_list *samples,
+                          struct jfr_writer *writer, struct dictionary *classes)
+{
+    for (int64_t i = 0; i < samples->count; i++) {
+        const struct alloc_sample *sample = &samples->at[i];
+        jfr_allocation_sample(writer, sample->ticks, sample->tid, sample->trace,
+                              class_in_chunk(profile, sample->class, classes),
+                              llround(sample->weight));
+    }
+}
+
+void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct jfr_writer *writer,
+                             struct dictionary *classes)
+{
+    pthread_mutex_lock(&profile->lock);
+    struct sample_list samples = profile->samples;
+    profile->samples = profile->spare;
+    profile->samples.count = 0;
+    profile->spare = samples;
+    sum_up_threads(profile, env, &samples);
+    double pool = pool_stretch(profile);
+    for (int64_t i = 0; i < samples.count; i++) {
+        weigh(profile, &samples.at[i], pool);
+        profile->counts.samples++;
+        profile->counts.without_stack += samples.at[i].trace == 0;
+    }
+    /* The chunk before had its own numbers, perhaps of another dictionary. */
+    for (uint32_t i = 0; i < alloc_classes_count(profile->classes); i++)
+        alloc_classes_at(profile->classes, i)->pool_id = 0;
+    for (int32_t i = 0; i < alloc_threads_count(profile->threads); i++)
+        alloc_threads_at(profile->threads, i)->sums = (struct weight_sums){0};
+    pthread_mutex_unlock(&profile->lock);
+    write_samples(profile, &samples, writer, classes);
+}
+
+/* --- what people ask ----------------------------------------------------------------------------
+ */
+
+void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *counts)
+{
+    pthread_mutex_lock(&profile->lock);
+    *counts = profile->counts;
+    counts->threads_refused = alloc_threads_refused(profile->threads);
+    pthread_mutex_unlock(&profile->lock);
+    if (!profile->exact)
+        counts->total_bytes = -1;
+}
+
+void alloc_profile_json(struct alloc_profile *profile, FILE *out)
+{
+    struct alloc_counts counts;
+    alloc_profile_counts(profile, &counts);
+    pthread_mutex_lock(&profile->lock);
+    fprintf(out,
+            "{\"interval_bytes\":%" PRId64 ",\"samples\":%" PRId64 ",\"without_stack\":%" PRId64
+            ",\"lost\":%" PRId64 ",\"threads_refused\":%" PRId64 ",\"total_bytes\":",
+            counts.interval_bytes, counts.samples, counts.without_stack, counts.lost,
+            counts.threads_refused);
+    if (counts.total_bytes >= 0)
+        fprintf(out, "%" PRId64, counts.total_bytes);
+    else
+        fprintf(out, "null");
+    fprintf(out, ",\"classes\":");
+    alloc_classes_json(profile->classes, pool_stretch(profile), out);
+    fprintf(out, "}");
+    pthread_mutex_unlock(&profile->lock);
+}

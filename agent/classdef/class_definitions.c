@@ -1,0 +1,265 @@
+#include "agent/classdef/class_definitions.h"
+
+#include "agent/classdef/class_size.h"
+#include "agent/classdef/family_table.h"
+#include "agent/control/answer.h"
+#include "agent/control/sampler_here.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define JSON_ROWS 20
+
+struct class_definitions {
+    jvmtiEnv *jvmti;
+    bool stacks, sizes;
+    pthread_mutex_t lock; /* of what follows */
+    struct family_table *families;
+    int64_t second; /* in which stacks_now were taken */
+    int64_t stacks_now;
+    int64_t stacks_taken, stacks_lost;
+    int64_t nameless; /* classes whose name could not be had; in "[other]" */
+    int64_t folded;   /* families that gave their row back */
+};
+
+struct class_definitions *class_definitions_create(jvmtiEnv *jvmti, bool stacks, bool sizes)
+{
+    struct class_definitions *definitions =
+        mem_alloc(COMPONENT_CLASS_DEFINITIONS, sizeof *definitions);
+    if (definitions == NULL)
+        return NULL;
+    definitions->families = family_table_create();
+    if (definitions->families == NULL) {
+        mem_free(definitions);
+        return NULL;
+    }
+    definitions->jvmti = jvmti;
+    definitions->stacks = stacks;
+    definitions->sizes = sizes && class_size_possible();
+    pthread_mutex_init(&definitions->lock, NULL);
+    return definitions;
+}
+
+void class_definitions_destroy(struct class_definitions *definitions)
+{
+    if (definitions == NULL)
+        return;
+    pthread_mutex_destroy(&definitions->lock);
+    family_table_destroy(definitions->families);
+    mem_free(definitions);
+}
+
+void class_definitions_no_stacks(struct class_definitions *definitions)
+{
+    pthread_mutex_lock(&definitions->lock);
+    definitions->stacks = false;
+    pthread_mutex_unlock(&definitions->lock);
+}
+
+/* --- callbacks -------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* HotSpot also posts ClassLoad when a loader has only found a class that another one defined: each
+ * new loader so "loads" java.lang.Object. A class is linked by then, or it is the one that this
+ * thread has just defined on behalf of the other. A hidden class is linked before its event, but
+ * nobody can find it later. */
+static bool is_found_only(jvmtiEnv *jvmti, jclass class, const char *name)
+{
+    static _Thread_local jint last;
+    jint status = 0, hash = 0;
+    if (class_name_is_hidden(name))
+        return false;
+    if ((*jvmti)->GetClassStatus(jvmti, class, &status) == JVMTI_ERROR_NONE &&
+        (status & JVMTI_CLASS_STATUS_PREPARED) != 0)
+        return true;
+    if ((*jvmti)->GetObjectHashCode(jvmti, class, &hash) != JVMTI_ERROR_NONE)
+        return false;
+    bool again = hash == last;
+    last = hash;
+    return again;
+}
+
+/* Whether this class gives a stack; how many classes that stands for. Locked. */
+static bool stack_is_due(struct class_definitions *definitions, struct family_row *row,
+                         int64_t *stands_for)
+{
+    int64_t now = now_ms();
+    if (!definitions->stacks || now < row->next_stack_ms)
+        return false;
+    if (now / 1000 != definitions->second) {
+        definitions->second = now / 1000;
+        definitions->stacks_now = 0;
+    }
+    if (definitions->stacks_now == CLASS_STACKS_PER_S)
+        return false;
+    definitions->stacks_now++;
+    row->next_stack_ms = now + CLASS_STACK_EVERY_MS;
+    *stands_for = row->untold;
+    row->untold = 0;
+    return true;
+}
+
+static void tell_stack(struct class_definitions *definitions, struct sampler *stacks, JNIEnv *env,
+                       struct jfr_class_definition *definition)
+{
+    struct sampler_here here;
+    bool taken = sampler_here_begin(stacks, env, true, &here);
+    if (taken) {
+        definition->tid = here.tid;
+        definition->trace_id = here.trace;
+        sampler_here_end(stacks, &here,
+                         jfr_encode_class_definition(definition, here.out, RECORDING_GUARD_BYTES));
+    }
+    pthread_mutex_lock(&definitions->lock);
+    definitions->stacks_taken += taken;
+    definitions->stacks_lost += !taken;
+    pthread_mutex_unlock(&definitions->lock);
+}
+
+void class_definitions_loaded(struct class_definitions *definitions, struct sampler *stacks,
+                              JNIEnv *env, jclass class)
+{
+    char name[CLASS_NAME_MAX] = "[no name]", family[CLASS_FAMILY_MAX];
+    char *signature = NULL;
+    jvmtiEnv *jvmti = definitions->jvmti;
+    struct jfr_class_definition definition = {.class_name = name, .family = family, .bytes = -1};
+    size_t length = 0;
+    bool named = (*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE;
+    if (named) {
+        length = class_name_readable(signature, name);
+        bool found_only = is_found_only(jvmti, class, name);
+        if (definitions->sizes && !found_only)
+            definition.bytes = class_size_bytes(class, signature);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
+        if (found_only)
+            return;
+        length = class_family(name, length, family);
+    }
+    pthread_mutex_lock(&definitions->lock);
+    struct family_row *row =
+        family_table_loaded(definitions->families, named ? family : NULL, length, definition.bytes);
+    definitions->nameless += !named;
+    bool due = stack_is_due(definitions, row, &definition.count);
+    if (due)
+        memcpy(family, row->name, sizeof family);
+    pthread_mutex_unlock(&definitions->lock);
+    if (due)
+        tell_stack(definitions, stacks, env, &definition);
+}
+
+void class_definitions_unloaded(struct class_definitions *definitions, const char *name)
+{
+    char readable[CLASS_NAME_MAX], family[CLASS_FAMILY_MAX] = "";
+    size_t length = 0;
+    if (name != NULL)
+        length = class_family(readable, class_name_readable(name, readable), family);
+    pthread_mutex_lock(&definitions->lock);
+    family_table_unloaded(definitions->families, name != NULL ? family : NULL, length);
+    pthread_mutex_unlock(&definitions->lock);
+}
+
+/* --- drain thread ----------------------------------------------------------------------------- */
+
+static struct family_row copy_row(struct class_definitions *definitions, uint32_t at)
+{
+    pthread_mutex_lock(&definitions->lock);
+    struct family_row row = *family_table_at(definitions->families, at);
+    pthread_mutex_unlock(&definitions->lock);
+    return row;
+}
+
+void class_definitions_end_chunk(struct class_definitions *definitions, struct jfr_writer *writer)
+{
+    pthread_mutex_lock(&definitions->lock);
+    uint32_t count = family_table_count(definitions->families);
+    pthread_mutex_unlock(&definitions->lock);
+    for (uint32_t i = 0; i < count; i++) { /* rows move in _fold alone */
+        struct family_row row = copy_row(definitions, i);
+        if (row.changed)
+            jfr_class_family(writer, row.name, row.loaded, row.unloaded, row.bytes, row.sized);
+    }
+    pthread_mutex_lock(&definitions->lock);
+    definitions->folded += family_table_fold(definitions->families);
+    pthread_mutex_unlock(&definitions->lock);
+}
+
+void class_definitions_churn(struct class_definitions *definitions, struct class_churn *churn)
+{
+    int64_t bytes;
+    *churn = (struct class_churn){0};
+    pthread_mutex_lock(&definitions->lock);
+    family_table_sum(definitions->families, &churn->loaded, &churn->unloaded, &bytes);
+    const struct family_row *row =
+        family_table_grown(definitions->families, &churn->family_loaded, &churn->family_net);
+    if (row != NULL)
+        memcpy(churn->family, row->name, sizeof churn->family);
+    pthread_mutex_unlock(&definitions->lock);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/* The rows that loaded most, most first; returns how many. Locked. */
+static int largest(struct family_table *families, struct family_row *out, int max)
+{
+    int found = 0;
+    for (uint32_t i = 0; i < family_table_count(families); i++) {
+        const struct family_row *row = family_table_at(families, i);
+        int at = found < max ? found++ : max;
+        for (; at > 0 && out[at - 1].loaded < row->loaded; at--)
+            if (at < max)
+                out[at] = out[at - 1];
+        if (at < max)
+            out[at] = *row;
+    }
+    return found;
+}
+
+static void put_row(const struct family_row *row, FILE *out)
+{
+    fputs("{\"family\":", out);
+    answer_json_text(out, row->name);
+    fprintf(out,
+            ",\"loaded\":%" PRId64 ",\"unloaded\":%" PRId64 ",\"sized\":%" PRId64 ",\"bytes\":",
+            row->loaded, row->unloaded, row->sized);
+    if (row->sized > 0)
+        fprintf(out, "%" PRId64 "}", row->bytes);
+    else
+        fputs("null}", out);
+}
+
+void class_definitions_json(struct class_definitions *definitions, FILE *out)
+{
+    struct family_row rows[JSON_ROWS];
+    int64_t loaded, unloaded, bytes;
+    pthread_mutex_lock(&definitions->lock);
+    family_table_sum(definitions->families, &loaded, &unloaded, &bytes);
+    int count = largest(definitions->families, rows, JSON_ROWS);
+    struct class_definitions now = *definitions;
+    uint32_t families = family_table_count(definitions->families);
+    pthread_mutex_unlock(&definitions->lock);
+    fprintf(out,
+            "{\"stacks\":%s,\"loaded\":%" PRId64 ",\"unloaded\":%" PRId64 ",\"families\":%" PRIu32
+            ",\"families_max\":%d,\"families_folded\":%" PRId64 ",\"nameless\":%" PRId64
+            ",\"stacks_taken\":%" PRId64 ",\"stacks_lost\":%" PRId64 ",\"bytes\":",
+            now.stacks ? "true" : "false", loaded, unloaded, families, FAMILIES_MAX, now.folded,
+            now.nameless, now.stacks_taken, now.stacks_lost);
+    if (now.sizes)
+        fprintf(out, "%" PRId64, bytes);
+    else
+        fputs("null", out);
+    fputs(",\"top\":[", out);
+    for (int i = 0; i < count; i++) {
+        if (i > 0)
+            fputc(',', out);
+        put_row(&rows[i], out);
+    }
+    fputs("]}", out);
+}

@@ -1,0 +1,141 @@
+/* Signal context. */
+#include "agent/hotspot/scopes.h"
+
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "agent/hotspot/method.h"
+
+#define INLINED_MAX      128     /* HotSpot inlines at most 100 deep, method handles included */
+#define DESCRIPTIONS_MAX 4000000 /* of one method */
+#define WORD_BYTES       8
+
+/* Numbers of compressed streams: a digit below 192 ends one, at most five digits. */
+#define DIGITS_MAX       5
+#define DIGIT_BITS       6
+#define DIGITS_LAST_LOW  192
+/* Since then no digit is zero, so that streams may end with one. */
+#define JDK_WITHOUT_ZERO 20
+
+static uintptr_t field(uintptr_t structure, int32_t offset)
+{
+    return structure + (uintptr_t)(intptr_t)offset;
+}
+
+static int32_t load_int(uintptr_t structure, int32_t offset)
+{
+    return (int32_t)load_u32(field(structure, offset), 0);
+}
+
+struct tables {
+    uintptr_t descriptions, end; /* PcDesc */
+    uintptr_t scopes;            /* compressed */
+    uintptr_t metadata;          /* Method * and Klass * */
+};
+
+static void find_tables(uintptr_t nmethod, struct tables *tables)
+{
+    if (layout.nmethod_immutable >= 0) {
+        uintptr_t data = load_pointer(field(nmethod, layout.nmethod_immutable));
+        uint32_t relocation = load_u32(field(nmethod, layout.blob_relocation_size), 0);
+        tables->descriptions = field(data, load_int(nmethod, layout.nmethod_scopes_pcs));
+        tables->scopes = field(data, load_int(nmethod, layout.nmethod_scopes_data));
+        tables->end = tables->scopes;
+        tables->metadata = load_pointer(field(nmethod, layout.blob_mutable_data)) +
+                           (relocation + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
+    } else {
+        tables->descriptions = field(nmethod, load_int(nmethod, layout.nmethod_scopes_pcs));
+        tables->end = field(nmethod, load_int(nmethod, layout.nmethod_dependencies));
+        tables->scopes = load_pointer(field(nmethod, layout.nmethod_scopes_data_begin));
+        tables->metadata = field(nmethod, load_int(nmethod, layout.nmethod_metadata));
+    }
+}
+
+/* The first and the last PcDesc are sentinels without a scope. */
+static int find_scope(const struct tables *tables, int32_t offset)
+{
+    uintptr_t size = (uintptr_t)layout.pc_desc_size;
+    if (tables->end <= tables->descriptions)
+        return 0;
+    uintptr_t count = (tables->end - tables->descriptions) / size;
+    if (count < 3 || count > DESCRIPTIONS_MAX)
+        return 0;
+    uintptr_t low = 1, high = count - 1; /* the first whose pc is not before offset */
+    while (low < high) {
+        uintptr_t middle = low + (high - low) / 2;
+        if (load_int(tables->descriptions + middle * size, layout.pc_desc_pc) < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* Behind the last, in stubs at the end of the code, it is zero: no scope. */
+    return load_int(tables->descriptions + low * size, layout.pc_desc_scope);
+}
+
+static uint32_t take_number(uintptr_t *at)
+{
+    const uint32_t least = layout.jdk_major >= JDK_WITHOUT_ZERO ? 1 : 0;
+    uint32_t sum = 0;
+    for (int digit = 0; digit < DIGITS_MAX; digit++) {
+        uint32_t byte = load_u8((*at)++, 0);
+        sum += (byte - least) << (digit * DIGIT_BITS);
+        if (byte < DIGITS_LAST_LOW)
+            break;
+    }
+    return sum;
+}
+
+int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max)
+{
+    struct tables tables;
+    int depth = 0;
+    if (max <= 0)
+        return 0;
+    if (method_is_native(blob->method)) {
+        *out = (struct walked_frame){blob->method, FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_NATIVE};
+        return 1;
+    }
+    find_tables(blob->address, &tables);
+    int scope = find_scope(&tables, (int32_t)(pc - blob->code));
+    while (scope > 0 && depth < max && depth < INLINED_MAX) {
+        uintptr_t at = field(tables.scopes, scope);
+        int outer = (int32_t)take_number(&at);
+        uint32_t index = take_number(&at);
+        int32_t bci = (int32_t)take_number(&at) - 1;
+        uintptr_t method =
+            index > 0 ? load_pointer(tables.metadata + (uintptr_t)(index - 1) * WORD_BYTES) : 0;
+        if (!method_is_plausible(method))
+            break;
+        /* At a method's entry the index is -1. */
+        out[depth++] = (struct walked_frame){method, bci < 0 ? 0 : bci, FRAME_TYPE_INLINED};
+        if (outer >= scope) /* an outer scope is written first: anything else is damage */
+            outer = 0;
+        scope = outer;
+    }
+    if (scope > 0 && depth == max)
+        return depth;
+    if (depth == 0 || out[depth - 1].method != blob->method) {
+        /* Nothing to be read: the method itself is known all the same. */
+        depth = 0;
+        out[depth++] = (struct walked_frame){blob->method, 0, FRAME_TYPE_COMPILED};
+    }
+    out[depth - 1].type = FRAME_TYPE_COMPILED;
+    return depth;
+}
+
+static uintptr_t deopt_handler(uintptr_t nmethod, int32_t begin, int32_t offset)
+{
+    if (begin >= 0)
+        return load_pointer(field(nmethod, begin));
+    return offset >= 0 ? field(nmethod, load_int(nmethod, offset)) : 0;
+}
+
+uintptr_t scopes_original_pc(const struct code_blob *blob, uintptr_t pc, uintptr_t sp)
+{
+    uintptr_t nmethod = blob->address;
+    if (layout.nmethod_orig_pc < 0 ||
+        (pc != deopt_handler(nmethod, layout.nmethod_deopt_begin, layout.nmethod_deopt_offset) &&
+         pc !=
+             deopt_handler(nmethod, layout.nmethod_deopt_mh_begin, layout.nmethod_deopt_mh_offset)))
+        return pc;
+    return load_pointer(field(sp, load_int(nmethod, layout.nmethod_orig_pc)));
+}

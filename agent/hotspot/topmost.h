@@ -1,0 +1,28 @@
+/*
+ * topmost: the frame that was interrupted, and how its caller is found.
+ *
+ * A frame below another one waits at a call, and all its parts are in place. The topmost one may
+ * be anywhere. In a method it is told by the instructions around pc how much of the frame there is:
+ *
+ *   [stack bang] push %rbp  sub $n, %rsp  [barrier] ... add $n, %rsp  pop %rbp  [poll] ret
+ *   BARE         BARE       PUSHED        WHOLE     WHOLE             PUSHED    BARE   BARE
+ *
+ * In a stub, or an adapter between interpreted and compiled code, the caller is found by looking
+ * for a return address near sp: a word that leads behind a call instruction of a compiled method,
+ * into the interpreter with an interpreted frame above, or into the call stub.
+ *
+ * Internal to agent/hotspot; signal context.
+ */
+#ifndef AGENT_HOTSPOT_TOPMOST_H
+#define AGENT_HOTSPOT_TOPMOST_H
+
+#include "agent/hotspot/code_cache.h"
+#include "agent/hotspot/walk_state.h"
+
+/* Each moves the walk to the caller. In a compiled method, whose frames have been put: */
+enum walk_step topmost_method(struct walk_state *walk, const struct code_blob *blob);
+enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob);
+/* In the interpreter, without a frame of it: a method is being entered, and is put here. */
+enum walk_step topmost_interpreted(struct walk_state *walk);
+
+#endif

@@ -1,0 +1,252 @@
+/* Signal context. */
+#include "agent/hotspot/walk.h"
+
+#include "agent/hotspot/code_cache.h"
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "agent/hotspot/method.h"
+#include "agent/hotspot/scopes.h"
+#include "agent/hotspot/topmost.h"
+#include "agent/hotspot/walk_state.h"
+
+/* Frames, those without a Java method included. The sp only grows, so a damaged stack ends anyhow;
+ * this bounds how long it takes. */
+#define STEPS_MAX 16384
+
+static uintptr_t slot(uintptr_t fp, int64_t index)
+{
+    return load_pointer(fp + (uintptr_t)(index * (int64_t)sizeof(void *)));
+}
+
+bool walk_on_stack(const struct walk_state *walk, uintptr_t address)
+{
+    return address >= walk->stack_low && address < walk->stack_high &&
+           address % sizeof(void *) == 0;
+}
+
+bool walk_interpreted_at(const struct walk_state *walk, uintptr_t fp, uintptr_t sp)
+{
+    return fp > sp && walk_on_stack(walk, fp) &&
+           method_is_plausible(slot(fp, interpreted_method_slot()));
+}
+
+static void put(struct walk_state *walk, struct walked_frame frame)
+{
+    walk->out[walk->depth++] = frame;
+}
+
+/* The caller's frame lies above: what does not is damage, and would never end. */
+static bool move(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    bool good = sp > walk->sp && (walk_on_stack(walk, sp) || sp == walk->stack_high);
+    walk->pc = pc;
+    walk->sp = sp;
+    walk->fp = fp;
+    walk->topmost = false;
+    return good;
+}
+
+/* False: there is none, or it lies below where we are. */
+static bool move_to_anchor(struct walk_state *walk, uintptr_t anchor)
+{
+    uintptr_t sp = load_pointer(anchor + (uintptr_t)layout.anchor_sp);
+    uintptr_t pc = load_pointer(anchor + (uintptr_t)layout.anchor_pc);
+    uintptr_t fp = load_pointer(anchor + (uintptr_t)layout.anchor_fp);
+    if (pc == 0) /* the call that led out of Java has left it below sp */
+        pc = load_pointer(sp - sizeof(void *));
+    return sp != 0 && move(walk, pc, sp, fp);
+}
+
+/* Java was called from the VM: the anchor of the Java frame before that lies in the call's wrapper.
+ */
+static enum walk_step step_call_stub(struct walk_state *walk)
+{
+    uintptr_t wrapper = slot(walk->fp, layout.call_wrapper_slot);
+    if (!walk_on_stack(walk, walk->fp) || !walk_on_stack(walk, wrapper))
+        return WALK_BROKEN;
+    uintptr_t anchor = wrapper + (uintptr_t)layout.wrapper_anchor;
+    if (load_u64(anchor + (uintptr_t)layout.anchor_sp, 0) == 0)
+        return WALK_ENDED;
+    return move_to_anchor(walk, anchor) ? WALK_ON : WALK_BROKEN;
+}
+
+static enum walk_step step_interpreted(struct walk_state *walk)
+{
+    uintptr_t fp = walk->fp;
+    if (!walk_interpreted_at(walk, fp, walk->sp))
+        return walk->topmost ? topmost_interpreted(walk) : WALK_BROKEN;
+    uintptr_t method = slot(fp, interpreted_method_slot());
+    bool native = method_is_native(method);
+    put(walk, (struct walked_frame){
+                  .method = method,
+                  .bci = native ? FRAME_BCI_NATIVE_METHOD
+                                : method_bci(method, slot(fp, interpreted_bcp_slot())),
+                  .type = FRAME_TYPE_INTERPRETED,
+              });
+    return move(walk, slot(fp, 1), slot(fp, layout.sender_sp_slot), slot(fp, 0)) ? WALK_ON
+                                                                                 : WALK_BROKEN;
+}
+
+/* What called a frame of a known size: return address and the caller's fp lie at its end. */
+static bool move_to_caller(struct walk_state *walk, int32_t frame_bytes)
+{
+    uintptr_t sp = walk->sp + (uintptr_t)frame_bytes;
+    return frame_bytes >= (int32_t)sizeof(void *) &&
+           move(walk, load_pointer(sp - 8), sp, load_pointer(sp - 16));
+}
+
+/* The first frame on a carrier that belongs to a mounted virtual thread: it keeps an fp of its own,
+ * and beyond it the carrier's frames go on. */
+static bool is_continuation_entry(uintptr_t pc)
+{
+    return layout.cont_return_pc != 0 && pc == load_pointer(layout.cont_return_pc);
+}
+
+static uintptr_t place_of(const struct walk_state *walk, const struct code_blob *blob)
+{
+    if (walk->topmost)
+        return walk->pc + 1;
+    uintptr_t pc = scopes_original_pc(blob, walk->pc, walk->sp);
+#ifdef NMTAGENT_COMPARE
+    if (walk->places_as_agct && walk->depth == 0)
+        return pc + 1;
+#endif
+    return pc;
+}
+
+static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
+{
+    uintptr_t fp = walk->fp;
+    walk->depth +=
+        scopes_at(blob, place_of(walk, blob), walk->out + walk->depth, walk->max - walk->depth);
+    if (walk->topmost)
+        return topmost_method(walk, blob);
+    if (is_continuation_entry(walk->pc))
+        return walk_on_stack(walk, fp) && move(walk, slot(fp, 1), fp + 16, slot(fp, 0))
+                   ? WALK_ON
+                   : WALK_BROKEN;
+    return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
+}
+
+/* A virtual thread that was unmounted deep in its stack comes back with its innermost frames only;
+ * the last of them returns into a stub that fetches more. The rest is not on this stack; what goes
+ * on is the carrier. */
+static bool move_over_return_barrier(struct walk_state *walk)
+{
+    if (layout.thread_cont_entry < 0 || layout.cont_entry_size <= 0 || layout.cont_return_pc == 0)
+        return false;
+    uintptr_t entry = load_pointer(walk->thread + (uintptr_t)layout.thread_cont_entry);
+    return entry >= walk->sp && walk_on_stack(walk, entry) &&
+           move(walk, load_pointer(layout.cont_return_pc), entry == walk->sp ? entry + 8 : entry,
+                entry + (uintptr_t)layout.cont_entry_size);
+}
+
+static enum walk_step step_stub(struct walk_state *walk, const struct code_blob *blob)
+{
+    if (walk->topmost)
+        return topmost_stub(walk, blob);
+    if (blob->frame_bytes > 0)
+        return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
+    return move_over_return_barrier(walk) ? WALK_ON : WALK_BROKEN;
+}
+
+static enum walk_step step(struct walk_state *walk)
+{
+    struct code_blob blob;
+    if (!walk->topmost && walk->pc == load_pointer(layout.call_stub_return))
+        return step_call_stub(walk);
+    if (!code_cache_find(walk->pc, &blob))
+        return WALK_BROKEN;
+    switch (blob.kind) {
+    case CODE_INTERPRETER:
+        return step_interpreted(walk);
+    case CODE_METHOD:
+        return step_method(walk, &blob);
+    case CODE_OTHER:
+        return step_stub(walk, &blob);
+    }
+    return WALK_BROKEN;
+}
+
+static int run(struct walk_state *walk, enum walk_code *code)
+{
+    enum walk_step last = WALK_ON;
+    for (int i = 0; last == WALK_ON && walk->depth < walk->max && i < STEPS_MAX; i++)
+        last = step(walk);
+    *code = last != WALK_BROKEN ? WALK_OK
+            : walk->depth == 0  ? WALK_UNKNOWN_JAVA
+                                : WALK_NOT_WALKABLE_JAVA;
+    return walk->depth;
+}
+
+static struct walk_state open_walk(uintptr_t thread, struct walked_frame *out, int max)
+{
+    uintptr_t high = load_pointer(thread + (uintptr_t)layout.thread_stack_base);
+    uintptr_t size = load_pointer(thread + (uintptr_t)layout.thread_stack_size);
+    return (struct walk_state){
+        .thread = thread,
+        .stack_low = size < high ? high - size : high,
+        .stack_high = high,
+        .out = out,
+        .max = max,
+    };
+}
+
+int walk_java_from_anchor(uintptr_t thread, struct walked_frame *out, int max, enum walk_code *code)
+{
+    struct walk_state walk = open_walk(thread, out, max);
+    if (!move_to_anchor(&walk, thread + (uintptr_t)layout.thread_anchor)) {
+        *code = WALK_NO_JAVA_FRAME;
+        return 0;
+    }
+    return run(&walk, code);
+}
+
+int walk_java_from_call(const struct walk_start *start, struct walked_frame *out, int max,
+                        enum walk_code *code)
+{
+    struct walk_state walk = open_walk(start->thread, out, max);
+#ifdef NMTAGENT_COMPARE
+    walk.places_as_agct = start->places_as_agct;
+#endif
+    if (!move(&walk, start->pc, start->sp, start->fp)) {
+        *code = WALK_NOT_WALKABLE_JAVA;
+        return 0;
+    }
+    return run(&walk, code);
+}
+
+/* Whether the thread runs Java code, and not, say, a stub on behalf of the VM. */
+static bool runs_java(const struct walk_start *start)
+{
+    struct code_blob blob;
+    uint32_t state = load_u32(start->thread + (uintptr_t)layout.thread_state, 0);
+    return code_cache_find(start->pc, &blob) &&
+           (blob.kind != CODE_OTHER || state == layout.thread_in_java);
+}
+
+int walk_java(const struct walk_start *start, struct walked_frame *out, int max,
+              enum walk_code *code)
+{
+    struct walk_state walk = open_walk(start->thread, out, max);
+#ifdef NMTAGENT_COMPARE
+    walk.places_as_agct = start->places_as_agct;
+#endif
+    if (!runs_java(start)) {
+        if (move_to_anchor(&walk, start->thread + (uintptr_t)layout.thread_anchor))
+            return run(&walk, code);
+        uint32_t state = load_u32(start->thread + (uintptr_t)layout.thread_state, 0);
+        *code = state == layout.thread_in_java ? WALK_UNKNOWN_NOT_JAVA : WALK_NO_JAVA_FRAME;
+        return 0;
+    }
+    walk.start = start;
+    walk.pc = start->pc;
+    walk.sp = start->sp;
+    walk.fp = start->fp;
+    walk.topmost = true;
+    if (!walk_on_stack(&walk, walk.sp)) {
+        *code = WALK_NOT_WALKABLE_JAVA;
+        return 0;
+    }
+    return run(&walk, code);
+}

@@ -1,0 +1,137 @@
+#include "agent/methods/lazy_ids.h"
+
+#include "agent/mem/mem.h"
+
+#include <string.h>
+
+#define STACKS_A_TURN  4  /* a handshake each: microseconds of that thread */
+#define THREADS_LOOKED 64 /* of which most are waiting: a state is a field to read */
+#define DEPTH          256
+#define KNOWN          (1u << 18) /* 2 MB that are touched as ids come */
+#define KNOWN_MOST     (KNOWN / 4 * 3)
+
+struct lazy_ids {
+    jvmtiEnv *jvmti;
+    struct jmethod_ids *ids;
+    int64_t unnamed_frames, stacks;
+    uint32_t next_thread;
+    uint32_t known_count;
+    uint64_t *known; /* open addressing; 0: free */
+    jvmtiFrameInfo frames[DEPTH];
+};
+
+struct lazy_ids *lazy_ids_create(jvmtiEnv *jvmti, struct jmethod_ids *ids)
+{
+    struct lazy_ids *lazy = mem_alloc(COMPONENT_JMETHOD_IDS, sizeof *lazy);
+    if (lazy == NULL)
+        return NULL;
+    lazy->jvmti = jvmti;
+    lazy->ids = ids;
+    lazy->known = mem_map(COMPONENT_JMETHOD_IDS, KNOWN * sizeof *lazy->known);
+    if (lazy->known == NULL) {
+        mem_free(lazy);
+        return NULL;
+    }
+    return lazy;
+}
+
+void lazy_ids_destroy(struct lazy_ids *lazy)
+{
+    mem_unmap(COMPONENT_JMETHOD_IDS, lazy->known, KNOWN * sizeof *lazy->known);
+    mem_free(lazy);
+}
+
+int64_t lazy_ids_stacks(const struct lazy_ids *lazy)
+{
+    return lazy->stacks;
+}
+
+/* Where the id is, or would be. The table is never full. */
+static uint64_t *place_of(struct lazy_ids *lazy, jmethodID id)
+{
+    uint64_t value = (uint64_t)(uintptr_t)id;
+    uint32_t at = (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 46);
+    while (lazy->known[at] != 0 && lazy->known[at] != value)
+        at = (at + 1) % KNOWN;
+    return &lazy->known[at];
+}
+_Static_assert(KNOWN == 1u << 18, "64 - 46 bits of the hash");
+
+static void remember(struct lazy_ids *lazy, jmethodID id)
+{
+    uint64_t *place = place_of(lazy, id);
+    if (*place != 0 || lazy->known_count >= KNOWN_MOST)
+        return;
+    *place = (uint64_t)(uintptr_t)id;
+    lazy->known_count++;
+}
+
+static void meet_class(struct lazy_ids *lazy, JNIEnv *env, jclass class)
+{
+    jint number = 0;
+    jmethodID *methods = NULL;
+    if ((*lazy->jvmti)->GetClassMethods(lazy->jvmti, class, &number, &methods) != JVMTI_ERROR_NONE)
+        return;
+    for (jint i = 0; i < number; i++)
+        remember(lazy, methods[i]);
+    jmethodID any = number > 0 ? methods[0] : NULL;
+    (*lazy->jvmti)->Deallocate(lazy->jvmti, (unsigned char *)methods);
+    jmethod_ids_charge(lazy->ids, env, class, any, number);
+}
+
+static void meet(struct lazy_ids *lazy, JNIEnv *env, jmethodID id)
+{
+    jclass class = NULL;
+    if (id == NULL || *place_of(lazy, id) != 0 || lazy->known_count >= KNOWN_MOST)
+        return;
+    if ((*lazy->jvmti)->GetMethodDeclaringClass(lazy->jvmti, id, &class) == JVMTI_ERROR_NONE) {
+        meet_class(lazy, env, class);
+        (*env)->DeleteLocalRef(env, class);
+    }
+    remember(lazy, id); /* a class that is not prepared, or gone: not asked again and again */
+}
+
+static bool is_running(struct lazy_ids *lazy, jthread thread)
+{
+    jint state = 0;
+    return (*lazy->jvmti)->GetThreadState(lazy->jvmti, thread, &state) == JVMTI_ERROR_NONE &&
+           (state & JVMTI_THREAD_STATE_RUNNABLE) != 0;
+}
+
+static void look_at_threads(struct lazy_ids *lazy, JNIEnv *env, const jthread *threads, jint number)
+{
+    int stacks = 0;
+    for (jint i = 0; i < number && i < THREADS_LOOKED && stacks < STACKS_A_TURN; i++) {
+        jthread thread = threads[lazy->next_thread++ % (uint32_t)number];
+        jint depth = 0;
+        if (!is_running(lazy, thread))
+            continue;
+        stacks++;
+        if ((*lazy->jvmti)->GetStackTrace(lazy->jvmti, thread, 0, DEPTH, lazy->frames, &depth) !=
+            JVMTI_ERROR_NONE)
+            continue;
+        for (jint frame = 0; frame < depth; frame++)
+            meet(lazy, env, lazy->frames[frame].method);
+    }
+    lazy->stacks += stacks;
+}
+
+void lazy_ids_turn(struct lazy_ids *lazy, JNIEnv *env, int64_t unnamed_frames)
+{
+    jint number = 0;
+    jthread *threads = NULL;
+    bool idle = unnamed_frames == lazy->unnamed_frames;
+    lazy->unnamed_frames = unnamed_frames;
+    if (idle || env == NULL || jmethod_ids_policy(lazy->ids) != IDS_LAZY)
+        return;
+    if ((*env)->PushLocalFrame(env, 16) != JNI_OK) {
+        (*env)->ExceptionClear(env);
+        return;
+    }
+    if ((*lazy->jvmti)->GetAllThreads(lazy->jvmti, &number, &threads) == JVMTI_ERROR_NONE) {
+        if (number > 0)
+            look_at_threads(lazy, env, threads, number);
+        (*lazy->jvmti)->Deallocate(lazy->jvmti, (unsigned char *)threads);
+    }
+    (*env)->PopLocalFrame(env, NULL);
+}

@@ -1,0 +1,159 @@
+/* Signal context: reads the JVM's memory through load.h alone. */
+#include "agent/methods/method_reading.h"
+
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+
+#include <string.h>
+
+#define WORD_BYTES          8
+#define LINES_HASHED        64
+#define MODIFIERS_WRITTEN   0x7fff /* what stands in class files; JDK 17 keeps more beside it */
+#define LINES_ESCAPE        0xff
+#define UNSIGNED5_LAST      192 /* a byte below it ends a number */
+#define UNSIGNED5_BYTES_MAX 5
+
+uintptr_t method_reading_identity(uintptr_t method)
+{
+    return load_pointer(method + (uintptr_t)layout.method_const);
+}
+
+/* --- where it all lies ------------------------------------------------------------------------ */
+
+static bool find_text(uintptr_t symbol, struct method_text *text)
+{
+    uint16_t length = load_u16(symbol + (uintptr_t)layout.symbol_length, 0);
+    text->address = symbol + (uintptr_t)layout.symbol_body;
+    text->cut = length > METHOD_TEXT_MAX;
+    text->length = text->cut ? METHOD_TEXT_MAX : length;
+    return symbol != 0 && length != 0;
+}
+
+static bool find_in_pool(uintptr_t pool, uint16_t index, struct method_text *text)
+{
+    int32_t length = (int32_t)load_u32(pool + (uintptr_t)layout.pool_length, 0);
+    if (index == 0 || index >= length)
+        return false;
+    return find_text(
+        load_pointer(pool + (uintptr_t)layout.pool_size + (uintptr_t)index * WORD_BYTES), text);
+}
+
+static void find_lines(struct method_reading *reading)
+{
+    uintptr_t at = reading->const_method;
+    reading->lines = 0;
+    reading->lines_room = 0;
+    if (layout.const_flags < 0 || layout.const_has_lines <= 0)
+        return;
+    uint16_t flags = load_u16(at + (uintptr_t)layout.const_flags, 0);
+    uint32_t words = load_u32(at + (uintptr_t)layout.const_words, 0);
+    size_t before = (size_t)layout.const_size + load_u16(at + (uintptr_t)layout.const_code_size, 0);
+    if ((flags & layout.const_has_lines) == 0 || words > INT32_MAX ||
+        before >= (size_t)words * WORD_BYTES)
+        return;
+    reading->lines = at + before;
+    reading->lines_room = (size_t)words * WORD_BYTES - before;
+}
+
+bool method_reading_begin(uintptr_t method, struct method_reading *reading)
+{
+    uintptr_t at = method_reading_identity(method);
+    uintptr_t pool = load_pointer(at + (uintptr_t)layout.const_constants);
+    uintptr_t holder = load_pointer(pool + (uintptr_t)layout.pool_holder);
+    if (at == 0 || pool == 0 || holder == 0)
+        return false;
+    reading->const_method = at;
+    reading->modifiers =
+        load_u16(method + (uintptr_t)layout.method_access_flags, 0) & MODIFIERS_WRITTEN;
+    find_lines(reading);
+    return find_text(load_pointer(holder + (uintptr_t)layout.klass_name), &reading->class_name) &&
+           find_in_pool(pool, load_u16(at + (uintptr_t)layout.const_name_index, 0),
+                        &reading->name) &&
+           find_in_pool(pool, load_u16(at + (uintptr_t)layout.const_signature_index, 0),
+                        &reading->signature);
+}
+
+/* --- the same again? -------------------------------------------------------------------------- */
+
+static bool hash_bytes(uintptr_t address, size_t length, uint64_t *hash)
+{
+    uint8_t piece[METHOD_HASH_PIECE];
+    for (size_t at = 0; at < length; at += sizeof piece) {
+        size_t bytes = length - at < sizeof piece ? length - at : sizeof piece;
+        if (!load_bytes(address + at, piece, bytes))
+            return false;
+        *hash = fold_hash(piece, bytes, *hash);
+    }
+    return true;
+}
+
+bool method_reading_hash(const struct method_reading *reading, uint64_t *hash, uint32_t *class_hash)
+{
+    size_t lines_bytes =
+        reading->lines_room < LINES_HASHED ? reading->lines_room : (size_t)LINES_HASHED;
+    *hash = 0;
+    if (!hash_bytes(reading->class_name.address, reading->class_name.length, hash))
+        return false;
+    *class_hash = (uint32_t)*hash;
+    *hash ^= (uint64_t)reading->modifiers << 32;
+    return hash_bytes(reading->name.address, reading->name.length, hash) &&
+           hash_bytes(reading->signature.address, reading->signature.length, hash) &&
+           hash_bytes(reading->lines, lines_bytes, hash);
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* "pkg/Name+0x00007f01c8001000" */
+static void show_hidden(char *name, size_t length)
+{
+    size_t at = length;
+    while (at > 0 && is_hex(name[at - 1]))
+        at--;
+    if (at >= 3 && at < length && name[at - 1] == 'x' && name[at - 2] == '0' && name[at - 3] == '+')
+        name[at - 3] = '/';
+}
+
+bool method_reading_text(const struct method_text *text, bool is_class, char *out)
+{
+    if (!load_bytes(text->address, out, text->length) || memchr(out, '\0', text->length) != NULL)
+        return false;
+    out[text->length] = '\0';
+    if (text->cut)
+        memcpy(out + text->length - 3, "...", 3);
+    else if (is_class)
+        show_hidden(out, text->length);
+    return true;
+}
+
+/* A number of up to five bytes; where it ends, which may be beyond what is there. */
+static size_t skip_number(const uint8_t *bytes, size_t size, size_t at)
+{
+    for (int i = 0; i < UNSIGNED5_BYTES_MAX; i++) {
+        if (at >= size)
+            return size;
+        if (bytes[at++] < UNSIGNED5_LAST)
+            break;
+    }
+    return at;
+}
+
+/* A byte with both steps; or the escape and two numbers; a zero ends the table. */
+size_t method_reading_lines(const struct method_reading *reading, uint8_t *out, size_t size)
+{
+    size_t room = reading->lines_room < size ? reading->lines_room : size;
+    if (reading->lines == 0 || !load_bytes(reading->lines, out, room))
+        return 0;
+    for (size_t at = 0; at < room;) {
+        uint8_t step = out[at++];
+        if (step == 0)
+            return at;
+        if (step == LINES_ESCAPE)
+            at = skip_number(out, room, skip_number(out, room, at));
+    }
+    return 0;
+}

@@ -1,0 +1,274 @@
+#include "agent/stack/compare.h"
+
+#ifdef NMTAGENT_COMPARE
+
+#include "agent/hotspot/code_cache.h"
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "agent/stack/agct.h"
+#include "agent/stack/engine_vm.h"
+#include "agent/stack/native.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define DEPTH_MAX 1024
+#define ROOMS     32 /* handlers at the same time */
+#define EXAMPLES  15 /* of each kind */
+#define SHOWN     40 /* frames of an example */
+
+static struct room {
+    _Atomic bool taken;
+    struct frame frames[DEPTH_MAX];
+} rooms[ROOMS];
+
+struct side {
+    int depth;
+    enum walk_code code;
+    struct {
+        uintptr_t method;
+        int32_t bci;
+    } frames[SHOWN];
+};
+
+enum outcome {
+    IDENTICAL,
+    PLACE_AFTER_CALL,
+    OTHER_BCI,
+    OTHER_STACK,
+    RESCUED_WHOLE,
+    RESCUED_PART,
+    LOST,
+    NO_FRAMES
+};
+#define OUTCOMES (NO_FRAMES + 1)
+static const char *const NAMES[OUTCOMES] = {
+    [IDENTICAL] = "identical",
+    [PLACE_AFTER_CALL] = "place_after_call",
+    [OTHER_BCI] = "other_bci",
+    [OTHER_STACK] = "other_stack",
+    [RESCUED_WHOLE] = "rescued_whole",
+    [RESCUED_PART] = "rescued_part",
+    [LOST] = "lost",
+    [NO_FRAMES] = "no_frames",
+};
+
+static struct example {
+    uintptr_t pc, sp, fp, caller; /* caller: of native code, where that is Java */
+    struct side agct, vm;
+} examples[OUTCOMES][EXAMPLES];
+
+static _Atomic int64_t outcomes[OUTCOMES], no_room;
+static _Atomic int64_t matrix[WALK_CODE_COUNT][WALK_CODE_COUNT]; /* by agct's code, by ours */
+
+static void count(_Atomic int64_t *counter)
+{
+    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* --- the two stacks ----------------------------------------------------------------------------
+ */
+
+static uintptr_t agct_method(struct frame frame)
+{
+    return load_pointer(frame.value); /* a jmethodID up to JDK 25: the address of a Method * */
+}
+
+/* A method's entry is -1 for one, 0 for the other. */
+static int32_t plain_bci(int32_t bci)
+{
+    return bci < 0 && bci != FRAME_BCI_NATIVE_METHOD ? 0 : bci;
+}
+
+static void keep_example(enum outcome why, int64_t number, void *ucontext, const struct frame *agct,
+                         int agct_depth, enum walk_code agct_code, const struct frame *vm,
+                         int vm_depth, enum walk_code vm_code)
+{
+    if (number >= EXAMPLES || why == IDENTICAL || why == PLACE_AFTER_CALL || why == RESCUED_WHOLE ||
+        why == NO_FRAMES)
+        return;
+    const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
+    struct example *example = &examples[why][number];
+    *example = (struct example){
+        .pc = (uintptr_t)registers[REG_RIP],
+        .sp = (uintptr_t)registers[REG_RSP],
+        .fp = (uintptr_t)registers[REG_RBP],
+        .agct = {.depth = agct_depth, .code = agct_code},
+        .vm = {.depth = vm_depth, .code = vm_code},
+    };
+    struct native_caller caller;
+    if (native_find_java(ucontext, &caller))
+        example->caller = caller.pc;
+    for (int i = 0; i < SHOWN && i < agct_depth; i++) {
+        example->agct.frames[i].method = agct_method(agct[i]);
+        example->agct.frames[i].bci = agct[i].bci;
+    }
+    for (int i = 0; i < SHOWN && i < vm_depth; i++) {
+        example->vm.frames[i].method = vm[i].value;
+        example->vm.frames[i].bci = vm[i].bci;
+    }
+}
+
+static enum outcome compare(const struct frame *agct, int agct_depth, const struct frame *vm,
+                            int vm_depth)
+{
+    enum outcome outcome = IDENTICAL;
+    if (agct_depth != vm_depth)
+        return OTHER_STACK;
+    for (int i = 0; i < agct_depth; i++) {
+        if (agct_method(agct[i]) != vm[i].value)
+            return OTHER_STACK;
+        if (plain_bci(agct[i].bci) != plain_bci(vm[i].bci))
+            outcome = OTHER_BCI;
+    }
+    return outcome;
+}
+
+static enum outcome judge(const struct frame *agct, int agct_depth, const struct frame *vm,
+                          int vm_depth, enum walk_code vm_code)
+{
+    if (agct_depth > 0)
+        return compare(agct, agct_depth, vm, vm_depth);
+    if (vm_depth > 0)
+        return vm_code == WALK_OK ? RESCUED_WHOLE : RESCUED_PART;
+    /* No frames: in the VM or in native code, and not called from Java. */
+    return vm_code == WALK_NO_JAVA_FRAME ? NO_FRAMES : LOST;
+}
+
+static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
+                     enum walk_code agct_code, struct frame *frames, int most)
+{
+    enum walk_code code;
+    engine_vm_places_as_agct = false;
+    int depth = engine_vm_walk(env, ucontext, frames, most, &code);
+    enum outcome outcome = judge(agct, agct_depth, frames, depth, code);
+    if (outcome == OTHER_BCI || outcome == OTHER_STACK) {
+        enum walk_code second_code;
+        engine_vm_places_as_agct = true;
+        int second = engine_vm_walk(env, ucontext, frames, most, &second_code);
+        if (judge(agct, agct_depth, frames, second, second_code) == IDENTICAL)
+            outcome = PLACE_AFTER_CALL;
+        else
+            depth = engine_vm_walk(env, ucontext, frames, most, &code);
+    }
+    count(&matrix[agct_code][code]);
+    int64_t number = atomic_fetch_add_explicit(&outcomes[outcome], 1, memory_order_relaxed);
+    keep_example(outcome, number, ucontext, agct, agct_depth, agct_code, frames, depth, code);
+}
+
+int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)
+{
+    int depth = agct_walk(env, ucontext, out, max, code);
+    int most = max < DEPTH_MAX ? max : DEPTH_MAX;
+    if (env == NULL)
+        return depth;
+    for (int i = 0; i < ROOMS; i++) {
+        if (atomic_exchange(&rooms[i].taken, true))
+            continue;
+        walk_too(env, ucontext, out, depth < most ? depth : most, *code, rooms[i].frames, most);
+        atomic_store(&rooms[i].taken, false);
+        return depth;
+    }
+    count(&no_room);
+    return depth;
+}
+
+/* --- set-up and end ----------------------------------------------------------------------------
+ */
+
+bool compare_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
+{
+    return engine_vm.setup(vm, jvmti, error, error_size);
+}
+
+static void put_symbol(uintptr_t symbol, FILE *out)
+{
+    uint16_t length = load_u16(symbol + (uintptr_t)layout.symbol_length, 0);
+    for (int i = 0; i < length && i < 120; i++)
+        fputc(load_u8(symbol + (uintptr_t)layout.symbol_body + (uintptr_t)i, '?'), out);
+}
+
+static void put_method(uintptr_t method, FILE *out)
+{
+    uintptr_t at = load_pointer(method + (uintptr_t)layout.method_const);
+    uintptr_t pool = load_pointer(at + (uintptr_t)layout.const_constants);
+    uintptr_t holder = load_pointer(pool + (uintptr_t)layout.pool_holder);
+    uint16_t name = load_u16(at + (uintptr_t)layout.const_name_index, 0);
+    put_symbol(load_pointer(holder + (uintptr_t)layout.klass_name), out);
+    fputc('.', out);
+    put_symbol(load_pointer(pool + (uintptr_t)layout.pool_size + name * sizeof(void *)), out);
+}
+
+static void put_side(const char *name, const struct side *side, FILE *out)
+{
+    fprintf(out, "  %s: %d frames, %s\n", name, side->depth, walk_code_name(side->code));
+    for (int i = 0; i < side->depth && i < SHOWN; i++) {
+        fprintf(out, "    ");
+        put_method(side->frames[i].method, out);
+        fprintf(out, " @%d\n", side->frames[i].bci);
+    }
+}
+
+static void put_place(uintptr_t pc, FILE *out)
+{
+    struct code_blob blob;
+    if (!code_cache_find(pc, &blob)) {
+        fprintf(out, "native");
+        return;
+    }
+    if (blob.kind == CODE_INTERPRETER) {
+        fprintf(out, "interpreter");
+        return;
+    }
+    uintptr_t name = load_pointer(blob.address + (uintptr_t)layout.blob_name);
+    for (uint8_t letter; (letter = load_u8(name++, 0)) != 0;)
+        fputc(letter, out);
+    fprintf(out, " +%" PRIdPTR " complete at %d, frame of %d, code", (intptr_t)(pc - blob.code),
+            blob.frame_complete, blob.frame_bytes);
+    for (int i = -8; i < 8; i++)
+        fprintf(out, "%s%02x", i == 0 ? " > " : " ", load_u8(pc + (uintptr_t)(intptr_t)i, 0));
+}
+
+static void put_example(const char *outcome, const struct example *example, FILE *out)
+{
+    if (example->pc == 0)
+        return;
+    fprintf(out, "# %s at pc %#" PRIxPTR " sp %#" PRIxPTR " fp %#" PRIxPTR ": ", outcome,
+            example->pc, example->sp, example->fp);
+    put_place(example->pc, out);
+    if (example->caller != 0) {
+        fprintf(out, " called by ");
+        put_place(example->caller, out);
+    }
+    fputc('\n', out);
+    put_side("agct", &example->agct, out);
+    put_side("vm", &example->vm, out);
+}
+
+void compare_end(void)
+{
+    const char *path = getenv("NMTAGENT_COMPARE");
+    FILE *out = path != NULL ? fopen(path, "w") : NULL;
+    if (out != NULL) {
+        for (int i = 0; i < OUTCOMES; i++)
+            fprintf(out, "%s %" PRId64 "\n", NAMES[i], outcomes[i]);
+        fprintf(out, "not_compared %" PRId64 "\n", no_room);
+        for (int i = 0; i < WALK_CODE_COUNT; i++) {
+            for (int j = 0; j < WALK_CODE_COUNT; j++) {
+                if (matrix[i][j] != 0)
+                    fprintf(out, "agct_%s_vm_%s %" PRId64 "\n", walk_code_name((enum walk_code)i),
+                            walk_code_name((enum walk_code)j), matrix[i][j]);
+            }
+        }
+        for (int i = 0; i < OUTCOMES * EXAMPLES; i++)
+            put_example(NAMES[i / EXAMPLES], &examples[i / EXAMPLES][i % EXAMPLES], out);
+        fclose(out);
+    }
+    engine_vm.end();
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* Signal context. Reaches agent/hotspot's walk, seen_methods_put, and native.h. */
+#include "agent/stack/engine_vm.h"
+
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/walk.h"
+#include "agent/stack/native.h"
+
+#include <ucontext.h>
+
+_Static_assert(sizeof(struct walked_frame) == sizeof(struct frame), "converted in place");
+
+struct seen_methods *_Atomic engine_vm_seen;
+#ifdef NMTAGENT_COMPARE
+_Thread_local bool engine_vm_places_as_agct;
+#endif
+
+static uintptr_t number_of(struct seen_methods *seen, uintptr_t method)
+{
+#ifdef NMTAGENT_COMPARE
+    if (seen == NULL) /* walked for compare.c */
+        return method;
+#endif
+    return seen != NULL ? seen_methods_put(seen, method) : SEEN_UNKNOWN;
+}
+
+/* A method on this stack cannot be unloaded before the handler returns: its number is got here. */
+static void number_methods(struct frame *frames, int depth)
+{
+    struct seen_methods *seen = atomic_load_explicit(&engine_vm_seen, memory_order_acquire);
+    for (int i = 0; i < depth; i++) {
+        struct walked_frame walked = ((struct walked_frame *)frames)[i];
+        frames[i] = (struct frame){
+            .value = number_of(seen, walked.method),
+            .bci = walked.bci,
+            .kind = FRAME_SEEN,
+            .type = (uint16_t)walked.type,
+        };
+    }
+}
+
+static uintptr_t thread_of(JNIEnv *env)
+{
+    return (uintptr_t)env - (uintptr_t)layout.env_offset;
+}
+
+#ifdef __x86_64__
+
+int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)
+{
+    const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
+    if (env == NULL || max <= 0) {
+        *code = env == NULL ? WALK_NOT_A_JAVA_THREAD : WALK_OK;
+        return 0;
+    }
+    struct walk_start start = {
+#ifdef NMTAGENT_COMPARE
+        .places_as_agct = engine_vm_places_as_agct,
+#endif
+        .thread = thread_of(env),
+        .pc = (uintptr_t)registers[REG_RIP],
+        .sp = (uintptr_t)registers[REG_RSP],
+        .fp = (uintptr_t)registers[REG_RBP],
+        .entered = (uintptr_t)registers[REG_RBX],
+        .sender_sp = (uintptr_t)registers[REG_R13],
+    };
+    int depth = walk_java(&start, (struct walked_frame *)out, max, code);
+    struct native_caller caller;
+    if (depth == 0 && *code == WALK_UNKNOWN_NOT_JAVA && native_find_java(ucontext, &caller)) {
+        start.pc = caller.pc;
+        start.sp = caller.sp;
+        start.fp = caller.bp;
+        depth = walk_java_from_call(&start, (struct walked_frame *)out, max, code);
+    }
+    number_methods(out, depth);
+    return depth;
+}
+
+#else
+
+int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)
+{
+    (void)env, (void)ucontext, (void)out, (void)max;
+    *code = WALK_OTHER;
+    return 0;
+}
+
+#endif
+
+int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code)
+{
+    if (env == NULL || max <= 0) {
+        *code = env == NULL ? WALK_NOT_A_JAVA_THREAD : WALK_OK;
+        return 0;
+    }
+    int depth = walk_java_from_anchor(thread_of(env), (struct walked_frame *)out, max, code);
+    number_methods(out, depth);
+    return depth;
+}

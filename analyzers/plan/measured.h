@@ -1,0 +1,67 @@
+/*
+ * measured: what a look at a JVM, or its recording, tells a plan: how large it is, what its classes
+ * cost, how fast they come.
+ *
+ * What one class costs is best known from growth between two looks, of the categories that classes
+ * are in: Class, Metaspace, Module, Symbol and NMT's own headers. Where too few came in between it
+ * is the mean over all classes that are there, without those of the class archive (whose memory is
+ * mapped and shared), which holds for more of the same kind only.
+ *
+ * Bytes; -1: not known. Pure; plain data; any thread.
+ */
+#ifndef ANALYZERS_PLAN_MEASURED_H
+#define ANALYZERS_PLAN_MEASURED_H
+
+#include "analyzers/model/sample.h"
+#include "analyzers/plan/plan_component.h"
+
+#define PLAN_GROWTH_CLASSES_MIN 200 /* between two looks */
+
+enum plan_basis {
+    PLAN_BASIS_FORMULA, /* nothing was measured */
+    PLAN_BASIS_GROWTH,  /* difference of two looks */
+    PLAN_BASIS_MEAN,    /* over all classes that are there */
+};
+const char *plan_basis_name(enum plan_basis basis); /* "formula" "growth" "mean" */
+
+struct plan_look {
+    struct sample sample;
+    int64_t shared_classes; /* of the class archive; -1: not known */
+    int64_t arenas;         /* of Metaspace; -1: not known */
+};
+
+struct plan_measured {
+    bool have;
+    double span_s; /* between the looks; 0: one look */
+    int64_t classes, loaded, unloaded, loaders, threads;
+    double loads_per_s, unloads_per_s; /* below 0: not known */
+
+    int64_t rss_bytes, nmt_bytes;
+    int64_t heap_bytes;      /* reserved: what -Xmx allows */
+    int64_t class_bytes;     /* all categories that classes are in */
+    int64_t metaspace_bytes; /* of that what MaxMetaspaceSize bounds */
+    int64_t code_bytes, gc_bytes, thread_bytes;
+    int64_t rest_bytes; /* of NMT's total: neither heap nor any of the above */
+    int64_t metaspace_max_bytes, limit_bytes;
+
+    enum plan_basis basis;
+    int64_t basis_classes;
+    double bytes_per_class, metaspace_per_class;
+    double loaders_per_class; /* of those that came; below 0: not known */
+
+    /* A recording: whether it grows, by its verdict. */
+    bool judged, growing;
+    double growth_bytes_per_s;
+    char growth_sentence[320];
+
+    int64_t component_bytes[PLAN_COMPONENT_COUNT]; /* of an agent of ours that is there */
+};
+
+void plan_measured_none(struct plan_measured *measured);
+/* first may be NULL: one look. */
+void plan_measure(struct plan_measured *measured, const struct plan_look *first,
+                  const struct plan_look *last, double span_s);
+/* Gives the input what was measured and nobody has given. */
+void plan_measured_input(const struct plan_measured *measured, struct plan_input *input);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * plan_input: what a capacity plan is made from, as numbers with a default, a range, and a note
+ * whether somebody gave them.
+ *
+ *   plan_input_default -> plan_input_set ... -> plan_input_check
+ *
+ * Plain data; any thread. Numbers are doubles: counts are whole and below 10^12, hence exact.
+ */
+#ifndef ANALYZERS_PLAN_PLAN_INPUT_H
+#define ANALYZERS_PLAN_PLAN_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum plan_number {
+#define PLAN_INPUT(id, option, kind, initial, least, most, value, help) PLAN_##id,
+#include "analyzers/plan/plan_inputs.def"
+#undef PLAN_INPUT
+    PLAN_NUMBER_COUNT,
+};
+
+enum plan_kind {
+    PLAN_KIND_COUNT,
+    PLAN_KIND_REAL,
+    PLAN_KIND_RATE,
+    PLAN_KIND_BYTES,
+    PLAN_KIND_SECONDS
+};
+
+/* Collectors, for what they take beside the heap. */
+enum plan_gc { PLAN_GC_SERIAL, PLAN_GC_PARALLEL, PLAN_GC_G1, PLAN_GC_Z, PLAN_GC_SHENANDOAH };
+
+struct plan_slot {
+    double number; /* below 0: unknown */
+    bool given;
+};
+
+struct plan_input {
+    struct plan_slot slot[PLAN_NUMBER_COUNT];
+    int jdk_major;
+    bool jdk_given;
+    enum plan_gc gc;
+    bool gc_given;
+    bool generated; /* classes as generators make them, not people */
+};
+
+struct plan_number_row {
+    const char *option;
+    enum plan_kind kind;
+    double initial, least, most;
+    const char *value, *help; /* for the command line */
+};
+const struct plan_number_row *plan_number_row(enum plan_number number);
+
+#define PLAN_JDK_DEFAULT 17
+
+void plan_input_default(struct plan_input *input);
+void plan_input_set(struct plan_input *input, enum plan_number number, double value);
+double plan_input_get(const struct plan_input *input, enum plan_number number);
+bool plan_input_known(const struct plan_input *input, enum plan_number number);
+/* Loads within the horizon: what comes and goes, and what comes and stays. */
+double plan_input_churned(const struct plan_input *input);
+double plan_input_grown(const struct plan_input *input);
+/* False, and one sentence without a full stop: a number out of its range, or two that contradict
+ * each other. */
+bool plan_input_check(const struct plan_input *input, char *error, size_t size);
+
+const char *plan_gc_name(enum plan_gc gc); /* "g1" */
+/* False: no collector of that name. */
+bool plan_gc_from_name(const char *name, enum plan_gc *gc);
+
+#endif

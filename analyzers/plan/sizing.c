@@ -1,0 +1,177 @@
+#include "analyzers/plan/sizing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KB              1024.0
+#define MB              (1024.0 * KB)
+#define METASPACE_STEP  (INT64_C(16) << 20)
+#define METASPACE_LEAST (INT64_C(64) << 20)
+#define CODE_STEP       (INT64_C(16) << 20)
+#define CODE_LEAST      (INT64_C(64) << 20)
+#define CODE_DEFAULT    (INT64_C(240) << 20) /* of the JVM itself */
+
+/* Measured, JDK 17 and 25: what is touched of a stack is 84 KB when a thread has just begun and 115
+ * KB at 200 frames. */
+#define STACK_TOUCHED  (128.0 * KB)
+/* javac for 40 s: 24 MB (17) and 36 MB (25) at 2 400 classes; 7.4 MB at none. Code is compiled for
+ * few of many classes: the JVM's own bound ends it. */
+#define CODE_FIXED     (8.0 * MB)
+#define CODE_PER_CLASS (7.0 * KB)
+/* Resident when idle 35 MB (libjvm, class archive), compilers at work 22 MB more. */
+#define JVM_ITSELF     (64.0 * MB)
+
+static const struct {
+    int first_jdk;
+    enum plan_gc gc;
+    double fixed_mb, heap_percent;
+} gc_costs[] = {
+#define GC_COST(jdk, gc, fixed_mb, heap_percent) {jdk, PLAN_GC_##gc, fixed_mb, heap_percent},
+#include "analyzers/plan/gc_costs.def"
+#undef GC_COST
+};
+
+static int64_t whole(double bytes)
+{
+    return bytes >= 9.2e18 ? INT64_MAX : bytes <= 0.0 ? 0 : (int64_t)(bytes + 0.5);
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t round_up(int64_t bytes, int64_t step)
+{
+    return bytes > INT64_MAX - step ? INT64_MAX : (bytes + step - 1) / step * step;
+}
+
+__attribute__((format(printf, 5, 6))) static void part(struct sizing *sizing, const char *key,
+                                                       const char *title, int64_t bytes,
+                                                       const char *basis, ...)
+{
+    struct sizing_part *out = &sizing->parts[sizing->part_count++];
+    va_list arguments;
+    out->key = key;
+    out->title = title;
+    out->bytes = bytes;
+    va_start(arguments, basis);
+    vsnprintf(out->basis, sizeof out->basis, basis, arguments);
+    va_end(arguments);
+    sizing->total_bytes = add(sizing->total_bytes, bytes);
+}
+
+static void gc_part(struct sizing *sizing, const struct plan_input *input, double heap)
+{
+    double fixed_mb = 0.0, percent = 0.0;
+    for (unsigned i = 0; i < sizeof gc_costs / sizeof gc_costs[0]; i++) {
+        if (gc_costs[i].gc == input->gc && gc_costs[i].first_jdk <= input->jdk_major) {
+            fixed_mb = gc_costs[i].fixed_mb;
+            percent = gc_costs[i].heap_percent;
+        }
+    }
+    part(sizing, "gc", "garbage collector", whole(fixed_mb * MB + heap * percent / 100.0),
+         "%s: %.0f MB and %.1f %% of the heap", plan_gc_name(input->gc), fixed_mb, percent);
+}
+
+static void runtime_parts(struct sizing *sizing, const struct sizing_needs *needs)
+{
+    const struct plan_measured *measured = needs->measured;
+    const struct plan_input *input = needs->input;
+    double threads = plan_input_get(input, PLAN_THREADS);
+    double code = fmin(CODE_FIXED + CODE_PER_CLASS * (double)needs->classes, (double)CODE_DEFAULT);
+    double touched = fmin(STACK_TOUCHED, plan_input_get(input, PLAN_STACK));
+    double heap = sizing->heap_known ? plan_input_get(input, PLAN_HEAP) : 0.0;
+    if (measured->code_bytes >= 0)
+        part(sizing, "code", "compiled code", measured->code_bytes, "measured");
+    else
+        part(sizing, "code", "compiled code", whole(code), "8 MB and 7 KB a class, at most 240 MB");
+    if (measured->thread_bytes >= 0 && measured->threads > 0) {
+        double each = (double)measured->thread_bytes / (double)measured->threads;
+        part(sizing, "threads", "thread stacks", whole(each * threads), "measured: %.0f KB each",
+             each / KB);
+    } else {
+        part(sizing, "threads", "thread stacks", whole(touched * threads),
+             "%.0f KB of each is touched", touched / KB);
+    }
+    if (measured->gc_bytes >= 0)
+        part(sizing, "gc", "garbage collector", measured->gc_bytes, "measured");
+    else
+        gc_part(sizing, input, heap);
+    if (measured->rest_bytes >= 0)
+        part(sizing, "jvm", "the JVM itself, direct buffers", measured->rest_bytes, "measured");
+    else
+        part(sizing, "jvm", "the JVM itself", whole(JVM_ITSELF),
+             "libraries, class archive, compilers");
+    if (plan_input_get(input, PLAN_DIRECT) > 0.0)
+        part(sizing, "direct", "direct buffers", whole(plan_input_get(input, PLAN_DIRECT)),
+             "as given");
+}
+
+static void say_flags(struct sizing *sizing, const struct plan_input *input)
+{
+    int64_t mb = INT64_C(1) << 20;
+    char *out = sizing->flags;
+    size_t size = sizeof sizing->flags, at = 0;
+    if (sizing->heap_known)
+        at += (size_t)snprintf(out + at, size - at, "-Xmx%" PRId64 "m ",
+                               round_up(whole(plan_input_get(input, PLAN_HEAP)), mb) / mb);
+    at += (size_t)snprintf(out + at, size - at,
+                           "-XX:MaxMetaspaceSize=%" PRId64 "m -XX:ReservedCodeCacheSize=%" PRId64
+                           "m -Xss%.0fk",
+                           sizing->max_metaspace_bytes / mb, sizing->code_cache_bytes / mb,
+                           plan_input_get(input, PLAN_STACK) / KB);
+    if (plan_input_get(input, PLAN_DIRECT) > 0.0)
+        at += (size_t)snprintf(out + at, size - at, " -XX:MaxDirectMemorySize=%" PRId64 "m",
+                               round_up(whole(plan_input_get(input, PLAN_DIRECT)), mb) / mb);
+    snprintf(out + at, size - at, " -XX:NativeMemoryTracking=summary");
+}
+
+void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
+{
+    const struct plan_input *input = needs->input;
+    memset(sizing, 0, sizeof *sizing);
+    sizing->heap_known = plan_input_known(input, PLAN_HEAP);
+    int64_t heap = sizing->heap_known ? whole(plan_input_get(input, PLAN_HEAP)) : 0;
+    if (sizing->heap_known)
+        part(sizing, "heap", "Java heap", heap, "-Xmx");
+    part(sizing, "classes", "classes", needs->classes_bytes, "%s",
+         needs->measured->basis != PLAN_BASIS_FORMULA ? "measured, and what comes to it"
+                                                      : "Metaspace, Class, symbols, NMT");
+    runtime_parts(sizing, needs);
+    part(sizing, "jmethod_ids", "jmethodIDs", needs->jmethod_ids_bytes, "of a profiler");
+    part(sizing, "profiler", "profiler", needs->profiler_bytes, "its own memory");
+
+    int64_t beside = sizing->total_bytes - heap;
+    sizing->reserve_bytes = beside / 100 * SIZING_RESERVE_PERCENT;
+    sizing->proposal_bytes =
+        round_up(add(sizing->total_bytes, sizing->reserve_bytes), SIZING_STEP_BYTES);
+    sizing->limit_bytes =
+        plan_input_known(input, PLAN_LIMIT) ? whole(plan_input_get(input, PLAN_LIMIT)) : -1;
+    sizing->fits = sizing->limit_bytes < 0 || sizing->total_bytes <= sizing->limit_bytes;
+
+    /* A quarter more than is needed: an application that is at its bound throws OutOfMemoryError.
+     */
+    sizing->max_metaspace_bytes =
+        round_up(add(needs->metaspace_bytes, needs->metaspace_bytes / 4), METASPACE_STEP);
+    if (sizing->max_metaspace_bytes < METASPACE_LEAST)
+        sizing->max_metaspace_bytes = METASPACE_LEAST;
+    sizing->code_cache_bytes = CODE_DEFAULT;
+    for (int i = 0; i < sizing->part_count; i++) {
+        if (strcmp(sizing->parts[i].key, "code") == 0) {
+            int64_t code = sizing->parts[i].bytes;
+            sizing->code_cache_bytes = round_up(add(code, code / 2), CODE_STEP);
+        }
+    }
+    if (sizing->code_cache_bytes < CODE_LEAST)
+        sizing->code_cache_bytes = CODE_LEAST;
+    if (sizing->code_cache_bytes > CODE_DEFAULT && needs->measured->code_bytes < CODE_DEFAULT)
+        sizing->code_cache_bytes = CODE_DEFAULT;
+    sizing->stacks_reserved_bytes =
+        whole(plan_input_get(input, PLAN_STACK) * plan_input_get(input, PLAN_THREADS));
+    say_flags(sizing, input);
+}

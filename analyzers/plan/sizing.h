@@ -1,0 +1,52 @@
+/*
+ * sizing: what a container has to hold, part by part, and the flags that keep a JVM inside of it.
+ *
+ * The parts are what is resident; where a JVM was measured, its own figures. The proposal adds a
+ * reserve of RESERVE_PERCENT on all but the heap (what malloc does not give back, native libraries,
+ * a JIT that compiles more than it did) and rounds up to SIZING_STEP_BYTES.
+ *
+ * Bytes; -1: not known. Pure; plain data; any thread.
+ */
+#ifndef ANALYZERS_PLAN_SIZING_H
+#define ANALYZERS_PLAN_SIZING_H
+
+#include "analyzers/plan/measured.h"
+
+#define SIZING_RESERVE_PERCENT 10
+#define SIZING_STEP_BYTES      (INT64_C(64) << 20)
+#define SIZING_PARTS_MAX       10
+
+struct sizing_part {
+    const char *key, *title;
+    int64_t bytes;
+    char basis[96]; /* how it was come to */
+};
+
+struct sizing {
+    bool heap_known; /* otherwise the sums are without a heap */
+    int part_count;
+    struct sizing_part parts[SIZING_PARTS_MAX];
+    int64_t total_bytes; /* of the parts */
+    int64_t reserve_bytes;
+    int64_t proposal_bytes; /* for the container */
+    int64_t limit_bytes;    /* that there is; -1 */
+    bool fits;              /* the total into the limit; true without one */
+    int64_t max_metaspace_bytes;
+    int64_t code_cache_bytes;
+    int64_t stacks_reserved_bytes; /* -Xss x threads */
+    char flags[256];               /* to paste */
+};
+
+struct sizing_needs {
+    const struct plan_input *input;
+    const struct plan_measured *measured;
+    int64_t classes;
+    int64_t classes_bytes;   /* all that classes take */
+    int64_t metaspace_bytes; /* of that, what MaxMetaspaceSize bounds */
+    int64_t jmethod_ids_bytes;
+    int64_t profiler_bytes; /* without those */
+};
+
+void sizing_make(struct sizing *sizing, const struct sizing_needs *needs);
+
+#endif

@@ -1,0 +1,250 @@
+#include "nmtwatch/jfr/jfr_classes.h"
+
+#include "analyzers/classes/definer.h"
+#include "nmtwatch/jfr/jfr_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FAMILIES_MAX 4096
+#define PLACES       8192
+#define FRAMES_MAX   4096
+_Static_assert(FAMILIES_MAX <= PLACES / 2, "the table is never more than half full");
+
+struct reading {
+    struct jfr_classes *classes;
+    struct jfr_family *place[PLACES];
+    const char *labels[FRAMES_MAX];
+    struct call_frame frames[FRAMES_MAX + 1];
+};
+
+/* --- families ----------------------------------------------------------------------------------
+ */
+
+static size_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+    return (size_t)(hash ^ hash >> 32) % PLACES;
+}
+
+/* NULL: there are too many of them, or no memory. */
+static struct jfr_family *family_of(struct reading *reading, const char *name)
+{
+    struct jfr_classes *classes = reading->classes;
+    size_t at = hash_of(name);
+    while (reading->place[at] != NULL && strcmp(reading->place[at]->name, name) != 0)
+        at = (at + 1) % PLACES;
+    if (reading->place[at] != NULL || classes->family_count == FAMILIES_MAX)
+        return reading->place[at];
+    struct jfr_family *family = calloc(1, sizeof *family);
+    if (family == NULL || (family->name = strdup(name)) == NULL) {
+        free(family);
+        return NULL;
+    }
+    family->bytes = -1;
+    reading->place[at] = family;
+    classes->families[classes->family_count++] = family;
+    return family;
+}
+
+static void keep_family(struct reading *reading, const struct jfr_event *event)
+{
+    struct jfr_family *family =
+        event->family.family != NULL ? family_of(reading, event->family.family) : NULL;
+    if (family == NULL)
+        return;
+    family->loaded = event->family.loaded;
+    family->unloaded = event->family.unloaded;
+    family->bytes = event->family.bytes;
+    family->sized = event->family.sized > 0 ? event->family.sized : 0;
+}
+
+/* --- ways --------------------------------------------------------------------------------------
+ */
+
+static char *label_with_line(const struct jfr_stack_frame *frame)
+{
+    char *text = NULL;
+    if (frame->line > 0 && asprintf(&text, "%s:%d", frame->label, frame->line) >= 0)
+        return text;
+    return strdup(frame->label);
+}
+
+static bool same_label(const char *with_line, const char *label)
+{
+    size_t length = strlen(label);
+    return strncmp(with_line, label, length) == 0 &&
+           (with_line[length] == '\0' || with_line[length] == ':');
+}
+
+static bool is_way(const struct jfr_way *way, const char *definer, const char *caller)
+{
+    if (!same_label(way->definer, definer))
+        return false;
+    return caller == NULL ? way->caller == NULL
+                          : way->caller != NULL && same_label(way->caller, caller);
+}
+
+static bool new_way(struct jfr_family *family, const struct jfr_trace *trace,
+                    const struct definer *definer)
+{
+    struct jfr_way *way = &family->way[family->way_count];
+    way->definer = label_with_line(&trace->frames[definer->definer]);
+    if (definer->caller >= 0)
+        way->caller = label_with_line(&trace->frames[definer->caller]);
+    bool good = way->definer != NULL && (definer->caller < 0 || way->caller != NULL);
+    for (int i = 0; good && i < trace->depth && i < JFR_WAY_FRAMES_MAX; i++) {
+        way->frames[i] = label_with_line(&trace->frames[i]);
+        good = way->frames[i] != NULL;
+        way->depth += good;
+    }
+    family->way_count++; /* in any case: what it has is freed with it */
+    return good;
+}
+
+/* False: out of memory. */
+static bool keep_way(struct jfr_family *family, const struct jfr_trace *trace,
+                     const struct definer *definer, int64_t count)
+{
+    const char *made_by = trace->frames[definer->definer].label;
+    const char *asked_by = definer->caller < 0 ? NULL : trace->frames[definer->caller].label;
+    int i = 0;
+    while (i < family->way_count && !is_way(&family->way[i], made_by, asked_by))
+        i++;
+    if (i == JFR_WAYS_MAX)
+        i--;
+    else if (i == family->way_count && !new_way(family, trace, definer))
+        return false;
+    family->way[i].classes += count;
+    family->way[i].stacks++;
+    return true;
+}
+
+static bool keep_definition(struct reading *reading, const struct jfr_event *event)
+{
+    const struct jfr_trace *trace = event->definition.trace;
+    struct jfr_family *family =
+        event->definition.family != NULL ? family_of(reading, event->definition.family) : NULL;
+    if (family == NULL || event->definition.count <= 0)
+        return true;
+    if (family->example == NULL && event->definition.class_name != NULL &&
+        (family->example = strdup(event->definition.class_name)) == NULL)
+        return false;
+    int depth = trace != NULL && trace->depth < FRAMES_MAX ? trace->depth : 0;
+    reading->frames[0] = (struct call_frame){family->name, CALL_FRAME_CLASS};
+    for (int i = 0; i < depth; i++) {
+        const struct jfr_stack_frame *frame = &trace->frames[i];
+        reading->labels[i] = frame->label;
+        reading->frames[i + 1] = (struct call_frame){
+            frame->label, frame->kind == JFR_FRAME_JAVA ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
+    }
+    call_tree_add(reading->classes->tree, reading->frames, depth + 1, event->definition.count);
+    struct definer definer = definer_find(reading->labels, depth);
+    return definer.definer < 0 || keep_way(family, trace, &definer, event->definition.count);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------
+ */
+
+static int by_loaded(const void *a, const void *b)
+{
+    const struct jfr_family *first = *(struct jfr_family *const *)a;
+    const struct jfr_family *second = *(struct jfr_family *const *)b;
+    if (first->loaded != second->loaded)
+        return first->loaded > second->loaded ? -1 : 1;
+    return strcmp(first->name, second->name);
+}
+
+static int by_classes(const void *a, const void *b)
+{
+    const struct jfr_way *first = a, *second = b;
+    return (first->classes < second->classes) - (first->classes > second->classes);
+}
+
+static void sum_up(struct jfr_classes *classes)
+{
+    classes->bytes = -1;
+    for (size_t i = 0; i < classes->family_count; i++) {
+        struct jfr_family *family = classes->families[i];
+        qsort(family->way, (size_t)family->way_count, sizeof family->way[0], by_classes);
+        classes->loaded += family->loaded;
+        classes->unloaded += family->unloaded;
+        if (family->bytes < 0)
+            continue;
+        classes->bytes = (classes->bytes < 0 ? 0 : classes->bytes) + family->bytes;
+        classes->sized += family->sized;
+    }
+    qsort(classes->families, classes->family_count, sizeof classes->families[0], by_loaded);
+    call_tree_finish(classes->tree);
+}
+
+static bool read_events(struct reading *reading, struct jfr_reader *reader)
+{
+    struct jfr_event event;
+    bool good = true;
+    while (good && jfr_reader_next(reader, &event)) {
+        if (event.kind == JFR_EVENT_CLASS_FAMILY)
+            keep_family(reading, &event);
+        else if (event.kind == JFR_EVENT_CLASS_DEFINITION)
+            good = keep_definition(reading, &event);
+    }
+    return good;
+}
+
+bool jfr_classes_read(struct jfr_classes *classes, int fd, const char *name, char *error,
+                      size_t error_size)
+{
+    *classes = (struct jfr_classes){0};
+    struct jfr_reader *reader = jfr_reader_open(fd, name, error, error_size);
+    if (reader == NULL)
+        return false;
+    struct reading *reading = calloc(1, sizeof *reading);
+    classes->families = calloc(FAMILIES_MAX, sizeof *classes->families);
+    classes->tree = call_tree_create();
+    bool good = reading != NULL && classes->families != NULL && classes->tree != NULL;
+    if (good) {
+        reading->classes = classes;
+        good = read_events(reading, reader);
+    }
+    if (good) {
+        struct jfr_reader_counts counts;
+        jfr_reader_counts(reader, &counts);
+        classes->chunks = counts.chunks;
+        classes->duration_ms = (counts.end_ns - counts.start_ns) / 1000000;
+        if (jfr_reader_damage(reader) != NULL)
+            snprintf(classes->damage, sizeof classes->damage, "%s", jfr_reader_damage(reader));
+        sum_up(classes);
+    } else {
+        snprintf(error, error_size, "out of memory");
+        jfr_classes_free(classes);
+    }
+    free(reading);
+    jfr_reader_close(reader);
+    return good;
+}
+
+static void free_family(struct jfr_family *family)
+{
+    for (int i = 0; i < family->way_count; i++) {
+        struct jfr_way *way = &family->way[i];
+        free(way->definer);
+        free(way->caller);
+        for (int frame = 0; frame < way->depth; frame++)
+            free(way->frames[frame]);
+    }
+    free(family->name);
+    free(family->example);
+    free(family);
+}
+
+void jfr_classes_free(struct jfr_classes *classes)
+{
+    for (size_t i = 0; i < classes->family_count; i++)
+        free_family(classes->families[i]);
+    free(classes->families);
+    if (classes->tree != NULL)
+        call_tree_destroy(classes->tree);
+    *classes = (struct jfr_classes){0};
+}

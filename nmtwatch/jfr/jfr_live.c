@@ -1,0 +1,207 @@
+#include "nmtwatch/jfr/jfr_live.h"
+
+#include "nmtwatch/jfr/jfr_read.h"
+#include "reports/escape.h"
+#include "reports/json_out.h"
+#include "reports/units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_SHOWN 6
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+static void free_site(struct jfr_live_site *site)
+{
+    free(site->class_name);
+    for (int i = 0; i < site->depth; i++)
+        free(site->frames[i]);
+    *site = (struct jfr_live_site){0};
+}
+
+static void forget_sites(struct jfr_live *live)
+{
+    for (size_t i = 0; i < live->site_count; i++)
+        free_site(&live->sites[i]);
+    live->site_count = 0;
+    live->objects = live->bytes = 0;
+}
+
+static char *label_with_line(const struct jfr_stack_frame *frame)
+{
+    char *text = NULL;
+    if (frame->line > 0 && asprintf(&text, "%s:%d", frame->label, frame->line) >= 0)
+        return text;
+    return strdup(frame->label);
+}
+
+/* False: out of memory. */
+static bool keep_site(struct jfr_live *live, const struct jfr_event *event)
+{
+    if (live->site_count == JFR_LIVE_SITES_MAX || event->live.objects <= 0)
+        return true;
+    const char *name = event->live.class_name;
+    const struct jfr_trace *trace = event->live.trace;
+    struct jfr_live_site *site = &live->sites[live->site_count++];
+    *site = (struct jfr_live_site){
+        .class_name = strdup(name != NULL ? name : "[unknown]"),
+        .objects = event->live.objects,
+        .own_bytes = event->live.own_bytes,
+        .bytes = event->live.bytes,
+        .least_survived = event->live.least_survived,
+        .most_survived = event->live.most_survived,
+        .oldest_ms = event->live.oldest_ms,
+    };
+    live->objects += site->objects;
+    live->bytes += site->bytes > 0 ? site->bytes : 0;
+    if (site->class_name == NULL)
+        return false;
+    for (int i = 0; trace != NULL && i < trace->depth && i < JFR_LIVE_FRAMES_MAX; i++) {
+        site->frames[i] = label_with_line(&trace->frames[i]);
+        if (site->frames[i] == NULL)
+            return false;
+        site->depth++;
+    }
+    return true;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct jfr_live_site *first = a, *second = b;
+    if (first->bytes != second->bytes)
+        return first->bytes > second->bytes ? -1 : 1;
+    return strcmp(first->class_name, second->class_name);
+}
+
+/* Of what was kept, lines included. */
+static void plant(struct jfr_live *live)
+{
+    struct call_frame frames[JFR_LIVE_FRAMES_MAX + 1];
+    for (size_t i = 0; i < live->site_count; i++) {
+        const struct jfr_live_site *site = &live->sites[i];
+        frames[0] = (struct call_frame){site->class_name, CALL_FRAME_CLASS};
+        for (int frame = 0; frame < site->depth; frame++)
+            frames[frame + 1] = (struct call_frame){site->frames[frame], CALL_FRAME_JAVA};
+        call_tree_add(live->tree, frames, site->depth + 1, site->bytes > 0 ? site->bytes : 0);
+    }
+    call_tree_finish(live->tree);
+}
+
+static bool read_events(struct jfr_live *live, struct jfr_reader *reader)
+{
+    struct jfr_event event;
+    struct jfr_reader_counts counts;
+    int64_t chunk = 0;
+    bool good = true;
+    while (good && jfr_reader_next(reader, &event)) {
+        jfr_reader_counts(reader, &counts);
+        if (counts.chunks != chunk)
+            forget_sites(live);
+        chunk = counts.chunks;
+        if (event.kind == JFR_EVENT_LIVE_OBJECT)
+            good = keep_site(live, &event);
+    }
+    return good;
+}
+
+bool jfr_live_read(struct jfr_live *live, int fd, const char *name, char *error, size_t error_size)
+{
+    *live = (struct jfr_live){0};
+    struct jfr_reader *reader = jfr_reader_open(fd, name, error, error_size);
+    if (reader == NULL)
+        return false;
+    live->sites = calloc(JFR_LIVE_SITES_MAX, sizeof *live->sites);
+    live->tree = call_tree_create();
+    bool good = live->sites != NULL && live->tree != NULL && read_events(live, reader);
+    if (good) {
+        struct jfr_reader_counts counts;
+        jfr_reader_counts(reader, &counts);
+        live->duration_ms = (counts.end_ns - counts.start_ns) / 1000000;
+        if (jfr_reader_damage(reader) != NULL)
+            snprintf(live->damage, sizeof live->damage, "%s", jfr_reader_damage(reader));
+        qsort(live->sites, live->site_count, sizeof live->sites[0], by_bytes);
+        plant(live);
+    } else {
+        snprintf(error, error_size, "out of memory");
+        jfr_live_free(live);
+    }
+    jfr_reader_close(reader);
+    return good;
+}
+
+void jfr_live_free(struct jfr_live *live)
+{
+    if (live->sites != NULL)
+        forget_sites(live);
+    free(live->sites);
+    if (live->tree != NULL)
+        call_tree_destroy(live->tree);
+    *live = (struct jfr_live){0};
+}
+
+/* --- showing ------------------------------------------------------------------------------------
+ */
+
+void jfr_live_print(const struct jfr_live *live, size_t rows, FILE *out)
+{
+    fprintf(out,
+            "After %s: %s sampled objects that have survived a collection stand for about %s\n\n",
+            units_duration(live->duration_ms).text, units_count(live->objects).text,
+            units_bytes(live->bytes).text);
+    fprintf(out, "%10s %8s %10s %10s  class, allocated by\n", "bytes", "sampled", "collections",
+            "oldest");
+    for (size_t i = 0; i < live->site_count && i < rows; i++) {
+        const struct jfr_live_site *site = &live->sites[i];
+        char survived[100];
+        if (site->least_survived == site->most_survived)
+            snprintf(survived, sizeof survived, "%s", units_count(site->most_survived).text);
+        else
+            snprintf(survived, sizeof survived, "%s-%s", units_count(site->least_survived).text,
+                     units_count(site->most_survived).text);
+        fprintf(out, "%10s %8s %10s %10s  %s\n", units_bytes(site->bytes).text,
+                units_count(site->objects).text, survived, units_duration(site->oldest_ms).text,
+                escape_name(site->class_name).text);
+        for (int frame = 0; frame < site->depth && frame < FRAMES_SHOWN; frame++)
+            fprintf(out, "%44s %s\n", "", escape_name(site->frames[frame]).text);
+    }
+    if (live->site_count > rows)
+        fprintf(out, "%s more sites\n", units_count((int64_t)(live->site_count - rows)).text);
+    if (live->damage[0] != '\0')
+        fprintf(out, "The recording is damaged: %s\n", escape_name(live->damage).text);
+}
+
+bool jfr_live_json(const struct jfr_live *live, FILE *out)
+{
+    struct json_out json = {0};
+    json_out_begin(&json, NULL, '{');
+    json_out_int(&json, "duration_ms", live->duration_ms);
+    json_out_int(&json, "objects", live->objects);
+    json_out_int(&json, "bytes", live->bytes);
+    json_out_begin(&json, "sites", '[');
+    for (size_t i = 0; i < live->site_count; i++) {
+        const struct jfr_live_site *site = &live->sites[i];
+        json_out_begin(&json, NULL, '{');
+        json_out_text(&json, "class", site->class_name);
+        json_out_int(&json, "objects", site->objects);
+        json_out_int(&json, "own_bytes", site->own_bytes);
+        json_out_int(&json, "bytes", site->bytes);
+        json_out_int(&json, "least_survived", site->least_survived);
+        json_out_int(&json, "most_survived", site->most_survived);
+        json_out_int(&json, "oldest_ms", site->oldest_ms);
+        json_out_begin(&json, "frames", '[');
+        for (int frame = 0; frame < site->depth; frame++)
+            json_out_text(&json, NULL, site->frames[frame]);
+        json_out_end(&json, ']');
+        json_out_end(&json, '}');
+    }
+    json_out_end(&json, ']');
+    json_out_text(&json, "damage", live->damage[0] != '\0' ? live->damage : NULL);
+    json_out_end(&json, '}');
+    size_t length = 0;
+    const char *line = json_out_line(&json, &length);
+    bool good = line != NULL && fwrite(line, 1, length, out) == length;
+    json_out_free(&json);
+    return good && !ferror(out);
+}

@@ -1,0 +1,220 @@
+#include "nmtwatch/profile/alloc_run.h"
+
+#include "nmtwatch/profile/timed.h"
+#include "reports/agent_terminal.h"
+#include "reports/alloc_report.h"
+#include "reports/escape.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RECORDING         "recording.jfr"
+#define SAMPLES_SINCE_JDK 11
+
+/* One of the JVMs. */
+struct sampled {
+    struct agent_session session;
+    bool open, started;
+    int64_t began_ms;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int complain(const struct failure *failure)
+{
+    fprintf(stderr, "nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    return failure_exit_code(failure->kind);
+}
+
+static int too_old(const struct target *target)
+{
+    char detail[120], who[32];
+    struct failure failure;
+    snprintf(who, sizeof who, "pid %d", (int)target->pid);
+    snprintf(detail, sizeof detail, "JDK %d does not sample allocations, JDK %d is the first to",
+             target->identity.jdk_major, SAMPLES_SINCE_JDK);
+    failure_set(&failure, FAILURE_AGENT, who, detail);
+    return complain(&failure);
+}
+
+/* --- start --------------------------------------------------------------------------------------
+ */
+
+static int begin(struct sampled *sampled, const struct alloc_run *run, const struct target *target)
+{
+    struct failure failure;
+    char file[128], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
+    if (target->identity.jdk_major > 0 && target->identity.jdk_major < SAMPLES_SINCE_JDK)
+        return too_old(target);
+    if (agent_session_open(&sampled->session, target, AGENT_START, run->library, &failure) !=
+        FAILURE_NONE)
+        return complain(&failure);
+    sampled->open = true;
+    snprintf(file, sizeof file, "%s/" RECORDING, sampled->session.exchange.theirs);
+    if (!start_options_text(run->start, AGENT_START, file, text, sizeof text, error, sizeof error))
+        return options_error(&command_profile, "%s", error);
+    if (agent_call(&sampled->session, text, &answer, &failure) != FAILURE_NONE)
+        return complain(&failure);
+    free(answer);
+    sampled->started = true;
+    sampled->began_ms = now_ms();
+    return 0;
+}
+
+/* --- stop ---------------------------------------------------------------------------------------
+ */
+
+static int tell(const struct target *target, const char *answer, int64_t duration_ms, bool json)
+{
+    struct failure failure;
+    char who[32];
+    const struct alloc_report report = {.answer = answer,
+                                        .pid = target->pid,
+                                        .jdk_major = target->identity.jdk_major,
+                                        .main = target->identity.main,
+                                        .duration_ms = duration_ms};
+    if (json ? alloc_report_json(&report, stdout) : alloc_report_print(&report, stdout))
+        return 0;
+    snprintf(who, sizeof who, "pid %d", (int)target->pid);
+    failure_set(&failure, FAILURE_BAD_REPLY, who, NULL);
+    return complain(&failure);
+}
+
+/* "%p" becomes the pid. False: too long. */
+static bool output_name(const char *pattern, pid_t pid, char *name, size_t size)
+{
+    size_t used = 0;
+    for (const char *at = pattern; *at != '\0' && used + 1 < size; at++) {
+        if (at[0] == '%' && at[1] == 'p') {
+            int digits = snprintf(name + used, size - used, "%d", (int)pid);
+            used += (size_t)digits;
+            at++;
+        } else {
+            name[used++] = *at;
+        }
+    }
+    if (used + 1 >= size)
+        return false;
+    name[used] = '\0';
+    return true;
+}
+
+static int write_output(const struct alloc_run *run, const struct sampled *sampled,
+                        const char *answer, int64_t duration_ms)
+{
+    char name[4096], error[300], title[320];
+    enum profile_format format;
+    const struct target *target = &sampled->session.target;
+    if (!output_name(run->output, target->pid, name, sizeof name) ||
+        !profile_output_format(name, &format))
+        return options_error(&command_profile, "-o '%s': the name is too long", run->output);
+    if (format == PROFILE_TOP) { /* the classes; a table of methods says what a page says better */
+        const struct alloc_report report = {.answer = answer,
+                                            .pid = target->pid,
+                                            .jdk_major = target->identity.jdk_major,
+                                            .main = target->identity.main,
+                                            .duration_ms = duration_ms};
+        FILE *out = fopen(name, "we");
+        bool good = out != NULL && alloc_report_json(&report, out);
+        if ((out == NULL || fclose(out) == 0) && good)
+            return 0;
+        fprintf(stderr, "nmtwatch profile: %s: %s\n", name, strerror(errno));
+        return EXIT_IO;
+    }
+    int recording = exchange_read(&sampled->session.exchange, RECORDING);
+    if (recording < 0) {
+        fprintf(stderr, "nmtwatch profile: pid %d left no recording: %s\n", (int)target->pid,
+                strerror(errno));
+        return EXIT_IO;
+    }
+    snprintf(title, sizeof title, "Allocations of %.200s (pid %d)", target->identity.main,
+             (int)target->pid);
+    bool good = profile_output_write(recording, format, name, title, error, sizeof error);
+    close(recording);
+    if (!good) {
+        fprintf(stderr, "nmtwatch profile: %s\n", error);
+        return EXIT_IO;
+    }
+    if (!run->json)
+        printf("written: %s\n", escape_name(name).text);
+    return 0;
+}
+
+static int finish(struct sampled *sampled, const struct alloc_run *run, bool several)
+{
+    struct failure failure;
+    char *answer = NULL;
+    const struct target *target = &sampled->session.target;
+    int64_t duration_ms = now_ms() - sampled->began_ms;
+    if (agent_call(&sampled->session, "stop", &answer, &failure) != FAILURE_NONE)
+        return complain(&failure);
+    if (several && !run->json)
+        printf("\n%s (pid %d)\n", escape_name(target->identity.main).text, (int)target->pid);
+    int code = tell(target, answer, duration_ms, run->json);
+    if (code == 0 && run->output != NULL)
+        code = write_output(run, sampled, answer, duration_ms);
+    free(answer);
+    return code;
+}
+
+/* --- all of it ----------------------------------------------------------------------------------
+ */
+
+int alloc_run(const struct alloc_run *run, const struct target *targets, size_t count)
+{
+    struct sampled *sampled = calloc(count + 1, sizeof *sampled);
+    const struct target **waiting = calloc(count + 1, sizeof *waiting);
+    size_t started = 0;
+    int code = 0, failed;
+    if (sampled == NULL || waiting == NULL) {
+        fprintf(stderr, "nmtwatch profile: out of memory\n");
+        free(sampled);
+        free(waiting);
+        return EXIT_IO;
+    }
+    timed_catch_signals();
+    for (size_t i = 0; i < count; i++) {
+        failed = begin(&sampled[i], run, &targets[i]);
+        if (failed != 0)
+            code = failed;
+        else
+            waiting[started++] = &targets[i];
+    }
+    if (started > 0)
+        timed_wait("sampling allocations of", waiting, started, run->duration_ms);
+    for (size_t i = 0; i < count; i++) {
+        failed = sampled[i].started ? finish(&sampled[i], run, count > 1) : 0;
+        if (failed != 0)
+            code = failed;
+        if (sampled[i].open)
+            agent_session_close(&sampled[i].session);
+    }
+    free(sampled);
+    free(waiting);
+    return code;
+}
+
+int alloc_run_ask(const struct target *target, const char *library, bool json)
+{
+    struct agent_session session;
+    struct failure failure;
+    char *answer = NULL;
+    if (agent_session_open(&session, target, AGENT_ALLOC, library, &failure) != FAILURE_NONE)
+        return complain(&failure);
+    int code = agent_call(&session, "alloc", &answer, &failure) != FAILURE_NONE
+                   ? complain(&failure)
+                   : tell(target, answer, 0, json);
+    free(answer);
+    agent_session_close(&session);
+    return code;
+}

@@ -1,0 +1,74 @@
+#include "nmtwatch/profile/timed.h"
+
+#include "reports/units.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS     200
+#define PROGRESS_MS 1000
+
+static volatile sig_atomic_t asked_to_end;
+
+static void on_signal(int number)
+{
+    (void)number;
+    asked_to_end = 1;
+}
+
+void timed_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void show_progress(const char *what, const struct target *const *targets, size_t count,
+                          int64_t passed_ms, int64_t of_ms)
+{
+    char who[48];
+    if (count == 1)
+        snprintf(who, sizeof who, "pid %d", (int)targets[0]->pid);
+    else
+        snprintf(who, sizeof who, "%zu JVMs", count);
+    fprintf(stderr, "\r%s %s: %s of %s ", what, who, units_duration(passed_ms / 1000 * 1000).text,
+            units_duration(of_ms).text);
+}
+
+static bool any_left(const struct target *const *targets, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (target_still_same(targets[i]))
+            return true;
+    }
+    return false;
+}
+
+void timed_wait(const char *what, const struct target *const *targets, size_t count,
+                int64_t duration_ms)
+{
+    bool terminal = isatty(STDERR_FILENO);
+    int64_t began_ms = now_ms(), shown_ms = -PROGRESS_MS, passed_ms;
+    while ((passed_ms = now_ms() - began_ms) < duration_ms && !asked_to_end &&
+           any_left(targets, count)) {
+        if (terminal && passed_ms - shown_ms >= PROGRESS_MS) {
+            show_progress(what, targets, count, passed_ms, duration_ms);
+            shown_ms = passed_ms;
+        }
+        int64_t left_ms = duration_ms - passed_ms;
+        int64_t sleep_ms = left_ms < LOOK_MS ? left_ms : LOOK_MS;
+        nanosleep(&(struct timespec){.tv_nsec = sleep_ms * 1000000}, NULL);
+    }
+    if (terminal)
+        fprintf(stderr, "\r%*s\r", 78, "");
+}

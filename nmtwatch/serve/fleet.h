@@ -1,0 +1,63 @@
+/*
+ * fleet: the JVMs that are watched, as they come and go.
+ *
+ *   fleet_create -> fleet_turn ... -> fleet_stop -> fleet_destroy
+ *
+ * One thread and poll(2). A turn waits for the descriptors of those JVMs that owe an answer and for
+ * the next due time, then steps whom it concerns: a JVM that is stuck costs a descriptor in the
+ * list, and delays nobody. What a JVM held is freed when it has ended.
+ *
+ * Times are the loop's clock (monotonic, milliseconds).
+ */
+#ifndef NMTWATCH_SERVE_FLEET_H
+#define NMTWATCH_SERVE_FLEET_H
+
+#include "nmtwatch/serve/archive.h"
+#include "nmtwatch/serve/member.h"
+#include "nmtwatch/serve/saved_state.h"
+#include "nmtwatch/serve/scan.h"
+#include "nmtwatch/serve/serve_options.h"
+#include "nmtwatch/serve/snapshot.h"
+
+struct fleet;
+
+struct fleet_hooks {
+    void *context;
+    /* Valid during the call. */
+    void (*alert)(void *context, const struct member *member, const struct alert *alert);
+    /* A JVM has ended: these of its alerts were up. */
+    void (*ended)(void *context, const struct member *member, const struct alert *alerts,
+                  int count);
+    /* One sentence about the fleet: a JVM has come, has gone, cannot be watched. */
+    void (*say)(void *context, const char *sentence);
+};
+
+/* options, archive (NULL: no recordings) and state (NULL: none) have to outlive it. */
+struct fleet *fleet_create(const struct serve_options *options, struct archive *archive,
+                           struct saved_state *state, const struct fleet_hooks *hooks,
+                           int64_t now_ms);
+
+/* Something else to wait for; revents are left in it. */
+struct pollfd;
+/* Waits at most so long, and steps whoever is ready or due. Returns the new time. */
+int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *others, int other_count);
+
+/* What has to be done once a second: recordings turn over, changed state is written. */
+void fleet_keep(struct fleet *fleet, int64_t wall_ms);
+/* Everything a restart has to know of this member, in the state folder. */
+void fleet_save(struct fleet *fleet, const struct member *member, const struct alert *pending,
+                int pending_count);
+/* New options (the same pointer, changed): rules are asked again of everybody, JVMs that are no
+ * longer wanted leave, the others go on with the new thresholds. */
+void fleet_reload(struct fleet *fleet);
+
+int fleet_count(const struct fleet *fleet);
+/* Targets, findings, families and the figures of the scan. NULL when out of memory. */
+struct snapshot *fleet_snapshot(const struct fleet *fleet);
+
+/* Winds all watches down (a tap is switched off), for at most so long. State stays for the next
+ * process. */
+void fleet_stop(struct fleet *fleet, int64_t at_most_ms);
+void fleet_destroy(struct fleet *fleet);
+
+#endif

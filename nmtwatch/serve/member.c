@@ -1,0 +1,263 @@
+#include "nmtwatch/serve/member.h"
+
+#include "nmtwatch/jvm/proc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- what events tell ------------------------------------------------------------------------- */
+
+static float spark_value(bool known, int64_t value)
+{
+    return known ? (float)value : SPARK_MISSING;
+}
+
+static void take_spark(struct member *member, int64_t ms)
+{
+    if (!sparkline_due(&member->spark, ms))
+        return;
+    const struct sample *picture = watcher_picture(member->watcher);
+    struct judge_view view;
+    judge_view(watcher_judge(member->watcher), &view);
+    int64_t rss = 0, loaded = 0, unloaded = 0;
+    bool have_rss = sample_get(picture, SAMPLE_RSS_BYTES, &rss);
+    bool have_classes = sample_get(picture, SAMPLE_CLASSES_LOADED, &loaded);
+    sample_get(picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+    const float values[SPARK_COUNT] = {
+        [SPARK_RSS] = spark_value(have_rss, rss),
+        [SPARK_INTERNAL] = spark_value(view.have_internal, view.internal_bytes),
+        [SPARK_CLASS_METASPACE] =
+            spark_value(view.have_class_metaspace, view.class_metaspace_bytes),
+        [SPARK_CLASSES] = spark_value(have_classes, loaded - unloaded),
+    };
+    sparkline_add(&member->spark, ms, values);
+}
+
+static size_t family_at_name(const char *name)
+{
+    const struct family *family = family_by_id(name);
+    return family != NULL ? family_index(family) : FAMILY_COUNT;
+}
+
+/* A tap counts from its own beginning: what is new since the last event of it is added. A list of
+ * live classes can only tell that there are more than in the one before. */
+static void count_families(struct member *member, const struct names_event *names)
+{
+    struct family_count seen[FAMILY_COUNT + 1] = {0};
+    bool listed = names->method != CENSUS_TAP;
+    bool first = member->families == NULL;
+    if (first)
+        member->families = calloc(FAMILY_COUNT + 1, sizeof *member->families);
+    if (member->families == NULL)
+        return;
+    for (int i = 0; i < names->row_count; i++) {
+        struct family_count *count = &seen[family_at_name(names->rows[i].family)];
+        count->loads += names->rows[i].loads;
+        count->unloads += names->rows[i].unloads;
+    }
+    int source = listed ? -1 - (int)names->method : names->tap;
+    bool fresh = first || source != member->source;
+    member->source = source;
+    for (int i = 0; i <= FAMILY_COUNT; i++) {
+        struct family_count *count = &member->families[i];
+        if (fresh)
+            count->tap_loads = listed ? INT64_MAX : 0;
+        if (fresh)
+            count->tap_unloads = 0;
+        if (seen[i].loads > count->tap_loads)
+            count->loads += seen[i].loads - count->tap_loads;
+        if (seen[i].unloads > count->tap_unloads)
+            count->unloads += seen[i].unloads - count->tap_unloads;
+        /* Rows beyond the largest are not told: what was counted stays counted. */
+        if (listed || seen[i].loads > count->tap_loads)
+            count->tap_loads = seen[i].loads;
+        if (seen[i].unloads > count->tap_unloads)
+            count->tap_unloads = seen[i].unloads;
+    }
+}
+
+static void take_loaders(struct member *member, const struct loaders_event *loaders)
+{
+    int64_t named = 0;
+    member->have_loaders = true;
+    member->loader_count = 0;
+    for (int i = 0; i < loaders->row_count && i < LOADER_VIEWS; i++) {
+        struct loader_view *view = &member->loaders[member->loader_count++];
+        snprintf(view->type, sizeof view->type, "%.*s", (int)sizeof view->type - 1,
+                 loaders->rows[i].type);
+        view->loaders = loaders->rows[i].loaders;
+        named += view->loaders;
+    }
+    member->other_loaders = loaders->loaders > named ? loaders->loaders - named : 0;
+    if (!member->had_loaders)
+        member->had_loaders = member->remember = true;
+}
+
+static void on_event(void *context, struct watcher *watcher, const struct event *event)
+{
+    struct member *member = context;
+    (void)watcher;
+    switch (event->kind) {
+    case EVENT_SAMPLE:
+        if (member->watcher != NULL)
+            take_spark(member, event->ms);
+        break;
+    case EVENT_NAMES:
+        count_families(member, &event->names);
+        break;
+    case EVENT_LOADERS:
+        take_loaders(member, &event->loaders);
+        break;
+    case EVENT_NOTE:
+    case EVENT_GONE:
+        snprintf(member->note, sizeof member->note, "%.*s", (int)sizeof member->note - 1,
+                 event->text);
+        break;
+    case EVENT_COST:
+    case EVENT_KIND_COUNT:
+        break;
+    }
+    if (member->recording != NULL)
+        archive_file_event(member->recording, event);
+}
+
+static void on_alert(void *context, struct watcher *watcher, const struct alert *alert)
+{
+    struct member *member = context;
+    (void)watcher;
+    member->remember = true;
+    if (alert->state == ALERT_RAISED)
+        member->raised[alert->finding.severity]++;
+    if (member->recording != NULL)
+        archive_file_alert(member->recording, alert);
+    member->sink.alert(member->sink.context, member, alert);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct member *member_create(const struct target *target, const struct watch_options *options,
+                             const struct member_facts *facts, const struct member_sink *sink)
+{
+    struct member *member = calloc(1, sizeof *member);
+    if (member == NULL)
+        return NULL;
+    member->sink = *sink;
+    member->wall_start_ms = facts->wall_start_ms;
+    member->start_unix_ms = facts->wall_ms - proc_uptime_ms(target->start_time_ticks);
+    member->origin_ms = facts->loop_ms - (facts->wall_ms - facts->wall_start_ms);
+    snprintf(member->label, sizeof member->label, "%s", facts->label);
+    snprintf(member->user, sizeof member->user, "%s", facts->user);
+    snprintf(member->cgroup, sizeof member->cgroup, "%.*s", (int)sizeof member->cgroup - 1,
+             facts->cgroup);
+    const struct watch_sink watching = {on_event, on_alert, member};
+    member->watcher =
+        watcher_create(target, options, &watching,
+                       member_ms(member, facts->loop_ms + facts->first_look_ms));
+    if (member->watcher != NULL)
+        return member;
+    int saved = errno;
+    free(member);
+    errno = saved;
+    return NULL;
+}
+
+void member_continue(struct member *member, const struct member *before)
+{
+    member->spark = before->spark;
+    member->families = before->families;
+    member->source = before->source;
+    member->have_loaders = before->have_loaders;
+    member->loader_count = before->loader_count;
+    memcpy(member->loaders, before->loaders, sizeof member->loaders);
+    member->other_loaders = before->other_loaders;
+    memcpy(member->raised, before->raised, sizeof member->raised);
+    memcpy(member->note, before->note, sizeof member->note);
+}
+
+void member_step(struct member *member, int64_t loop_ms)
+{
+    watcher_step(member->watcher, member_ms(member, loop_ms));
+}
+
+void member_destroy(struct member *member)
+{
+    if (member == NULL)
+        return;
+    watcher_destroy(member->watcher);
+    archive_file_close(member->recording);
+    free(member->families);
+    free(member);
+}
+
+/* --- the view --------------------------------------------------------------------------------- */
+
+static void view_verdict(struct verdict_view *view, const struct verdict *verdict, bool have_level,
+                         int64_t level_bytes, int64_t growth_bytes)
+{
+    view->known = verdict->points > 0;
+    view->state = verdict->state;
+    view->answer = verdict->answer;
+    view->have_slope = verdict->have_slope;
+    view->slope_bytes_per_h = verdict->slope_bytes_per_h;
+    view->have_level = have_level;
+    view->level_bytes = level_bytes;
+    view->growth_bytes = growth_bytes;
+    memcpy(view->sentence, verdict->sentence, sizeof view->sentence);
+}
+
+void member_view(const struct member *member, struct target_view *view)
+{
+    const struct target *target = watcher_target(member->watcher);
+    const struct target_identity *identity = &target->identity;
+    struct judge_view judged;
+    judge_view(watcher_judge(member->watcher), &judged);
+
+    memcpy(view->label, member->label, sizeof view->label);
+    memcpy(view->main, identity->main, sizeof view->main);
+    memcpy(view->jdk, identity->jdk, sizeof view->jdk);
+    memcpy(view->user, member->user, sizeof view->user);
+    memcpy(view->cgroup, member->cgroup, sizeof view->cgroup);
+    memcpy(view->nmt_level, identity->nmt_level, sizeof view->nmt_level);
+    memcpy(view->note, member->note, sizeof view->note);
+    if (member->recording != NULL)
+        snprintf(view->recording, sizeof view->recording, "%s",
+                 archive_file_name(member->recording));
+    view->pid = identity->pid;
+    view->start_unix_ms = member->start_unix_ms;
+    view->since_unix_ms = member->wall_start_ms;
+    view->picture = *watcher_picture(member->watcher);
+    view->counts = watcher_counts(member->watcher);
+    view->up = view->counts.polls > 0 && view->counts.failing == FAILURE_NONE;
+    view->warm = judged.warm;
+    view->have_rates = judged.have_rates;
+    view->load_per_s = judged.load_per_s;
+    view->unload_per_s = judged.unload_per_s;
+    view_verdict(&view->internal, &judged.internal_verdict, judged.have_internal,
+                 judged.internal_bytes, judged.internal_growth_bytes);
+    view_verdict(&view->class_metaspace, &judged.class_metaspace_verdict,
+                 judged.have_class_metaspace, judged.class_metaspace_bytes,
+                 judged.class_metaspace_growth_bytes);
+    view->active_alerts = judged.active_alerts;
+    view->worst_active = judged.worst_active;
+    memcpy(view->raised, member->raised, sizeof view->raised);
+    view->spark = member->spark;
+    view->have_loaders = member->have_loaders;
+    view->loader_count = member->loader_count;
+    memcpy(view->loaders, member->loaders, sizeof view->loaders);
+    view->other_loaders = member->other_loaders;
+}
+
+int member_families(const struct member *member, int target, struct family_view *out, int max)
+{
+    int count = 0;
+    for (int i = 0; member->families != NULL && i <= FAMILY_COUNT && count < max; i++) {
+        const struct family_count *family = &member->families[i];
+        if (family->loads > 0 || family->unloads > 0)
+            out[count++] = (struct family_view){.target = target,
+                                                .family = i,
+                                                .loads = family->loads,
+                                                .unloads = family->unloads};
+    }
+    return count;
+}

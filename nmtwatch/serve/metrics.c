@@ -1,0 +1,457 @@
+#include "nmtwatch/serve/metrics.h"
+
+#include "analyzers/classes/family.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EACH_TARGET(snapshot, target)                                                              \
+    (const struct target_view *target = (snapshot)->targets,                                       \
+                              *end_ = target + (snapshot)->target_count;                           \
+     target < end_; target++)
+
+static void family(struct exposition *out, const char *name, enum exposition_type type,
+                   const char *unit, const char *help)
+{
+    exposition_family(out, name, type, unit, help);
+}
+
+static void of(struct exposition *out, const struct target_view *target)
+{
+    exposition_label(out, "target", target->label);
+}
+
+static double seconds(int64_t ms)
+{
+    return (double)ms / 1000;
+}
+
+/* --- what a sample holds ---------------------------------------------------------------------- */
+
+static const struct {
+    enum sample_field field;
+    const char *name;
+    enum exposition_type type;
+    const char *unit;
+    int divisor;
+    const char *label, *value;
+    const char *help;
+} sample_rows[] = {
+#define METRIC(field, name, type, unit, divisor, label, value, help)                               \
+    {SAMPLE_##field, name, EXPOSITION_##type, unit, divisor, label, value, help},
+#include "nmtwatch/serve/metrics.def"
+#undef METRIC
+};
+
+static void write_samples(const struct snapshot *snapshot, struct exposition *out)
+{
+    const char *last = "";
+    for (size_t i = 0; i < sizeof sample_rows / sizeof *sample_rows; i++) {
+        if (strcmp(sample_rows[i].name, last) != 0)
+            family(out, sample_rows[i].name, sample_rows[i].type, sample_rows[i].unit,
+                   sample_rows[i].help);
+        last = sample_rows[i].name;
+        for EACH_TARGET (snapshot, target) {
+            int64_t value;
+            if (!sample_get(&target->picture, sample_rows[i].field, &value))
+                continue;
+            of(out, target);
+            if (sample_rows[i].label[0] != '\0')
+                exposition_label(out, sample_rows[i].label, sample_rows[i].value);
+            if (sample_rows[i].type == EXPOSITION_COUNTER)
+                exposition_created(out, seconds(target->start_unix_ms));
+            if (sample_rows[i].divisor == 1)
+                exposition_int(out, value);
+            else
+                exposition_real(out, (double)value / sample_rows[i].divisor);
+        }
+    }
+}
+
+static void write_classes_now(const struct snapshot *snapshot, struct exposition *out)
+{
+    family(out, "jvm_classes_currently_loaded", EXPOSITION_GAUGE, "", "Classes loaded now.");
+    for EACH_TARGET (snapshot, target) {
+        int64_t loaded, unloaded = 0;
+        if (!sample_get(&target->picture, SAMPLE_CLASSES_LOADED, &loaded))
+            continue;
+        sample_get(&target->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+        of(out, target);
+        exposition_int(out, loaded - unloaded);
+    }
+}
+
+/* client_java says -1 for a pool without a limit. */
+static void write_metaspace_limit(const struct snapshot *snapshot, struct exposition *out)
+{
+    family(out, "jvm_memory_pool_max_bytes", EXPOSITION_GAUGE, "bytes",
+           "Limit of a memory pool; -1: none.");
+    for EACH_TARGET (snapshot, target) {
+        int64_t limit = -1;
+        if (!sample_has(&target->picture, SAMPLE_METASPACE_COMMITTED_BYTES))
+            continue;
+        sample_get(&target->picture, SAMPLE_METASPACE_MAX_BYTES, &limit);
+        of(out, target);
+        exposition_label(out, "pool", "Metaspace");
+        exposition_int(out, limit);
+    }
+}
+
+static void pool(struct exposition *out, const struct target_view *target, const char *name,
+                 int64_t bytes)
+{
+    of(out, target);
+    exposition_label(out, "pool", name);
+    exposition_int(out, bytes);
+}
+
+static void write_nmt(const struct snapshot *snapshot, struct exposition *out, bool committed)
+{
+    if (committed)
+        family(out, "jvm_native_memory_committed_bytes", EXPOSITION_GAUGE, "bytes",
+               "Committed bytes of a category of Native Memory Tracking.");
+    else
+        family(out, "jvm_native_memory_reserved_bytes", EXPOSITION_GAUGE, "bytes",
+               "Reserved bytes of a category of Native Memory Tracking.");
+    for EACH_TARGET (snapshot, target) {
+        const struct sample *picture = &target->picture;
+        struct nmt_amount amount;
+        int64_t total;
+        for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+            if (sample_get_nmt(picture, (enum nmt_category)i, &amount))
+                pool(out, target, nmt_category_name((enum nmt_category)i),
+                     committed ? amount.committed_bytes : amount.reserved_bytes);
+        }
+        for (int i = 0; i < picture->extra_count; i++)
+            pool(out, target, picture->extra[i].name,
+                 committed ? picture->extra[i].amount.committed_bytes
+                           : picture->extra[i].amount.reserved_bytes);
+        if (sample_get(picture, committed ? SAMPLE_NMT_COMMITTED_BYTES : SAMPLE_NMT_RESERVED_BYTES,
+                       &total))
+            pool(out, target, "Total", total);
+    }
+}
+
+/* --- what is thought of it -------------------------------------------------------------------- */
+
+static const struct verdict_view *series_of(const struct target_view *target, int series,
+                                            const char **name)
+{
+    *name = series == 0 ? "internal" : "class_metaspace";
+    return series == 0 ? &target->internal : &target->class_metaspace;
+}
+
+enum verdict_figure { FIGURE_LEVEL, FIGURE_GROWTH, FIGURE_SLOPE, FIGURE_SLOPE_LOW, FIGURE_GROWING };
+
+static bool verdict_figure(const struct verdict_view *verdict, enum verdict_figure figure,
+                           bool warm, double *value)
+{
+    switch (figure) {
+    case FIGURE_LEVEL:
+        *value = (double)verdict->level_bytes;
+        return verdict->have_level;
+    case FIGURE_GROWTH:
+        *value = (double)verdict->growth_bytes;
+        return verdict->have_level && warm;
+    case FIGURE_SLOPE:
+        *value = verdict->slope_bytes_per_h.value / 3600;
+        return verdict->have_slope;
+    case FIGURE_SLOPE_LOW:
+        *value = verdict->slope_bytes_per_h.low / 3600;
+        return verdict->have_slope && isfinite(verdict->slope_bytes_per_h.low);
+    case FIGURE_GROWING:
+        *value = verdict->answer == VERDICT_GROWING;
+        return verdict->known && verdict->answer != VERDICT_UNDECIDED;
+    }
+    return false;
+}
+
+static void write_verdict_figure(const struct snapshot *snapshot, struct exposition *out,
+                                 enum verdict_figure figure)
+{
+    for EACH_TARGET (snapshot, target) {
+        for (int series = 0; series < 2; series++) {
+            const char *name;
+            double value;
+            const struct verdict_view *verdict = series_of(target, series, &name);
+            if (!verdict_figure(verdict, figure, target->warm, &value))
+                continue;
+            of(out, target);
+            exposition_label(out, "series", name);
+            exposition_real(out, value);
+        }
+    }
+}
+
+static void write_verdicts(const struct snapshot *snapshot, struct exposition *out)
+{
+    family(out, "nmtwatch_series_bytes", EXPOSITION_GAUGE, "bytes",
+           "What a verdict is about: Internal as this JDK means it, and Class with Metaspace.");
+    write_verdict_figure(snapshot, out, FIGURE_LEVEL);
+    family(out, "nmtwatch_series_growth_bytes", EXPOSITION_GAUGE, "bytes",
+           "Growth since the baseline at the end of warm-up.");
+    write_verdict_figure(snapshot, out, FIGURE_GROWTH);
+    family(out, "nmtwatch_growth_bytes_per_second", EXPOSITION_GAUGE, "",
+           "Slope of the last homogeneous stretch of the series.");
+    write_verdict_figure(snapshot, out, FIGURE_SLOPE);
+    family(out, "nmtwatch_growth_low_bytes_per_second", EXPOSITION_GAUGE, "",
+           "Lower bound of that slope, 95 percent.");
+    write_verdict_figure(snapshot, out, FIGURE_SLOPE_LOW);
+    family(out, "nmtwatch_verdict_growing", EXPOSITION_GAUGE, "",
+           "1: the series grows, 0: it does not; absent while it cannot be told.");
+    write_verdict_figure(snapshot, out, FIGURE_GROWING);
+    family(out, "nmtwatch_verdict_state", EXPOSITION_GAUGE, "",
+           "1 at the state of the verdict (docs/verdict.md).");
+    for EACH_TARGET (snapshot, target) {
+        for (int series = 0; series < 2; series++) {
+            const char *name;
+            const struct verdict_view *verdict = series_of(target, series, &name);
+            if (!verdict->known)
+                continue;
+            of(out, target);
+            exposition_label(out, "series", name);
+            exposition_label(out, "state", verdict_state_name(verdict->state));
+            exposition_int(out, 1);
+        }
+    }
+}
+
+static const char *severity_label(enum severity severity)
+{
+    static const char *const names[] = {"info", "warning", "critical"};
+    return names[severity];
+}
+
+/* No family for those that are not in the table: their names are the application's. */
+static const char *family_label(int index)
+{
+    const struct family *row = index >= 0 ? family_at((size_t)index) : NULL;
+    return row != NULL ? row->id : "unknown";
+}
+
+static void write_alerts(const struct snapshot *snapshot, struct exposition *out)
+{
+    family(out, "nmtwatch_alerts_active", EXPOSITION_GAUGE, "",
+           "Alerts that are up, by finding (docs/runbooks).");
+    for (int i = 0; i < snapshot->target_count; i++) {
+        int active[FINDING_KIND_COUNT] = {0};
+        const struct target_view *target = &snapshot->targets[i];
+        for (int f = 0; f < target->finding_count; f++)
+            active[snapshot->findings[target->first_finding + f].finding.kind]++;
+        for (int kind = 0; kind < FINDING_WATCH_COUNT; kind++) {
+            const struct finding_row *row = finding_row((enum finding_kind)kind);
+            of(out, target);
+            exposition_label(out, "finding", row->id);
+            exposition_label(out, "severity", severity_label(row->severity));
+            exposition_int(out, active[kind]);
+        }
+    }
+    family(out, "nmtwatch_alerts_raised", EXPOSITION_COUNTER, "", "Alerts raised.");
+    for EACH_TARGET (snapshot, target) {
+        for (int severity = SEVERITY_WARNING; severity <= SEVERITY_CRITICAL; severity++) {
+            of(out, target);
+            exposition_label(out, "severity", severity_label((enum severity)severity));
+            exposition_created(out, seconds(snapshot->own.started_unix_ms));
+            exposition_int(out, target->raised[severity]);
+        }
+    }
+}
+
+static void write_families(const struct snapshot *snapshot, struct exposition *out, bool unloads)
+{
+    if (unloads)
+        family(out, "nmtwatch_family_unloads", EXPOSITION_COUNTER, "",
+               "Generated classes seen to be unloaded, by who makes them.");
+    else
+        family(out, "nmtwatch_family_loads", EXPOSITION_COUNTER, "",
+               "Generated classes seen to be loaded, by who makes them. Names are looked at on "
+               "suspicion only.");
+    for (int i = 0; i < snapshot->family_count; i++) {
+        const struct family_view *view = &snapshot->families[i];
+        of(out, &snapshot->targets[view->target]);
+        exposition_label(out, "family", family_label(view->family));
+        exposition_created(out, seconds(snapshot->own.started_unix_ms));
+        exposition_int(out, unloads ? view->unloads : view->loads);
+    }
+}
+
+static void write_loaders(const struct snapshot *snapshot, struct exposition *out)
+{
+    family(out, "nmtwatch_class_loaders", EXPOSITION_GAUGE, "",
+           "Class loaders by type; (other): the types with fewer.");
+    for EACH_TARGET (snapshot, target) {
+        for (int i = 0; i < target->loader_count; i++) {
+            of(out, target);
+            exposition_label(out, "type", target->loaders[i].type);
+            exposition_int(out, target->loaders[i].loaders);
+        }
+        if (!target->have_loaders)
+            continue;
+        of(out, target);
+        exposition_label(out, "type", "(other)");
+        exposition_int(out, target->other_loaders);
+    }
+}
+
+/* --- the watching ----------------------------------------------------------------------------- */
+
+static void write_watching(const struct snapshot *snapshot, struct exposition *out)
+{
+    double began_s = seconds(snapshot->own.started_unix_ms);
+    family(out, "nmtwatch_up", EXPOSITION_GAUGE, "", "1: the JVM is watched and answers.");
+    for EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_int(out, target->up);
+    }
+    family(out, "nmtwatch_target", EXPOSITION_INFO, "", "Who the target is.");
+    for EACH_TARGET (snapshot, target) {
+        char pid[24];
+        snprintf(pid, sizeof pid, "%lld", (long long)target->pid);
+        of(out, target);
+        exposition_label(out, "pid", pid);
+        exposition_label(out, "main", target->main);
+        exposition_label(out, "jdk", target->jdk);
+        exposition_label(out, "user", target->user);
+        exposition_label(out, "nmt", target->nmt_level);
+        exposition_info(out);
+    }
+    family(out, "process_start_time_seconds", EXPOSITION_GAUGE, "seconds",
+           "When the JVM started, since the epoch.");
+    for EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_real(out, seconds(target->start_unix_ms));
+    }
+    family(out, "nmtwatch_warm", EXPOSITION_GAUGE, "",
+           "1: the JVM's start-up is over, growth counts from its baseline.");
+    for EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_int(out, target->warm);
+    }
+    family(out, "nmtwatch_polls", EXPOSITION_COUNTER, "", "Samples taken.");
+    for EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_created(out, began_s);
+        exposition_int(out, target->counts.polls);
+    }
+    family(out, "nmtwatch_poll_duration_seconds", EXPOSITION_SUMMARY, "seconds",
+           "Wall time of the questions the JVM answered.");
+    for EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_created(out, began_s);
+        exposition_summary(out, (double)target->counts.answer_us / 1e6, target->counts.questions);
+    }
+    family(out, "nmtwatch_errors", EXPOSITION_COUNTER, "",
+           "Questions that were not answered, by reason (docs/exit-codes.md).");
+    for EACH_TARGET (snapshot, target) {
+        for (int kind = FAILURE_NONE + 1; kind < FAILURE_KIND_COUNT; kind++) {
+            if (target->counts.failed[kind] == 0)
+                continue;
+            of(out, target);
+            exposition_label(out, "reason", failure_reason((enum failure_kind)kind));
+            exposition_created(out, began_s);
+            exposition_int(out, target->counts.failed[kind]);
+        }
+    }
+    family(out, "nmtwatch_pause_seconds", EXPOSITION_COUNTER, "seconds",
+           "For how long questions stopped the application, an upper bound.");
+    for EACH_TARGET (snapshot, target) {
+        of(out, target);
+        exposition_created(out, began_s);
+        exposition_real(out, (double)target->counts.pause_us / 1e6);
+    }
+}
+
+static void own_value(struct exposition *out, const char *name, enum exposition_type type,
+                      const char *unit, double value, const char *help)
+{
+    family(out, name, type, unit, help);
+    exposition_real(out, value);
+}
+
+static void write_own(const struct snapshot *snapshot, struct exposition *out)
+{
+    const struct own_view *own = &snapshot->own;
+    const struct {
+        const char *name;
+        enum exposition_type type;
+        const char *unit;
+        double value;
+        const char *help;
+    } rows[] = {
+        {"nmtwatch_targets", EXPOSITION_GAUGE, "", (double)snapshot->target_count, "JVMs watched."},
+        {"nmtwatch_targets_seen", EXPOSITION_COUNTER, "", (double)own->targets_seen,
+         "JVMs watched so far."},
+        {"nmtwatch_jvms_excluded", EXPOSITION_GAUGE, "", (double)own->refused,
+         "JVMs that the rules leave out."},
+        {"nmtwatch_processes_unreadable", EXPOSITION_GAUGE, "", (double)own->unreadable,
+         "Processes of other users that may be JVMs."},
+        {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", (double)own->looks,
+         "Looks for new JVMs."},
+        {"nmtwatch_discovery_cpu_seconds", EXPOSITION_COUNTER, "seconds",
+         (double)own->look_cpu_us / 1e6, "CPU time of these looks."},
+        {"nmtwatch_process_cpu_seconds", EXPOSITION_COUNTER, "seconds", (double)own->cpu_us / 1e6,
+         "CPU time of nmtwatch itself."},
+        {"nmtwatch_process_resident_memory_bytes", EXPOSITION_GAUGE, "bytes",
+         (double)own->rss_bytes, "Resident memory of nmtwatch itself."},
+        {"nmtwatch_process_open_fds", EXPOSITION_GAUGE, "", (double)own->open_fds,
+         "Descriptors nmtwatch has open."},
+        {"nmtwatch_process_start_time_seconds", EXPOSITION_GAUGE, "seconds",
+         seconds(own->started_unix_ms), "When nmtwatch serve started."},
+        {"nmtwatch_recording_bytes", EXPOSITION_GAUGE, "bytes", (double)own->recording_bytes,
+         "Size of the folder of recordings."},
+        {"nmtwatch_recording_errors", EXPOSITION_COUNTER, "", (double)own->recording_errors,
+         "Recordings that could not be written."},
+        {"nmtwatch_state_errors", EXPOSITION_COUNTER, "", (double)own->state_errors,
+         "Times the state for a restart could not be written."},
+        {"nmtwatch_config_reload_success", EXPOSITION_GAUGE, "", own->config_good,
+         "1: the configuration was good when it was last read."},
+        {"nmtwatch_snapshot_time_seconds", EXPOSITION_GAUGE, "seconds", seconds(snapshot->unix_ms),
+         "When these values were put together: old means that the loop hangs."},
+    };
+    family(out, "nmtwatch_build", EXPOSITION_INFO, "", "The version of nmtwatch.");
+    exposition_label(out, "version", NMTWATCH_VERSION);
+    exposition_info(out);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        own_value(out, rows[i].name, rows[i].type, rows[i].unit, rows[i].value, rows[i].help);
+    family(out, "nmtwatch_http_requests", EXPOSITION_COUNTER, "", "Requests answered, by status.");
+    for (int digit = 2; digit <= 5; digit++) {
+        const char code[] = {(char)('0' + digit), 'x', 'x', '\0'};
+        exposition_label(out, "code", code);
+        exposition_int(out, own->http_answers[digit]);
+    }
+    if (own->notifying) {
+        own_value(out, "nmtwatch_notifications", EXPOSITION_COUNTER, "", (double)own->notified,
+                  "Alerts handed to the command.");
+        own_value(out, "nmtwatch_notifications_failed", EXPOSITION_COUNTER, "",
+                  (double)own->notify_failed, "Those it did not take.");
+    }
+    if (!own->delivering)
+        return;
+    own_value(out, "nmtwatch_delivery_queued", EXPOSITION_GAUGE, "", (double)own->queued,
+              "Alerts on their way.");
+    own_value(out, "nmtwatch_delivery_delivered", EXPOSITION_COUNTER, "", (double)own->delivered,
+              "Alerts delivered.");
+    own_value(out, "nmtwatch_delivery_retried", EXPOSITION_COUNTER, "",
+              (double)own->delivery_retried, "Deliveries tried again.");
+    own_value(out, "nmtwatch_delivery_lost", EXPOSITION_COUNTER, "",
+              (double)(own->delivery_refused + own->delivery_overflow),
+              "Alerts that a receiver refused, or that found no room in the queue.");
+}
+
+void metrics_write(const struct snapshot *snapshot, struct exposition *out)
+{
+    write_watching(snapshot, out);
+    write_samples(snapshot, out);
+    write_classes_now(snapshot, out);
+    write_metaspace_limit(snapshot, out);
+    write_nmt(snapshot, out, false);
+    write_nmt(snapshot, out, true);
+    write_verdicts(snapshot, out);
+    write_alerts(snapshot, out);
+    write_families(snapshot, out, false);
+    write_families(snapshot, out, true);
+    write_loaders(snapshot, out);
+    write_own(snapshot, out);
+}

@@ -1,0 +1,40 @@
+#include "nmtwatch/serve/mhd.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+#define LIBRARY "libmicrohttpd.so.12"
+
+static struct mhd_functions functions;
+
+static const struct {
+    const char *name;
+    void **into;
+} rows[] = {
+#define MHD_FUNCTION(name) {"MHD_" #name, (void **)&functions.name},
+#include "nmtwatch/serve/mhd.def"
+#undef MHD_FUNCTION
+};
+
+bool mhd_open(char *error, size_t error_size)
+{
+    void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* for the life of the process */
+    if (library == NULL) {
+        snprintf(error, error_size, LIBRARY " cannot be loaded (package libmicrohttpd12): %s",
+                 dlerror());
+        return false;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        *rows[i].into = dlsym(library, rows[i].name);
+        if (*rows[i].into == NULL) {
+            snprintf(error, error_size, LIBRARY " has no %s", rows[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+const struct mhd_functions *mhd(void)
+{
+    return &functions;
+}

@@ -1,0 +1,182 @@
+#include "nmtwatch/serve/outlets.h"
+
+#include "nmtwatch/alert/delivery.h"
+#include "nmtwatch/alert/notify.h"
+#include "reports/escape.h"
+#include "reports/event_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A program without the delivery of alerts over HTTP is whole but for that. */
+extern __typeof__(delivery_create) delivery_create __attribute__((weak));
+extern __typeof__(delivery_alert) delivery_alert __attribute__((weak));
+extern __typeof__(delivery_target_ended) delivery_target_ended __attribute__((weak));
+extern __typeof__(delivery_step) delivery_step __attribute__((weak));
+extern __typeof__(delivery_fd) delivery_fd __attribute__((weak));
+extern __typeof__(delivery_counts) delivery_counts __attribute__((weak));
+extern __typeof__(delivery_destroy) delivery_destroy __attribute__((weak));
+
+#define STEP_MS    500 /* how often a notifier's children are looked after */
+#define TIMEOUT_MS 10000
+#define QUEUE_MAX  10000
+#define RESEND_MS  60000
+
+struct outlets {
+    struct notifier *notifier;
+    struct delivery *delivery;
+    struct json_out json;
+    int64_t notified;
+};
+
+static bool open_delivery(struct outlets *outlets, const struct serve_options *options, char *error,
+                          size_t error_size)
+{
+    struct receiver_options receivers[2];
+    char queue[SERVE_PATH_MAX + 16];
+    int count = 0;
+    memset(receivers, 0, sizeof receivers);
+    const struct {
+        enum receiver_kind kind;
+        const char *url;
+    } given[] = {{RECEIVER_ALERTMANAGER, options->alertmanager},
+                 {RECEIVER_WEBHOOK, options->webhook}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        if (given[i].url[0] == '\0')
+            continue;
+        receivers[count].kind = given[i].kind;
+        receivers[count].timeout_ms = TIMEOUT_MS;
+        snprintf(receivers[count++].url, sizeof receivers->url, "%s", given[i].url);
+    }
+    if (count == 0)
+        return true;
+    if (delivery_create == NULL) {
+        snprintf(error, error_size,
+                 "alertmanager, webhook: this nmtwatch was built without delivery");
+        return false;
+    }
+    if (options->queue[0] == '\0' && options->state[0] == '\0') {
+        snprintf(error, error_size, "alertmanager, webhook: a queue or state folder is needed");
+        return false;
+    }
+    if (options->queue[0] != '\0')
+        snprintf(queue, sizeof queue, "%s", options->queue);
+    else
+        snprintf(queue, sizeof queue, "%s/queue", options->state);
+    const struct delivery_options delivery = {
+        .receiver_count = count,
+        .receivers = receivers,
+        .queue_dir = queue,
+        .queue_max = QUEUE_MAX,
+        .resend_ms = RESEND_MS,
+        .runbook_base = options->runbooks,
+        .external_url = options->external_url,
+    };
+    outlets->delivery = delivery_create(&delivery, error, error_size);
+    return outlets->delivery != NULL;
+}
+
+struct outlets *outlets_open(const struct serve_options *options, char *error, size_t error_size)
+{
+    struct outlets *outlets = calloc(1, sizeof *outlets);
+    if (outlets == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    if (options->notify[0] != '\0')
+        outlets->notifier = notifier_create(options->notify);
+    if (open_delivery(outlets, options, error, error_size))
+        return outlets;
+    outlets_close(outlets);
+    return NULL;
+}
+
+static void print(const char *target, int64_t pid, const struct alert *alert)
+{
+    char name[TARGET_LABEL_MAX * 4], title[1024];
+    escape(ESCAPE_TERMINAL, target, name, sizeof name);
+    escape(ESCAPE_TERMINAL, alert->finding.title, title, sizeof title);
+    printf("%s %s %s (pid %lld): %s\n", alert->state == ALERT_RAISED ? "ALERT" : "CLEARED",
+           severity_name(alert->finding.severity), name, (long long)pid, title);
+    fflush(stdout);
+}
+
+static void notify(struct outlets *outlets, int64_t pid, const struct alert *alert, int64_t now_ms)
+{
+    if (outlets->notifier == NULL)
+        return;
+    const char *line = event_json_alert(&outlets->json, pid, alert);
+    if (line == NULL)
+        return;
+    outlets->notified++;
+    notifier_send(outlets->notifier, alert, line, outlets->json.length, now_ms);
+}
+
+void outlets_alert(struct outlets *outlets, const char *target, int64_t pid,
+                   const struct alert *alert, int64_t wall_ms, int64_t now_ms)
+{
+    print(target, pid, alert);
+    notify(outlets, pid, alert, now_ms);
+    if (outlets->delivery != NULL)
+        delivery_alert(outlets->delivery, target, alert, wall_ms, now_ms);
+}
+
+void outlets_ended(struct outlets *outlets, const char *target, int64_t pid,
+                   const struct alert *alerts, int count, int64_t wall_ms, int64_t now_ms)
+{
+    for (int i = 0; i < count; i++) {
+        struct alert over = alerts[i];
+        over.state = ALERT_CLEARED;
+        print(target, pid, &over);
+        notify(outlets, pid, &over, now_ms);
+    }
+    if (outlets->delivery != NULL)
+        delivery_target_ended(outlets->delivery, target, wall_ms, now_ms);
+}
+
+int64_t outlets_step(struct outlets *outlets, int64_t now_ms)
+{
+    int64_t wait_ms = outlets->notifier != NULL ? STEP_MS : INT64_MAX;
+    if (outlets->notifier != NULL)
+        notifier_step(outlets->notifier, now_ms);
+    if (outlets->delivery != NULL) {
+        int64_t delivery_ms = delivery_step(outlets->delivery, now_ms);
+        wait_ms = delivery_ms < wait_ms ? delivery_ms : wait_ms;
+    }
+    return wait_ms;
+}
+
+int outlets_fd(const struct outlets *outlets)
+{
+    return outlets->delivery != NULL ? delivery_fd(outlets->delivery) : -1;
+}
+
+void outlets_counts(const struct outlets *outlets, struct own_view *own)
+{
+    own->notifying = outlets->notifier != NULL;
+    own->notified = outlets->notified;
+    own->delivering = outlets->delivery != NULL;
+    if (outlets->delivery == NULL)
+        return;
+    struct delivery_counts counts;
+    delivery_counts(outlets->delivery, &counts);
+    own->queued = counts.queued;
+    own->delivered = counts.delivered;
+    own->delivery_retried = counts.retried;
+    own->delivery_refused = counts.refused;
+    own->delivery_overflow = counts.overflow;
+}
+
+void outlets_close(struct outlets *outlets)
+{
+    if (outlets == NULL)
+        return;
+    struct notifier_counts counts;
+    if (outlets->notifier != NULL)
+        notifier_destroy(outlets->notifier, &counts);
+    if (outlets->delivery != NULL)
+        delivery_destroy(outlets->delivery);
+    json_out_free(&outlets->json);
+    free(outlets);
+}

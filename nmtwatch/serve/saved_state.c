@@ -1,0 +1,232 @@
+#include "nmtwatch/serve/saved_state.h"
+
+#include "nmtwatch/serve/saved_json.h"
+#include "nmtwatch/write_all.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX         ".json"
+#define FILE_MAX_BYTES (1 << 20)
+#define BESIDE         "new" SUFFIX ".tmp"
+
+/* Of the last process, not found again yet: enough to find it; the file has the rest. */
+struct waiting {
+    int64_t pid, start_time_ticks;
+    char label[TARGET_LABEL_MAX];
+};
+
+struct saved_state {
+    int folder_fd;
+    char boot[64];
+    int waiting_count;
+    struct waiting *waiting;
+    struct json_out line;
+    int64_t errors;
+    char last_error[256];
+};
+
+static void file_name(char *out, size_t size, int64_t pid, int64_t start_time_ticks)
+{
+    snprintf(out, size, "%lld-%lld" SUFFIX, (long long)pid, (long long)start_time_ticks);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool read_file(const struct saved_state *state, const char *name,
+                      struct saved_target *target)
+{
+    char why[160];
+    struct stat status;
+    int fd = openat(state->folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    char *text = NULL;
+    bool good = false;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+        status.st_size <= FILE_MAX_BYTES && (text = malloc((size_t)status.st_size)) != NULL) {
+        ssize_t length = read(fd, text, (size_t)status.st_size);
+        good = length == status.st_size &&
+               saved_json_read(text, (size_t)length, state->boot, target, why, sizeof why);
+    }
+    free(text);
+    close(fd);
+    return good;
+}
+
+static bool is_ours(const char *name)
+{
+    size_t length = strlen(name);
+    return isdigit((unsigned char)name[0]) && length > strlen(SUFFIX) &&
+           strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+static void add_waiting(struct saved_state *state, const struct saved_target *target)
+{
+    struct waiting *more = reallocarray(state->waiting, (size_t)state->waiting_count + 1,
+                                        sizeof *more);
+    if (more == NULL)
+        return;
+    state->waiting = more;
+    struct waiting *last = &more[state->waiting_count++];
+    last->pid = target->pid;
+    last->start_time_ticks = target->start_time_ticks;
+    memcpy(last->label, target->label, sizeof last->label);
+}
+
+static void read_all(struct saved_state *state)
+{
+    struct saved_target *target = malloc(sizeof *target);
+    int fd = openat(state->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (folder == NULL && fd >= 0)
+        close(fd);
+    for (struct dirent *entry;
+         folder != NULL && target != NULL && (entry = readdir(folder)) != NULL;) {
+        if (!is_ours(entry->d_name))
+            continue;
+        if (read_file(state, entry->d_name, target))
+            add_waiting(state, target);
+        else
+            unlinkat(state->folder_fd, entry->d_name, 0); /* damaged, or of an earlier boot */
+    }
+    if (folder != NULL)
+        closedir(folder);
+    free(target);
+}
+
+static void read_boot(struct saved_state *state)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file == NULL || fscanf(file, "%63s", state->boot) != 1)
+        snprintf(state->boot, sizeof state->boot, "unknown");
+    if (file != NULL)
+        fclose(file);
+}
+
+struct saved_state *saved_state_open(const char *folder, char *error, size_t error_size)
+{
+    struct saved_state *state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    state->folder_fd = -1;
+    if (mkdir(folder, 0700) == 0 || errno == EEXIST)
+        state->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (state->folder_fd < 0 ||
+        faccessat(state->folder_fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+        snprintf(error, error_size, "state: %s: %s", folder, strerror(errno));
+        saved_state_close(state);
+        return NULL;
+    }
+    read_boot(state);
+    unlinkat(state->folder_fd, BESIDE, 0);
+    read_all(state);
+    return state;
+}
+
+/* --- finding again ---------------------------------------------------------------------------- */
+
+static struct saved_target *take(struct saved_state *state, int at)
+{
+    char name[64];
+    struct saved_target *target = malloc(sizeof *target);
+    const struct waiting *found = &state->waiting[at];
+    file_name(name, sizeof name, found->pid, found->start_time_ticks);
+    if (target != NULL && !read_file(state, name, target)) {
+        free(target);
+        target = NULL;
+    }
+    state->waiting[at] = state->waiting[--state->waiting_count];
+    return target;
+}
+
+struct saved_target *saved_state_recall(struct saved_state *state, const struct target *target)
+{
+    for (int i = 0; i < state->waiting_count; i++) {
+        if (state->waiting[i].pid == target->pid &&
+            state->waiting[i].start_time_ticks == (int64_t)target->start_time_ticks)
+            return take(state, i);
+    }
+    return NULL;
+}
+
+bool saved_state_waits_for(const struct saved_state *state, const char *label)
+{
+    for (int i = 0; i < state->waiting_count; i++) {
+        if (strcmp(state->waiting[i].label, label) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct saved_target *saved_state_take_lost(struct saved_state *state)
+{
+    struct saved_target *target = NULL;
+    while (state->waiting_count > 0 && target == NULL) {
+        struct waiting last = state->waiting[state->waiting_count - 1];
+        target = take(state, state->waiting_count - 1);
+        saved_state_forget(state, last.pid, last.start_time_ticks);
+    }
+    return target;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static bool failed(struct saved_state *state, const char *what)
+{
+    state->errors++;
+    snprintf(state->last_error, sizeof state->last_error, "state: %s: %s", what, strerror(errno));
+    return false;
+}
+
+bool saved_state_write(struct saved_state *state, const struct saved_target *target)
+{
+    char name[64];
+    errno = ENOMEM;
+    const char *text = saved_json_write(&state->line, state->boot, target);
+    if (text == NULL)
+        return failed(state, "writing");
+    int fd = openat(state->folder_fd, BESIDE,
+                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return failed(state, BESIDE);
+    bool good = write_all(fd, text, state->line.length);
+    good = close(fd) == 0 && good;
+    file_name(name, sizeof name, target->pid, target->start_time_ticks);
+    if (!good || renameat(state->folder_fd, BESIDE, state->folder_fd, name) != 0)
+        return failed(state, name);
+    return true;
+}
+
+void saved_state_forget(struct saved_state *state, int64_t pid, int64_t start_time_ticks)
+{
+    char name[64];
+    file_name(name, sizeof name, pid, start_time_ticks);
+    unlinkat(state->folder_fd, name, 0);
+}
+
+int64_t saved_state_errors(const struct saved_state *state, const char **last)
+{
+    *last = state->last_error;
+    return state->errors;
+}
+
+void saved_state_close(struct saved_state *state)
+{
+    if (state == NULL)
+        return;
+    if (state->folder_fd >= 0)
+        close(state->folder_fd);
+    json_out_free(&state->line);
+    free(state->waiting);
+    free(state);
+}

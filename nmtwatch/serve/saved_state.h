@@ -1,0 +1,53 @@
+/*
+ * saved_state: what a restart of `serve` has to know of each JVM, so that it neither loses nor
+ * repeats an alert: a folder with one file for each JVM, PID-STARTTICKS.json.
+ *
+ *   saved_state_open (reads what an earlier process left) -> saved_state_recall (a JVM is found
+ *   again) ... saved_state_write (something has changed) ... saved_state_forget -> _close
+ *
+ * A file is written beside its place and renamed: kill -9 at any moment leaves the one before or
+ * the one after. An alert that has to be handed on is first in the file as pending, then handed on,
+ * then the file is written without it: killed in between, the next process hands it on. (Killed
+ * right after handing on it does so twice: receivers know an alert by target, finding and start.)
+ * Files of an earlier boot are of no use and removed. No fsync: a power cut takes the JVMs along.
+ *
+ * Event loop, one thread; a write is about 2 KB and 100 us.
+ */
+#ifndef NMTWATCH_SERVE_SAVED_STATE_H
+#define NMTWATCH_SERVE_SAVED_STATE_H
+
+#include "analyzers/judge/judge_resume.h"
+#include "nmtwatch/jvm/target.h"
+#include "nmtwatch/serve/target_rules.h"
+
+#define SAVED_PENDING_MAX 8
+
+struct saved_target {
+    int64_t pid, start_time_ticks;
+    char label[TARGET_LABEL_MAX];
+    int64_t wall_start_ms; /* of the watch, since the epoch */
+    int64_t pause_us;      /* spent of the budget within its window */
+    struct judge_memory judge;
+    int pending_count; /* alerts that were raised or cleared and not handed on yet */
+    struct alert pending[SAVED_PENDING_MAX];
+};
+
+struct saved_state;
+
+/* NULL with one sentence in error. */
+struct saved_state *saved_state_open(const char *folder, char *error, size_t error_size);
+/* What is known of this very process (pid and start); NULL: nothing. The caller frees. It counts as
+ * found from now on. */
+struct saved_target *saved_state_recall(struct saved_state *state, const struct target *target);
+/* A target of the last process that was not found again so far has this label. */
+bool saved_state_waits_for(const struct saved_state *state, const char *label);
+/* Those that were not found again, one by one, removed as they are given; the caller frees. */
+struct saved_target *saved_state_take_lost(struct saved_state *state);
+
+bool saved_state_write(struct saved_state *state, const struct saved_target *target);
+void saved_state_forget(struct saved_state *state, int64_t pid, int64_t start_time_ticks);
+/* Writes that failed; the last reason. */
+int64_t saved_state_errors(const struct saved_state *state, const char **last);
+void saved_state_close(struct saved_state *state);
+
+#endif

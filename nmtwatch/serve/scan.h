@@ -1,0 +1,54 @@
+/*
+ * scan: which JVMs have come since the last look, without looking at every process each time.
+ *
+ *   scan_create -> scan_begin -> scan_step until it says done, every few seconds -> scan_destroy
+ *
+ * The problem: to know a JVM its maps have to be read, which takes up to a millisecond; a host has
+ * hundreds of processes and 200 JVMs, and there is a look every five seconds. So a process is
+ * looked at closely while it is young (a shell becomes java by exec; the launcher maps libjvm.so a
+ * moment later), when its executable changes, and every few minutes (a program may load a JVM
+ * late). The rest is remembered by pid and executable: two system calls. A JVM that is watched is
+ * not looked at at all: its watcher sees it end.
+ *
+ * A step looks at SCAN_STEP processes closely at most, so that 200 JVMs that start together do not
+ * hold up those that are watched. One thread.
+ */
+#ifndef NMTWATCH_SERVE_SCAN_H
+#define NMTWATCH_SERVE_SCAN_H
+
+#include "nmtwatch/jvm/target.h"
+
+#define SCAN_STEP 16
+
+struct scan;
+
+enum scan_answer {
+    SCAN_TAKEN,   /* watched: not looked at again before scan_forget */
+    SCAN_REFUSED, /* not to be watched: likewise, until its executable changes */
+    SCAN_LATER,   /* ask again at the next look */
+};
+/* A JVM that is not known yet. SCAN_TAKEN: the target is the callee's. */
+typedef enum scan_answer scan_found_fn(void *context, const struct target *target);
+
+struct scan *scan_create(void);
+/* A new look; without effect while one is under way. */
+void scan_begin(struct scan *scan, int64_t now_ms);
+/* True when the look is done. */
+bool scan_step(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context);
+bool scan_is_under_way(const struct scan *scan);
+/* The process that was taken has ended. */
+void scan_forget(struct scan *scan, pid_t pid);
+/* The rules have changed: all that were refused are shown again. */
+void scan_forget_refused(struct scan *scan);
+
+struct scan_counts {
+    int processes;
+    int unreadable; /* processes whose maps we may not read */
+    int refused;    /* JVMs */
+    int64_t looks;
+    int64_t cpu_us; /* in all */
+};
+struct scan_counts scan_counts(const struct scan *scan);
+void scan_destroy(struct scan *scan);
+
+#endif

@@ -1,0 +1,156 @@
+#include "nmtwatch/serve/serve_options.h"
+
+#include "reports/units.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum option_kind { OPTION_TEXT, OPTION_DURATION, OPTION_BYTES };
+
+static const struct {
+    const char *key;
+    enum option_kind kind;
+    size_t offset;
+    size_t size;
+    const char *initial;
+} rows[] = {
+#define SERVE_OPTION(key, kind, field, initial, help)                                              \
+    {key, OPTION_##kind, offsetof(struct serve_options, field),                                    \
+     sizeof(((struct serve_options *)0)->field), initial},
+#include "nmtwatch/serve/serve_options.def"
+#undef SERVE_OPTION
+};
+
+static bool take_row(struct serve_options *options, size_t row, const char *text, char *problem,
+                     size_t size)
+{
+    char *field = (char *)options + rows[row].offset;
+    char why[128];
+    int64_t number = 0;
+    switch (rows[row].kind) {
+    case OPTION_TEXT:
+        if (strlen(text) >= rows[row].size) {
+            snprintf(problem, size, "%s: longer than %zu bytes", rows[row].key, rows[row].size - 1);
+            return false;
+        }
+        snprintf(field, rows[row].size, "%s", text);
+        return true;
+    case OPTION_DURATION:
+        if (!units_parse_duration(text, &number, why, sizeof why) || number < 100) {
+            snprintf(problem, size, "%s: a duration of at least 100ms is needed, as 5s",
+                     rows[row].key);
+            return false;
+        }
+        break;
+    case OPTION_BYTES:
+        if (!units_parse_bytes(text, &number, why, sizeof why) || number < 65536) {
+            snprintf(problem, size, "%s: at least 64K is needed, as 16M", rows[row].key);
+            return false;
+        }
+        break;
+    }
+    memcpy(field, &number, sizeof number);
+    return true;
+}
+
+void serve_options_default(struct serve_options *options)
+{
+    char ignored[8];
+    memset(options, 0, sizeof *options);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        take_row(options, i, rows[i].initial, ignored, sizeof ignored);
+    target_rules_default(&options->rules);
+    watch_options_default(&options->watch);
+}
+
+bool serve_options_take(struct serve_options *options, const char *key, const char *text,
+                        char *problem, size_t size)
+{
+    static const struct {
+        const char *key;
+        bool (*take)(struct target_rules *, const char *, char *, size_t);
+    } rules[] = {
+        {"include", target_rules_include},
+        {"exclude", target_rules_exclude},
+        {"target", target_rules_template},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        char why[200];
+        if (strcmp(key, rules[i].key) != 0)
+            continue;
+        if (rules[i].take(&options->rules, text, why, sizeof why))
+            return true;
+        snprintf(problem, size, "%s: %s", key, why);
+        return false;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sockaddr_storage address;
+        if (strcmp(key, rows[i].key) != 0)
+            continue;
+        return take_row(options, i, text, problem, size) &&
+               (strcmp(key, "listen") != 0 || serve_listen_parse(text, &address, problem, size));
+    }
+    snprintf(problem, size, "unknown key '%.60s' in [serve]", key);
+    return false;
+}
+
+const char *serve_options_contradiction(const struct serve_options *options)
+{
+    if ((options->tls_cert[0] == '\0') != (options->tls_key[0] == '\0'))
+        return "tls_cert and tls_key belong together";
+    if (options->keep_bytes < options->rotate_bytes)
+        return "keep_size is smaller than rotate_size";
+    return NULL;
+}
+
+/* --- where to listen -------------------------------------------------------------------------- */
+
+bool serve_listen_parse(const char *text, struct sockaddr_storage *address, char *error,
+                        size_t size)
+{
+    char host[64];
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+    const char *colon = strrchr(text, ':');
+    char *end = NULL;
+    long port = colon != NULL && colon[1] >= '0' && colon[1] <= '9' ? strtol(colon + 1, &end, 10)
+                                                                    : -1;
+    memset(address, 0, sizeof *address);
+    if (port < 0 || port > 65535 || *end != '\0' || (size_t)(colon - text) >= sizeof host) {
+        snprintf(error, size, "'%.60s' is no ADDRESS:PORT, as 127.0.0.1:9779", text);
+        return false;
+    }
+    snprintf(host, sizeof host, "%.*s", (int)(colon - text), text);
+    size_t length = strlen(host);
+    if (length >= 2 && host[0] == '[' && host[length - 1] == ']') {
+        host[length - 1] = '\0';
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons((uint16_t)port);
+        if (inet_pton(AF_INET6, host + 1, &v6->sin6_addr) == 1)
+            return true;
+    } else {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)port);
+        v4->sin_addr.s_addr = htonl(INADDR_ANY);
+        if (length == 0 ||
+            inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host,
+                      &v4->sin_addr) == 1)
+            return true;
+    }
+    snprintf(error, size, "'%.60s' is no numeric address", host);
+    return false;
+}
+
+bool serve_listen_is_loopback(const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
+    if (address->ss_family == AF_INET)
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+    return address->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}

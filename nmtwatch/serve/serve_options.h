@@ -1,0 +1,52 @@
+/*
+ * serve_options: what `nmtwatch serve` is told, by the section [serve] of a configuration and by its
+ * options. The keys are rows of serve_options.def; docs/serve.md describes them.
+ *
+ * Setup context, and again at a reload.
+ */
+#ifndef NMTWATCH_SERVE_SERVE_OPTIONS_H
+#define NMTWATCH_SERVE_SERVE_OPTIONS_H
+
+#include "nmtwatch/serve/target_rules.h"
+#include "nmtwatch/watch/watcher.h"
+
+#define SERVE_PATH_MAX 256
+
+struct serve_options {
+    char listen[128]; /* "127.0.0.1:9779", "[::1]:9779" */
+    int64_t discover_ms;
+    struct target_rules rules;
+
+    char recordings[SERVE_PATH_MAX]; /* folder; "": none are written */
+    int64_t rotate_bytes, rotate_ms; /* a new file after so much */
+    int64_t keep_bytes, keep_ms;     /* of the folder, all targets together */
+
+    char state[SERVE_PATH_MAX]; /* folder of what a restart has to know; "": it starts anew */
+
+    char user_file[SERVE_PATH_MAX]; /* lines user:password; "": nobody is asked who he is */
+    char tls_cert[SERVE_PATH_MAX], tls_key[SERVE_PATH_MAX];
+
+    char notify[512];       /* command run for each alert */
+    char alertmanager[512]; /* base URL */
+    char webhook[512];
+    char queue[SERVE_PATH_MAX]; /* folder of alerts on their way; "": in the state folder */
+    char external_url[512];     /* how people reach us, for links in alerts */
+    char runbooks[512];         /* in front of class-explosion.md ... */
+
+    struct watch_options watch;
+};
+
+void serve_options_default(struct serve_options *options);
+/* One key of [serve]. False with what is wrong (names the key) in problem. */
+bool serve_options_take(struct serve_options *options, const char *key, const char *text,
+                        char *problem, size_t size);
+/* What single keys cannot tell: a certificate without its key. NULL when all is well. */
+const char *serve_options_contradiction(const struct serve_options *options);
+
+/* "127.0.0.1:9779", "[::1]:0", ":9779" (everywhere). False with a sentence. */
+struct sockaddr_storage;
+bool serve_listen_parse(const char *text, struct sockaddr_storage *address, char *error,
+                        size_t size);
+bool serve_listen_is_loopback(const struct sockaddr_storage *address);
+
+#endif

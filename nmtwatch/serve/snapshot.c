@@ -1,0 +1,67 @@
+#include "nmtwatch/serve/snapshot.h"
+
+#include <stdlib.h>
+
+struct snapshot *snapshot_create(int targets)
+{
+    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+    if (snapshot == NULL)
+        return NULL;
+    atomic_init(&snapshot->references, 1);
+    snapshot->targets = calloc((size_t)targets + 1, sizeof *snapshot->targets);
+    if (snapshot->targets != NULL)
+        return snapshot;
+    snapshot_release(snapshot);
+    return NULL;
+}
+
+bool snapshot_make_room(struct snapshot *snapshot, int findings, int families)
+{
+    snapshot->findings = calloc((size_t)findings + 1, sizeof *snapshot->findings);
+    snapshot->families = calloc((size_t)families + 1, sizeof *snapshot->families);
+    return snapshot->findings != NULL && snapshot->families != NULL;
+}
+
+void snapshot_release(struct snapshot *snapshot)
+{
+    /* Release: what this thread read happens before the free; acquire: the one that frees sees that
+     * all others have finished reading. */
+    if (snapshot == NULL ||
+        atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1)
+        return;
+    free(snapshot->targets);
+    free(snapshot->findings);
+    free(snapshot->families);
+    free(snapshot);
+}
+
+void board_init(struct board *board)
+{
+    pthread_mutex_init(&board->lock, NULL);
+    board->newest = NULL;
+}
+
+void board_publish(struct board *board, struct snapshot *snapshot)
+{
+    pthread_mutex_lock(&board->lock);
+    struct snapshot *before = board->newest;
+    board->newest = snapshot;
+    pthread_mutex_unlock(&board->lock);
+    snapshot_release(before);
+}
+
+struct snapshot *board_take(struct board *board)
+{
+    pthread_mutex_lock(&board->lock);
+    struct snapshot *snapshot = board->newest;
+    if (snapshot != NULL) /* the lock keeps the board's own reference alive meanwhile */
+        atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&board->lock);
+    return snapshot;
+}
+
+void board_destroy(struct board *board)
+{
+    snapshot_release(board->newest);
+    pthread_mutex_destroy(&board->lock);
+}

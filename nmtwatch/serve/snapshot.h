@@ -1,0 +1,133 @@
+/*
+ * snapshot: what `serve` knows of all its targets at one moment, for those who read it over HTTP.
+ *
+ *   loop:    snapshot_create -> fill -> board_publish
+ *   others:  board_take -> read -> snapshot_release
+ *
+ * Immutable once published, counted references: a slow reader keeps its own moment, the loop never
+ * waits for one, and no reader ever touches a JVM or a watcher. The lock is held for the exchange
+ * of a pointer.
+ *
+ * About 4 KB a target. Plain data inside; texts are what the JVMs say of themselves and have to be
+ * escaped where they go.
+ */
+#ifndef NMTWATCH_SERVE_SNAPSHOT_H
+#define NMTWATCH_SERVE_SNAPSHOT_H
+
+#include "nmtwatch/serve/sparkline.h"
+#include "nmtwatch/serve/target_rules.h"
+#include "nmtwatch/watch/watcher.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define LOADER_VIEWS 8 /* types of class loaders told apart in metrics */
+
+/* What the judge thinks of one series. */
+struct verdict_view {
+    bool known; /* there is a verdict at all */
+    enum verdict_state state;
+    enum verdict_answer answer;
+    bool have_slope;
+    struct verdict_interval slope_bytes_per_h;
+    bool have_level;
+    int64_t level_bytes;
+    int64_t growth_bytes; /* since the baseline */
+    char sentence[320];
+};
+
+struct target_view {
+    char label[TARGET_LABEL_MAX];
+    char main[EVENT_NAME_MAX];
+    char jdk[64];
+    char user[64];
+    char cgroup[128];
+    char nmt_level[16];
+    char recording[128]; /* file within the folder of recordings; "" none */
+    int64_t pid;
+    int64_t start_unix_ms; /* of the JVM */
+    int64_t since_unix_ms; /* of the watch, restarts of serve included */
+    bool up;               /* it answers */
+    struct sample picture;
+    struct watcher_counts counts;
+    bool warm;
+    bool have_rates;
+    double load_per_s, unload_per_s;
+    struct verdict_view internal, class_metaspace;
+    int active_alerts;
+    enum severity worst_active;
+    int64_t raised[SEVERITY_CRITICAL + 1]; /* alerts since serve knows it */
+    struct sparkline spark;
+    char note[256]; /* the newest; "" none */
+    int first_finding, finding_count;
+    int first_family, family_count;
+    int loader_count; /* the types with the most; the rest is in others */
+    struct loader_view {
+        char type[96];
+        int64_t loaders;
+    } loaders[LOADER_VIEWS];
+    bool have_loaders;
+    int64_t other_loaders;
+};
+
+struct finding_view {
+    int target; /* index */
+    int64_t started_unix_ms;
+    struct finding finding;
+};
+
+struct family_view {
+    int target;
+    int family; /* index in families.def; FAMILY_COUNT: unknown ones */
+    int64_t loads, unloads;
+};
+
+/* serve itself. */
+struct own_view {
+    int64_t started_unix_ms;
+    int64_t cpu_us, rss_bytes, open_fds;
+    int processes, unreadable, refused;
+    int64_t looks, look_cpu_us;
+    int64_t targets_seen;
+    int64_t recording_bytes, recording_errors;
+    int64_t state_errors;
+    bool notifying;
+    int64_t notified, notify_failed;
+    bool delivering;
+    int64_t queued, delivered, delivery_retried, delivery_refused, delivery_overflow;
+    bool config_good; /* of the last reload */
+    int64_t reloads;
+    int64_t http_answers[6]; /* by the first digit of the status */
+};
+
+struct snapshot {
+    atomic_int references;
+    int64_t number;
+    int64_t unix_ms;
+    struct own_view own;
+    int target_count;
+    struct target_view *targets; /* by label */
+    int finding_count;
+    struct finding_view *findings;
+    int family_count;
+    struct family_view *families;
+};
+
+/* Room for so many targets, one reference, zeroed. NULL when out of memory. */
+struct snapshot *snapshot_create(int targets);
+/* Room for what is listed apart from them. False when out of memory. */
+bool snapshot_make_room(struct snapshot *snapshot, int findings, int families);
+void snapshot_release(struct snapshot *snapshot);
+
+struct board {
+    pthread_mutex_t lock;
+    struct snapshot *newest;
+};
+void board_init(struct board *board);
+/* Takes the caller's reference over. */
+void board_publish(struct board *board, struct snapshot *snapshot);
+/* A reference to the newest; NULL before the first. Any thread. */
+struct snapshot *board_take(struct board *board);
+void board_destroy(struct board *board);
+
+#endif

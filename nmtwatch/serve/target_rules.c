@@ -1,0 +1,217 @@
+#include "nmtwatch/serve/target_rules.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_MAX_BYTES 128
+#define VALUE_MAX      512
+
+void target_rules_default(struct target_rules *rules)
+{
+    memset(rules, 0, sizeof *rules);
+    snprintf(rules->template, sizeof rules->template, "%%{main}");
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool add(struct target_rule *list, int *count, const char *text, char *error, size_t size)
+{
+    static const char *const kinds[FACT_COUNT] = {
+        [FACT_MAIN] = "main:", [FACT_USER] = "user:", [FACT_CGROUP] = "cgroup:"};
+    if (*count == TARGET_RULES_MAX) {
+        snprintf(error, size, "more than %d rules", TARGET_RULES_MAX);
+        return false;
+    }
+    for (int fact = 0; fact < FACT_COUNT; fact++) {
+        size_t length = strlen(kinds[fact]);
+        const char *pattern = text + length;
+        if (strncmp(text, kinds[fact], length) != 0)
+            continue;
+        if (pattern[0] == '\0' || strlen(pattern) >= sizeof list->pattern) {
+            snprintf(error, size, "'%.60s': a pattern of 1 to %zu bytes is needed", text,
+                     sizeof list->pattern - 1);
+            return false;
+        }
+        list[*count].fact = (enum target_fact)fact;
+        snprintf(list[*count].pattern, sizeof list->pattern, "%s", pattern);
+        ++*count;
+        return true;
+    }
+    snprintf(error, size, "'%.60s': main:PATTERN, user:PATTERN or cgroup:PATTERN is needed", text);
+    return false;
+}
+
+bool target_rules_include(struct target_rules *rules, const char *text, char *error, size_t size)
+{
+    return add(rules->include, &rules->include_count, text, error, size);
+}
+
+bool target_rules_exclude(struct target_rules *rules, const char *text, char *error, size_t size)
+{
+    return add(rules->exclude, &rules->exclude_count, text, error, size);
+}
+
+static bool is_name(const char *name, size_t length)
+{
+    static const char *const names[] = {"main", "user", "uid", "cgroup", "cgroup_path", "jdk"};
+    if ((length > 4 && strncmp(name, "env:", 4) == 0) ||
+        (length > 5 && strncmp(name, "prop:", 5) == 0))
+        return length < NAME_MAX_BYTES;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What stands between %{ and }: names, with | between them. */
+static bool check_names(const char *names, size_t length, char *error, size_t size)
+{
+    const char *end = names + length;
+    while (names <= end) {
+        const char *bar = memchr(names, '|', (size_t)(end - names));
+        size_t name_length = (size_t)((bar != NULL ? bar : end) - names);
+        if (!is_name(names, name_length)) {
+            snprintf(error, size,
+                     "'%.*s' is none of main, user, uid, cgroup, cgroup_path, jdk, env:NAME, "
+                     "prop:NAME",
+                     (int)(name_length < 60 ? name_length : 60), names);
+            return false;
+        }
+        names += name_length + 1;
+    }
+    return true;
+}
+
+bool target_rules_template(struct target_rules *rules, const char *text, char *error, size_t size)
+{
+    if (text[0] == '\0' || strlen(text) >= sizeof rules->template) {
+        snprintf(error, size, "a template of 1 to %zu bytes is needed", sizeof rules->template - 1);
+        return false;
+    }
+    for (const char *at = text; (at = strstr(at, "%{")) != NULL;) {
+        const char *end = strchr(at, '}');
+        if (end == NULL) {
+            snprintf(error, size, "'%.60s' has no }", at);
+            return false;
+        }
+        if (!check_names(at + 2, (size_t)(end - at) - 2, error, size))
+            return false;
+        at = end;
+    }
+    snprintf(rules->template, sizeof rules->template, "%s", text);
+    return true;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+void target_main_name(const char *main_text, char *out, size_t size)
+{
+    const char *slash = strrchr(main_text, '/');
+    size_t length = strlen(main_text);
+    bool jar = length > 4 && strcmp(main_text + length - 4, ".jar") == 0;
+    /* "module/package.Class" keeps its class. */
+    const char *from = slash != NULL ? slash + 1 : main_text;
+    snprintf(out, size, "%.*s", (int)(strlen(from) - (jar ? 4 : 0)), from);
+}
+
+static bool matches(const struct target_rule *rule, const struct target_facts *facts)
+{
+    char name[VALUE_MAX];
+    switch (rule->fact) {
+    case FACT_MAIN: /* the short name or all of it */
+        target_main_name(facts->main, name, sizeof name);
+        return fnmatch(rule->pattern, facts->main, 0) == 0 || fnmatch(rule->pattern, name, 0) == 0;
+    case FACT_USER:
+        return fnmatch(rule->pattern, facts->user, 0) == 0 || strcmp(rule->pattern, facts->uid) == 0;
+    case FACT_CGROUP:
+        return fnmatch(rule->pattern, facts->cgroup, 0) == 0;
+    case FACT_COUNT:
+        break;
+    }
+    return false;
+}
+
+static bool any_matches(const struct target_rule *list, int count, const struct target_facts *facts)
+{
+    for (int i = 0; i < count; i++) {
+        if (matches(&list[i], facts))
+            return true;
+    }
+    return false;
+}
+
+bool target_rules_watch(const struct target_rules *rules, const struct target_facts *facts)
+{
+    return (rules->include_count == 0 ||
+            any_matches(rules->include, rules->include_count, facts)) &&
+           !any_matches(rules->exclude, rules->exclude_count, facts);
+}
+
+static void value_of(const struct target_facts *facts, const char *name, char *out, size_t size)
+{
+    const char *last = strrchr(facts->cgroup, '/');
+    const struct {
+        const char *name;
+        const char *value;
+    } plain[] = {
+        {"user", facts->user},
+        {"uid", facts->uid},
+        {"jdk", facts->jdk},
+        {"cgroup_path", facts->cgroup},
+        {"cgroup", last != NULL ? last + 1 : facts->cgroup},
+    };
+    out[0] = '\0';
+    if (strcmp(name, "main") == 0) {
+        target_main_name(facts->main, out, size);
+        return;
+    }
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        if (strcmp(plain[i].name, name) == 0)
+            snprintf(out, size, "%s", plain[i].value);
+    }
+    bool property = strncmp(name, "prop:", 5) == 0;
+    if ((property || strncmp(name, "env:", 4) == 0) &&
+        !facts->look_up(facts->context, property, name + (property ? 5 : 4), out, size))
+        out[0] = '\0';
+}
+
+/* The first of the names that says something. */
+static void first_value(const struct target_facts *facts, const char *names, size_t length,
+                        char *out, size_t size)
+{
+    const char *end = names + length;
+    out[0] = '\0';
+    while (names <= end && out[0] == '\0') {
+        char name[NAME_MAX_BYTES];
+        const char *bar = memchr(names, '|', (size_t)(end - names));
+        size_t name_length = (size_t)((bar != NULL ? bar : end) - names);
+        snprintf(name, sizeof name, "%.*s", (int)name_length, names);
+        value_of(facts, name, out, size);
+        names += name_length + 1;
+    }
+}
+
+void target_rules_label(const struct target_rules *rules, const struct target_facts *facts,
+                        char label[static TARGET_LABEL_MAX])
+{
+    size_t length = 0;
+    char value[VALUE_MAX];
+    label[0] = '\0';
+    for (const char *at = rules->template; *at != '\0';) {
+        const char *end = strncmp(at, "%{", 2) == 0 ? strchr(at, '}') : NULL;
+        if (end != NULL) {
+            first_value(facts, at + 2, (size_t)(end - at) - 2, value, sizeof value);
+            at = end + 1;
+        } else {
+            snprintf(value, sizeof value, "%c", *at++);
+        }
+        int written = snprintf(label + length, TARGET_LABEL_MAX - length, "%s", value);
+        length += (size_t)written;
+        if (length >= TARGET_LABEL_MAX)
+            break;
+    }
+    if (label[0] == '\0')
+        snprintf(label, TARGET_LABEL_MAX, "jvm");
+}

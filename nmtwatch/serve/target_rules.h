@@ -1,0 +1,68 @@
+/*
+ * target_rules: which JVMs are watched, and what they are called.
+ *
+ *   include = main:com.example.*        watched when one include matches, or there is none ...
+ *   exclude = user:jenkins              ... and no exclude does
+ *   exclude = cgroup:*kubepods-besteffort*
+ *   target = %{env:APP_NAME|main}       the label: the first of the alternatives that is not empty
+ *
+ * Patterns are those of the shell (fnmatch), over the whole text. Names in a template:
+ *
+ *   main        the main class, or the jar without folder and .jar
+ *   user, uid   whom the process belongs to
+ *   cgroup      the last part of the control group's path; cgroup_path all of it
+ *   jdk         its major version
+ *   env:NAME    a variable of the JVM's environment
+ *   prop:NAME   a system property given on its command line (-DNAME=value)
+ *
+ * A label never holds a pid: one process after the other is the same target. Pure: the facts come
+ * from the caller. Any thread.
+ */
+#ifndef NMTWATCH_SERVE_TARGET_RULES_H
+#define NMTWATCH_SERVE_TARGET_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TARGET_RULES_MAX 32
+#define TARGET_LABEL_MAX 96
+
+enum target_fact { FACT_MAIN, FACT_USER, FACT_CGROUP, FACT_COUNT };
+
+struct target_rule {
+    enum target_fact fact;
+    char pattern[200];
+};
+
+struct target_rules {
+    int include_count, exclude_count;
+    struct target_rule include[TARGET_RULES_MAX], exclude[TARGET_RULES_MAX];
+    char template[256];
+};
+
+void target_rules_default(struct target_rules *rules);
+/* Values of the keys include, exclude and target. False with what is wrong in error. */
+bool target_rules_include(struct target_rules *rules, const char *text, char *error, size_t size);
+bool target_rules_exclude(struct target_rules *rules, const char *text, char *error, size_t size);
+bool target_rules_template(struct target_rules *rules, const char *text, char *error, size_t size);
+
+/* What is known of a JVM. Texts may be empty, never NULL. */
+struct target_facts {
+    const char *main; /* as the JVM tells it: class or path of a jar */
+    const char *user;
+    const char *uid;
+    const char *cgroup; /* whole path */
+    const char *jdk;
+    /* A variable (property false) or a property; false when there is none. */
+    bool (*look_up)(void *context, bool property, const char *name, char *out, size_t size);
+    void *context;
+};
+
+bool target_rules_watch(const struct target_rules *rules, const struct target_facts *facts);
+/* Never empty: "jvm" when nothing is known. */
+void target_rules_label(const struct target_rules *rules, const struct target_facts *facts,
+                        char label[static TARGET_LABEL_MAX]);
+/* The short form of a main class: "/opt/app/orders-1.2.jar" -> "orders-1.2". */
+void target_main_name(const char *main_text, char *out, size_t size);
+
+#endif

@@ -1,0 +1,462 @@
+#include "nmtwatch/serve/web.h"
+
+#include "nmtwatch/serve/body.h"
+#include "nmtwatch/serve/mhd.h"
+#include "nmtwatch/serve/metrics.h"
+#include "nmtwatch/serve/users.h"
+#include "nmtwatch/serve/views.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS        2
+#define HEAD_MAX_BYTES 16384
+#define IDLE_S         10
+#define ANSWER_MS      30000
+#define BLOCK_BYTES    32768
+#define PEM_MAX_BYTES  (1 << 20)
+#define STALE_MS       30000 /* a loop that has not published for so long hangs */
+
+/* What can be asked for. A route's answer depends on the snapshot and on its variant. */
+enum route { ROUTE_METRICS, ROUTE_OPENMETRICS, ROUTE_PAGE, ROUTE_TARGETS, ROUTE_FINDINGS, ROUTES };
+
+struct cached {
+    pthread_mutex_t lock; /* held while the answer is put together: it is made once */
+    int64_t number;       /* of the snapshot */
+    struct body *plain, *packed;
+};
+
+struct web {
+    struct MHD_Daemon *daemon;
+    struct board *board;
+    struct users *users; /* NULL: everybody may read */
+    bool loopback;
+    char host[256]; /* of external_url; "" none */
+    char *cert, *key;
+    int port;
+    struct cached cache[ROUTES];
+    atomic_llong answers[6];
+};
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* --- bodies ----------------------------------------------------------------------------------- */
+
+static struct body *metrics_body(const struct snapshot *snapshot, enum exposition_format format)
+{
+    struct exposition out = {.format = format};
+    size_t length;
+    metrics_write(snapshot, &out);
+    const char *text = exposition_end(&out, &length);
+    struct body *body = text != NULL ? body_create(text, length) : NULL;
+    exposition_free(&out);
+    return body;
+}
+
+static struct body *page_body(const struct snapshot *snapshot)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (out == NULL)
+        return NULL;
+    bool good = view_page(snapshot, out);
+    good = fclose(out) == 0 && good;
+    struct body *body = good ? body_create(text, length) : NULL;
+    free(text);
+    return body;
+}
+
+static struct body *json_body(const struct snapshot *snapshot, bool findings)
+{
+    struct json_out out = {0};
+    const char *text = findings ? view_findings_json(snapshot, &out)
+                                : view_targets_json(snapshot, &out);
+    struct body *body = text != NULL ? body_create(text, out.length) : NULL;
+    json_out_free(&out);
+    return body;
+}
+
+static struct body *make_body(enum route route, const struct snapshot *snapshot)
+{
+    switch (route) {
+    case ROUTE_METRICS:
+        return metrics_body(snapshot, EXPOSITION_TEXT);
+    case ROUTE_OPENMETRICS:
+        return metrics_body(snapshot, EXPOSITION_OPENMETRICS);
+    case ROUTE_PAGE:
+        return page_body(snapshot);
+    case ROUTE_TARGETS:
+    case ROUTE_FINDINGS:
+        return json_body(snapshot, route == ROUTE_FINDINGS);
+    case ROUTES:
+        break;
+    }
+    return NULL;
+}
+
+static void drop(struct cached *cached)
+{
+    body_release(cached->plain);
+    body_release(cached->packed);
+    cached->plain = cached->packed = NULL;
+}
+
+/* A reference to the answer of the newest snapshot; NULL when memory ran out. */
+static struct body *take_body(struct web *web, enum route route, bool gzip)
+{
+    struct cached *cached = &web->cache[route];
+    struct snapshot *snapshot = board_take(web->board);
+    if (snapshot == NULL)
+        return NULL;
+    pthread_mutex_lock(&cached->lock);
+    if (cached->number != snapshot->number) {
+        drop(cached);
+        cached->number = snapshot->number;
+    }
+    if (cached->plain == NULL)
+        cached->plain = make_body(route, snapshot);
+    if (gzip && cached->packed == NULL && cached->plain != NULL)
+        cached->packed = body_gzip(cached->plain);
+    struct body *body = body_share(gzip ? cached->packed : cached->plain);
+    pthread_mutex_unlock(&cached->lock);
+    snapshot_release(snapshot);
+    return body;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+struct sending {
+    struct body *body;
+    int64_t until_ms;
+};
+
+static ssize_t send_more(void *context, uint64_t at, char *into, size_t room)
+{
+    const struct sending *sending = context;
+    size_t left = sending->body->length - at;
+    if (left == 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (clock_ms(CLOCK_MONOTONIC) > sending->until_ms)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (room > left)
+        room = left;
+    memcpy(into, sending->body->bytes + at, room);
+    return (ssize_t)room;
+}
+
+static void sent(void *context)
+{
+    struct sending *sending = context;
+    body_release(sending->body);
+    free(sending);
+}
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    mhd()->add_response_header(response, name, value);
+}
+
+static enum MHD_Result answer(struct web *web, struct MHD_Connection *connection, unsigned status,
+                              struct MHD_Response *response)
+{
+    if (response == NULL)
+        return MHD_NO;
+    atomic_fetch_add_explicit(&web->answers[status / 100], 1, memory_order_relaxed);
+    add_header(response, "Cache-Control", "no-store");
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    add_header(response, "X-Frame-Options", "DENY");
+    add_header(response, "Referrer-Policy", "no-referrer");
+    add_header(response, "Content-Security-Policy",
+               "default-src 'none'; style-src 'unsafe-inline'");
+    enum MHD_Result result = mhd()->queue_response(connection, status, response);
+    mhd()->destroy_response(response);
+    return result;
+}
+
+/* text is a literal. */
+static struct MHD_Response *short_text(const char *text)
+{
+    struct MHD_Response *response = mhd()->create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    if (response != NULL)
+        add_header(response, "Content-Type", "text/plain; charset=utf-8");
+    return response;
+}
+
+static enum MHD_Result refuse(struct web *web, struct MHD_Connection *connection, unsigned status,
+                              const char *text)
+{
+    struct MHD_Response *response = short_text(text);
+    if (response != NULL && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        add_header(response, "Allow", "GET, HEAD");
+    if (response != NULL && status == MHD_HTTP_UNAUTHORIZED)
+        add_header(response, "WWW-Authenticate", "Basic realm=\"nmtwatch\", charset=\"UTF-8\"");
+    if (response != NULL && status >= 400) /* what follows may be a body nobody wants */
+        add_header(response, "Connection", "close");
+    return answer(web, connection, status, response);
+}
+
+static const char *header_of(struct MHD_Connection *connection, const char *name)
+{
+    const char *value = mhd()->lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return value != NULL ? value : "";
+}
+
+static const char *content_type(enum route route)
+{
+    switch (route) {
+    case ROUTE_METRICS:
+        return exposition_content_type(EXPOSITION_TEXT);
+    case ROUTE_OPENMETRICS:
+        return exposition_content_type(EXPOSITION_OPENMETRICS);
+    case ROUTE_PAGE:
+        return "text/html; charset=utf-8";
+    case ROUTE_TARGETS:
+    case ROUTE_FINDINGS:
+    case ROUTES:
+        break;
+    }
+    return "application/json";
+}
+
+static enum MHD_Result answer_body(struct web *web, struct MHD_Connection *connection,
+                                   enum route route)
+{
+    bool gzip = strstr(header_of(connection, "Accept-Encoding"), "gzip") != NULL;
+    struct sending *sending = calloc(1, sizeof *sending);
+    if (sending == NULL)
+        return MHD_NO;
+    sending->until_ms = clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
+    sending->body = take_body(web, route, gzip);
+    if (sending->body == NULL) {
+        free(sending);
+        return refuse(web, connection, MHD_HTTP_SERVICE_UNAVAILABLE, "nothing to show yet\n");
+    }
+    struct MHD_Response *response = mhd()->create_response_from_callback(
+        sending->body->length, BLOCK_BYTES, send_more, sending, sent);
+    if (response == NULL) {
+        sent(sending);
+        return MHD_NO;
+    }
+    add_header(response, "Content-Type", content_type(route));
+    add_header(response, "Vary", "Accept, Accept-Encoding");
+    if (gzip)
+        add_header(response, "Content-Encoding", "gzip");
+    return answer(web, connection, MHD_HTTP_OK, response);
+}
+
+static enum MHD_Result answer_health(struct web *web, struct MHD_Connection *connection)
+{
+    struct snapshot *snapshot = board_take(web->board);
+    bool good = snapshot != NULL && clock_ms(CLOCK_REALTIME) - snapshot->unix_ms < STALE_MS;
+    snapshot_release(snapshot);
+    return good ? answer(web, connection, MHD_HTTP_OK, short_text("ok\n"))
+                : refuse(web, connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the watching hangs\n");
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static bool host_is(const char *host, size_t length, const char *name)
+{
+    return strlen(name) == length && strncasecmp(host, name, length) == 0;
+}
+
+static bool host_is_welcome(const struct web *web, const char *host)
+{
+    if (!web->loopback || host[0] == '\0') /* HTTP/1.0 has none; browsers always send it */
+        return true;
+    const char *bracket = host[0] == '[' ? strchr(host, ']') : NULL;
+    size_t length = bracket != NULL ? (size_t)(bracket - host) + 1 : strcspn(host, ":");
+    return host_is(host, length, "localhost") || host_is(host, length, "[::1]") ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length) ||
+           (web->host[0] != '\0' && host_is(host, length, web->host));
+}
+
+static bool may_read(const struct web *web, struct MHD_Connection *connection)
+{
+    char *password = NULL;
+    if (web->users == NULL)
+        return true;
+    char *user = mhd()->basic_auth_get_username_password(connection, &password);
+    bool good = user != NULL && password != NULL && users_know(web->users, user, password);
+    if (user != NULL)
+        mhd()->free(user);
+    if (password != NULL)
+        mhd()->free(password);
+    return good;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *url, const char *method, const char *version,
+                                  const char *upload, size_t *upload_size, void **request)
+{
+    static const struct {
+        const char *path;
+        enum route route;
+    } routes[] = {
+        {"/", ROUTE_PAGE},
+        {"/metrics", ROUTE_METRICS},
+        {"/api/v1/targets", ROUTE_TARGETS},
+        {"/api/v1/findings", ROUTE_FINDINGS},
+    };
+    struct web *web = context;
+    (void)version, (void)upload, (void)upload_size, (void)request;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        return refuse(web, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD only\n");
+    if (!host_is_welcome(web, header_of(connection, "Host")))
+        return refuse(web, connection, MHD_HTTP_FORBIDDEN,
+                      "this host name is not known here (external_url tells it)\n");
+    if (strcmp(url, "/healthz") == 0)
+        return answer_health(web, connection);
+    if (!may_read(web, connection))
+        return refuse(web, connection, MHD_HTTP_UNAUTHORIZED, "user and password are needed\n");
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        enum route route = routes[i].route;
+        if (strcmp(url, routes[i].path) != 0)
+            continue;
+        if (route == ROUTE_METRICS && strstr(header_of(connection, "Accept"),
+                                             "application/openmetrics-text") != NULL)
+            route = ROUTE_OPENMETRICS;
+        return answer_body(web, connection, route);
+    }
+    return refuse(web, connection, MHD_HTTP_NOT_FOUND, "not here\n");
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static char *read_pem(const char *path, char *error, size_t error_size)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file != NULL ? calloc(1, PEM_MAX_BYTES) : NULL;
+    if (text != NULL && fread(text, 1, PEM_MAX_BYTES - 1, file) == 0) {
+        free(text);
+        text = NULL;
+    }
+    if (text == NULL)
+        snprintf(error, error_size, "%s: %s", path, errno != 0 ? strerror(errno) : "it is empty");
+    if (file != NULL)
+        fclose(file);
+    return text;
+}
+
+static void host_of_url(const char *url, char *host, size_t size)
+{
+    const char *from = strstr(url, "://");
+    from = from != NULL ? from + 3 : url;
+    snprintf(host, size, "%.*s", (int)strcspn(from, ":/"), from);
+}
+
+static bool read_secrets(struct web *web, const struct serve_options *options, char *error,
+                         size_t error_size)
+{
+    if (options->user_file[0] != '\0' &&
+        (web->users = users_read(options->user_file, error, error_size)) == NULL)
+        return false;
+    return options->tls_cert[0] == '\0' ||
+           ((web->cert = read_pem(options->tls_cert, error, error_size)) != NULL &&
+            (web->key = read_pem(options->tls_key, error, error_size)) != NULL);
+}
+
+static void no_log(void *context, const char *format, va_list arguments)
+{
+    (void)context, (void)format, (void)arguments;
+}
+
+static bool start_daemon(struct web *web, const struct sockaddr_storage *address)
+{
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, web->cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, web->key},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+    unsigned flags = MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ERROR_LOG;
+    if (web->cert != NULL)
+        flags |= MHD_USE_TLS;
+    if (address->ss_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    errno = 0;
+    web->daemon = mhd()->start_daemon(
+        flags, 0, NULL, NULL, on_request, web, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
+        MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U,
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)WEB_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        (unsigned)WEB_CONNECTIONS / 2, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX_BYTES, MHD_OPTION_ARRAY,
+        web->cert != NULL ? tls : none, MHD_OPTION_END);
+    return web->daemon != NULL;
+}
+
+struct web *web_start(const struct serve_options *options, struct board *board, char *error,
+                      size_t error_size)
+{
+    struct sockaddr_storage address;
+    struct web *web = calloc(1, sizeof *web);
+    if (web == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
+    web->board = board;
+    for (int i = 0; i < ROUTES; i++)
+        pthread_mutex_init(&web->cache[i].lock, NULL);
+    host_of_url(options->external_url, web->host, sizeof web->host);
+    if (!mhd_open(error, error_size) ||
+        !serve_listen_parse(options->listen, &address, error, error_size) ||
+        !read_secrets(web, options, error, error_size)) {
+        web_stop(web);
+        return NULL;
+    }
+    web->loopback = serve_listen_is_loopback(&address);
+    if (!start_daemon(web, &address)) {
+        snprintf(error, error_size, "cannot listen on %s: %s", options->listen,
+                 errno != 0         ? strerror(errno)
+                 : web->cert != NULL ? "certificate and key are not accepted"
+                                     : "libmicrohttpd refuses");
+        web_stop(web);
+        return NULL;
+    }
+    const union MHD_DaemonInfo *port =
+        mhd()->get_daemon_info(web->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    web->port = port != NULL ? port->port : 0;
+    return web;
+}
+
+int web_port(const struct web *web)
+{
+    return web->port;
+}
+
+void web_answers(const struct web *web, int64_t answers[6])
+{
+    for (int i = 0; i < 6; i++)
+        answers[i] = atomic_load_explicit(&web->answers[i], memory_order_relaxed);
+}
+
+void web_stop(struct web *web)
+{
+    if (web == NULL)
+        return;
+    if (web->daemon != NULL)
+        mhd()->stop_daemon(web->daemon);
+    for (int i = 0; i < ROUTES; i++) {
+        drop(&web->cache[i]);
+        pthread_mutex_destroy(&web->cache[i].lock);
+    }
+    users_free(web->users);
+    free(web->cert);
+    free(web->key);
+    free(web);
+}

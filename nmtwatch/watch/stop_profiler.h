@@ -1,0 +1,34 @@
+/*
+ * stop_profiler: the last resort of a watch, when it is asked for (--on-unacceptable): the profiler
+ * in a JVM is told to stop.
+ *
+ *   stop_profiler_begin -> stop_profiler_step ... until it is done -> stop_profiler_destroy
+ *
+ * libnmtagent.so is told through the attach operation, in a child process: the event loop waits for
+ * nobody. Other profilers have no door we could knock at: they are named from the JVM's memory map
+ * (profilers.def), with what stops them. The outcome comes as sentences, of a failure too. One
+ * thread.
+ */
+#ifndef NMTWATCH_WATCH_STOP_PROFILER_H
+#define NMTWATCH_WATCH_STOP_PROFILER_H
+
+#include "nmtwatch/jvm/target.h"
+
+#define STOP_PROFILER_WAIT_MS 35000 /* longer than the call itself may take */
+
+struct stop_profiler;
+
+/* NULL with errno. */
+struct stop_profiler *stop_profiler_begin(const struct target *target, int64_t now_ms);
+/* True when it is done; each sentence has been passed on by then. */
+typedef void stop_profiler_tell_fn(void *context, const char *sentence);
+bool stop_profiler_step(struct stop_profiler *stop, int64_t now_ms, stop_profiler_tell_fn *tell,
+                        void *context);
+/* A child that is still at work goes on and ends by itself. */
+void stop_profiler_destroy(struct stop_profiler *stop);
+
+/* Names of other profilers among the libraries of a memory map (/proc/PID/maps), a sentence each.
+ */
+void stop_profiler_others(const char *maps_path, stop_profiler_tell_fn *tell, void *context);
+
+#endif

@@ -1,0 +1,114 @@
+#!/bin/bash
+# Who allocates what: against the truth that a workload tells about itself, on demand and from the
+# start; what C2 does away with is not seen.
+# timeout: 900
+. "$(dirname "$0")/../tap.sh"
+. tests/e2e/agent.sh
+
+result() { # KEY: of the workload
+    jvm_result | tr ' ' '\n' | sed -n "s/^$1=//p"
+}
+
+answer() { # FILTER: of the last answer
+    jq -r "$1" "$SCRATCH/alloc.json"
+}
+
+# The classes of the mix, how far they are from the truth in standard errors, the furthest first. Of
+# what is always sampled there is no error: what the JDK itself allocates of it is 0.3 %.
+distances() {
+    jvm_result | tr ' ' '\n' | jq -R 'capture("^(?<class>.+)=(?<truth>[0-9]+)$")' |
+        jq -sr --slurpfile got "$SCRATCH/alloc.json" '
+            (.[] | select(.class != "total")) as $of |
+            ($got[0].alloc.classes[] | select(.class == $of.class)) as $row |
+            ([(($row.bytes - ($of.truth | tonumber)) | fabs) - 0.003 * ($of.truth | tonumber), 0] |
+                max) / ([$row.se_bytes, 1] | max) | "\(. * 100 | round / 100) \($of.class)"' |
+        sort -rn
+}
+
+beyond() { # FACTOR: so many classes are further away
+    distances | awk -v factor="$1" '$1 > factor { n++ } END { print n + 0 }'
+}
+
+# A mix from 16 bytes to 4 MB, 200 MB of each, seen from start to end.
+mix() { # INTERVAL
+    jvm_start "$jdk" "mix-$1" "-agentpath:$AGENT=start,alloc=$1,cpu=0,chunk=1s,file=$file" \
+        -Xmx300m AllocMix 200
+    jvm_wait result || return
+    profile stop --json >"$SCRATCH/alloc.json" 2>"$SCRATCH/error"
+    is "$JVM_NAME: stops" "$(cat "$SCRATCH/error")" ""
+    within "$JVM_NAME: bytes in all, per mille of what the JVM counts" \
+        "$(($(answer .alloc.total_bytes) * 1000 / $(result total)))" 995 1005
+    within "$JVM_NAME: all classes together, per mille of it" \
+        "$(answer ".alloc | ([.classes[].bytes] | add) * 1000 / .total_bytes | round")" 990 1010
+    is "$JVM_NAME: nothing is lost" "$(answer '.alloc | .lost + .threads_refused')" 0
+    is "$JVM_NAME: each kind of the mix is there" "$(distances | wc -l)" 9
+    is "$JVM_NAME: the recording has them all" \
+        "$("$JVM_JFR" summary "$file" | awk '$1 == "jdk.ObjectAllocationSample" { print $2 }')" \
+        "$(answer .alloc.samples)"
+    jvm_end 0
+}
+
+within() { # WHAT NUMBER LEAST MOST
+    if [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; then
+        pass "$1: $2"
+    else
+        fail "$1" "$2 is not from $3 to $4"$'\n'"$(distances)"
+    fi
+}
+
+# One of nine beyond three standard errors is one run in forty; beyond five, one in a million.
+unbiased() {
+    if [ "$(beyond 3)" -le 1 ] && [ "$(beyond 5)" = 0 ]; then
+        pass "$JVM_NAME: each class is within three standard errors: $(distances | head -n 1)"
+    else
+        fail "$JVM_NAME: each class is within three standard errors" "$(distances)"
+    fi
+}
+
+on_demand() {
+    jvm_start "$jdk" demand AllocMix 20 2 60
+    jvm_wait ready || return
+    sleep 1
+    is "$JVM_NAME: without a profiler there is no table" \
+        "$(profile alloc 2>&1)" "nmtwatch profile: pid $JVM_PID: the agent did not do it: it is not loaded: nothing was ever started in this JVM"
+    profile alloc --for 2s --interval 64k -o "$SCRATCH/alloc.html" >"$SCRATCH/out" 2>&1
+    contains "$JVM_NAME: a table of classes" "$(cat "$SCRATCH/out")" "byte[]"
+    is "$JVM_NAME: it says what is wrong with JDK 17's sampler, and only there" \
+        "$(grep -c "^note: The sampler of JDK 17 itself is biased" "$SCRATCH/out")" \
+        "$([ "$jdk" = 17 ] && echo 1 || echo 0)"
+    contains "$JVM_NAME: a flame graph by bytes" "$(cat "$SCRATCH/alloc.html")" "of objects allocated"
+    contains "$JVM_NAME: with classes in it" "$(cat "$SCRATCH/alloc.html")" "AllocMix\$Bytes80"
+    contains "$JVM_NAME: it has ended by itself" "$(profile status)" "state         not running"
+    "$NMTWATCH" profile alloc --match "main=Nobody;main=AllocMix*,pid=$JVM_PID" --for 1s --json \
+        >"$SCRATCH/alloc.json" 2>"$SCRATCH/error"
+    is "$JVM_NAME: found by a rule" "$(answer '"\(.pid) \(.classes | length >= 9)"')" "$JVM_PID true"
+    check "$JVM_NAME: starts with allocations" profile start --alloc 512k --cpu 10ms --file "$file"
+    contains "$JVM_NAME: a profiler at work is left alone" "$(profile alloc --for 1s 2>&1)" \
+        "already running"
+    sleep 1
+    profile alloc --json >"$SCRATCH/alloc.json"
+    is "$JVM_NAME: its table can be asked for" "$(answer '.classes | length >= 9')" true
+    check "$JVM_NAME: it stops" profile stop
+    kill_jvm "$JVM_PID"
+}
+
+scalar_replaced() {
+    jvm_start "$jdk" escape AllocEscape
+    jvm_wait ready || return
+    profile alloc --for 2s --interval 16k --json >"$SCRATCH/alloc.json"
+    is "$JVM_NAME: what C2 does away with is not seen, what stays is" \
+        "$(answer '[.classes[] | select(.class == "AllocEscape$Kept" and .samples > 100),
+            select(.class == "AllocEscape$Gone") | .class] | join(" ")')" 'AllocEscape$Kept'
+    kill_jvm "$JVM_PID"
+}
+
+for jdk in $(agent_jdks); do
+    file=$SCRATCH/$jdk.jfr
+    mix 512k
+    [ "$jdk" -lt 25 ] || unbiased
+    mix 64k
+    [ "$jdk" -lt 25 ] || unbiased
+    on_demand
+    scalar_replaced
+done
+done_testing
