@@ -46,7 +46,7 @@ ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%
 # --- reports: findings and series to whatever people read -----------------------------------------
 REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
              plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
-             report_json prometheus_rules agent_terminal alloc_report call_tree collapsed toptable flamegraph soak_words \
+             report_json exposition prometheus_rules agent_terminal alloc_report call_tree collapsed toptable flamegraph soak_words \
              soak_terminal soak_json junit tap difference difference_out page page_write triage_report plan_page plan_json)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
@@ -57,10 +57,11 @@ ALERT := notify
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run alloc_verb
-COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog
+COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog serve
+SERVE := mhd body users sparkline snapshot target_rules serve_options facts scan archive member saved_json saved_state \
+         outlets fleet metrics view_json view_page web service serve
 TRIAGE_RUN := saved recorded mapped_agents live
 PLAN_RUN := plan_live plan_recorded
-SERVE := serve_options target_rules
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
             $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
@@ -77,7 +78,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-memory verdict-error-rates fuzz stress soak-test format lint clean install
+.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-memory verdict-error-rates fuzz stress soak-test format lint clean install
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -112,6 +113,14 @@ $(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_INJECT_LEAK $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/leak/libnmtagent.so: $(BUILD)/leak/mem.o $(filter-out %/mem/mem.o,$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
+# Walks with both engines at every sample, for tests/agent/compare_test.sh.
+COMPARE := hotspot/topmost hotspot/walk stack/agct stack/compare stack/engine_vm_walk
+$(BUILD)/compare/%.o: agent/%.c VERSION
+	@mkdir -p $(@D)
+	@echo "  CC   $< (agent that compares)"
+	@$(CC) $(CPPFLAGS) -DNMTAGENT_COMPARE $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out $(COMPARE:%=$(BUILD)/obj-agent/agent/%.o),$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
 # A unit test mirrors its source: tests/unit/parse/span_test.c tests analyzers/parse/span.c.
@@ -127,7 +136,7 @@ $(BUILD)/tests/unit/agent_%_test: tests/unit/agent_%_test.c $(BUILD)/libagent.a
 	@echo "  TEST $@"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libagent.a -lcmocka -ldl -lm -pthread
 # The agent writes what this one reads.
-$(BUILD)/tests/unit/jfr/jfr_read_test: $(BUILD)/libagent.a
+$(BUILD)/tests/unit/jfr/jfr_read_test $(BUILD)/tests/unit/jfr/jfr_classes_test: $(BUILD)/libagent.a
 $(BUILD)/stress/%: tests/stress/%_stress.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
@@ -195,9 +204,13 @@ bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench.sh $(BUILD)
 	@NMTWATCH=$(BUILD)/nmtwatch scripts/bench-classlog.sh
+	@PAIRS=2 ROUNDS=2000 MEGABYTES=200 scripts/bench-alloc.sh $(BUILD)
 bench-agent: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-agent.sh --fetch $(BUILD)
+bench-alloc: setup
+	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
+	@scripts/bench-alloc.sh $(BUILD)
 bench-memory: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-memory.sh $(BUILD)

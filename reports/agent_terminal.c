@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 static json_t *object_of(const char *text)
 {
@@ -74,6 +75,44 @@ static void print_line(const char *title, const char *text, FILE *out)
         fprintf(out, "%-14s%s\n", title, text);
 }
 
+/* Whose method ids are asked for, and what that costs. */
+static void print_ids(const json_t *status, FILE *out)
+{
+    char line[300];
+    int64_t predicted, count, skipped = 0;
+    const json_t *ids = json_object_get(status, "jmethodid");
+    struct escaped_name policy = text_of(ids, "policy");
+    if (policy.text[0] != '\0' && strcmp(policy.text, "none") != 0) {
+        int used = snprintf(line, sizeof line, "%.20s", policy.text);
+        if (number_of(ids, "budget_bytes", &count))
+            used +=
+                snprintf(line + used, sizeof line - (size_t)used, " %s", units_bytes(count).text);
+        used += snprintf(line + used, sizeof line - (size_t)used, ": %s classes, %s in the JVM",
+                         count_of(ids, "prepared_classes").text, bytes_of(ids, "asked_bytes").text);
+        if (number_of(ids, "skipped_classes", &skipped) && skipped != 0)
+            used += snprintf(line + used, sizeof line - (size_t)used, "; %s beyond the budget",
+                             units_count(skipped).text);
+        if (number_of(ids, "predicted_bytes", &predicted) && skipped != 0)
+            snprintf(line + used, sizeof line - (size_t)used,
+                     "; all that were loaded at the start would take %s",
+                     units_bytes(predicted).text);
+        print_line("method ids", line, out);
+    }
+    if (number_of(status, "unnamed_frames", &count) && count != 0)
+        print_line("without name", units_count(count).text, out);
+}
+
+static void print_breaker(const json_t *status, FILE *out)
+{
+    char line[400];
+    const json_t *breaker = json_object_get(status, "breaker");
+    struct escaped_name state = text_of(breaker, "state");
+    if (state.text[0] == '\0' || strcmp(state.text, "normal") == 0)
+        return;
+    snprintf(line, sizeof line, "%.20s: %.300s", state.text, text_of(breaker, "reason").text);
+    print_line("breaker", line, out);
+}
+
 static void print_figures(const json_t *status, const char *file, FILE *out)
 {
     int64_t count;
@@ -110,6 +149,37 @@ static void print_alloc(const json_t *alloc, FILE *out)
     print_line("allocations", line, out);
 }
 
+static void print_classes(const json_t *classes, FILE *out)
+{
+    char line[400];
+    const json_t *most = json_array_get(json_object_get(classes, "top"), 0);
+    if (!json_is_object(classes))
+        return;
+    snprintf(line, sizeof line, "%s loaded, %s unloaded", count_of(classes, "loaded").text,
+             count_of(classes, "unloaded").text);
+    print_line("classes", line, out);
+    if (!json_is_object(most))
+        return;
+    snprintf(line, sizeof line, "most are %.300s, %s loaded", text_of(most, "family").text,
+             count_of(most, "loaded").text);
+    print_line("", line, out);
+}
+
+static void print_live(const json_t *live, FILE *out)
+{
+    char line[240];
+    int64_t refused;
+    if (!json_is_object(live))
+        return;
+    snprintf(line, sizeof line, "%s sampled ones are followed, %s were collected",
+             count_of(live, "held").text, count_of(live, "collected").text);
+    print_line("live objects", line, out);
+    if (!number_of(live, "refused", &refused) || refused == 0)
+        return;
+    snprintf(line, sizeof line, "%s found no room", units_count(refused).text);
+    print_line("", line, out);
+}
+
 static bool is_running(const json_t *status)
 {
     return json_is_true(json_object_get(status, "running"));
@@ -136,7 +206,11 @@ bool agent_print_status(const char *json, FILE *out)
             print_line("warning", "the application took SIGPROF over; no samples come any more",
                        out);
     }
+    print_ids(status, out);
+    print_breaker(status, out);
     print_alloc(json_object_get(status, "alloc"), out);
+    print_classes(json_object_get(status, "classes"), out);
+    print_live(json_object_get(status, "live"), out);
     print_figures(status, NULL, out);
     json_decref(status);
     return true;
@@ -151,6 +225,7 @@ bool agent_print_started(const char *json, FILE *out)
             text_of(status, "engine").text,
             json_is_false(json_object_get(status, "native")) ? ", no native frames" : "");
     print_line("file", text_of(status, "file").text, out);
+    print_ids(status, out);
     json_decref(status);
     return true;
 }
@@ -225,6 +300,11 @@ static void print_in_jvm(const json_t *jvm, FILE *out)
     fprintf(out, "  jmethodIDs          %s, %s methods of %s classes; kept after unloading %s\n",
             bytes_of(ids, "loaded_bytes").text, count_of(ids, "methods").text,
             count_of(ids, "classes").text, bytes_of(ids, "kept_after_unload_bytes").text);
+    const json_t *weak = json_object_get(jvm, "weak_references");
+    int64_t count;
+    if (number_of(weak, "count", &count) && count != 0)
+        fprintf(out, "  weak references     %s, %s of them\n", bytes_of(weak, "bytes").text,
+                units_count(count).text);
     fprintf(out, "  JVMTI results       %s\n", bytes_of(jvm, "jvmti_bytes").text);
 }
 

@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define TABLE_ROWS 40
+#define TABLE_ROWS  40
+#define SHORT_SHARE 0.1 /* of all bytes: worth a sentence */
 
 /* JDK-8356372: the JVM keeps what it has sampled and what it has allocated in two places, which
  * part when objects do not fit into a thread's buffer. */
@@ -70,6 +71,13 @@ static int collect_notes(const struct alloc_report *report, const json_t *profil
                  "%% too rarely and small ones more often instead; the total is exact, and JDK %d "
                  "has it mended.",
                  report->jdk_major, SAMPLER_MENDED_IN);
+    number = number_of(profile, "short_threads_bytes");
+    if (number > 0 && (double)number > SHORT_SHARE * (double)number_of(profile, "total_bytes"))
+        snprintf(notes[count++], sizeof notes[0],
+                 "%s were allocated by threads that ended after less than 8 intervals: the JVM's "
+                 "sampler meets those at the same places again and again, so classes may be off by "
+                 "more than +-; a shorter interval helps.",
+                 units_bytes(number).text);
     if (!json_is_integer(json_object_get(profile, "total_bytes")))
         snprintf(notes[count++], sizeof notes[0],
                  "This JVM does not tell what a thread allocated: the total is an estimate, too.");

@@ -31,6 +31,7 @@
 # BUILD/bench/agent-samples holds every sample.
 
 . "$(dirname "$0")/../tests/tap.sh" # spawn, wait_for, kill_jvm, SCRATCH; we are in the root now
+. scripts/pairs.sh
 
 fetch=false
 if [ "${1-}" = --fetch ]; then
@@ -133,17 +134,6 @@ jar_load() { # JAR CLASS ROUNDS
 
 # --- CPU time ---------------------------------------------------------------------------------------
 
-# The first two processors we may use.
-processors() {
-    awk '/^Cpus_allowed_list:/ {
-        n = split($2, range, ",")
-        for (i = 1; i <= n; i++) {
-            split(range[i], end, "-")
-            for (at = end[1]; at <= (end[2] == "" ? end[1] : end[2]); at++) print at
-        }
-    }' /proc/self/status | head -n 2
-}
-
 # One run. FOLDER is given its CPU seconds, its output and, in "did", what it came to.
 run_side() { # FOLDER PROCESSOR LOAD [AGENT_FLAG]
     local TIMEFORMAT='%3U %3S'
@@ -199,38 +189,6 @@ pair() { # LOAD NUMBER
     echo "$1 $(cat "$SCRATCH/base/cpu") $(cat "$SCRATCH/with/cpu")" >>"$samples"
 }
 
-# Of the samples "LOAD BASE AGENT": pairs, median base, agent and ratio, its interval, the verdict.
-statistics() { # LOAD
-    awk -v name="$1" -v goal="$goal" '
-        function sort(v, n,    i, j, x) {
-            for (i = 2; i <= n; i++) {
-                x = v[i]
-                for (j = i - 1; j > 0 && v[j] > x; j--) v[j + 1] = v[j]
-                v[j + 1] = x
-            }
-        }
-        function median(v, n) { return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2 }
-        $1 == name { n++; base[n] = $2; agent[n] = $3; ratio[n] = $3 / $2 }
-        END {
-            sort(base, n); sort(agent, n); sort(ratio, n)
-            # The k-th smallest and largest, as far inside as 2.5 % of a fair coin on each side allow.
-            term = tail = 1 / 2 ^ n
-            for (k = 0; tail <= 0.025; k++) {
-                term = term * (n - k) / (k + 1)
-                tail += term
-            }
-            verdict = "cannot tell"
-            if (k > 0) {
-                low = ratio[k]; high = ratio[n + 1 - k]
-                if (high <= goal) verdict = "met"
-                if (low > goal) verdict = "NOT MET"
-            }
-            printf "%d %.3f %.3f %.4f %s %s %s\n", n, median(base, n), median(agent, n),
-                median(ratio, n), k ? sprintf("%.4f", low) : "null",
-                k ? sprintf("%.4f", high) : "null", verdict
-        }' "$samples"
-}
-
 recorded_samples() { # RECORDING
     "$jdk/bin/jfr" summary "$1" 2>&1 | awk '$1 == "jdk.ExecutionSample" { print $2 }'
 }
@@ -242,7 +200,7 @@ cpu_row() { # LOAD
         recorded=$(recorded_samples "$SCRATCH/$1.jfr")
         [ "${recorded:-0}" -gt 0 ] || broken "$1: no samples in the recording"
     fi
-    read -r count base profiled ratio low high said < <(statistics "$1")
+    read -r count base profiled ratio low high said < <(statistics "$samples" "$1" "$goal")
     printf '%-8s %5s %8s %8s %7s %16s %9s  %s\n' "$1" "$count" "$base" "$profiled" "$ratio" \
         "$([ "$low" = null ] && echo - || echo "$low to $high")" "${recorded:-0}" "$said"
     verdict "CPU, $1" "ratio at most $goal" "$said" "$(jq -cn --argjson pairs "$count" \

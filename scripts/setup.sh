@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 level=${1:-test}
 log=${TMPDIR:-/tmp}/nmtwatch-setup.$UID.log
 
-required=(gcc make libc6-dev libjansson-dev zlib1g-dev libinih-dev)
+required=(gcc make libc6-dev libjansson-dev zlib1g-dev libinih-dev libmicrohttpd-dev)
 optional=()
 case $level in
 build) ;;

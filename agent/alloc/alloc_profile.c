@@ -203,7 +203,11 @@ void alloc_profile_sample(struct alloc_profile *profile, JNIEnv *env, const stru
 static void end_thread(struct alloc_profile *profile, int32_t number, int64_t bytes)
 {
     alloc_threads_ended(profile->threads, number, bytes);
-    if (alloc_threads_at(profile->threads, number)->sums.samples > 0)
+    const struct alloc_thread *thread = alloc_threads_at(profile->threads, number);
+    int64_t all = thread->latest_bytes - thread->first_bytes;
+    if (all < ALLOC_SHORT_INTERVALS * profile->interval_bytes)
+        profile->counts.short_bytes += all;
+    if (thread->sums.samples > 0)
         return;
     int64_t taken = alloc_threads_take(profile->threads, number);
     profile->pool_exact += (double)taken;
@@ -371,9 +375,10 @@ void alloc_profile_json(struct alloc_profile *profile, FILE *out)
     pthread_mutex_lock(&profile->lock);
     fprintf(out,
             "{\"interval_bytes\":%" PRId64 ",\"samples\":%" PRId64 ",\"without_stack\":%" PRId64
-            ",\"lost\":%" PRId64 ",\"threads_refused\":%" PRId64 ",\"total_bytes\":",
+            ",\"lost\":%" PRId64 ",\"threads_refused\":%" PRId64 ",\"short_threads_bytes\":%" PRId64
+            ",\"total_bytes\":",
             counts.interval_bytes, counts.samples, counts.without_stack, counts.lost,
-            counts.threads_refused);
+            counts.threads_refused, counts.short_bytes);
     if (counts.total_bytes >= 0)
         fprintf(out, "%" PRId64, counts.total_bytes);
     else

@@ -28,8 +28,12 @@
 #include <jvmti.h>
 #include <stdio.h>
 
-#define ALLOC_OWN_INTERVALS 16
-#define ALLOC_SAMPLES_MAX   65536 /* of a chunk: 2.5 MB */
+#define ALLOC_OWN_INTERVALS   16
+/* HotSpot's sampler begins each thread with a random number made from the address of its structure.
+ * One short thread after the other gets the same address, the same gap, and is sampled at the same
+ * place: classes are off then, whatever the estimator, and only the total is right. */
+#define ALLOC_SHORT_INTERVALS 8
+#define ALLOC_SAMPLES_MAX     65536 /* of a chunk: 2.5 MB */
 
 struct alloc_profile;
 
@@ -68,6 +72,7 @@ struct alloc_counts {
     int64_t lost;        /* found no room */
     int64_t total_bytes; /* exact; -1: this JVM does not tell */
     int64_t threads_refused;
+    int64_t short_bytes; /* of total_bytes, of threads that ended within ALLOC_SHORT_INTERVALS */
 };
 /* Whole chunks. */
 void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *counts);

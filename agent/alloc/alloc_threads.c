@@ -68,6 +68,7 @@ int32_t alloc_threads_add(struct alloc_threads *threads, const void *env, int64_
     uint32_t *chain = chain_of(threads, env);
     threads->place[number] = (struct alloc_thread){.env = env,
                                                    .java_id = java_id,
+                                                   .first_bytes = bytes,
                                                    .counted_bytes = bytes,
                                                    .latest_bytes = bytes,
                                                    .next = *chain};

@@ -106,7 +106,7 @@ static void do_what_it_says(struct recording *recording, enum breaker_state stat
     }
 }
 
-void breaker_apply_turn(struct recording *recording)
+bool breaker_apply_turn(struct recording *recording)
 {
     struct class_churn churn = {0};
     if (recording->classes != NULL)
@@ -127,9 +127,10 @@ void breaker_apply_turn(struct recording *recording)
     enum breaker_state state = applied.breaker.state;
     pthread_mutex_unlock(&applied.lock);
     if (!changed)
-        return;
+        return false;
     jfr_breaker(recording->writer, breaker_state_name(state), applied.breaker.reason,
                 input.own_bytes, input.jvm_bytes);
     published_breaker(state, applied.breaker.reason);
     do_what_it_says(recording, state);
+    return true;
 }

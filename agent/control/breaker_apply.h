@@ -17,8 +17,8 @@
 #include "agent/control/recording.h"
 
 void breaker_apply_begin(const struct agent_options *options);
-/* Drain thread, about once a second. */
-void breaker_apply_turn(struct recording *recording);
+/* Drain thread, about once a second. True when a step was taken: the chunk had better end. */
+bool breaker_apply_turn(struct recording *recording);
 
 struct breaker_view {
     struct breaker_limits limits;

@@ -55,7 +55,8 @@ static void work(struct drain *drain, JNIEnv *env)
         if (now_ns() >= next_scan_ns) {
             threads_scan(drain->recording->threads);
             unwind_tables_release();
-            breaker_apply_turn(drain->recording);
+            if (breaker_apply_turn(drain->recording))
+                chunk_end_ns = now_ns(); /* what the chunk holds is given back, and the step told */
             next_scan_ns = now_ns() + SCAN_NS;
         }
         if (now_ns() >= next_tell_ns) {

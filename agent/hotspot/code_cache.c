@@ -66,13 +66,24 @@ static uintptr_t find_blob(uintptr_t pc)
     return 0;
 }
 
-static bool is_method(uintptr_t blob)
+/* A name in the blob; up to JDK 23 it is all that tells a method's code. */
+static enum code_kind kind_of(uintptr_t blob)
 {
-    static const char COMPILED[8] = "nmethod", NATIVE[] = {'n', 'a', 't', 'i', 'v', 'e', ' ', 'n'};
-    if (layout.blob_kind >= 0)
-        return load_u8(field(blob, layout.blob_kind), 0) == layout.kind_nmethod;
-    uint64_t name = load_u64(load_pointer(field(blob, layout.blob_name)), 0);
-    return memcmp(&name, COMPILED, sizeof name) == 0 || memcmp(&name, NATIVE, sizeof name) == 0;
+    static const char COMPILED[8] = "nmethod", NATIVE[] = "native nmethod",
+                      CONTINUATION[] = "StubRoutines (continuation";
+    char name[sizeof CONTINUATION - 1];
+    if (layout.blob_kind >= 0 && load_u8(field(blob, layout.blob_kind), 0) == layout.kind_nmethod)
+        return CODE_METHOD;
+    if (!load_bytes(load_pointer(field(blob, layout.blob_name)), name, sizeof COMPILED))
+        return CODE_OTHER;
+    if (layout.blob_kind < 0 && (memcmp(name, COMPILED, sizeof COMPILED) == 0 ||
+                                 memcmp(name, NATIVE, sizeof COMPILED) == 0))
+        return CODE_METHOD;
+    return memcmp(name, CONTINUATION, sizeof COMPILED) == 0 &&
+                   load_bytes(load_pointer(field(blob, layout.blob_name)), name, sizeof name) &&
+                   memcmp(name, CONTINUATION, sizeof name) == 0
+               ? CODE_CONTINUATION
+               : CODE_OTHER;
 }
 
 bool code_cache_find(uintptr_t pc, struct code_blob *blob)
@@ -87,7 +98,7 @@ bool code_cache_find(uintptr_t pc, struct code_blob *blob)
     int32_t words = (int32_t)load_u32(field(at, layout.blob_frame_size), 0);
     uintptr_t complete = field(at, layout.blob_frame_complete);
     *blob = (struct code_blob){
-        .kind = is_method(at) ? CODE_METHOD : CODE_OTHER,
+        .kind = kind_of(at),
         .address = at,
         .code = layout.blob_code_offset >= 0 ? at + load_u32(field(at, layout.blob_code_offset), 0)
                                              : load_pointer(field(at, layout.blob_code_begin)),

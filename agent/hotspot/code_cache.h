@@ -16,9 +16,10 @@
 #include <stdint.h>
 
 enum code_kind {
-    CODE_INTERPRETER, /* nothing else of the struct is set */
-    CODE_METHOD,      /* a compiled method or the wrapper of a native one */
-    CODE_OTHER,       /* stubs, adapters */
+    CODE_INTERPRETER,  /* nothing else of the struct is set */
+    CODE_METHOD,       /* a compiled method or the wrapper of a native one */
+    CODE_CONTINUATION, /* stubs that bring back frames of a virtual thread */
+    CODE_OTHER,        /* other stubs, adapters */
 };
 
 struct code_blob {

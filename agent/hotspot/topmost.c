@@ -9,7 +9,7 @@
 #define STUB_WORDS                                                                                 \
     24 /* what a stub or an adapter may have on the stack below the return address                 \
         */
-#define ARGUMENT_MAX  2    /* words that compiled code pushes for a stub */
+#define SAVED_MAX     64   /* words that a method in the midst of its code has pushed for a stub */
 #define FRAME_MAX     8192 /* bytes from sp to fp, of a stub that uses fp */
 #define WRAPPER_BYTES 256  /* from sp at the call stub's call to its fp; it has about 200 */
 
@@ -23,18 +23,23 @@ static bool is_code(uintptr_t pc, uint64_t bytes, uint64_t mask)
 }
 
 /* After a method's poll there is ret. cmp n(%r15), %rsp; ja ..., and up to JDK 15 mov n(%r15),
- * %r10; test %eax, (%r10). Wrappers of native methods look for an exception: cmpq $0, 8(%r15); jne.
- */
-static bool is_poll(uintptr_t pc, bool native)
+ * %r10; test %eax, (%r10). */
+static bool is_poll(uintptr_t pc)
 {
     return is_code(pc, 0xa73b49, 0xffffff) || is_code(pc, 0x673b49, 0xffffff) ||
            (is_code(pc, 0x870f, 0xffff) &&
             (is_code(pc - 7, 0xa73b49, 0xffffff) || is_code(pc - 4, 0x673b49, 0xffffff))) ||
            is_code(pc, 0xc3028541, 0xffffffff) ||
-           (is_code(pc, 0x978b4d, 0xffffff) && is_code(pc + 7, 0xc3028541, 0xffffffff)) ||
-           (native &&
-            (is_code(pc, 0x00087f8349, 0xffffffffff) ||
-             (is_code(pc, 0x850f, 0xffff) && is_code(pc - 5, 0x00087f8349, 0xffffffffff))));
+           (is_code(pc, 0x978b4d, 0xffffff) && is_code(pc + 7, 0xc3028541, 0xffffffff));
+}
+
+/* The wrapper of a native method looks for an exception between leave and ret: cmpq $0, 8(%r15);
+ * jne ... */
+static bool is_end_of_wrapper(uintptr_t pc)
+{
+    return is_code(pc - 1, 0xc9, 0xff) ||
+           (is_code(pc, 0x850f, 0xffff) && (is_code(pc - 6, 0x00087f8349c9, 0xffffffffffff) ||
+                                            is_code(pc - 8, 0x00087f8149, 0xffffffffffffffff)));
 }
 
 /* call rel32; call *%reg; call *%r8 to %r15. */
@@ -75,7 +80,8 @@ static enum frame_part part_of_frame(const struct code_blob *blob, uintptr_t pc)
     }
     if (is_code(pc, 0x5d, 0xff))
         return PUSHED;
-    if (is_code(pc, 0xc3, 0xff) || is_poll(pc, method_is_native(blob->method)))
+    if (is_code(pc, 0xc3, 0xff) || is_poll(pc) ||
+        (method_is_native(blob->method) && is_end_of_wrapper(pc)))
         return BARE;
     return is_code(pc - 1, 0xe95d, 0xffff) ? BARE : WHOLE; /* pop %rbp; jmp: to a stub, for good */
 }
@@ -87,15 +93,16 @@ static bool leads_behind_call(uintptr_t pc)
 {
     struct code_blob blob;
     return code_cache_find(pc, &blob) &&
-           (blob.kind == CODE_INTERPRETER || pc == load_pointer(layout.call_stub_return) ||
+           (blob.kind == CODE_INTERPRETER || blob.kind == CODE_CONTINUATION ||
+            pc == load_pointer(layout.call_stub_return) ||
             (blob.kind == CODE_METHOD && follows_call(pc)));
 }
 
-/* How far above sp the frame of a method that waits at a call begins, in words: it may have pushed
- * arguments for a stub. -1: there is no such frame. */
+/* How far above sp the frame of a method begins, in words: it may have pushed arguments for a stub,
+ * or have saved registers before a barrier of the collector. -1: there is no such frame. */
 static int pushed_words(const struct walk_state *walk, const struct code_blob *blob, uintptr_t sp)
 {
-    for (int words = 0; words <= ARGUMENT_MAX; words++) {
+    for (int words = 0; words <= SAVED_MAX; words++) {
         uintptr_t at = sp + (uintptr_t)(words * WORD_BYTES + blob->frame_bytes - WORD_BYTES);
         if (walk_on_stack(walk, at) && leads_behind_call(load_pointer(at)))
             return words;
@@ -114,6 +121,8 @@ static bool is_return_address(const struct walk_state *walk, uintptr_t pc, uintp
         return false;
     if (blob.kind == CODE_INTERPRETER)
         return walk_interpreted_at(walk, fp, sp);
+    if (blob.kind == CODE_CONTINUATION)
+        return true;
     return blob.kind == CODE_METHOD && blob.frame_bytes > 0 && pc > blob.code &&
            (intptr_t)(pc - blob.code) > blob.frame_complete && follows_call(pc) &&
            pushed_words(walk, &blob, sp) >= 0;
@@ -125,7 +134,7 @@ static enum walk_step move_up(struct walk_state *walk, uintptr_t pc, uintptr_t s
     walk->pc = pc;
     walk->sp = sp;
     walk->fp = fp;
-    walk->topmost = false;
+    walk->topmost = walk->called_native = false;
     if (code_cache_find(pc, &blob) && blob.kind == CODE_METHOD) {
         int words = pushed_words(walk, &blob, sp);
         walk->sp += (uintptr_t)(words > 0 ? words * WORD_BYTES : 0);
@@ -133,7 +142,7 @@ static enum walk_step move_up(struct walk_state *walk, uintptr_t pc, uintptr_t s
     return WALK_ON;
 }
 
-static enum walk_step find_caller(struct walk_state *walk, int words)
+enum walk_step topmost_find_caller(struct walk_state *walk, int words)
 {
     for (int i = 0; i < words; i++) {
         uintptr_t at = walk->sp + (uintptr_t)i * WORD_BYTES, sp = at + WORD_BYTES;
@@ -155,7 +164,7 @@ static enum walk_step find_caller(struct walk_state *walk, int words)
 enum walk_step topmost_method(struct walk_state *walk, const struct code_blob *blob)
 {
     uintptr_t sp = walk->sp, fp = walk->fp;
-    switch (part_of_frame(blob, walk->pc)) {
+    switch (walk->topmost ? part_of_frame(blob, walk->pc) : WHOLE) {
     case BARE:
         return move_up(walk, load_pointer(sp), sp + WORD_BYTES, fp);
     case PUSHED:
@@ -183,7 +192,7 @@ enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blo
         if (is_return_address(walk, pc, sp, load_pointer(sp - 2 * WORD_BYTES)))
             return move_up(walk, pc, sp, load_pointer(sp - 2 * WORD_BYTES));
     }
-    if (find_caller(walk, STUB_WORDS) == WALK_ON)
+    if (topmost_find_caller(walk, STUB_WORDS) == WALK_ON)
         return WALK_ON;
     sp = fp + 2 * WORD_BYTES;
     if (fp > walk->sp && fp - walk->sp < FRAME_MAX && walk_on_stack(walk, fp) &&
@@ -202,7 +211,7 @@ enum walk_step topmost_interpreted(struct walk_state *walk)
         .bci = method_is_native(method) ? FRAME_BCI_NATIVE_METHOD : 0,
         .type = FRAME_TYPE_INTERPRETED,
     };
-    if (find_caller(walk, STUB_WORDS) != WALK_ON)
+    if (topmost_find_caller(walk, STUB_WORDS) != WALK_ON)
         return WALK_BROKEN;
     if (sp >= walk->sp && sp - walk->sp < STUB_WORDS * WORD_BYTES && walk_on_stack(walk, sp))
         walk->sp = sp;

@@ -19,9 +19,12 @@
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/walk_state.h"
 
-/* Each moves the walk to the caller. In a compiled method, whose frames have been put: */
+/* walk->pc is the interrupted one (walk->topmost), or that of a call of native code that left no
+ * anchor. Each moves the walk to the caller. In a compiled method, whose frames have been put: */
 enum walk_step topmost_method(struct walk_state *walk, const struct code_blob *blob);
 enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob);
+/* By the return address that comes first in so many words from sp. */
+enum walk_step topmost_find_caller(struct walk_state *walk, int words);
 /* In the interpreter, without a frame of it: a method is being entered, and is put here. */
 enum walk_step topmost_interpreted(struct walk_state *walk);
 

@@ -11,7 +11,9 @@
 
 /* Frames, those without a Java method included. The sp only grows, so a damaged stack ends anyhow;
  * this bounds how long it takes. */
-#define STEPS_MAX 16384
+#define STEPS_MAX   16384
+/* A ContinuationEntry and what lies around it. */
+#define ENTRY_WORDS 24
 
 static uintptr_t slot(uintptr_t fp, int64_t index)
 {
@@ -42,7 +44,7 @@ static bool move(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t 
     walk->pc = pc;
     walk->sp = sp;
     walk->fp = fp;
-    walk->topmost = false;
+    walk->topmost = walk->called_native = false;
     return good;
 }
 
@@ -119,7 +121,7 @@ static enum walk_step step_method(struct walk_state *walk, const struct code_blo
     uintptr_t fp = walk->fp;
     walk->depth +=
         scopes_at(blob, place_of(walk, blob), walk->out + walk->depth, walk->max - walk->depth);
-    if (walk->topmost)
+    if (walk->topmost || walk->called_native)
         return topmost_method(walk, blob);
     if (is_continuation_entry(walk->pc))
         return walk_on_stack(walk, fp) && move(walk, slot(fp, 1), fp + 16, slot(fp, 0))
@@ -130,24 +132,26 @@ static enum walk_step step_method(struct walk_state *walk, const struct code_blo
 
 /* A virtual thread that was unmounted deep in its stack comes back with its innermost frames only;
  * the last of them returns into a stub that fetches more. The rest is not on this stack; what goes
- * on is the carrier. */
-static bool move_over_return_barrier(struct walk_state *walk)
+ * on is the carrier, from the entry of the continuation. Where this JVM's tables do not tell of
+ * that (JDK 21), from the frame after it, and only where no frames are being fetched. */
+static enum walk_step step_continuation(struct walk_state *walk)
 {
     if (layout.thread_cont_entry < 0 || layout.cont_entry_size <= 0 || layout.cont_return_pc == 0)
-        return false;
+        return walk->topmost || walk->called_native ? WALK_BROKEN
+                                                    : topmost_find_caller(walk, ENTRY_WORDS);
     uintptr_t entry = load_pointer(walk->thread + (uintptr_t)layout.thread_cont_entry);
-    return entry >= walk->sp && walk_on_stack(walk, entry) &&
-           move(walk, load_pointer(layout.cont_return_pc), entry == walk->sp ? entry + 8 : entry,
-                entry + (uintptr_t)layout.cont_entry_size);
+    if (entry < walk->sp || !walk_on_stack(walk, entry))
+        return WALK_BROKEN;
+    /* The entry is the lowest part of its frame, whose fp follows it. */
+    uintptr_t fp = entry + (uintptr_t)layout.cont_entry_size;
+    return move(walk, load_pointer(layout.cont_return_pc), fp, fp) ? WALK_ON : WALK_BROKEN;
 }
 
 static enum walk_step step_stub(struct walk_state *walk, const struct code_blob *blob)
 {
-    if (walk->topmost)
+    if (walk->topmost || walk->called_native)
         return topmost_stub(walk, blob);
-    if (blob->frame_bytes > 0)
-        return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
-    return move_over_return_barrier(walk) ? WALK_ON : WALK_BROKEN;
+    return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
 }
 
 static enum walk_step step(struct walk_state *walk)
@@ -162,6 +166,8 @@ static enum walk_step step(struct walk_state *walk)
         return step_interpreted(walk);
     case CODE_METHOD:
         return step_method(walk, &blob);
+    case CODE_CONTINUATION:
+        return step_continuation(walk);
     case CODE_OTHER:
         return step_stub(walk, &blob);
     }
@@ -213,6 +219,7 @@ int walk_java_from_call(const struct walk_start *start, struct walked_frame *out
         *code = WALK_NOT_WALKABLE_JAVA;
         return 0;
     }
+    walk.called_native = true;
     return run(&walk, code);
 }
 
@@ -222,7 +229,8 @@ static bool runs_java(const struct walk_start *start)
     struct code_blob blob;
     uint32_t state = load_u32(start->thread + (uintptr_t)layout.thread_state, 0);
     return code_cache_find(start->pc, &blob) &&
-           (blob.kind != CODE_OTHER || state == layout.thread_in_java);
+           (blob.kind == CODE_INTERPRETER || blob.kind == CODE_METHOD ||
+            state == layout.thread_in_java);
 }
 
 int walk_java(const struct walk_start *start, struct walked_frame *out, int max,

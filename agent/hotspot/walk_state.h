@@ -18,6 +18,7 @@ struct walk_state {
     int max, depth;
     uintptr_t pc, sp, fp; /* of the frame that comes next */
     bool topmost;         /* it was interrupted, and is not waiting for a call to return */
+    bool called_native;   /* it waits for native code that it called as if that were Java */
 #ifdef NMTAGENT_COMPARE
     bool places_as_agct;
 #endif

@@ -7,60 +7,8 @@
 #include <string.h>
 
 #define BUCKETS_FIRST 256
-#define BUCKETS_MAX   (1u << 24)
 
-/* --- entries ---------------------------------------------------------------------------------- */
-
-static uint32_t bucket_of(uintptr_t value, enum method_kind kind, uint32_t bucket_count)
-{
-    uint64_t hash = (value ^ (uint64_t)kind << 60) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash >> 32) & (bucket_count - 1);
-}
-
-static struct entry *find(const struct method_map *map, uintptr_t value, enum method_kind kind)
-{
-    struct entry *entry = map->buckets[bucket_of(value, kind, map->bucket_count)];
-    while (entry != NULL && (entry->value != value || entry->kind != kind))
-        entry = entry->next;
-    return entry;
-}
-
-/* On failure all stays as it is; longer chains are slower, not wrong. */
-static void resize(struct method_map *map, uint32_t bucket_count)
-{
-    struct entry **buckets = mem_alloc(COMPONENT_METHOD_MAP, bucket_count * sizeof *buckets);
-    if (buckets == NULL)
-        return;
-    for (uint32_t i = 0; i < map->bucket_count; i++) {
-        struct entry *next;
-        for (struct entry *entry = map->buckets[i]; entry != NULL; entry = next) {
-            struct entry **bucket = &buckets[bucket_of(entry->value, entry->kind, bucket_count)];
-            next = entry->next;
-            entry->next = *bucket;
-            *bucket = entry;
-        }
-    }
-    mem_free(map->buckets);
-    map->buckets = buckets;
-    map->bucket_count = bucket_count;
-}
-
-static struct entry *add(struct method_map *map, uintptr_t value, enum method_kind kind)
-{
-    struct entry *entry = mem_alloc(COMPONENT_METHOD_MAP, sizeof *entry);
-    if (entry == NULL)
-        return NULL;
-    if (map->entry_count >= map->bucket_count && map->bucket_count < BUCKETS_MAX)
-        resize(map, map->bucket_count * 2);
-    struct entry **bucket = &map->buckets[bucket_of(value, kind, map->bucket_count)];
-    entry->value = value;
-    entry->kind = kind;
-    entry->next = *bucket;
-    *bucket = entry;
-    map->entry_count++;
-    map->bounded_count += kind != METHOD_SEEN;
-    return entry;
-}
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* It becomes a method of its own. */
 static void count_in(struct method_map *map, struct entry *entry)
@@ -77,20 +25,6 @@ static void stand_for_shared(struct method_map *map, struct entry *entry, enum s
     entry->stands_for = &map->shared[which];
     map->counts.unknown++;
 }
-
-static void destroy_entry(struct method_map *map, struct entry *entry)
-{
-    if (entry->stands_for == NULL)
-        map->counts.methods--;
-    if (entry->lines != NULL)
-        map->counts.line_tables--;
-    line_table_destroy(entry->lines);
-    map->entry_count--;
-    map->bounded_count -= entry->kind != METHOD_SEEN;
-    mem_free(entry);
-}
-
-/* --- names ------------------------------------------------------------------------------------ */
 
 static uint32_t put_text(struct dictionary *dictionary, const char *text)
 {
@@ -144,7 +78,7 @@ static void learn_seen(void *context, uint64_t number, const struct seen_method 
 {
     struct method_map *map = context;
     size_t package = package_length(method->class_name);
-    struct entry *entry = add(map, number, METHOD_SEEN);
+    struct entry *entry = entry_add(map, number, METHOD_SEEN);
     if (entry == NULL)
         return; /* its frames will say so */
     entry->info.class_id = put_text(map->names.classes, method->class_name);
@@ -173,7 +107,7 @@ static struct entry *add_function(struct method_map *map, const struct native_pl
 {
     struct native_symbol symbol;
     struct entry *function =
-        add(map, place->start, place->is_function ? METHOD_FUNCTION : METHOD_LIBRARY);
+        entry_add(map, place->start, place->is_function ? METHOD_FUNCTION : METHOD_LIBRARY);
     if (function == NULL)
         return NULL;
     native_symbols_name(map->symbols, place, &symbol);
@@ -194,7 +128,7 @@ static void learn_native(struct method_map *map, struct entry *entry)
         return;
     }
     struct entry *function =
-        find(map, place.start, place.is_function ? METHOD_FUNCTION : METHOD_LIBRARY);
+        entry_find(map, place.start, place.is_function ? METHOD_FUNCTION : METHOD_LIBRARY);
     if (function == NULL)
         function = add_function(map, &place);
     if (function == NULL)
@@ -248,7 +182,7 @@ struct method_map *method_map_create(jvmtiEnv *jvmti, const struct method_names 
     map->chunk = 1;
     map->bound = UINT32_MAX;
     map->symbols = native_symbols_create();
-    resize(map, BUCKETS_FIRST);
+    entries_resize(map, BUCKETS_FIRST);
     if (map->symbols == NULL || map->buckets == NULL) {
         method_map_destroy(map);
         return NULL;
@@ -269,7 +203,7 @@ void method_map_destroy(struct method_map *map)
         struct entry *next;
         for (struct entry *entry = map->buckets[i]; entry != NULL; entry = next) {
             next = entry->next;
-            destroy_entry(map, entry);
+            entry_destroy(map, entry);
         }
     }
     if (map->symbols != NULL)
@@ -292,7 +226,7 @@ static struct entry *find_frame(const struct method_map *map, const struct frame
     enum method_kind kind = kind_of(frame);
     if (map->last != NULL && map->last->value == frame->value && map->last->kind == kind)
         return map->last;
-    return find(map, frame->value, kind);
+    return entry_find(map, frame->value, kind);
 }
 
 static const struct method_info *ask_shared(struct method_map *map, enum shared which)
@@ -316,7 +250,7 @@ static struct entry *learn(struct method_map *map, JNIEnv *env, const struct fra
         return find_just_seen(map, frame);
     if (map->bounded_count >= map->bound)
         return NULL;
-    struct entry *entry = add(map, frame->value, kind);
+    struct entry *entry = entry_add(map, frame->value, kind);
     if (entry == NULL)
         return NULL;
     if (kind == METHOD_JAVA) {
@@ -357,7 +291,7 @@ void method_map_expect_end(struct method_map *map)
 {
     native_symbols_look_up(map->symbols, map->expected, map->expected_count);
     for (size_t i = 0; i < map->expected_count; i++)
-        learn_native(map, find(map, map->expected[i], METHOD_PC));
+        learn_native(map, entry_find(map, map->expected[i], METHOD_PC));
     native_symbols_rest(map->symbols);
     mem_free(map->expected);
     map->expected = NULL;
@@ -375,7 +309,7 @@ void method_map_expect(struct method_map *map, const struct frame *frame)
     if (map->expected == NULL)
         map->expected =
             mem_alloc(COMPONENT_METHOD_MAP, NATIVE_SYMBOLS_TOGETHER * sizeof *map->expected);
-    if (map->expected != NULL && add(map, frame->value, METHOD_PC) != NULL)
+    if (map->expected != NULL && entry_add(map, frame->value, METHOD_PC) != NULL)
         map->expected[map->expected_count++] = frame->value;
 }
 
@@ -412,7 +346,7 @@ void method_map_each_referenced(const struct method_map *map, method_visit_fn *v
 
 static void seen_gone(void *context, uint64_t number)
 {
-    struct entry *entry = find(context, number, METHOD_SEEN);
+    struct entry *entry = entry_find(context, number, METHOD_SEEN);
     if (entry != NULL)
         entry->gone = true;
 }
@@ -443,14 +377,14 @@ void method_map_sweep(struct method_map *map)
             }
             *link = entry->next;
             map->counts.swept += entry->stands_for == NULL;
-            destroy_entry(map, entry);
+            entry_destroy(map, entry);
         }
     }
     uint32_t fitting = map->bucket_count;
     while (fitting > BUCKETS_FIRST && map->entry_count < fitting / 4)
         fitting /= 2;
     if (fitting < map->bucket_count)
-        resize(map, fitting);
+        entries_resize(map, fitting);
 }
 
 void method_map_counts(const struct method_map *map, struct method_map_counts *counts)

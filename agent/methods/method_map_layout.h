@@ -1,6 +1,7 @@
 /*
- * method_map_layout: the inside of a method_map, shared by method_map.c and by method_map_renew.c,
- * which moves its names to fresh dictionaries. Internal to agent/methods. Drain thread.
+ * method_map_layout: the inside of a method_map, shared by method_map.c (learning, age),
+ * method_map_entries.c (the table) and method_map_renew.c, which moves its names to fresh
+ * dictionaries. Internal to agent/methods. Drain thread.
  */
 #ifndef AGENT_METHODS_METHOD_MAP_LAYOUT_H
 #define AGENT_METHODS_METHOD_MAP_LAYOUT_H
@@ -52,12 +53,20 @@ struct method_map {
     struct entry **buckets;
     uint32_t bucket_count, entry_count;
     uint32_t bounded_count, bound; /* entries but those of seen_methods, which has its own bound */
-    struct entry *last; /* of the last question: the next one is often the same */
+    struct entry *last;            /* of the last question: the next one is often the same */
     struct entry shared[SHARED_COUNT];
     struct native_symbols *symbols;
     uintptr_t *expected; /* addresses whose entries are there and know nothing yet; NULL: none */
     size_t expected_count;
     struct method_map_counts counts;
 };
+
+/* method_map_entries.c. NULL: there is none; no memory. */
+struct entry *entry_find(const struct method_map *map, uintptr_t value, enum method_kind kind);
+struct entry *entry_add(struct method_map *map, uintptr_t value, enum method_kind kind);
+/* Out of its chain already. */
+void entry_destroy(struct method_map *map, struct entry *entry);
+/* On failure all stays as it is; longer chains are slower, not wrong. */
+void entries_resize(struct method_map *map, uint32_t bucket_count);
 
 #endif

@@ -120,8 +120,8 @@ static enum outcome compare(const struct frame *agct, int agct_depth, const stru
     if (agct_depth != vm_depth)
         return OTHER_STACK;
     for (int i = 0; i < agct_depth; i++) {
-        if (agct_method(agct[i]) != vm[i].value)
-            return OTHER_STACK;
+        if (agct[i].value != 0 && agct_method(agct[i]) != vm[i].value)
+            return OTHER_STACK; /* one without an id can be any */
         if (plain_bci(agct[i].bci) != plain_bci(vm[i].bci))
             outcome = OTHER_BCI;
     }

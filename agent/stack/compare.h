@@ -1,5 +1,5 @@
 /*
- * compare: a test build (make CPPFLAGS+=-DNMTAGENT_COMPARE): engine agct walks with both engines in
+ * compare: a test build (make build/compare/libnmtagent.so): engine agct walks with both engines in
  * the same handler and counts where they agree. What it found is written at the end to the file
  * that the environment names, NMTAGENT_COMPARE: lines of `name number`, and the first stacks that
  * differ. Not in the agent that is installed.

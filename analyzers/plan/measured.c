@@ -47,7 +47,7 @@ static int64_t class_memory(const struct sample *sample)
     return sum;
 }
 
-static int64_t alive(const struct sample *sample)
+int64_t plan_classes_alive(const struct sample *sample)
 {
     int64_t loaded = value_of(sample, SAMPLE_CLASSES_LOADED);
     int64_t unloaded = value_of(sample, SAMPLE_CLASSES_UNLOADED);
@@ -99,7 +99,7 @@ static void take_level(struct plan_measured *out, const struct plan_look *look)
 {
     const struct sample *sample = &look->sample;
     struct nmt_amount heap = {-1, -1};
-    out->classes = alive(sample);
+    out->classes = plan_classes_alive(sample);
     out->loaded = value_of(sample, SAMPLE_CLASSES_LOADED);
     out->unloaded = value_of(sample, SAMPLE_CLASSES_UNLOADED);
     out->threads = value_of(sample, SAMPLE_THREADS);
@@ -129,9 +129,10 @@ static void take_growth(struct plan_measured *out, const struct plan_look *first
                         const struct plan_look *last_look)
 {
     const struct sample *first = &first_look->sample, *last = &last_look->sample;
-    int64_t classes = alive(last) - alive(first);
+    int64_t classes = plan_classes_alive(last) - plan_classes_alive(first);
     int64_t before = class_memory(first), after = class_memory(last);
-    if (alive(first) < 0 || before < 0 || after <= before || classes < PLAN_GROWTH_CLASSES_MIN)
+    if (plan_classes_alive(first) < 0 || before < 0 || after <= before ||
+        classes < PLAN_GROWTH_CLASSES_MIN)
         return;
     out->basis = PLAN_BASIS_GROWTH;
     out->basis_classes = classes;
@@ -156,6 +157,21 @@ static void take_mean(struct plan_measured *out, const struct plan_look *last)
         out->metaspace_per_class = (double)out->metaspace_bytes / (double)classes;
 }
 
+void plan_measure_rates(struct plan_measured *measured, const struct plan_look *first,
+                        const struct plan_look *last, double span_s)
+{
+    int64_t loaded = value_of(&first->sample, SAMPLE_CLASSES_LOADED);
+    int64_t unloaded = value_of(&first->sample, SAMPLE_CLASSES_UNLOADED);
+    int64_t loaded_now = value_of(&last->sample, SAMPLE_CLASSES_LOADED);
+    int64_t unloaded_now = value_of(&last->sample, SAMPLE_CLASSES_UNLOADED);
+    measured->loads_per_s = loaded >= 0 && loaded_now >= loaded && span_s > 0.0
+                                ? (double)(loaded_now - loaded) / span_s
+                                : -1.0;
+    measured->unloads_per_s = unloaded >= 0 && unloaded_now >= unloaded && span_s > 0.0
+                                  ? (double)(unloaded_now - unloaded) / span_s
+                                  : -1.0;
+}
+
 void plan_measure(struct plan_measured *measured, const struct plan_look *first,
                   const struct plan_look *last, double span_s)
 {
@@ -163,13 +179,8 @@ void plan_measure(struct plan_measured *measured, const struct plan_look *first,
     measured->have = true;
     take_level(measured, last);
     if (first != NULL && span_s > 0.0) {
-        int64_t loaded = value_of(&first->sample, SAMPLE_CLASSES_LOADED);
-        int64_t unloaded = value_of(&first->sample, SAMPLE_CLASSES_UNLOADED);
         measured->span_s = span_s;
-        if (loaded >= 0 && measured->loaded >= loaded)
-            measured->loads_per_s = (double)(measured->loaded - loaded) / span_s;
-        if (unloaded >= 0 && measured->unloaded >= unloaded)
-            measured->unloads_per_s = (double)(measured->unloaded - unloaded) / span_s;
+        plan_measure_rates(measured, first, last, span_s);
         take_growth(measured, first, last);
     }
     take_mean(measured, last);

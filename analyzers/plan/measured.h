@@ -49,18 +49,24 @@ struct plan_measured {
     double bytes_per_class, metaspace_per_class;
     double loaders_per_class; /* of those that came; below 0: not known */
 
-    /* A recording: whether it grows, by its verdict. */
+    /* A recording: whether it grows, by its verdict. Not judged: nobody can tell, the sentence says
+     * why. */
     bool judged, growing;
     double growth_bytes_per_s;
-    char growth_sentence[320];
+    char growth_sentence[320]; /* empty: there is no recording */
 
     int64_t component_bytes[PLAN_COMPONENT_COUNT]; /* of an agent of ours that is there */
 };
 
+/* Loaded less unloaded; -1: not known. */
+int64_t plan_classes_alive(const struct sample *sample);
 void plan_measured_none(struct plan_measured *measured);
 /* first may be NULL: one look. */
 void plan_measure(struct plan_measured *measured, const struct plan_look *first,
                   const struct plan_look *last, double span_s);
+/* Loads and unloads a second, of another pair of looks than that by which a class was measured. */
+void plan_measure_rates(struct plan_measured *measured, const struct plan_look *first,
+                        const struct plan_look *last, double span_s);
 /* Gives the input what was measured and nobody has given. */
 void plan_measured_input(const struct plan_measured *measured, struct plan_input *input);
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MB (INT64_C(1) << 20)
+#define MB 1048576.0
 
 const char *suitability_name(enum suitability suitability)
 {
@@ -20,13 +20,13 @@ const char *suitability_name(enum suitability suitability)
     return "APPROPRIATE";
 }
 
-static int64_t ids_mb(const struct suitability_facts *facts)
+static double ids_mb(const struct suitability_facts *facts)
 {
     int64_t loaders = facts->loaders > 0 ? facts->loaders : facts->loaded > 0 ? facts->loaded : 1;
     struct jmethodid_cost cost =
         jmethodid_cost(facts->jdk_major,
                        (struct jmethodid_load){facts->loaded, facts->methods_per_class, loaders});
-    return jmethodid_loaded_bytes(&cost) / MB;
+    return (double)jmethodid_loaded_bytes(&cost) / MB;
 }
 
 enum suitability suitability_judge(const struct suitability_facts *facts, char *reason, size_t size)
@@ -43,9 +43,8 @@ enum suitability suitability_judge(const struct suitability_facts *facts, char *
         return SUITABILITY_NOT_APPROPRIATE;
     }
     if (facts->counted && loaded >= SUITABILITY_EXTREME_CLASSES) {
-        snprintf(reason, size,
-                 "%" PRId64 " classes in all: jmethodIDs for all would be %" PRId64 " MB", loaded,
-                 ids_mb(facts));
+        snprintf(reason, size, "%" PRId64 " classes in all: jmethodIDs for all would be %.1f MB",
+                 loaded, ids_mb(facts));
         return SUITABILITY_NOT_APPROPRIATE;
     }
     if (facts->churn != NULL) {
@@ -57,8 +56,8 @@ enum suitability suitability_judge(const struct suitability_facts *facts, char *
     }
     if (facts->counted && loaded > SUITABILITY_ORDINARY_CLASSES) {
         snprintf(reason, size,
-                 "%" PRId64 " classes in all: jmethodIDs for all would be %" PRId64
-                 " MB; watch that it converges",
+                 "%" PRId64
+                 " classes in all: jmethodIDs for all would be %.1f MB; watch that it converges",
                  loaded, ids_mb(facts));
         return SUITABILITY_CAUTION;
     }
@@ -74,7 +73,7 @@ enum suitability suitability_judge(const struct suitability_facts *facts, char *
     }
     snprintf(reason, size,
              "%" PRId64 " classes loaded, %" PRId64 " unloaded, none generated without end: "
-             "jmethodIDs for all would be %" PRId64 " MB",
+             "jmethodIDs for all would be %.1f MB",
              loaded, facts->unloaded, ids_mb(facts));
     return SUITABILITY_APPROPRIATE;
 }

@@ -30,6 +30,7 @@ extern const struct command command_plan;
 extern const struct command command_analyze;
 extern const struct command command_triage;
 extern const struct command command_classlog;
+extern const struct command command_serve;
 
 #define EXIT_WARNING  1
 #define EXIT_CRITICAL 2

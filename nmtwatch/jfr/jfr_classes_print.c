@@ -59,6 +59,11 @@ void jfr_classes_print(const struct jfr_classes *classes, size_t rows, FILE *out
     if (classes->family_count > rows)
         fprintf(out, "%s more families\n",
                 units_count((int64_t)(classes->family_count - rows)).text);
+    bool stacks = classes->loaded == 0;
+    for (size_t i = 0; i < classes->family_count; i++)
+        stacks = stacks || classes->families[i]->way_count > 0;
+    if (!stacks)
+        fprintf(out, "No stacks: they were not asked for, or the engine cannot walk them here.\n");
     if (classes->damage[0] != '\0')
         fprintf(out, "The recording is damaged: %s\n", escape_name(classes->damage).text);
 }

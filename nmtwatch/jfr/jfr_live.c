@@ -168,6 +168,11 @@ void jfr_live_print(const struct jfr_live *live, size_t rows, FILE *out)
     }
     if (live->site_count > rows)
         fprintf(out, "%s more sites\n", units_count((int64_t)(live->site_count - rows)).text);
+    bool stacks = live->site_count == 0;
+    for (size_t i = 0; i < live->site_count; i++)
+        stacks = stacks || live->sites[i].depth > 0;
+    if (!stacks)
+        fprintf(out, "No stacks: the engine of this profile cannot walk them here.\n");
     if (live->damage[0] != '\0')
         fprintf(out, "The recording is damaged: %s\n", escape_name(live->damage).text);
 }

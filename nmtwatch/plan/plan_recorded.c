@@ -4,15 +4,25 @@
 #include "nmtwatch/record/reader.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* A JVM that starts loads hundreds of classes from its archive, which cost it nothing. */
 #define STARTUP_MS 10000
+#define LOOKS_MAX  64
+
+struct kept_look {
+    int64_t ms;
+    struct plan_look look;
+};
 
 struct reading {
-    struct plan_look first, last;
-    bool settled, have_last;
-    int64_t first_ms, last_ms;
-    int64_t uptime_ms;             /* of the JVM when the recording began */
+    struct plan_look last;
+    bool have_last;
+    int64_t last_ms;
+    int64_t uptime_ms; /* of the JVM when the recording began */
+    /* Looks since the start-up, thinned to every so many when they are too many. */
+    int count, every, passed;
+    struct kept_look looks[LOOKS_MAX];
     struct verdict_series *series; /* of all that NMT counts */
 };
 
@@ -31,6 +41,19 @@ static void carry(struct sample *into, const struct sample *from)
     }
 }
 
+static void keep(struct reading *reading, int64_t ms)
+{
+    if (reading->passed++ % reading->every != 0)
+        return;
+    if (reading->count == LOOKS_MAX) {
+        for (int i = 0; i < LOOKS_MAX / 2; i++)
+            reading->looks[i] = reading->looks[2 * i];
+        reading->count = LOOKS_MAX / 2;
+        reading->every *= 2;
+    }
+    reading->looks[reading->count++] = (struct kept_look){ms, reading->last};
+}
+
 static bool take(struct reading *reading, const struct event *event)
 {
     int64_t bytes = VERDICT_MISSING, classes = VERDICT_MISSING;
@@ -41,16 +64,55 @@ static bool take(struct reading *reading, const struct event *event)
         return true;
     reading->have_last = true;
     reading->last_ms = event->ms;
-    if (!reading->settled) {
-        int64_t uptime_ms = reading->uptime_ms + event->ms;
-        sample_get(&reading->last.sample, SAMPLE_UPTIME_MS, &uptime_ms);
-        reading->first = reading->last;
-        reading->first_ms = event->ms;
-        reading->settled = uptime_ms >= STARTUP_MS;
-    }
+    int64_t uptime_ms = reading->uptime_ms + event->ms;
+    sample_get(&reading->last.sample, SAMPLE_UPTIME_MS, &uptime_ms);
+    if (uptime_ms >= STARTUP_MS)
+        keep(reading, event->ms);
     sample_get(&event->sample, SAMPLE_NMT_COMMITTED_BYTES, &bytes);
     sample_get(&reading->last.sample, SAMPLE_CLASSES_LOADED, &classes);
     return verdict_feed(reading->series, event->ms, bytes, classes);
+}
+
+/* Before the classes that come at the end come those of libraries, by which the former are made:
+ * the later half of all that came speaks, when it is enough. */
+static const struct kept_look *first_look(const struct reading *reading)
+{
+    if (reading->count == 0)
+        return NULL;
+    const struct kept_look *first = &reading->looks[0];
+    int64_t begin = plan_classes_alive(&first->look.sample);
+    int64_t end = plan_classes_alive(&reading->last.sample);
+    for (int i = 1; i < reading->count; i++) {
+        int64_t now = plan_classes_alive(&reading->looks[i].look.sample);
+        if (end - now >= (end - begin) / 4 && end - now >= PLAN_GROWTH_CLASSES_MIN)
+            first = &reading->looks[i];
+    }
+    return first;
+}
+
+/* Rates are those of the second half. */
+static const struct kept_look *middle_look(const struct reading *reading)
+{
+    int at = 0;
+    int64_t from = reading->looks[0].ms;
+    while (at + 1 < reading->count &&
+           reading->looks[at + 1].ms - from <= (reading->last_ms - from) / 2)
+        at++;
+    return &reading->looks[at];
+}
+
+static void measure(const struct reading *reading, struct plan_measured *measured)
+{
+    const struct kept_look *first = first_look(reading);
+    if (first == NULL) {
+        plan_measure(measured, NULL, &reading->last, 0.0);
+        return;
+    }
+    plan_measure(measured, &first->look, &reading->last,
+                 (double)(reading->last_ms - first->ms) / 1000.0);
+    const struct kept_look *middle = middle_look(reading);
+    plan_measure_rates(measured, &middle->look, &reading->last,
+                       (double)(reading->last_ms - middle->ms) / 1000.0);
 }
 
 static void judge(const struct reading *reading, struct plan_measured *measured)
@@ -73,32 +135,35 @@ bool plan_recorded(struct plan_measured *measured, struct target_identity *ident
     struct recording *recording = recording_open(path, error, error_size);
     if (recording == NULL)
         return false;
+    struct reading *reading = calloc(1, sizeof *reading);
     verdict_options_default(&options);
-    struct reading reading = {.series = verdict_create(&options)};
+    bool good = reading != NULL && (reading->series = verdict_create(&options)) != NULL;
     const struct recording_header *header = recording_header(recording);
-    reading.first.shared_classes = reading.last.shared_classes = -1;
-    reading.first.arenas = reading.last.arenas = -1;
-    reading.uptime_ms = header->target.uptime_ms;
-    sample_clear(&reading.last.sample);
-    bool good = reading.series != NULL;
+    if (good) {
+        reading->last.shared_classes = reading->last.arenas = -1;
+        reading->uptime_ms = header->target.uptime_ms;
+        reading->every = 1;
+        sample_clear(&reading->last.sample);
+    }
     while (good && recording_next(recording, &event))
-        good = take(&reading, &event);
+        good = take(reading, &event);
     *identity = header->target;
     damage[0] = '\0';
     if (recording_damage(recording) != NULL)
         snprintf(damage, damage_size, "%s", recording_damage(recording));
     recording_close(recording);
+    bool useful = good && reading->have_last;
     if (!good)
         snprintf(error, error_size, "%s: out of memory", path);
-    else if (!reading.have_last)
+    else if (!useful)
         snprintf(error, error_size, "%s: no NMT summary in it%s%s", path,
                  damage[0] != '\0' ? "; " : "", damage);
-    if (good && reading.have_last) {
-        plan_measure(measured, &reading.first, &reading.last,
-                     (double)(reading.last_ms - reading.first_ms) / 1000.0);
-        judge(&reading, measured);
+    if (useful) {
+        measure(reading, measured);
+        judge(reading, measured);
     }
-    if (reading.series != NULL)
-        verdict_destroy(reading.series);
-    return good && reading.have_last;
+    if (reading != NULL && reading->series != NULL)
+        verdict_destroy(reading->series);
+    free(reading);
+    return useful;
 }

@@ -102,22 +102,29 @@ static void print(const char *target, int64_t pid, const struct alert *alert)
     fflush(stdout);
 }
 
-static void notify(struct outlets *outlets, int64_t pid, const struct alert *alert, int64_t now_ms)
+/* The line of a recording, with the target's name in front. */
+static void notify(struct outlets *outlets, const char *target, int64_t pid,
+                   const struct alert *alert, int64_t now_ms)
 {
     if (outlets->notifier == NULL)
         return;
     const char *line = event_json_alert(&outlets->json, pid, alert);
-    if (line == NULL)
+    char name[TARGET_LABEL_MAX * ESCAPE_GROWTH];
+    char *whole;
+    escape(ESCAPE_JSON, target, name, sizeof name);
+    int length = line != NULL ? asprintf(&whole, "{\"target\":\"%s\",%s", name, line + 1) : -1;
+    if (length < 0)
         return;
     outlets->notified++;
-    notifier_send(outlets->notifier, alert, line, outlets->json.length, now_ms);
+    notifier_send(outlets->notifier, alert, whole, (size_t)length, now_ms);
+    free(whole);
 }
 
 void outlets_alert(struct outlets *outlets, const char *target, int64_t pid,
                    const struct alert *alert, int64_t wall_ms, int64_t now_ms)
 {
     print(target, pid, alert);
-    notify(outlets, pid, alert, now_ms);
+    notify(outlets, target, pid, alert, now_ms);
     if (outlets->delivery != NULL)
         delivery_alert(outlets->delivery, target, alert, wall_ms, now_ms);
 }
@@ -129,7 +136,7 @@ void outlets_ended(struct outlets *outlets, const char *target, int64_t pid,
         struct alert over = alerts[i];
         over.state = ALERT_CLEARED;
         print(target, pid, &over);
-        notify(outlets, pid, &over, now_ms);
+        notify(outlets, target, pid, &over, now_ms);
     }
     if (outlets->delivery != NULL)
         delivery_target_ended(outlets->delivery, target, wall_ms, now_ms);

@@ -98,6 +98,7 @@ struct own_view {
     bool config_good; /* of the last reload */
     int64_t reloads;
     int64_t http_answers[6]; /* by the first digit of the status */
+    char runbooks[512];      /* in front of class-explosion.md; "" */
 };
 
 struct snapshot {

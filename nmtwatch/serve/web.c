@@ -312,10 +312,17 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         {"/api/v1/targets", ROUTE_TARGETS},
         {"/api/v1/findings", ROUTE_FINDINGS},
     };
+    static char seen;
     struct web *web = context;
-    (void)version, (void)upload, (void)upload_size, (void)request;
+    (void)version, (void)upload;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return refuse(web, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD only\n");
+    if (*upload_size > 0)
+        return MHD_NO; /* a body with a GET: no client of ours */
+    if (*request == NULL) {
+        *request = &seen; /* an answer before the request was read to its end closes */
+        return MHD_YES;
+    }
     if (!host_is_welcome(web, header_of(connection, "Host")))
         return refuse(web, connection, MHD_HTTP_FORBIDDEN,
                       "this host name is not known here (external_url tells it)\n");

@@ -65,6 +65,21 @@ unbiased() {
     fi
 }
 
+# Threads that end, and virtual ones on their carriers.
+threads() { # NAME ARGUMENT...
+    local name=$1
+    shift
+    jvm_start "$jdk" "$name" "-agentpath:$AGENT=start,alloc=64k,cpu=0,chunk=500ms,file=$file" \
+        AllocThreads "$@"
+    jvm_wait result || return
+    profile stop --json >"$SCRATCH/alloc.json" 2>"$SCRATCH/error"
+    is "$JVM_NAME: stops" "$(cat "$SCRATCH/error")" ""
+    within "$JVM_NAME: bytes in all, per mille of what the JVM counts" \
+        "$(($(answer .alloc.total_bytes) * 1000 / $(result total)))" 995 1005
+    is "$JVM_NAME: nothing is lost" "$(answer '.alloc | .lost + .threads_refused')" 0
+    jvm_end 0
+}
+
 on_demand() {
     jvm_start "$jdk" demand AllocMix 20 2 60
     jvm_wait ready || return
@@ -108,6 +123,8 @@ for jdk in $(agent_jdks); do
     [ "$jdk" -lt 25 ] || unbiased
     mix 64k
     [ "$jdk" -lt 25 ] || unbiased
+    threads short 1000
+    [ "$jdk" -lt 21 ] || threads virtual 1000 virtual
     on_demand
     scalar_replaced
 done

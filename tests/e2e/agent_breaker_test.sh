@@ -116,6 +116,13 @@ for jdk in $(agent_jdks); do
             select(.reason == "traces" and .count > 0)')
     kill_jvm "$JVM_PID"
 
+    # --- ids that the engine does not need ---
+    jvm_start "$jdk" both "-agentpath:$AGENT=start,engine=vm,jmethodid=all,cpu=1ms,file=$file" \
+        ClassChurn 0 300
+    check "$JVM_NAME: ids are asked for, and none is missing" wait_for 20 status_is \
+        '.samples > 100 and .jmethodid.prepared_classes > 500 and .unnamed_frames == 0'
+    kill_jvm "$JVM_PID"
+
     # --- the watch stops it ---
     cat >"$SCRATCH/unacceptable.ini" <<'INI'
 [thresholds]
@@ -136,4 +143,20 @@ INI
     is "$JVM_NAME: and has stopped" "$(status .running)" false
     kill_jvm "$JVM_PID"
 done
+
+# --- its own memory: a bound for stacks that is beyond the bound of the whole ---
+jdk=$(agent_jdks | tail -n 1)
+jvm_start "$jdk" silent \
+    "-agentpath:$AGENT=start,cpu=1ms,memory=8M,traces=64M,chunk=1h,file=$file" DeepRecursion 1000000
+check "$JVM_NAME: what it holds is beyond memory=" wait_for 40 status_is \
+    '.breaker.state == "shedding"'
+check "$JVM_NAME: giving way is not enough: no more samples" wait_for 40 status_is \
+    '.breaker.state == "silent" and .timers == 0'
+check "$JVM_NAME: that is" wait_for 20 status_is '.breaker.own_bytes < .breaker.memory_bytes'
+is "$JVM_NAME: it is still there" "$(status '"\(.running) \(.breaker.state)"')" "true silent"
+is "$JVM_NAME: each step is in the recording already" \
+    "$("$JVM_JFR" print --events nmtagent.Breaker "$file" |
+        sed -n 's/.*state = "\(.*\)"/\1/p' | tr '\n' ' ')" "warned shedding silent "
+check "$JVM_NAME: it can be stopped" profile stop
+kill_jvm "$JVM_PID"
 done_testing

@@ -9,10 +9,11 @@
 count=$((6000 * AGENT_SCALE))
 
 # Loads, samples and unloads, all in one chunk; then has the chunk written. The samples in print.
-churn_once() { # JDK ENGINE
+churn_once() { # JDK ENGINE COLLECTOR CLASSES [OPTIONS]
     local file=$SCRATCH/$1-$2.jfr
-    jvm_start "$1" "$2" "-agentpath:$AGENT=start,engine=$2,cpu=1ms,chunk=60s,file=$file" \
-        -XX:+UseSerialGC -XX:MaxMetaspaceSize=24m ClassChurn $count
+    jvm_start "$1" "$2, $3${5-}" \
+        "-agentpath:$AGENT=start,engine=$2,cpu=1ms,chunk=60s,file=$file${5-}" \
+        "-XX:+Use${3}GC" -XX:MaxMetaspaceSize=24m ClassChurn "$4"
     if jvm_wait result 120; then
         "$(dirname "$JVM_JFR")/jcmd" "$JVM_PID" GC.run >"$SCRATCH/gc" 2>&1
         unloaded=$("$(dirname "$JVM_JFR")/jcmd" "$JVM_PID" PerfCounter.print |
@@ -20,6 +21,7 @@ churn_once() { # JDK ENGINE
         profile dump --json >"$SCRATCH/dump" 2>&1
         profile stop --json >"$SCRATCH/stop" 2>&1
         jfr_text "$file" >"$SCRATCH/text"
+        "$JVM_JFR" print --events nmtagent.Loss "$file" >"$SCRATCH/losses"
     fi
     jvm_end 0
     rm -f "$file"*
@@ -51,15 +53,16 @@ examine() { # FILE
         END { printf "%d %d %d %d\n", frames, lines, mixed, unnamed }' "$1"
 }
 
-for jdk in $(agent_jdks); do
-    churn_once "$jdk" vm
+names_stay() { # JDK COLLECTOR
+    local frames lines mixed unnamed
+    churn_once "$1" vm "$2" $count
     if [ ! -s "$SCRATCH/text" ]; then
         fail "$JVM_NAME: writes a recording" "$(cat "$SCRATCH/dump" "$SCRATCH/stop")"
-        continue
+        return
     fi
     read -r frames lines mixed unnamed < <(examine "$SCRATCH/text")
-    echo "# JDK $jdk: $unloaded classes unloaded; $frames frames of theirs, $unnamed without a name;" \
-        "methods: $(jq -c .status.methods "$SCRATCH/stop")"
+    echo "# $JVM_NAME: $unloaded classes unloaded; $frames frames of theirs, $unnamed without a" \
+        "name; methods: $(jq -c .status.methods "$SCRATCH/stop")"
     check "$JVM_NAME: most classes were unloaded by then" [ "$unloaded" -gt $((count * 8 / 10)) ]
     check "$JVM_NAME: they are seen" [ "$frames" -gt 200 ]
     is "$JVM_NAME: each frame has its name" "$unnamed" 0
@@ -68,11 +71,34 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: nothing was over the budget or unreadable" \
         "$(jq -c '.status.methods | [.over_budget, .unreadable]' "$SCRATCH/stop")" "[0,0]"
     rm -f "$SCRATCH/text"
+}
 
-    churn_once "$jdk" agct
+# More methods in one chunk than the smallest budget has room for: the frames say so, the stacks are
+# whole, the losses are in the recording.
+over_budget() { # JDK
+    local over
+    churn_once "$1" vm Serial $((count * 6)) ,memory=8M,traces=64M
+    over=$(jq '.status.methods.over_budget' "$SCRATCH/stop")
+    check "$JVM_NAME: a small budget ends ($over frames)" [ "$over" -gt 0 ]
+    is "$JVM_NAME: every sample is stored" \
+        "$(jq '.status | .samples - .stored' "$SCRATCH/stop")" 0
+    check "$JVM_NAME: its frames say so, between frames that have names" \
+        eval "grep -B1 'over budget' '$SCRATCH/text' | grep -q 'ClassChurn\|ChurnVictim\|java\.'"
+    check "$JVM_NAME: the loss is in the recording" \
+        eval "grep -A1 over_budget_frames '$SCRATCH/losses' | grep -q 'count = [1-9]'"
+    rm -f "$SCRATCH/text"
+}
+
+for jdk in $(agent_jdks); do
+    for collector in Serial G1 Z; do
+        names_stay "$jdk" $collector
+    done
+    churn_once "$jdk" agct Serial $count
     read -r frames _ _ unnamed < <(examine "$SCRATCH/text")
-    echo "# JDK $jdk, agct: $frames frames with a name, $unnamed without"
+    echo "# $JVM_NAME: $frames frames with a name, $unnamed without"
     check "$JVM_NAME: loses names of the same load" [ "$unnamed" -gt 0 ]
     rm -f "$SCRATCH/text"
 done
+# shellcheck disable=SC2046
+over_budget $(agent_jdks | head -n 1)
 done_testing

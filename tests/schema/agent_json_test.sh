@@ -68,6 +68,11 @@ for jdk in $(agent_jdks); do
     answers profile-top "its table" cat "$SCRATCH/top.json"
     is "$JVM_NAME: with methods in it" "$(text '(.cpu.methods | length > 0) and (.wall.samples > 0)')" \
         true
+    answers profile-classes "which code makes classes" profile classes --for 1s --json
+    answers profile-live "which objects stay" profile live --for 1s --alloc 16k --json
+    profile start --live 100 --classes true --file "$SCRATCH/both.jfr" >/dev/null
+    answers agent-status "status with classes and live objects" profile status --json
+    profile stop >/dev/null
     head -c 100 "$file" >"$SCRATCH/tail"
     answers repair "repair of what is whole" "$NMTWATCH" repair --json "$file"
     is "$JVM_NAME: nothing is cut" "$(text .cut_bytes)" 0

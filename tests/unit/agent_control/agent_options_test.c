@@ -81,7 +81,8 @@ static void defaults_follow_the_rules(void **state)
 static void values(void **state)
 {
     (void)state;
-    assert_true(parse("start,cpu=1ms,wall=50ms,wall_threads=16,file=/tmp/a b-%p-%t.jfr,chunk=1m,"
+    assert_true(parse("start,cpu=1ms,wall=50ms,wall_threads=16,alloc=512k,live=100,classes=true,"
+                      "file=/tmp/a b-%p-%t.jfr,chunk=1m,"
                       "max_size=2G,depth=64,native=false,timer=posix,method_cleanup=false,"
                       "jmethodid=lazy,memory=32m,warn=1m,shed=0,stop_at=2m,"
                       "memory_level=detail,traces=16m,context=route;tenant,engine=agct,"
@@ -89,6 +90,7 @@ static void values(void **state)
     assert_int_equal(options.number[OPTION_CPU], 1000000);
     assert_int_equal(options.number[OPTION_WALL], 50000000);
     assert_int_equal(options.number[OPTION_WALL_THREADS], 16);
+    assert_int_equal(options.number[OPTION_ALLOC], 512 << 10);
     assert_string_equal(options.text[OPTION_FILE], "/tmp/a b-%p-%t.jfr");
     assert_int_equal(options.number[OPTION_CHUNK], 60000000000);
     assert_int_equal(options.number[OPTION_MAX_SIZE], 2LL << 30);
@@ -197,7 +199,13 @@ static void every_bad_form(void **state)
         {"start,cpu=1msec", "expected a time such as"},
         {"start,cpu=99999999999999999999ms", "expected a time such as"},
         {"start,cpu=9223372036854775807s", "expected a time such as"},
-        {"start,cpu=0ms", "cpu=0ms: expected 100us to 10s"},
+        {"start,cpu=1ns", "cpu=1ns: expected 100us to 10s, or 0"},
+        {"start,wall=0", "wall=0: expected 1ms to 60s"},
+        {"start,alloc=0", "alloc=0: expected 1K to 1G"},
+        {"start,alloc=1023", "expected 1K to 1G"},
+        {"start,alloc=2G", "expected 1K to 1G"},
+        {"start,alloc", "alloc needs a value"},
+        {"alloc,alloc=1M", "alloc takes no option alloc"},
         {"start,cpu=99us", "expected 100us to 10s"},
         {"start,cpu=11s", "expected 100us to 10s"},
         {"start,wall=999us", "expected 1ms to 60s"},
@@ -226,7 +234,7 @@ static void every_bad_form(void **state)
         {"start,native", "native needs a value"},
         {"start,timer=fast", "expected auto, perf, posix, itimer"},
         {"start,timer=Auto", "expected auto, perf, posix, itimer"},
-        {"start,engine=best", "expected agct"},
+        {"start,engine=best", "expected auto, vm, agct"},
         {"start,memory_level=all", "expected off, summary, detail"},
         {"start,file=/tmp/%d.jfr", "a % is followed by"},
         {"start,file=/tmp/x%", "a % is followed by"},

@@ -67,10 +67,10 @@ static void write_sample(struct jfr_writer *writer, enum sample_kind kind, uint3
 /* main -> run -> work -> malloc [libc.so.6]; trace n leaves out the last 3 - n. prefix differs. */
 static void write_chunk(struct jfr_writer *writer, const char *prefix)
 {
-    struct jfr_frame frames[] = {{4, 0, 0, true, false},
-                                 {3, 30, 5, false, false},
-                                 {2, 20, 5, false, true},
-                                 {1, 10, 5, false, false}};
+    struct jfr_frame frames[] = {{4, 0, 0, FRAME_TYPE_NATIVE},
+                                 {3, 30, 5, FRAME_TYPE_COMPILED},
+                                 {2, 20, 5, FRAME_TYPE_INLINED},
+                                 {1, 10, 5, FRAME_TYPE_INTERPRETED}};
     char name[64];
     assert_true(jfr_chunk_begin(writer));
     for (int i = 0; i < 10; i++)
@@ -310,6 +310,64 @@ static void what_is_no_recording_is_refused(void **state)
     }
 }
 
+/* Two allocations of one stack, one without any; bytes are summed up, classes are leaves. */
+static void allocations_are_bytes_by_stack_and_class(void **state)
+{
+    (void)state;
+    struct jfr_options options = {.file = path};
+    struct jfr_frame frame = {1, 10, 5, FRAME_TYPE_COMPILED};
+    struct jfr_profile profile;
+    const char *unit;
+    unlink(path);
+    struct jfr_writer *writer = jfr_create(&options, error, sizeof error);
+    assert_true(jfr_chunk_begin(writer));
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 1, 2, 500000);
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 1, 3, 300);
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 0, 4, 7);
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 0, 0, 1); /* no class found room */
+    jfr_pool_trace(writer, 1, &frame, 1, false);
+    jfr_pool_class(writer, 1, "org/example/Main", 0);
+    jfr_pool_class(writer, 2, "[[B", 0);
+    jfr_pool_class(writer, 3, "[Ljava/lang/String;", 0);
+    jfr_pool_class(writer, 4, "java/util/HashMap$Node", 0);
+    jfr_pool_symbol(writer, 1, "main");
+    jfr_pool_method(writer, 1, 1, 1, 0, 0);
+    jfr_pool_thread(writer, 100, "worker", 7);
+    assert_true(jfr_chunk_end(writer));
+    jfr_destroy(writer);
+
+    int fd = open(path, O_RDONLY);
+    assert_true(jfr_profile_read(&profile, fd, path, error, sizeof error));
+    close(fd);
+    assert_string_equal(profile.damage, "");
+    const struct call_tree *tree = jfr_profile_samples(&profile, &unit);
+    assert_ptr_equal(tree, profile.alloc);
+    assert_int_equal(call_tree_samples(tree), 500308);
+    static const struct {
+        const char *name;
+        int64_t bytes;
+        int depth;
+    } leaves[] = {{"byte[][]", 500000, 2},
+                  {"java.lang.String[]", 300, 2},
+                  {"java.util.HashMap$Node", 7, 1},
+                  {"[unknown class]", 1, 1}};
+    for (size_t i = 0; i < sizeof leaves / sizeof leaves[0]; i++) {
+        int depth = 0;
+        uint32_t node = 0;
+        while ((node = call_tree_next(tree, node, &depth)) != CALL_TREE_NONE &&
+               strcmp(call_tree_name(tree, call_tree_node(tree, node)->name).name,
+                      leaves[i].name) != 0)
+            continue;
+        if (node == CALL_TREE_NONE)
+            fail_msg("%s is not there", leaves[i].name);
+        assert_int_equal(call_tree_node(tree, node)->self, leaves[i].bytes);
+        assert_int_equal(depth, leaves[i].depth);
+        assert_int_equal(call_tree_name(tree, call_tree_node(tree, node)->name).kind,
+                         CALL_FRAME_CLASS);
+    }
+    jfr_profile_free(&profile);
+}
+
 /* Any byte changed: never a crash, and what is read is bounded. */
 static void changed_bytes_are_survived(void **state)
 {
@@ -342,6 +400,7 @@ int main(void)
         cmocka_unit_test(profile_sums_up),
         cmocka_unit_test(torn_tail_is_named_and_repaired),
         cmocka_unit_test(what_is_no_recording_is_refused),
+        cmocka_unit_test(allocations_are_bytes_by_stack_and_class),
         cmocka_unit_test(changed_bytes_are_survived),
     };
     return cmocka_run_group_tests_name("jfr_read", tests, setup, teardown);

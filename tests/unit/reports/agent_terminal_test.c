@@ -52,6 +52,32 @@ static void status(void **state)
     assert_string_equal(text, "state         not running\n");
 }
 
+static void what_it_may_cost(void **state)
+{
+    (void)state;
+    const char *text = printed(
+        agent_print_started,
+        "{\"timer\":\"perf\",\"engine\":\"agct\",\"file\":\"/tmp/x\",\"jmethodid\":{\"policy\":"
+        "\"all\",\"budget_bytes\":null,\"predicted_bytes\":661600,\"asked_bytes\":661600,"
+        "\"prepared_classes\":2846,\"skipped_classes\":0},\"unnamed_frames\":0}");
+    has(text, "method ids    all: 2 846 classes, 646.1 KB in the JVM\n");
+    assert_null(strstr(text, "without name"));
+    text =
+        printed(agent_print_status,
+                "{\"running\":true,\"jmethodid\":{\"policy\":\"budget\",\"budget_bytes\":262144,"
+                "\"predicted_bytes\":661600,\"asked_bytes\":262200,\"prepared_classes\":1100,"
+                "\"skipped_classes\":1746},\"unnamed_frames\":12,\"breaker\":{\"state\":\"warned\","
+                "\"reason\":\"jmethodIDs\\u001b take 1 MB\"}}");
+    has(text, "method ids    budget 256 KB: 1 100 classes, 256.1 KB in the JVM; 1 746 beyond the "
+              "budget; all that were loaded at the start would take 646.1 KB\n");
+    has(text, "without name  12\n");
+    has(text, "breaker       warned: jmethodIDs");
+    assert_null(strchr(text, 0x1b));
+    text = printed(agent_print_status, "{\"running\":false,\"jmethodid\":null,\"breaker\":{"
+                                       "\"state\":\"normal\",\"reason\":null}}");
+    assert_string_equal(text, "state         not running\n");
+}
+
 static void missing_is_not_zero(void **state)
 {
     (void)state;
@@ -138,8 +164,11 @@ static void hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status),           cmocka_unit_test(missing_is_not_zero),
-        cmocka_unit_test(stop_and_written), cmocka_unit_test(memory),
+        cmocka_unit_test(status),
+        cmocka_unit_test(what_it_may_cost),
+        cmocka_unit_test(missing_is_not_zero),
+        cmocka_unit_test(stop_and_written),
+        cmocka_unit_test(memory),
         cmocka_unit_test(hostile),
     };
     return cmocka_run_group_tests_name("agent_terminal", tests, NULL, NULL);

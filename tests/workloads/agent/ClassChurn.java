@@ -12,7 +12,8 @@ import java.util.function.LongUnaryOperator;
  * <pre>ClassChurn COUNT [RATE]</pre>
  *
  * COUNT 0: for ever, until the process is killed. RATE: how many a second; without, as many as
- * there can be.
+ * there can be. With the property {@code letters} the names hold no number: no two of them look
+ * alike.
  */
 public final class ClassChurn {
     private static final String TEMPLATE = "ChurnVictim_0000000";
@@ -56,7 +57,7 @@ public final class ClassChurn {
     private static long live(byte[] template, int number) {
         try {
             byte[] bytes = template.clone();
-            rename(bytes, String.format("ChurnVictim_%07d", number));
+            rename(bytes, name(number));
             Class<?> made = number % 4 == 0
                 ? MethodHandles.lookup().defineHiddenClass(bytes, true).lookupClass()
                 : new Loader().define(bytes);
@@ -68,6 +69,16 @@ public final class ClassChurn {
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    private static String name(int number) {
+        String digits = String.format("%07d", number);
+        if (System.getProperty("letters") == null) {
+            return "ChurnVictim_" + digits;
+        }
+        StringBuilder letters = new StringBuilder("ChurnVictim_");
+        digits.chars().forEach(digit -> letters.append((char) ('p' + digit - '0')));
+        return letters.toString();
     }
 
     private static byte[] template() throws IOException {

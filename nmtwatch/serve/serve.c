@@ -1,0 +1,414 @@
+#include "nmtwatch/serve/serve.h"
+
+#include "nmtwatch/commands/command.h"
+#include "nmtwatch/serve/fleet.h"
+#include "nmtwatch/serve/outlets.h"
+#include "nmtwatch/serve/service.h"
+#include "nmtwatch/serve/web.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PUBLISH_MS   1000
+#define TIDY_MS      60000
+#define OWN_MS       10000 /* between looks at our own memory and descriptors */
+#define STOP_WAIT_MS 8000  /* for taps to be switched off */
+
+/* A judge is 418 KB of which a quiet JVM touches a few pages, and a watcher 109 KB of which it
+ * touches a tenth. malloc's threshold for mapping such blocks grows with each one that is freed;
+ * from then on they come from the heap, where calloc writes all of them. Fixed, 200 JVMs take 25 MB
+ * instead of 120, and a JVM that has ended gives its memory back. */
+#define MAP_FROM_BYTES 32768
+
+struct serve {
+    serve_configure_fn *configure;
+    void *context;
+    struct serve_options *options;
+    struct board board;
+    struct web *web;
+    struct archive *archive;
+    struct saved_state *state;
+    struct outlets *outlets;
+    struct fleet *fleet;
+    struct own_view own; /* what changes slowly */
+    int64_t snapshots;
+    int64_t next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
+    int64_t now_ms;
+};
+
+/* --- signals ---------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t end_asked, reload_asked;
+static int wake_fd = -1;
+
+/* Any thread may be the one that is interrupted: the loop's poll has to be woken. */
+static void on_signal(int number)
+{
+    int saved = errno;
+    uint64_t one = 1;
+    if (number == SIGHUP)
+        reload_asked = 1;
+    else
+        end_asked = 1;
+    if (write(wake_fd, &one, sizeof one) < 0) {
+        /* full: it is awake already */
+    }
+    errno = saved;
+}
+
+static bool catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return wake_fd >= 0 && sigaction(SIGINT, &action, NULL) == 0 &&
+           sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGHUP, &action, NULL) == 0;
+}
+
+/* --- what it says ----------------------------------------------------------------------------- */
+
+static void say(const char *sentence)
+{
+    printf("%s\n", sentence);
+    fflush(stdout);
+}
+
+static void complain(const char *sentence)
+{
+    fprintf(stderr, "nmtwatch serve: %s\n", sentence);
+}
+
+static int64_t wall_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t loop_clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* --- alerts: in the state first, then handed on, then out of the state's list ------------------ */
+
+static void on_alert(void *context, const struct member *member, const struct alert *alert)
+{
+    struct serve *serve = context;
+    fleet_save(serve->fleet, member, alert, 1);
+    outlets_alert(serve->outlets, member->label, watcher_target(member->watcher)->pid, alert,
+                  member->wall_start_ms + alert->ms, serve->now_ms);
+    fleet_save(serve->fleet, member, NULL, 0);
+}
+
+static void on_ended(void *context, const struct member *member, const struct alert *alerts,
+                     int count)
+{
+    struct serve *serve = context;
+    int64_t pid = member->watcher != NULL ? watcher_target(member->watcher)->pid : 0;
+    outlets_ended(serve->outlets, member->label, pid, alerts, count, wall_clock_ms(),
+                  serve->now_ms);
+}
+
+static void on_word(void *context, const char *sentence)
+{
+    (void)context;
+    say(sentence);
+}
+
+/* --- the picture ------------------------------------------------------------------------------ */
+
+static int64_t count_fds(void)
+{
+    int64_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL)
+        return 0;
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count - 3; /* ".", "..", and the folder itself */
+}
+
+static void look_at_ourselves(struct serve *serve)
+{
+    struct own_view *own = &serve->own;
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (statm != NULL) {
+        if (fscanf(statm, "%*d %ld", &pages) == 1)
+            own->rss_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
+        fclose(statm);
+    }
+    own->open_fds = count_fds();
+    serve->next_own_ms = serve->now_ms + OWN_MS;
+}
+
+static void fill_own(struct serve *serve, struct own_view *own)
+{
+    const struct own_view scanned = *own; /* by the fleet */
+    struct rusage usage;
+    const char *last;
+    *own = serve->own;
+    own->processes = scanned.processes;
+    own->unreadable = scanned.unreadable;
+    own->refused = scanned.refused;
+    own->looks = scanned.looks;
+    own->look_cpu_us = scanned.look_cpu_us;
+    own->targets_seen = scanned.targets_seen;
+    memcpy(own->runbooks, serve->options->runbooks, sizeof own->runbooks);
+    getrusage(RUSAGE_SELF, &usage);
+    own->cpu_us = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+                  usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+    if (serve->archive != NULL) {
+        struct archive_counts counts = archive_counts(serve->archive);
+        own->recording_bytes = counts.bytes;
+        own->recording_errors = counts.errors;
+    }
+    if (serve->state != NULL)
+        own->state_errors = saved_state_errors(serve->state, &last);
+    if (serve->web != NULL)
+        web_answers(serve->web, own->http_answers);
+    outlets_counts(serve->outlets, own);
+}
+
+static void publish(struct serve *serve)
+{
+    if (serve->now_ms >= serve->next_own_ms)
+        look_at_ourselves(serve);
+    struct snapshot *snapshot = fleet_snapshot(serve->fleet);
+    if (snapshot == NULL)
+        return; /* the last one stays */
+    fill_own(serve, &snapshot->own);
+    snapshot->number = ++serve->snapshots;
+    snapshot->unix_ms = wall_clock_ms();
+    board_publish(&serve->board, snapshot);
+}
+
+/* --- reload ----------------------------------------------------------------------------------- */
+
+static struct archive_bounds bounds_of(const struct serve_options *options)
+{
+    return (struct archive_bounds){.rotate_bytes = options->rotate_bytes,
+                                   .rotate_ms = options->rotate_ms,
+                                   .keep_bytes = options->keep_bytes,
+                                   .keep_ms = options->keep_ms};
+}
+
+/* Folders and receivers are opened once: changing them takes a restart. */
+static void keep_fixed(struct serve_options *fresh, const struct serve_options *now)
+{
+    const struct {
+        const char *key;
+        char *fresh;
+        const char *now;
+        size_t size;
+    } fixed[] = {
+        {"recordings", fresh->recordings, now->recordings, sizeof fresh->recordings},
+        {"state", fresh->state, now->state, sizeof fresh->state},
+        {"notify", fresh->notify, now->notify, sizeof fresh->notify},
+        {"alertmanager", fresh->alertmanager, now->alertmanager, sizeof fresh->alertmanager},
+        {"webhook", fresh->webhook, now->webhook, sizeof fresh->webhook},
+        {"queue", fresh->queue, now->queue, sizeof fresh->queue},
+    };
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        char sentence[96];
+        if (strcmp(fixed[i].fresh, fixed[i].now) == 0)
+            continue;
+        snprintf(sentence, sizeof sentence, "reload: a new '%s' needs a restart; the old one stays",
+                 fixed[i].key);
+        complain(sentence);
+        memcpy(fixed[i].fresh, fixed[i].now, fixed[i].size);
+    }
+}
+
+/* Certificates and users may have changed in their files, so the web side begins anew. It must not
+ * be lost to a bad address: then it goes on as it was. */
+static bool restart_web(struct serve *serve, const struct serve_options *fresh)
+{
+    char error[512];
+    int64_t answers[6];
+    web_answers(serve->web, answers);
+    web_stop(serve->web);
+    serve->web = web_start(fresh, &serve->board, error, sizeof error);
+    if (serve->web != NULL)
+        return true;
+    complain(error);
+    serve->web = web_start(serve->options, &serve->board, error, sizeof error);
+    if (serve->web == NULL)
+        complain(error);
+    return false;
+}
+
+static void reload(struct serve *serve)
+{
+    char error[512];
+    struct serve_options *fresh = malloc(sizeof *fresh);
+    reload_asked = 0;
+    service_reloading();
+    serve->own.reloads++;
+    serve->own.config_good =
+        fresh != NULL && serve->configure(serve->context, fresh, error, sizeof error);
+    if (!serve->own.config_good) {
+        complain(fresh != NULL ? error : "out of memory");
+    } else {
+        keep_fixed(fresh, serve->options);
+        serve->own.config_good = restart_web(serve, fresh);
+        if (serve->own.config_good) {
+            *serve->options = *fresh;
+            struct archive_bounds bounds = bounds_of(fresh);
+            if (serve->archive != NULL)
+                archive_set_bounds(serve->archive, &bounds);
+            fleet_reload(serve->fleet);
+        }
+    }
+    say(serve->own.config_good ? "configuration read again"
+                               : "configuration not taken: the old one stays");
+    free(fresh);
+    service_ready();
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static bool open_parts(struct serve *serve, char *error, size_t error_size)
+{
+    const struct serve_options *options = serve->options;
+    struct archive_bounds bounds = bounds_of(options);
+    const struct fleet_hooks hooks = {
+        .context = serve, .alert = on_alert, .ended = on_ended, .say = on_word};
+    if (options->recordings[0] != '\0' &&
+        (serve->archive = archive_open(options->recordings, &bounds, error, error_size)) == NULL)
+        return false;
+    if (options->state[0] != '\0' &&
+        (serve->state = saved_state_open(options->state, error, error_size)) == NULL)
+        return false;
+    serve->outlets = outlets_open(options, error, error_size);
+    if (serve->outlets == NULL)
+        return false;
+    serve->fleet = fleet_create(options, serve->archive, serve->state, &hooks, serve->now_ms);
+    if (serve->fleet == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    serve->web = web_start(options, &serve->board, error, error_size);
+    return serve->web != NULL;
+}
+
+static void announce(const struct serve *serve)
+{
+    struct sockaddr_storage address;
+    char error[160], sentence[320];
+    const char *colon = strrchr(serve->options->listen, ':');
+    snprintf(sentence, sizeof sentence, "listening on %s://%.*s:%d/",
+             serve->options->tls_cert[0] != '\0' ? "https" : "http",
+             (int)(colon - serve->options->listen), serve->options->listen, web_port(serve->web));
+    say(sentence);
+    if (serve_listen_parse(serve->options->listen, &address, error, sizeof error) &&
+        !serve_listen_is_loopback(&address) && serve->options->user_file[0] == '\0')
+        complain("warning: everybody who reaches this address may read what it shows; user_file "
+                 "and tls_cert close it");
+}
+
+static void close_parts(struct serve *serve)
+{
+    web_stop(serve->web);
+    fleet_destroy(serve->fleet);
+    outlets_close(serve->outlets);
+    saved_state_close(serve->state);
+    archive_close(serve->archive);
+    board_destroy(&serve->board);
+    free(serve->options);
+    if (wake_fd >= 0)
+        close(wake_fd);
+}
+
+static void keep(struct serve *serve)
+{
+    int64_t watchdog_ms = service_watchdog_ms();
+    if (serve->now_ms >= serve->next_publish_ms) {
+        fleet_keep(serve->fleet, wall_clock_ms());
+        publish(serve);
+        serve->next_publish_ms = serve->now_ms + PUBLISH_MS;
+    }
+    if (serve->archive != NULL && serve->now_ms >= serve->next_tidy_ms) {
+        archive_tidy(serve->archive, wall_clock_ms());
+        serve->next_tidy_ms = serve->now_ms + TIDY_MS;
+    }
+    if (watchdog_ms > 0 && serve->now_ms >= serve->next_alive_ms) {
+        char status[64];
+        snprintf(status, sizeof status, "watching %d JVMs", fleet_count(serve->fleet));
+        service_status(status);
+        service_alive();
+        serve->next_alive_ms = serve->now_ms + watchdog_ms;
+    }
+}
+
+static void loop(struct serve *serve, int64_t until_ms)
+{
+    while (!end_asked && (until_ms == 0 || serve->now_ms < until_ms)) {
+        struct pollfd others[] = {
+            {.fd = wake_fd, .events = POLLIN},
+            {.fd = outlets_fd(serve->outlets), .events = POLLIN},
+        };
+        int64_t wait_ms = serve->next_publish_ms - serve->now_ms;
+        int64_t outlets_ms = outlets_step(serve->outlets, serve->now_ms);
+        if (outlets_ms < wait_ms)
+            wait_ms = outlets_ms;
+        serve->now_ms = fleet_turn(serve->fleet, wait_ms > 0 ? wait_ms : 0, others, 2);
+        uint64_t ignored;
+        if ((others[0].revents & POLLIN) != 0 && read(wake_fd, &ignored, sizeof ignored) < 0) {
+            /* nothing there: another turn has read it */
+        }
+        if (reload_asked)
+            reload(serve);
+        keep(serve);
+    }
+}
+
+int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
+{
+    char error[512];
+    struct serve serve = {.configure = configure, .context = context, .now_ms = loop_clock_ms()};
+    serve.options = malloc(sizeof *serve.options);
+    board_init(&serve.board);
+    mallopt(M_MMAP_THRESHOLD, MAP_FROM_BYTES);
+    mallopt(M_ARENA_MAX, 2);
+    if (serve.options == NULL || !catch_signals()) {
+        complain(strerror(errno));
+        close_parts(&serve);
+        return EXIT_IO;
+    }
+    if (!configure(context, serve.options, error, sizeof error)) {
+        complain(error);
+        close_parts(&serve);
+        return EXIT_USAGE;
+    }
+    if (!open_parts(&serve, error, sizeof error)) {
+        complain(error);
+        close_parts(&serve);
+        return EXIT_IO;
+    }
+    serve.own.started_unix_ms = wall_clock_ms();
+    serve.own.config_good = true;
+    publish(&serve);
+    announce(&serve);
+    service_ready();
+    loop(&serve, for_ms > 0 ? serve.now_ms + for_ms : 0);
+    service_stopping();
+    fleet_stop(serve.fleet, STOP_WAIT_MS);
+    close_parts(&serve);
+    return 0;
+}

@@ -1,0 +1,98 @@
+#!/bin/bash
+# compare: both stack engines at every sample, in the same handler: where AsyncGetCallTrace finds a
+# stack, engine vm finds the same one, and where it fails, engine vm finds frames.
+#
+# AsyncGetCallTrace takes the innermost compiled frame to be at the place after its pc, also where it
+# waits for a call into the JVM: then it names what comes after the call (place_after_call). These
+# are the same once the walker looks there, too; they are counted apart. Samples of threads that
+# have no Java frame at all are not counted.
+# timeout: 300
+. "$(dirname "$0")/../tap.sh"
+
+SAME_PERMILLE=995
+RESCUED_PERMILLE=850
+AGENT=$PWD/build/compare/libnmtagent.so
+
+check "the agent that compares is built" make -s "${AGENT#"$PWD/"}"
+
+home() { # VERSION
+    JDK=$1 scripts/workloads.sh jdk 2>/dev/null
+}
+
+figure() { # NAME
+    awk -v name="$1" '$1 == name { print $2 }' "$SCRATCH/figures"
+}
+
+# At 1 kHz under the agent; then what it found.
+compare() { # NAME HOME FLAG-PREFIX COMMAND...
+    local name=$1 home=$2 prefix=$3 same after other found lost
+    shift 3
+    rm -f "$SCRATCH/figures"
+    if ! NMTAGENT_COMPARE=$SCRATCH/figures timeout 100 "$home/bin/$1" \
+        "${prefix}-agentpath:$AGENT=start,cpu=1ms,engine=agct,file=$SCRATCH/compare.jfr" \
+        "${@:2}" >"$SCRATCH/log" 2>&1 || [ ! -s "$SCRATCH/figures" ]; then
+        fail "$name: runs under both engines" "$(tail -n 5 "$SCRATCH/log")"
+        return
+    fi
+    same=$(figure identical) after=$(figure place_after_call)
+    other=$(($(figure other_bci) + $(figure other_stack)))
+    found=$(($(figure rescued_whole) + $(figure rescued_part))) lost=$(figure lost)
+    echo "# $name: of $((same + after + other)) stacks of AGCT $same identical," \
+        "$after but for the place after a call, $other others;" \
+        "of $((found + lost)) failures of AGCT $found with frames ($(figure rescued_whole) whole)"
+    if [ $((same + after + other)) -lt 100 ]; then
+        fail "$name: enough samples" "only $((same + after + other))"
+        return
+    fi
+    if [ $(((same + after) * 1000)) -ge $(((same + after + other) * SAME_PERMILLE)) ]; then
+        pass "$name: the stacks of AGCT"
+    else
+        fail "$name: the stacks of AGCT" "$(sed -n '/^# other/,$p' "$SCRATCH/figures" | head -n 60)"
+    fi
+    if [ $((found * 1000)) -ge $(((found + lost) * RESCUED_PERMILLE)) ]; then
+        pass "$name: frames where AGCT fails"
+    else
+        fail "$name: frames where AGCT fails" \
+            "$(sed -n '/^# lost/,$p' "$SCRATCH/figures" | head -n 40)"
+    fi
+}
+
+sources() { # FILES: small classes with generics and lambdas
+    local i m
+    for ((i = 0; i < $1; i++)); do
+        echo "import java.util.*; class C$i {"
+        for ((m = 0; m < 30; m++)); do
+            echo "static <T extends Comparable<T>> List<T> m$m(List<T> a, Map<String, List<T>> b) {" \
+                "List<T> r = new ArrayList<>(); for (T t : a) { r.add(t); } r.sort((x, y) ->" \
+                "x.compareTo(y)); return b.isEmpty() ? r : new ArrayList<>(r.stream().filter(x ->" \
+                "x != null).map(x -> x).collect(java.util.stream.Collectors.toList())); }"
+        done
+        echo "}"
+    done >"$SCRATCH/C.java"
+}
+
+sources 60
+mkdir "$SCRATCH/classes"
+for version in 17 25; do
+    home=$(home $version)
+    if [ -z "$home" ]; then
+        skip "JDK $version" "not installed"
+        continue
+    fi
+    compare "javac, JDK $version" "$home" -J javac -d "$SCRATCH/classes" "$SCRATCH/C.java"
+    if [ -e build/tools/bench/h2.jar ]; then
+        if [ ! -e "$SCRATCH/h2/H2Load.class" ]; then
+            "$home/bin/javac" --release 17 -d "$SCRATCH/h2" tests/bench/java/H2Load.java
+        fi
+        compare "H2, JDK $version" "$home" "" java -Xmx256m -cp "build/tools/bench/h2.jar:$SCRATCH/h2" \
+            H2Load 12
+    else
+        skip "H2, JDK $version" "build/tools/bench/h2.jar is not there: make bench-agent"
+    fi
+done
+home=$(home 25)
+if [ -n "$home" ]; then
+    "$home/bin/javac" --release 17 -d "$SCRATCH/classes" tests/workloads/agent/VirtualThreads.java
+    compare "virtual threads, JDK 25" "$home" "" java -cp "$SCRATCH/classes" VirtualThreads 8
+fi
+done_testing

@@ -1,0 +1,136 @@
+#!/bin/bash
+# `nmtwatch plan` without a JVM: what it prints, letter by letter, its exit codes, what it refuses; and
+# what a class will cost, foretold from the first part of real JVMs' series against the rest of them.
+# After a change that is meant to print something else: UPDATE_GOLDEN=1 tests/sim/plan_test.sh
+
+. "$(dirname "$0")/../tap.sh"
+NMTWATCH=${NMTWATCH:-build/nmtwatch}
+[ -x "$NMTWATCH" ] || skip_all "nmtwatch is not built"
+command -v jq >/dev/null || skip_all "there is no jq"
+golden=tests/golden/plan
+
+# --- what it prints ----------------------------------------------------------------------------------
+
+prints() { # NAME CODE ARGUMENTS...: the text of golden/NAME
+    local name=$1 code=$2
+    shift 2
+    exits "$name: exit code" "$code" "$NMTWATCH" plan "$@"
+    [ -z "${UPDATE_GOLDEN-}" ] || printf '%s\n' "$OUTPUT" >"$golden/$name.golden"
+    is "$name: as before" "$OUTPUT" "$(cat "$golden/$name.golden")"
+}
+prints ordinary 0 --classes 40000 --methods-per-class 15 --threads 300 --heap 1G
+prints churn 1 --classes 1M --churn 5/s --for 7d --jdk 25 --heap 4G --limit 16G
+prints explosion 2 --classes 30K --growth 20/s --for 12h --limit 2G --heap 512M
+prints generated.markdown 0 --classes 20000 --loaders 20000 --methods-per-class 3 --generated \
+    --jdk 26 --markdown
+prints ordinary.json 0 --classes 40000 --methods-per-class 15 --threads 300 --heap 1G --json
+
+# The documented ranges are there, to the digit.
+text=$("$NMTWATCH" plan --classes 50000)
+for range in "10-150 MB" "40 KB - 1.6 MB" "11-44 MB" "512 KB" "112 KB - 8 MB" "1.1 MB" "32 KB" \
+    "104 KB - 1 MB" "6-64 KB" "14-56 MB" "24-206 MB"; do
+    contains "ordinary: $range" "$text" "  $range "
+done
+text=$("$NMTWATCH" plan --classes 2M)
+for range in "1+ GB" "1-10 MB" "50-200 MB" "10-50 MB" "64-256 KB" "63-273 MB"; do
+    contains "churn: $range" "$text" "  $range "
+done
+
+# --- verdicts ----------------------------------------------------------------------------------------
+
+verdict() { # WANTED_CODE WORD ARGUMENTS...
+    local code=$1 word=$2
+    shift 2
+    exits "$word for $*" "$code" "$NMTWATCH" plan "$@"
+    contains "and says so" "$OUTPUT" "$word: "
+}
+verdict 0 APPROPRIATE --classes 100K
+verdict 1 CAUTION --classes 100001
+verdict 1 CAUTION --classes 9999999
+verdict 2 'NOT APPROPRIATE' --classes 10M
+verdict 1 CAUTION --classes 10K --churn 2/s
+verdict 2 'NOT APPROPRIATE' --classes 10K --growth 2/s
+verdict 2 'NOT APPROPRIATE' --classes 10K --churn 20/s --for 6d
+verdict 1 CAUTION --classes 10K --heap 1G --limit 512M
+
+# --- what it refuses, in one line --------------------------------------------------------------------
+
+refuses() { # WANTED_PART ARGUMENTS...
+    local part=$1
+    shift
+    exits "refused: $*" 64 "$NMTWATCH" plan "$@"
+    contains "says why" "$OUTPUT" "$part"
+    is "in one line" "$(wc -l <<<"$OUTPUT")" 1
+}
+refuses "--classes N is needed, or --from"
+refuses "--classes '-5'" --classes -5
+refuses "--classes '1e5'" --classes 1e5
+refuses "--classes '0x10'" --classes 0x10
+refuses "--classes ''" --classes ''
+refuses "--classes" --classes 0
+refuses "--classes" --classes 99999999999999999999
+refuses "--classes" --classes 999999999999
+refuses "a whole number" --classes 1.5
+refuses "--methods-per-class" --classes 5 --methods-per-class 65536
+refuses "more loaders than classes" --classes 5 --loaders 6
+refuses "--churn" --classes 5 --churn 5/w
+refuses "10^12" --classes 5 --churn 1000000/s --for 30d
+refuses "--jdk '7'" --classes 5 --jdk 7
+refuses "--jdk 'seventeen'" --classes 5 --jdk seventeen
+refuses "--gc 'cms'" --classes 5 --gc cms
+refuses "--heap" --classes 5 --heap 1
+refuses "either" --classes 5 --json --markdown
+refuses "unexpected operand" --classes 5 4711
+exits "a version as the JVM writes it" 0 "$NMTWATCH" plan --classes 5 --jdk 1.8.0_504
+contains "is understood" "$OUTPUT" "JDK 8"
+exits "no such recording" 74 "$NMTWATCH" plan --from "$SCRATCH/none.nmt.gz"
+echo rubbish >"$SCRATCH/rubbish"
+exits "no recording" 74 "$NMTWATCH" plan --from "$SCRATCH/rubbish"
+exits "no such process" 12 "$NMTWATCH" plan --from 4194304
+
+# --- foretold and come true --------------------------------------------------------------------------
+
+recording() { # JDK: a series on standard input as a recording
+    echo '{"type":"header","schema":1,"nmtwatch":"0","wall_start_ms":1,"warmup_s":-1,"target":{"pid":1,"nspid":1,"start_time_ticks":1,"uptime_ms":1000,"jdk_major":'"$1"',"jdk":"'"$1"'","main":"Series","nmt":"summary"},"thresholds":{}}'
+    awk -F, '{ printf "{\"type\":\"tick\",\"ms\":%d,\"pid\":1,\"uptime_ms\":%d,\"classes_loaded\":%d," \
+        "\"classes_unloaded\":0,\"rss_bytes\":%d,\"metaspace_committed_bytes\":%d," \
+        "\"nmt_committed_bytes\":%d,\"nmt\":{\"Class\":{\"reserved_bytes\":%d,\"committed_bytes\":%d}," \
+        "\"Metaspace\":{\"reserved_bytes\":%d,\"committed_bytes\":%d}}}\n",
+        $1 * 1000, 1000 + $1 * 1000, $7, $6, $4, $5, $3 - $4, $3 - $4, $4, $4 }'
+}
+
+# Class and Metaspace of 10 000 classes: from the first 300 s, and what the rest shows.
+tried=0
+for series in tests/series/*-explode-*.csv.gz; do
+    name=$(basename "$series" .csv.gz)
+    zcat "$series" | awk -F, 'NR > 1 && $3 != "" && $7 != ""' >"$SCRATCH/series"
+    awk -F, '$1 <= 300' "$SCRATCH/series" | recording "${name##*-}" >"$SCRATCH/first"
+    is_true=$(awk -F, '$1 > 300 && !n { n = $7; b = $3 } { m = $7; c = $3 }
+        END { if (m - n >= 200) printf "%d", (c - b) / (m - n) * 10000 }' "$SCRATCH/series")
+    foretold=$("$NMTWATCH" plan --from "$SCRATCH/first" --json |
+        jq 'select(.classes.basis == "growth") | .sensitivity[] | select(.key == "classes").classes_bytes')
+    if [ -z "$is_true" ] || [ -z "$foretold" ]; then
+        skip "$name" "too few classes before or after"
+        continue
+    fi
+    tried=$((tried + 1))
+    off=$(((foretold - is_true) * 1000 / is_true))
+    check "$name: foretold $((foretold >> 20)) MB, came $((is_true >> 20)) MB" \
+        test "${off#-}" -le 100
+done
+check "$tried series were tried, at least 8" test "$tried" -ge 8
+
+# --- does it grow? -------------------------------------------------------------------------------------
+
+wrong=
+for series in tests/series/*-{explode,cached}-*.csv.gz; do
+    name=$(basename "$series" .csv.gz)
+    zcat "$series" | awk -F, 'NR > 1 && $3 != "" && $7 != ""' | recording "${name##*-}" >"$SCRATCH/all"
+    "$NMTWATCH" plan --from "$SCRATCH/all" --json >"$SCRATCH/plan"
+    case $name:$? in
+    *-cached-*:0 | *-explode-*:[12]) ;;
+    *) wrong+="$name: $(jq -r .verdict "$SCRATCH/plan") " ;;
+    esac
+done
+is "explosions are not APPROPRIATE, the same with a cache is" "$wrong" ""
+done_testing
