@@ -78,7 +78,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-memory verdict-error-rates fuzz stress soak-test format lint clean install
+.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-memory bench-churn-ids verdict-error-rates fuzz stress soak-test format lint clean install
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -204,6 +204,7 @@ bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench.sh $(BUILD)
 	@NMTWATCH=$(BUILD)/nmtwatch scripts/bench-classlog.sh
+	@scripts/bench-classes.sh $(BUILD)
 	@PAIRS=2 ROUNDS=2000 MEGABYTES=200 scripts/bench-alloc.sh $(BUILD)
 bench-agent: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
@@ -214,6 +215,10 @@ bench-alloc: setup
 bench-memory: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-memory.sh $(BUILD)
+
+bench-churn-ids: setup
+	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
+	@scripts/bench-churn-ids.sh $(BUILD)
 
 # Rewrites the generated part of docs/verdict.md; minutes.
 verdict-error-rates:

@@ -73,9 +73,7 @@ static const char *const TYPE_NAMES[] = {
 
 static const char *ending(const struct exposition *out)
 {
-    return out->type == EXPOSITION_COUNTER ? "_total"
-           : out->type == EXPOSITION_INFO  ? "_info"
-                                           : "";
+    return out->type == EXPOSITION_COUNTER ? "_total" : out->type == EXPOSITION_INFO ? "_info" : "";
 }
 
 static void header_line(struct exposition *out, const char *what, const char *text)

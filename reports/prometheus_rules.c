@@ -70,7 +70,9 @@ static bool rule_text(const struct prometheus_rule *rule, const struct threshold
     snprintf(text->severity, sizeof text->severity, "%s", severity_name(finding->severity));
     for (char *at = text->severity; *at != '\0'; at++)
         *at = (char)tolower((unsigned char)*at);
-    snprintf(text->summary, sizeof text->summary, "{{ $labels.instance }}: %s", finding->title);
+    snprintf(text->summary, sizeof text->summary,
+             "{{ with $labels.target }}{{ . }} on {{ end }}{{ $labels.instance }}: %s",
+             finding->title);
     snprintf(text->runbook, sizeof text->runbook, "docs/runbooks/%s.md", finding->runbook);
     return true;
 }
@@ -98,8 +100,8 @@ bool prometheus_rules_yaml(const struct thresholds *thresholds, FILE *out)
 {
     fputs("# Prometheus alerting rules, written by nmtwatch " NMTWATCH_VERSION " from its table of "
           "thresholds.\n"
-          "# jvm_* and process_* come from client_java. Rules on nmtwatch_* stay silent until\n"
-          "# something exports those series; this version of nmtwatch does not.\n"
+          "# jvm_* and process_* come from client_java or from `nmtwatch serve`, nmtwatch_* from\n"
+          "# `nmtwatch serve` alone: without it the rules on them stay silent.\n"
           "groups:\n"
           "  - name: nmtwatch\n"
           "    rules:\n",

@@ -144,7 +144,8 @@ static void expand_file(const char *pattern, char *out, size_t size)
 
 static void switch_events(jvmtiEventMode mode)
 {
-    /* AsyncGetCallTrace wants ClassLoad, too. */
+    /* Names are compared after a class was announced (seen_methods.h): ClassLoad, ClassPrepare stay on
+     * while there are samples. AsyncGetCallTrace wants ClassLoad, too. */
     static const jvmtiEvent EVENTS[] = {JVMTI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE,
                                         JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END};
     for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++)
@@ -259,8 +260,10 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         tear_down();
         return false;
     }
-    jmethod_ids_set_policy(profiler.ids,
-                           id_policy_of(options->text[OPTION_JMETHODID], engine->needs_method_ids),
+    /* Without signals nothing is walked that needs ids. */
+    bool needs_ids = engine->needs_method_ids &&
+                     (options->number[OPTION_CPU] != 0 || options->number[OPTION_WALL] != 0);
+    jmethod_ids_set_policy(profiler.ids, id_policy_of(options->text[OPTION_JMETHODID], needs_ids),
                            options->number[OPTION_JMETHODID]);
     breaker_apply_begin(options);
     profiler.classes = class_definitions_create(

@@ -67,8 +67,13 @@ static int find_scope(const struct tables *tables, int32_t offset)
         else
             high = middle;
     }
-    /* Behind the last, in stubs at the end of the code, it is zero: no scope. */
-    return load_int(tables->descriptions + low * size, layout.pc_desc_scope);
+    uintptr_t description = tables->descriptions + low * size;
+    int scope = load_int(description, layout.pc_desc_scope);
+    /* Behind the last, in stubs at the end of the code, it is zero: no scope. But an instruction
+     * may have a description of its own just before that, as polls have. */
+    if (scope == 0 && load_int(description - size, layout.pc_desc_pc) == offset - 1)
+        scope = load_int(description - size, layout.pc_desc_scope);
+    return scope;
 }
 
 static uint32_t take_number(uintptr_t *at)

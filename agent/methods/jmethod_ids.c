@@ -58,6 +58,11 @@ enum id_policy jmethod_ids_policy(const struct jmethod_ids *ids)
     return (enum id_policy)atomic_load(&ids->policy);
 }
 
+int jmethod_ids_jdk_major(const struct jmethod_ids *ids)
+{
+    return ids->jdk_major;
+}
+
 /* --- the formula ------------------------------------------------------------------------------ */
 
 static int64_t cache_bytes(int64_t methods)

@@ -50,6 +50,7 @@ struct jmethod_ids *jmethod_ids_create(jvmtiEnv *jvmti, int jdk_major);
 /* Any thread, at any time. */
 void jmethod_ids_set_policy(struct jmethod_ids *ids, enum id_policy policy, int64_t budget_bytes);
 enum id_policy jmethod_ids_policy(const struct jmethod_ids *ids);
+int jmethod_ids_jdk_major(const struct jmethod_ids *ids);
 /* ClassPrepare: if the policy says so. */
 void jmethod_ids_prepare(struct jmethod_ids *ids, JNIEnv *env, jclass class);
 /* Every class that is loaded now, if the policy says so. Returns how many were prepared. With a

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define HANDSHAKE_JDK  17 /* before, a stack may be a safepoint: one in ten turns */
+#define OLD_TURNS      10
 #define STACKS_A_TURN  4  /* a handshake each: microseconds of that thread */
 #define THREADS_LOOKED 64 /* of which most are waiting: a state is a field to read */
 #define DEPTH          256
@@ -14,6 +16,8 @@ struct lazy_ids {
     jvmtiEnv *jvmti;
     struct jmethod_ids *ids;
     int64_t unnamed_frames, stacks;
+    int stacks_a_turn;
+    unsigned turns;
     uint32_t next_thread;
     uint32_t known_count;
     uint64_t *known; /* open addressing; 0: free */
@@ -27,6 +31,7 @@ struct lazy_ids *lazy_ids_create(jvmtiEnv *jvmti, struct jmethod_ids *ids)
         return NULL;
     lazy->jvmti = jvmti;
     lazy->ids = ids;
+    lazy->stacks_a_turn = jmethod_ids_jdk_major(ids) >= HANDSHAKE_JDK ? STACKS_A_TURN : 1;
     lazy->known = mem_map(COMPONENT_JMETHOD_IDS, KNOWN * sizeof *lazy->known);
     if (lazy->known == NULL) {
         mem_free(lazy);
@@ -101,7 +106,7 @@ static bool is_running(struct lazy_ids *lazy, jthread thread)
 static void look_at_threads(struct lazy_ids *lazy, JNIEnv *env, const jthread *threads, jint number)
 {
     int stacks = 0;
-    for (jint i = 0; i < number && i < THREADS_LOOKED && stacks < STACKS_A_TURN; i++) {
+    for (jint i = 0; i < number && i < THREADS_LOOKED && stacks < lazy->stacks_a_turn; i++) {
         jthread thread = threads[lazy->next_thread++ % (uint32_t)number];
         jint depth = 0;
         if (!is_running(lazy, thread))
@@ -120,6 +125,8 @@ void lazy_ids_turn(struct lazy_ids *lazy, JNIEnv *env, int64_t unnamed_frames)
 {
     jint number = 0;
     jthread *threads = NULL;
+    if (lazy->stacks_a_turn == 1 && lazy->turns++ % OLD_TURNS != 0)
+        return;
     bool idle = unnamed_frames == lazy->unnamed_frames;
     lazy->unnamed_frames = unnamed_frames;
     if (idle || env == NULL || jmethod_ids_policy(lazy->ids) != IDS_LAZY)

@@ -3,11 +3,12 @@
  *
  * AsyncGetCallTrace does not say which method it could not name, so who is met has to be found out
  * from outside: when samples had frames without a name since the last turn, the stacks of a few
- * running threads are asked of JVMTI (round robin, each a handshake with that thread).
- * GetStackTrace makes ids of what stands on them; the rest of those classes' methods is asked for
- * with them, so that the next sample that meets one has its name. Code that runs again is named
- * after a second or two; what runs once, and virtual threads, which nobody lists, are not. Frames
- * without a name are counted (unnamed_frames).
+ * running threads are asked of JVMTI (round robin, each a handshake with that thread; before JDK
+ * 17, where it may be a safepoint, one a second). GetStackTrace makes ids of what stands on them;
+ * the rest of those classes' methods is asked for with them, so that the next sample that meets one
+ * has its name. Code that runs again is named after a second or two; what runs once is not, nor
+ * are methods that are always inlined (no thread can be stopped in them) and virtual threads, which
+ * nobody lists. Frames without a name are counted (unnamed_frames).
  *
  * The ids that are known are remembered in a table of fixed size; when it is full no more are asked
  * for. Drain thread.

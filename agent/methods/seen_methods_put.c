@@ -69,7 +69,7 @@ static uint64_t find_in(struct seen_methods *seen, const _Atomic uint32_t *bucke
         if (found == 0 || (found ^ tag) >> SEEN_TAG_SHIFT != 0)
             continue;
         struct seen_entry *entry = &seen->entries[(found & ((1u << SEEN_TAG_SHIFT) - 1)) - 1];
-        /* Acquire; partner: the release in take_down. Forbidden: that the number comes to the drain
+        /* Acquire; partner: the release in publish. Forbidden: that the number comes to the drain
          * in a stack before its note does. */
         uint64_t number = atomic_load_explicit(&entry->number, memory_order_acquire);
         if (number == 0 || entry->method != wanted->method)

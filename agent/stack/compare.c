@@ -38,6 +38,7 @@ struct side {
 enum outcome {
     IDENTICAL,
     PLACE_AFTER_CALL,
+    CUT_SHORT,
     OTHER_BCI,
     OTHER_STACK,
     RESCUED_WHOLE,
@@ -49,6 +50,7 @@ enum outcome {
 static const char *const NAMES[OUTCOMES] = {
     [IDENTICAL] = "identical",
     [PLACE_AFTER_CALL] = "place_after_call",
+    [CUT_SHORT] = "agct_cut_short", /* the same as far as it goes, and without an end */
     [OTHER_BCI] = "other_bci",
     [OTHER_STACK] = "other_stack",
     [RESCUED_WHOLE] = "rescued_whole",
@@ -88,8 +90,7 @@ static void keep_example(enum outcome why, int64_t number, void *ucontext, const
                          int agct_depth, enum walk_code agct_code, const struct frame *vm,
                          int vm_depth, enum walk_code vm_code)
 {
-    if (number >= EXAMPLES || why == IDENTICAL || why == PLACE_AFTER_CALL || why == RESCUED_WHOLE ||
-        why == NO_FRAMES)
+    if (number >= EXAMPLES || why < OTHER_BCI || why == RESCUED_WHOLE || why == NO_FRAMES)
         return;
     const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
     struct example *example = &examples[why][number];
@@ -117,7 +118,7 @@ static enum outcome compare(const struct frame *agct, int agct_depth, const stru
                             int vm_depth)
 {
     enum outcome outcome = IDENTICAL;
-    if (agct_depth != vm_depth)
+    if (agct_depth > vm_depth)
         return OTHER_STACK;
     for (int i = 0; i < agct_depth; i++) {
         if (agct[i].value != 0 && agct_method(agct[i]) != vm[i].value)
@@ -125,6 +126,8 @@ static enum outcome compare(const struct frame *agct, int agct_depth, const stru
         if (plain_bci(agct[i].bci) != plain_bci(vm[i].bci))
             outcome = OTHER_BCI;
     }
+    if (agct_depth < vm_depth)
+        return outcome == IDENTICAL ? CUT_SHORT : OTHER_STACK;
     return outcome;
 }
 

@@ -53,8 +53,8 @@ const struct command command_rules = {
              "\n"
              "Prints a rule file for Prometheus, one rule for each kind of finding, made from the\n"
              "same table of thresholds as the alerts of `watch`. Check it with `promtool check\n"
-             "rules`. Series jvm_* and process_* are those of Prometheus' client_java. Rules on\n"
-             "nmtwatch_* stay silent until something exports them: this version does not.\n"
+             "rules`. Series jvm_* and process_* are those of Prometheus' client_java, which\n"
+             "`nmtwatch serve` exports as well; nmtwatch_* are those of `nmtwatch serve` alone.\n"
              "\n"
              "Exit codes: 0 printed, 64 usage or a bad configuration, 74 writing failed.\n",
     .run = run,

@@ -19,9 +19,9 @@ static bool configure(void *context, struct serve_options *options, char *error,
         const char *key;
         const char *given;
     } rows[] = {
-        {"listen", arguments->listen},       {"recordings", arguments->recordings},
-        {"state", arguments->state},         {"user_file", arguments->user_file},
-        {"notify", arguments->notify},       {"target", arguments->target},
+        {"listen", arguments->listen}, {"recordings", arguments->recordings},
+        {"state", arguments->state},   {"user_file", arguments->user_file},
+        {"notify", arguments->notify}, {"target", arguments->target},
     };
     serve_options_default(options);
     if (arguments->config != NULL &&

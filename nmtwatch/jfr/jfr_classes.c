@@ -9,6 +9,8 @@
 #define FAMILIES_MAX 4096
 #define PLACES       8192
 #define FRAMES_MAX   4096
+#define FIGURE_MAX   (INT64_C(1) << 50)
+#define COUNT_MAX    (INT64_C(1) << 31)
 _Static_assert(FAMILIES_MAX <= PLACES / 2, "the table is never more than half full");
 
 struct reading {
@@ -17,6 +19,12 @@ struct reading {
     const char *labels[FRAMES_MAX];
     struct call_frame frames[FRAMES_MAX + 1];
 };
+
+/* What a damaged file claims must not overflow the sums: of 4096 families, of a chunk's events. */
+static int64_t bounded(int64_t number, int64_t most)
+{
+    return number < 0 ? 0 : number > most ? most : number;
+}
 
 /* --- families ----------------------------------------------------------------------------------
  */
@@ -55,10 +63,10 @@ static void keep_family(struct reading *reading, const struct jfr_event *event)
         event->family.family != NULL ? family_of(reading, event->family.family) : NULL;
     if (family == NULL)
         return;
-    family->loaded = event->family.loaded;
-    family->unloaded = event->family.unloaded;
-    family->bytes = event->family.bytes;
-    family->sized = event->family.sized > 0 ? event->family.sized : 0;
+    family->loaded = bounded(event->family.loaded, FIGURE_MAX);
+    family->unloaded = bounded(event->family.unloaded, FIGURE_MAX);
+    family->bytes = event->family.bytes < 0 ? -1 : bounded(event->family.bytes, FIGURE_MAX);
+    family->sized = bounded(event->family.sized, FIGURE_MAX);
 }
 
 /* --- ways --------------------------------------------------------------------------------------
@@ -127,7 +135,8 @@ static bool keep_definition(struct reading *reading, const struct jfr_event *eve
     const struct jfr_trace *trace = event->definition.trace;
     struct jfr_family *family =
         event->definition.family != NULL ? family_of(reading, event->definition.family) : NULL;
-    if (family == NULL || event->definition.count <= 0)
+    int64_t count = bounded(event->definition.count, COUNT_MAX);
+    if (family == NULL || count == 0)
         return true;
     if (family->example == NULL && event->definition.class_name != NULL &&
         (family->example = strdup(event->definition.class_name)) == NULL)
@@ -140,9 +149,9 @@ static bool keep_definition(struct reading *reading, const struct jfr_event *eve
         reading->frames[i + 1] = (struct call_frame){
             frame->label, frame->kind == JFR_FRAME_JAVA ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
     }
-    call_tree_add(reading->classes->tree, reading->frames, depth + 1, event->definition.count);
+    call_tree_add(reading->classes->tree, reading->frames, depth + 1, count);
     struct definer definer = definer_find(reading->labels, depth);
-    return definer.definer < 0 || keep_way(family, trace, &definer, event->definition.count);
+    return definer.definer < 0 || keep_way(family, trace, &definer, count);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------

@@ -29,6 +29,13 @@ static void forget_sites(struct jfr_live *live)
     live->objects = live->bytes = 0;
 }
 
+/* What a damaged file claims must not overflow the sums. */
+static int64_t bounded(int64_t number)
+{
+    const int64_t most = INT64_C(1) << 50;
+    return number < 0 ? 0 : number > most ? most : number;
+}
+
 static char *label_with_line(const struct jfr_stack_frame *frame)
 {
     char *text = NULL;
@@ -47,15 +54,15 @@ static bool keep_site(struct jfr_live *live, const struct jfr_event *event)
     struct jfr_live_site *site = &live->sites[live->site_count++];
     *site = (struct jfr_live_site){
         .class_name = strdup(name != NULL ? name : "[unknown]"),
-        .objects = event->live.objects,
-        .own_bytes = event->live.own_bytes,
-        .bytes = event->live.bytes,
-        .least_survived = event->live.least_survived,
-        .most_survived = event->live.most_survived,
-        .oldest_ms = event->live.oldest_ms,
+        .objects = bounded(event->live.objects),
+        .own_bytes = bounded(event->live.own_bytes),
+        .bytes = bounded(event->live.bytes),
+        .least_survived = bounded(event->live.least_survived),
+        .most_survived = bounded(event->live.most_survived),
+        .oldest_ms = bounded(event->live.oldest_ms),
     };
     live->objects += site->objects;
-    live->bytes += site->bytes > 0 ? site->bytes : 0;
+    live->bytes += site->bytes;
     if (site->class_name == NULL)
         return false;
     for (int i = 0; trace != NULL && i < trace->depth && i < JFR_LIVE_FRAMES_MAX; i++) {
@@ -84,7 +91,7 @@ static void plant(struct jfr_live *live)
         frames[0] = (struct call_frame){site->class_name, CALL_FRAME_CLASS};
         for (int frame = 0; frame < site->depth; frame++)
             frames[frame + 1] = (struct call_frame){site->frames[frame], CALL_FRAME_JAVA};
-        call_tree_add(live->tree, frames, site->depth + 1, site->bytes > 0 ? site->bytes : 0);
+        call_tree_add(live->tree, frames, site->depth + 1, site->bytes);
     }
     call_tree_finish(live->tree);
 }

@@ -109,6 +109,7 @@ static bool output_name(const char *pattern, pid_t pid, char *name, size_t size)
     return true;
 }
 
+/* answer: NULL where the JVM ended before it gave one; then there is no table. */
 static int write_output(const struct alloc_run *run, const struct sampled *sampled,
                         const char *answer, int64_t duration_ms)
 {
@@ -118,6 +119,8 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
     if (!output_name(run->output, target->pid, name, sizeof name) ||
         !profile_output_format(name, &format))
         return options_error(&command_profile, "-o '%s': the name is too long", run->output);
+    if (format == PROFILE_TOP && answer == NULL)
+        return EXIT_IO;
     if (format == PROFILE_TOP) { /* the classes; a table of methods says what a page says better */
         const struct alloc_report report = {.answer = answer,
                                             .pid = target->pid,
@@ -156,8 +159,12 @@ static int finish(struct sampled *sampled, const struct alloc_run *run, bool sev
     char *answer = NULL;
     const struct target *target = &sampled->session.target;
     int64_t duration_ms = now_ms() - sampled->began_ms;
-    if (agent_call(&sampled->session, "stop", &answer, &failure) != FAILURE_NONE)
-        return complain(&failure);
+    if (agent_call(&sampled->session, "stop", &answer, &failure) != FAILURE_NONE) {
+        int gone = complain(&failure);
+        if (run->output != NULL && write_output(run, sampled, NULL, duration_ms) == 0)
+            fprintf(stderr, "nmtwatch profile: the file has what was recorded until then\n");
+        return gone;
+    }
     if (several && !run->json)
         printf("\n%s (pid %d)\n", escape_name(target->identity.main).text, (int)target->pid);
     int code = tell(target, answer, duration_ms, run->json);

@@ -67,7 +67,8 @@ struct archive *archive_open(const char *folder, const struct archive_bounds *bo
         archive->folder_fd = -1;
     else
         archive->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (archive->folder_fd < 0 || faccessat(archive->folder_fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    if (archive->folder_fd < 0 ||
+        faccessat(archive->folder_fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
         snprintf(error, error_size, "recordings: %s: %s", folder, strerror(errno));
         archive_close(archive);
         return NULL;

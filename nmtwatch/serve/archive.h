@@ -5,7 +5,7 @@
  *                -> archive_tidy (now and then) -> archive_close
  *
  * LABEL-20261121T051500Z-PID.nmt.gz. A file that has grown too large or too old is followed by a
- * new one whose times continue; concatenated they are one recording again. Tidying removes the
+ * new one, a recording of its own whose times continue. Tidying removes the
  * oldest files until the folder keeps to its bounds; those being written are never removed, and
  * nothing that does not look like ours is touched. The folder is 0700, files 0600.
  *

@@ -50,7 +50,6 @@ struct body *body_share(struct body *body)
 void body_release(struct body *body)
 {
     /* As in snapshot_release: reads before the free, and the last one sees them done. */
-    if (body != NULL &&
-        atomic_fetch_sub_explicit(&body->references, 1, memory_order_acq_rel) == 1)
+    if (body != NULL && atomic_fetch_sub_explicit(&body->references, 1, memory_order_acq_rel) == 1)
         free(body);
 }

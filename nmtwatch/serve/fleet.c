@@ -96,8 +96,8 @@ static void choose_label(const struct fleet *fleet, const char *wanted,
     for (int number = 2; is_taken(fleet, label) && number < 10000; number++) {
         char suffix[8];
         snprintf(suffix, sizeof suffix, "#%d", number);
-        snprintf(label, TARGET_LABEL_MAX, "%.*s%s", (int)(TARGET_LABEL_MAX - sizeof suffix),
-                 wanted, suffix);
+        snprintf(label, TARGET_LABEL_MAX, "%.*s%s", (int)(TARGET_LABEL_MAX - sizeof suffix), wanted,
+                 suffix);
     }
 }
 
@@ -258,8 +258,8 @@ static void step(struct fleet *fleet, struct slot *slot)
 {
     struct member *member = slot->member;
     member_step(member, fleet->now_ms);
-    slot->due_ms = fleet->now_ms +
-                   watcher_wait_ms(member->watcher, member_ms(member, fleet->now_ms));
+    slot->due_ms =
+        fleet->now_ms + watcher_wait_ms(member->watcher, member_ms(member, fleet->now_ms));
 }
 
 static int64_t next_due_ms(const struct fleet *fleet)

@@ -151,9 +151,8 @@ struct member *member_create(const struct target *target, const struct watch_opt
     snprintf(member->cgroup, sizeof member->cgroup, "%.*s", (int)sizeof member->cgroup - 1,
              facts->cgroup);
     const struct watch_sink watching = {on_event, on_alert, member};
-    member->watcher =
-        watcher_create(target, options, &watching,
-                       member_ms(member, facts->loop_ms + facts->first_look_ms));
+    member->watcher = watcher_create(target, options, &watching,
+                                     member_ms(member, facts->loop_ms + facts->first_look_ms));
     if (member->watcher != NULL)
         return member;
     int saved = errno;
@@ -254,10 +253,8 @@ int member_families(const struct member *member, int target, struct family_view 
     for (int i = 0; member->families != NULL && i <= FAMILY_COUNT && count < max; i++) {
         const struct family_count *family = &member->families[i];
         if (family->loads > 0 || family->unloads > 0)
-            out[count++] = (struct family_view){.target = target,
-                                                .family = i,
-                                                .loads = family->loads,
-                                                .unloads = family->unloads};
+            out[count++] = (struct family_view){
+                .target = target, .family = i, .loads = family->loads, .unloads = family->unloads};
     }
     return count;
 }

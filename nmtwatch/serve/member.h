@@ -34,9 +34,9 @@ struct member {
     char label[TARGET_LABEL_MAX];
     char user[64];
     char cgroup[128];
-    int64_t origin_ms;     /* loop clock at ms 0 of the watch */
-    int64_t wall_start_ms; /* since the epoch, at ms 0 */
-    int64_t start_unix_ms; /* of the JVM */
+    int64_t origin_ms;              /* loop clock at ms 0 of the watch */
+    int64_t wall_start_ms;          /* since the epoch, at ms 0 */
+    int64_t start_unix_ms;          /* of the JVM */
     struct archive_file *recording; /* NULL: none */
     struct sparkline spark;
     struct family_count *families; /* FAMILY_COUNT + 1; NULL until a name was seen */

@@ -9,7 +9,7 @@
 
 #define EACH_TARGET(snapshot, target)                                                              \
     (const struct target_view *target = (snapshot)->targets,                                       \
-                              *end_ = target + (snapshot)->target_count;                           \
+     *end_ = target + (snapshot)->target_count;                                                    \
      target < end_; target++)
 
 static void family(struct exposition *out, const char *name, enum exposition_type type,
@@ -53,34 +53,38 @@ static void write_samples(const struct snapshot *snapshot, struct exposition *ou
             family(out, sample_rows[i].name, sample_rows[i].type, sample_rows[i].unit,
                    sample_rows[i].help);
         last = sample_rows[i].name;
-        for EACH_TARGET (snapshot, target) {
-            int64_t value;
-            if (!sample_get(&target->picture, sample_rows[i].field, &value))
-                continue;
-            of(out, target);
-            if (sample_rows[i].label[0] != '\0')
-                exposition_label(out, sample_rows[i].label, sample_rows[i].value);
-            if (sample_rows[i].type == EXPOSITION_COUNTER)
-                exposition_created(out, seconds(target->start_unix_ms));
-            if (sample_rows[i].divisor == 1)
-                exposition_int(out, value);
-            else
-                exposition_real(out, (double)value / sample_rows[i].divisor);
-        }
+        for
+            EACH_TARGET(snapshot, target)
+            {
+                int64_t value;
+                if (!sample_get(&target->picture, sample_rows[i].field, &value))
+                    continue;
+                of(out, target);
+                if (sample_rows[i].label[0] != '\0')
+                    exposition_label(out, sample_rows[i].label, sample_rows[i].value);
+                if (sample_rows[i].type == EXPOSITION_COUNTER)
+                    exposition_created(out, seconds(target->start_unix_ms));
+                if (sample_rows[i].divisor == 1)
+                    exposition_int(out, value);
+                else
+                    exposition_real(out, (double)value / sample_rows[i].divisor);
+            }
     }
 }
 
 static void write_classes_now(const struct snapshot *snapshot, struct exposition *out)
 {
     family(out, "jvm_classes_currently_loaded", EXPOSITION_GAUGE, "", "Classes loaded now.");
-    for EACH_TARGET (snapshot, target) {
-        int64_t loaded, unloaded = 0;
-        if (!sample_get(&target->picture, SAMPLE_CLASSES_LOADED, &loaded))
-            continue;
-        sample_get(&target->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
-        of(out, target);
-        exposition_int(out, loaded - unloaded);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            int64_t loaded, unloaded = 0;
+            if (!sample_get(&target->picture, SAMPLE_CLASSES_LOADED, &loaded))
+                continue;
+            sample_get(&target->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+            of(out, target);
+            exposition_int(out, loaded - unloaded);
+        }
 }
 
 /* client_java says -1 for a pool without a limit. */
@@ -88,15 +92,17 @@ static void write_metaspace_limit(const struct snapshot *snapshot, struct exposi
 {
     family(out, "jvm_memory_pool_max_bytes", EXPOSITION_GAUGE, "bytes",
            "Limit of a memory pool; -1: none.");
-    for EACH_TARGET (snapshot, target) {
-        int64_t limit = -1;
-        if (!sample_has(&target->picture, SAMPLE_METASPACE_COMMITTED_BYTES))
-            continue;
-        sample_get(&target->picture, SAMPLE_METASPACE_MAX_BYTES, &limit);
-        of(out, target);
-        exposition_label(out, "pool", "Metaspace");
-        exposition_int(out, limit);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            int64_t limit = -1;
+            if (!sample_has(&target->picture, SAMPLE_METASPACE_COMMITTED_BYTES))
+                continue;
+            sample_get(&target->picture, SAMPLE_METASPACE_MAX_BYTES, &limit);
+            of(out, target);
+            exposition_label(out, "pool", "Metaspace");
+            exposition_int(out, limit);
+        }
 }
 
 static void pool(struct exposition *out, const struct target_view *target, const char *name,
@@ -115,23 +121,26 @@ static void write_nmt(const struct snapshot *snapshot, struct exposition *out, b
     else
         family(out, "jvm_native_memory_reserved_bytes", EXPOSITION_GAUGE, "bytes",
                "Reserved bytes of a category of Native Memory Tracking.");
-    for EACH_TARGET (snapshot, target) {
-        const struct sample *picture = &target->picture;
-        struct nmt_amount amount;
-        int64_t total;
-        for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
-            if (sample_get_nmt(picture, (enum nmt_category)i, &amount))
-                pool(out, target, nmt_category_name((enum nmt_category)i),
-                     committed ? amount.committed_bytes : amount.reserved_bytes);
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            const struct sample *picture = &target->picture;
+            struct nmt_amount amount;
+            int64_t total;
+            for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+                if (sample_get_nmt(picture, (enum nmt_category)i, &amount))
+                    pool(out, target, nmt_category_name((enum nmt_category)i),
+                         committed ? amount.committed_bytes : amount.reserved_bytes);
+            }
+            for (int i = 0; i < picture->extra_count; i++)
+                pool(out, target, picture->extra[i].name,
+                     committed ? picture->extra[i].amount.committed_bytes
+                               : picture->extra[i].amount.reserved_bytes);
+            if (sample_get(picture,
+                           committed ? SAMPLE_NMT_COMMITTED_BYTES : SAMPLE_NMT_RESERVED_BYTES,
+                           &total))
+                pool(out, target, "Total", total);
         }
-        for (int i = 0; i < picture->extra_count; i++)
-            pool(out, target, picture->extra[i].name,
-                 committed ? picture->extra[i].amount.committed_bytes
-                           : picture->extra[i].amount.reserved_bytes);
-        if (sample_get(picture, committed ? SAMPLE_NMT_COMMITTED_BYTES : SAMPLE_NMT_RESERVED_BYTES,
-                       &total))
-            pool(out, target, "Total", total);
-    }
 }
 
 /* --- what is thought of it -------------------------------------------------------------------- */
@@ -171,18 +180,20 @@ static bool verdict_figure(const struct verdict_view *verdict, enum verdict_figu
 static void write_verdict_figure(const struct snapshot *snapshot, struct exposition *out,
                                  enum verdict_figure figure)
 {
-    for EACH_TARGET (snapshot, target) {
-        for (int series = 0; series < 2; series++) {
-            const char *name;
-            double value;
-            const struct verdict_view *verdict = series_of(target, series, &name);
-            if (!verdict_figure(verdict, figure, target->warm, &value))
-                continue;
-            of(out, target);
-            exposition_label(out, "series", name);
-            exposition_real(out, value);
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            for (int series = 0; series < 2; series++) {
+                const char *name;
+                double value;
+                const struct verdict_view *verdict = series_of(target, series, &name);
+                if (!verdict_figure(verdict, figure, target->warm, &value))
+                    continue;
+                of(out, target);
+                exposition_label(out, "series", name);
+                exposition_real(out, value);
+            }
         }
-    }
 }
 
 static void write_verdicts(const struct snapshot *snapshot, struct exposition *out)
@@ -204,18 +215,20 @@ static void write_verdicts(const struct snapshot *snapshot, struct exposition *o
     write_verdict_figure(snapshot, out, FIGURE_GROWING);
     family(out, "nmtwatch_verdict_state", EXPOSITION_GAUGE, "",
            "1 at the state of the verdict (docs/verdict.md).");
-    for EACH_TARGET (snapshot, target) {
-        for (int series = 0; series < 2; series++) {
-            const char *name;
-            const struct verdict_view *verdict = series_of(target, series, &name);
-            if (!verdict->known)
-                continue;
-            of(out, target);
-            exposition_label(out, "series", name);
-            exposition_label(out, "state", verdict_state_name(verdict->state));
-            exposition_int(out, 1);
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            for (int series = 0; series < 2; series++) {
+                const char *name;
+                const struct verdict_view *verdict = series_of(target, series, &name);
+                if (!verdict->known)
+                    continue;
+                of(out, target);
+                exposition_label(out, "series", name);
+                exposition_label(out, "state", verdict_state_name(verdict->state));
+                exposition_int(out, 1);
+            }
         }
-    }
 }
 
 static const char *severity_label(enum severity severity)
@@ -249,14 +262,16 @@ static void write_alerts(const struct snapshot *snapshot, struct exposition *out
         }
     }
     family(out, "nmtwatch_alerts_raised", EXPOSITION_COUNTER, "", "Alerts raised.");
-    for EACH_TARGET (snapshot, target) {
-        for (int severity = SEVERITY_WARNING; severity <= SEVERITY_CRITICAL; severity++) {
-            of(out, target);
-            exposition_label(out, "severity", severity_label((enum severity)severity));
-            exposition_created(out, seconds(snapshot->own.started_unix_ms));
-            exposition_int(out, target->raised[severity]);
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            for (int severity = SEVERITY_WARNING; severity <= SEVERITY_CRITICAL; severity++) {
+                of(out, target);
+                exposition_label(out, "severity", severity_label((enum severity)severity));
+                exposition_created(out, seconds(snapshot->own.started_unix_ms));
+                exposition_int(out, target->raised[severity]);
+            }
         }
-    }
 }
 
 static void write_families(const struct snapshot *snapshot, struct exposition *out, bool unloads)
@@ -281,18 +296,20 @@ static void write_loaders(const struct snapshot *snapshot, struct exposition *ou
 {
     family(out, "nmtwatch_class_loaders", EXPOSITION_GAUGE, "",
            "Class loaders by type; (other): the types with fewer.");
-    for EACH_TARGET (snapshot, target) {
-        for (int i = 0; i < target->loader_count; i++) {
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            for (int i = 0; i < target->loader_count; i++) {
+                of(out, target);
+                exposition_label(out, "type", target->loaders[i].type);
+                exposition_int(out, target->loaders[i].loaders);
+            }
+            if (!target->have_loaders)
+                continue;
             of(out, target);
-            exposition_label(out, "type", target->loaders[i].type);
-            exposition_int(out, target->loaders[i].loaders);
+            exposition_label(out, "type", "(other)");
+            exposition_int(out, target->other_loaders);
         }
-        if (!target->have_loaders)
-            continue;
-        of(out, target);
-        exposition_label(out, "type", "(other)");
-        exposition_int(out, target->other_loaders);
-    }
 }
 
 /* --- the watching ----------------------------------------------------------------------------- */
@@ -301,66 +318,83 @@ static void write_watching(const struct snapshot *snapshot, struct exposition *o
 {
     double began_s = seconds(snapshot->own.started_unix_ms);
     family(out, "nmtwatch_up", EXPOSITION_GAUGE, "", "1: the JVM is watched and answers.");
-    for EACH_TARGET (snapshot, target) {
-        of(out, target);
-        exposition_int(out, target->up);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            of(out, target);
+            exposition_int(out, target->up);
+        }
     family(out, "nmtwatch_target", EXPOSITION_INFO, "", "Who the target is.");
-    for EACH_TARGET (snapshot, target) {
-        char pid[24];
-        snprintf(pid, sizeof pid, "%lld", (long long)target->pid);
-        of(out, target);
-        exposition_label(out, "pid", pid);
-        exposition_label(out, "main", target->main);
-        exposition_label(out, "jdk", target->jdk);
-        exposition_label(out, "user", target->user);
-        exposition_label(out, "nmt", target->nmt_level);
-        exposition_info(out);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            char pid[24];
+            snprintf(pid, sizeof pid, "%lld", (long long)target->pid);
+            of(out, target);
+            exposition_label(out, "pid", pid);
+            exposition_label(out, "main", target->main);
+            exposition_label(out, "jdk", target->jdk);
+            exposition_label(out, "user", target->user);
+            exposition_label(out, "nmt", target->nmt_level);
+            exposition_info(out);
+        }
     family(out, "process_start_time_seconds", EXPOSITION_GAUGE, "seconds",
            "When the JVM started, since the epoch.");
-    for EACH_TARGET (snapshot, target) {
-        of(out, target);
-        exposition_real(out, seconds(target->start_unix_ms));
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            of(out, target);
+            exposition_real(out, seconds(target->start_unix_ms));
+        }
     family(out, "nmtwatch_warm", EXPOSITION_GAUGE, "",
            "1: the JVM's start-up is over, growth counts from its baseline.");
-    for EACH_TARGET (snapshot, target) {
-        of(out, target);
-        exposition_int(out, target->warm);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            of(out, target);
+            exposition_int(out, target->warm);
+        }
     family(out, "nmtwatch_polls", EXPOSITION_COUNTER, "", "Samples taken.");
-    for EACH_TARGET (snapshot, target) {
-        of(out, target);
-        exposition_created(out, began_s);
-        exposition_int(out, target->counts.polls);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            of(out, target);
+            exposition_created(out, began_s);
+            exposition_int(out, target->counts.polls);
+        }
     family(out, "nmtwatch_poll_duration_seconds", EXPOSITION_SUMMARY, "seconds",
            "Wall time of the questions the JVM answered.");
-    for EACH_TARGET (snapshot, target) {
-        of(out, target);
-        exposition_created(out, began_s);
-        exposition_summary(out, (double)target->counts.answer_us / 1e6, target->counts.questions);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            of(out, target);
+            exposition_created(out, began_s);
+            exposition_summary(out, (double)target->counts.answer_us / 1e6,
+                               target->counts.questions);
+        }
     family(out, "nmtwatch_errors", EXPOSITION_COUNTER, "",
            "Questions that were not answered, by reason (docs/exit-codes.md).");
-    for EACH_TARGET (snapshot, target) {
-        for (int kind = FAILURE_NONE + 1; kind < FAILURE_KIND_COUNT; kind++) {
-            if (target->counts.failed[kind] == 0)
-                continue;
-            of(out, target);
-            exposition_label(out, "reason", failure_reason((enum failure_kind)kind));
-            exposition_created(out, began_s);
-            exposition_int(out, target->counts.failed[kind]);
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            for (int kind = FAILURE_NONE + 1; kind < FAILURE_KIND_COUNT; kind++) {
+                if (target->counts.failed[kind] == 0)
+                    continue;
+                of(out, target);
+                exposition_label(out, "reason", failure_reason((enum failure_kind)kind));
+                exposition_created(out, began_s);
+                exposition_int(out, target->counts.failed[kind]);
+            }
         }
-    }
     family(out, "nmtwatch_pause_seconds", EXPOSITION_COUNTER, "seconds",
            "For how long questions stopped the application, an upper bound.");
-    for EACH_TARGET (snapshot, target) {
-        of(out, target);
-        exposition_created(out, began_s);
-        exposition_real(out, (double)target->counts.pause_us / 1e6);
-    }
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            of(out, target);
+            exposition_created(out, began_s);
+            exposition_real(out, (double)target->counts.pause_us / 1e6);
+        }
 }
 
 static void own_value(struct exposition *out, const char *name, enum exposition_type type,
@@ -387,8 +421,7 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
          "JVMs that the rules leave out."},
         {"nmtwatch_processes_unreadable", EXPOSITION_GAUGE, "", (double)own->unreadable,
          "Processes of other users that may be JVMs."},
-        {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", (double)own->looks,
-         "Looks for new JVMs."},
+        {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", (double)own->looks, "Looks for new JVMs."},
         {"nmtwatch_discovery_cpu_seconds", EXPOSITION_COUNTER, "seconds",
          (double)own->look_cpu_us / 1e6, "CPU time of these looks."},
         {"nmtwatch_process_cpu_seconds", EXPOSITION_COUNTER, "seconds", (double)own->cpu_us / 1e6,

@@ -160,9 +160,9 @@ static void read_judge(struct reading *reading, const json_t *object, struct jud
     int64_t worst = take_int(reading, object, "worst_ever", 0);
     judge->worst_ever = worst > SEVERITY_CRITICAL ? SEVERITY_CRITICAL : (enum severity)worst;
     judge->loaders_have_baseline = json_object_get(object, "loaders") != NULL;
-    size_t count = judge->loaders_have_baseline ? take_list(reading, object, "loaders",
-                                                            JUDGE_MEMORY_LOADERS, &list)
-                                                : 0;
+    size_t count = judge->loaders_have_baseline
+                       ? take_list(reading, object, "loaders", JUDGE_MEMORY_LOADERS, &list)
+                       : 0;
     judge->loader_count = (int)count;
     for (size_t i = 0; i < count; i++) {
         const json_t *row = json_array_get(list, i);
@@ -195,8 +195,8 @@ static void read_pending(struct reading *reading, const json_t *root, struct sav
     }
 }
 
-bool saved_json_read(const char *text, size_t length, const char *boot,
-                     struct saved_target *target, char *error, size_t error_size)
+bool saved_json_read(const char *text, size_t length, const char *boot, struct saved_target *target,
+                     char *error, size_t error_size)
 {
     struct reading reading = {error, error_size, true};
     char its_boot[64];

@@ -16,7 +16,7 @@
 const char *saved_json_write(struct json_out *out, const char *boot,
                              const struct saved_target *target);
 /* False with a sentence; also when it is of another boot. */
-bool saved_json_read(const char *text, size_t length, const char *boot,
-                     struct saved_target *target, char *error, size_t error_size);
+bool saved_json_read(const char *text, size_t length, const char *boot, struct saved_target *target,
+                     char *error, size_t error_size);
 
 #endif

@@ -70,8 +70,8 @@ static bool is_ours(const char *name)
 
 static void add_waiting(struct saved_state *state, const struct saved_target *target)
 {
-    struct waiting *more = reallocarray(state->waiting, (size_t)state->waiting_count + 1,
-                                        sizeof *more);
+    struct waiting *more =
+        reallocarray(state->waiting, (size_t)state->waiting_count + 1, sizeof *more);
     if (more == NULL)
         return;
     state->waiting = more;
@@ -121,8 +121,7 @@ struct saved_state *saved_state_open(const char *folder, char *error, size_t err
     state->folder_fd = -1;
     if (mkdir(folder, 0700) == 0 || errno == EEXIST)
         state->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (state->folder_fd < 0 ||
-        faccessat(state->folder_fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    if (state->folder_fd < 0 || faccessat(state->folder_fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
         snprintf(error, error_size, "state: %s: %s", folder, strerror(errno));
         saved_state_close(state);
         return NULL;
@@ -195,8 +194,8 @@ bool saved_state_write(struct saved_state *state, const struct saved_target *tar
     const char *text = saved_json_write(&state->line, state->boot, target);
     if (text == NULL)
         return failed(state, "writing");
-    int fd = openat(state->folder_fd, BESIDE,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = openat(state->folder_fd, BESIDE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                    0600);
     if (fd < 0)
         return failed(state, BESIDE);
     bool good = write_all(fd, text, state->line.length);

@@ -118,8 +118,8 @@ bool serve_listen_parse(const char *text, struct sockaddr_storage *address, char
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
     const char *colon = strrchr(text, ':');
     char *end = NULL;
-    long port = colon != NULL && colon[1] >= '0' && colon[1] <= '9' ? strtol(colon + 1, &end, 10)
-                                                                    : -1;
+    long port =
+        colon != NULL && colon[1] >= '0' && colon[1] <= '9' ? strtol(colon + 1, &end, 10) : -1;
     memset(address, 0, sizeof *address);
     if (port < 0 || port > 65535 || *end != '\0' || (size_t)(colon - text) >= sizeof host) {
         snprintf(error, size, "'%.60s' is no ADDRESS:PORT, as 127.0.0.1:9779", text);
@@ -137,9 +137,8 @@ bool serve_listen_parse(const char *text, struct sockaddr_storage *address, char
         v4->sin_family = AF_INET;
         v4->sin_port = htons((uint16_t)port);
         v4->sin_addr.s_addr = htonl(INADDR_ANY);
-        if (length == 0 ||
-            inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host,
-                      &v4->sin_addr) == 1)
+        if (length == 0 || inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host,
+                                     &v4->sin_addr) == 1)
             return true;
     }
     snprintf(error, size, "'%.60s' is no numeric address", host);

@@ -1,6 +1,6 @@
 /*
- * serve_options: what `nmtwatch serve` is told, by the section [serve] of a configuration and by its
- * options. The keys are rows of serve_options.def; docs/serve.md describes them.
+ * serve_options: what `nmtwatch serve` is told, by the section [serve] of a configuration and by
+ * its options. The keys are rows of serve_options.def; docs/serve.md describes them.
  *
  * Setup context, and again at a reload.
  */

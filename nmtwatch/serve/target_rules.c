@@ -17,8 +17,10 @@ void target_rules_default(struct target_rules *rules)
 
 static bool add(struct target_rule *list, int *count, const char *text, char *error, size_t size)
 {
-    static const char *const kinds[FACT_COUNT] = {
-        [FACT_MAIN] = "main:", [FACT_USER] = "user:", [FACT_CGROUP] = "cgroup:"};
+    static const char *const kinds[FACT_COUNT] = {[FACT_MAIN] = "main:",
+                                                  [FACT_USER] = "user:",
+                                                  [FACT_CGROUP] = "cgroup:",
+                                                  [FACT_LABEL] = "label:"};
     if (*count == TARGET_RULES_MAX) {
         snprintf(error, size, "more than %d rules", TARGET_RULES_MAX);
         return false;
@@ -38,7 +40,7 @@ static bool add(struct target_rule *list, int *count, const char *text, char *er
         ++*count;
         return true;
     }
-    snprintf(error, size, "'%.60s': main:PATTERN, user:PATTERN or cgroup:PATTERN is needed", text);
+    snprintf(error, size, "'%.60s': main:, user:, cgroup: or label:PATTERN is needed", text);
     return false;
 }
 
@@ -116,27 +118,33 @@ void target_main_name(const char *main_text, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(strlen(from) - (jar ? 4 : 0)), from);
 }
 
-static bool matches(const struct target_rule *rule, const struct target_facts *facts)
+static bool matches(const struct target_rules *rules, const struct target_rule *rule,
+                    const struct target_facts *facts)
 {
-    char name[VALUE_MAX];
+    char name[VALUE_MAX], label[TARGET_LABEL_MAX];
     switch (rule->fact) {
     case FACT_MAIN: /* the short name or all of it */
         target_main_name(facts->main, name, sizeof name);
         return fnmatch(rule->pattern, facts->main, 0) == 0 || fnmatch(rule->pattern, name, 0) == 0;
     case FACT_USER:
-        return fnmatch(rule->pattern, facts->user, 0) == 0 || strcmp(rule->pattern, facts->uid) == 0;
+        return fnmatch(rule->pattern, facts->user, 0) == 0 ||
+               strcmp(rule->pattern, facts->uid) == 0;
     case FACT_CGROUP:
         return fnmatch(rule->pattern, facts->cgroup, 0) == 0;
+    case FACT_LABEL:
+        target_rules_label(rules, facts, label);
+        return fnmatch(rule->pattern, label, 0) == 0;
     case FACT_COUNT:
         break;
     }
     return false;
 }
 
-static bool any_matches(const struct target_rule *list, int count, const struct target_facts *facts)
+static bool any_matches(const struct target_rules *rules, const struct target_rule *list, int count,
+                        const struct target_facts *facts)
 {
     for (int i = 0; i < count; i++) {
-        if (matches(&list[i], facts))
+        if (matches(rules, &list[i], facts))
             return true;
     }
     return false;
@@ -145,8 +153,8 @@ static bool any_matches(const struct target_rule *list, int count, const struct 
 bool target_rules_watch(const struct target_rules *rules, const struct target_facts *facts)
 {
     return (rules->include_count == 0 ||
-            any_matches(rules->include, rules->include_count, facts)) &&
-           !any_matches(rules->exclude, rules->exclude_count, facts);
+            any_matches(rules, rules->include, rules->include_count, facts)) &&
+           !any_matches(rules, rules->exclude, rules->exclude_count, facts);
 }
 
 static void value_of(const struct target_facts *facts, const char *name, char *out, size_t size)

@@ -6,7 +6,8 @@
  *   exclude = cgroup:*kubepods-besteffort*
  *   target = %{env:APP_NAME|main}       the label: the first of the alternatives that is not empty
  *
- * Patterns are those of the shell (fnmatch), over the whole text. Names in a template:
+ * Patterns are those of the shell (fnmatch), over the whole text; label:PATTERN is about what the
+ * template makes, so that rules can ask for the environment, too. Names in a template:
  *
  *   main        the main class, or the jar without folder and .jar
  *   user, uid   whom the process belongs to
@@ -27,7 +28,7 @@
 #define TARGET_RULES_MAX 32
 #define TARGET_LABEL_MAX 96
 
-enum target_fact { FACT_MAIN, FACT_USER, FACT_CGROUP, FACT_COUNT };
+enum target_fact { FACT_MAIN, FACT_USER, FACT_CGROUP, FACT_LABEL, FACT_COUNT };
 
 struct target_rule {
     enum target_fact fact;

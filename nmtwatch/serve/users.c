@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define USERS_MAX 64
+#define USERS_MAX  64
 #define LINE_BYTES 256
 
 struct users {

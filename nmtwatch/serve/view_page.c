@@ -68,7 +68,8 @@ static void range_of(const struct sparkline *spark, enum spark_series series, fl
     }
 }
 
-/* A series that hardly moves is shown flat: at least a twentieth of its height is the full scale. */
+/* A series that hardly moves is shown flat: at least a twentieth of its height is the full scale.
+ */
 static void spark(const struct page *page, const struct sparkline *line, enum spark_series series,
                   bool grows)
 {
@@ -127,8 +128,9 @@ static void target_row(const struct page *page, const struct target_view *target
     bool have_nmt = sample_get(&target->picture, SAMPLE_NMT_COMMITTED_BYTES, &committed);
     bool have_classes = sample_get(&target->picture, SAMPLE_CLASSES_LOADED, &loaded);
     sample_get(&target->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
-    fprintf(page->out, "<tr class=\"%s\"><td class=\"who\"><span class=\"dot\"></span>"
-                       "<a href=\"#t%d\">",
+    fprintf(page->out,
+            "<tr class=\"%s\"><td class=\"who\"><span class=\"dot\"></span>"
+            "<a href=\"#t%d\">",
             target_class(target), number);
     text(page, target->label);
     put(page, "</a><small>");
@@ -354,8 +356,11 @@ bool view_page(const struct snapshot *snapshot, FILE *out)
     }
     for (int i = 0; i < snapshot->target_count; i++)
         down += !snapshot->targets[i].up;
-    head(&page, critical > 0 ? "critical" : warning > 0 ? "warning" : "ok", critical, warning,
-         down);
+    head(&page,
+         critical > 0  ? "critical"
+         : warning > 0 ? "warning"
+                       : "ok",
+         critical, warning, down);
     findings(&page);
     table(&page);
     if (snapshot->target_count > 0)

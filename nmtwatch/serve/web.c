@@ -82,8 +82,8 @@ static struct body *page_body(const struct snapshot *snapshot)
 static struct body *json_body(const struct snapshot *snapshot, bool findings)
 {
     struct json_out out = {0};
-    const char *text = findings ? view_findings_json(snapshot, &out)
-                                : view_targets_json(snapshot, &out);
+    const char *text =
+        findings ? view_findings_json(snapshot, &out) : view_targets_json(snapshot, &out);
     struct body *body = text != NULL ? body_create(text, out.length) : NULL;
     json_out_free(&out);
     return body;
@@ -299,9 +299,9 @@ static bool may_read(const struct web *web, struct MHD_Connection *connection)
     return good;
 }
 
-static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
-                                  const char *url, const char *method, const char *version,
-                                  const char *upload, size_t *upload_size, void **request)
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **request)
 {
     static const struct {
         const char *path;
@@ -334,8 +334,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         enum route route = routes[i].route;
         if (strcmp(url, routes[i].path) != 0)
             continue;
-        if (route == ROUTE_METRICS && strstr(header_of(connection, "Accept"),
-                                             "application/openmetrics-text") != NULL)
+        if (route == ROUTE_METRICS &&
+            strstr(header_of(connection, "Accept"), "application/openmetrics-text") != NULL)
             route = ROUTE_OPENMETRICS;
         return answer_body(web, connection, route);
     }
@@ -429,7 +429,7 @@ struct web *web_start(const struct serve_options *options, struct board *board, 
     web->loopback = serve_listen_is_loopback(&address);
     if (!start_daemon(web, &address)) {
         snprintf(error, error_size, "cannot listen on %s: %s", options->listen,
-                 errno != 0         ? strerror(errno)
+                 errno != 0          ? strerror(errno)
                  : web->cert != NULL ? "certificate and key are not accepted"
                                      : "libmicrohttpd refuses");
         web_stop(web);

@@ -4,8 +4,9 @@
 #
 # AsyncGetCallTrace takes the innermost compiled frame to be at the place after its pc, also where it
 # waits for a call into the JVM: then it names what comes after the call (place_after_call). These
-# are the same once the walker looks there, too; they are counted apart. Samples of threads that
-# have no Java frame at all are not counted.
+# are the same once the walker looks there, too; they are counted apart, and so are stacks of which
+# AsyncGetCallTrace has only the first frames. Samples of threads that have no Java frame at all are
+# not counted.
 # timeout: 300
 . "$(dirname "$0")/../tap.sh"
 
@@ -25,7 +26,7 @@ figure() { # NAME
 
 # At 1 kHz under the agent; then what it found.
 compare() { # NAME HOME FLAG-PREFIX COMMAND...
-    local name=$1 home=$2 prefix=$3 same after other found lost
+    local name=$1 home=$2 prefix=$3 same after cut other found lost
     shift 3
     rm -f "$SCRATCH/figures"
     if ! NMTAGENT_COMPARE=$SCRATCH/figures timeout 100 "$home/bin/$1" \
@@ -34,11 +35,11 @@ compare() { # NAME HOME FLAG-PREFIX COMMAND...
         fail "$name: runs under both engines" "$(tail -n 5 "$SCRATCH/log")"
         return
     fi
-    same=$(figure identical) after=$(figure place_after_call)
+    same=$(figure identical) after=$(figure place_after_call) cut=$(figure agct_cut_short)
     other=$(($(figure other_bci) + $(figure other_stack)))
     found=$(($(figure rescued_whole) + $(figure rescued_part))) lost=$(figure lost)
-    echo "# $name: of $((same + after + other)) stacks of AGCT $same identical," \
-        "$after but for the place after a call, $other others;" \
+    echo "# $name: of $((same + after + cut + other)) stacks of AGCT $same identical," \
+        "$after but for the place after a call, $cut where AGCT stops early, $other others;" \
         "of $((found + lost)) failures of AGCT $found with frames ($(figure rescued_whole) whole)"
     if [ $((same + after + other)) -lt 100 ]; then
         fail "$name: enough samples" "only $((same + after + other))"
@@ -59,8 +60,9 @@ compare() { # NAME HOME FLAG-PREFIX COMMAND...
 
 sources() { # FILES: small classes with generics and lambdas
     local i m
+    echo "import java.util.*;" >"$SCRATCH/C.java"
     for ((i = 0; i < $1; i++)); do
-        echo "import java.util.*; class C$i {"
+        echo "class C$i {"
         for ((m = 0; m < 30; m++)); do
             echo "static <T extends Comparable<T>> List<T> m$m(List<T> a, Map<String, List<T>> b) {" \
                 "List<T> r = new ArrayList<>(); for (T t : a) { r.add(t); } r.sort((x, y) ->" \
@@ -68,10 +70,10 @@ sources() { # FILES: small classes with generics and lambdas
                 "x != null).map(x -> x).collect(java.util.stream.Collectors.toList())); }"
         done
         echo "}"
-    done >"$SCRATCH/C.java"
+    done >>"$SCRATCH/C.java"
 }
 
-sources 60
+sources 120
 mkdir "$SCRATCH/classes"
 for version in 17 25; do
     home=$(home $version)
@@ -85,7 +87,7 @@ for version in 17 25; do
             "$home/bin/javac" --release 17 -d "$SCRATCH/h2" tests/bench/java/H2Load.java
         fi
         compare "H2, JDK $version" "$home" "" java -Xmx256m -cp "build/tools/bench/h2.jar:$SCRATCH/h2" \
-            H2Load 12
+            H2Load 40
     else
         skip "H2, JDK $version" "build/tools/bench/h2.jar is not there: make bench-agent"
     fi

@@ -104,7 +104,22 @@ on_demand() {
     profile alloc --json >"$SCRATCH/alloc.json"
     is "$JVM_NAME: its table can be asked for" "$(answer '.classes | length >= 9')" true
     check "$JVM_NAME: it stops" profile stop
+    check "$JVM_NAME: starts with an engine that cannot walk here" \
+        profile start --alloc 512k --engine agct --jmethodid none --file "$file"
+    contains "$JVM_NAME: and says so" "$(profile status)" "without stacks"
+    contains "$JVM_NAME: also at the end" "$(profile stop)" "samples have no stack"
+
+    "$NMTWATCH" profile "$JVM_PID" alloc --for 60s --json >"$SCRATCH/alloc.json" 2>"$SCRATCH/error" &
+    wait_for 30 eval 'profile status 2>&1 | grep -q "^allocations"'
+    kill -INT $!
+    wait $!
+    is "$JVM_NAME: interrupted, it stops and tells" "$? $(answer '.classes | length >= 9')" "0 true"
+    contains "$JVM_NAME: and nothing goes on" "$(profile status)" "state         not running"
+    "$NMTWATCH" profile "$JVM_PID" alloc --for 60s >"$SCRATCH/out" 2>&1 &
+    wait_for 30 eval 'profile status 2>&1 | grep -q "^allocations"'
     kill_jvm "$JVM_PID"
+    wait $!
+    is "$JVM_NAME: where the JVM ends, it ends" $? 12
 }
 
 scalar_replaced() {

@@ -1,5 +1,7 @@
 /* Any file through the reader of the agent's recordings, to the pictures, and through the repair.
  */
+#include "nmtwatch/jfr/jfr_classes.h"
+#include "nmtwatch/jfr/jfr_live.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/jfr/jfr_read.h"
 #include "reports/collapsed.h"
@@ -40,8 +42,22 @@ static void show(int fd)
     static FILE *nowhere;
     char error[700];
     struct jfr_profile profile;
+    struct jfr_classes classes;
+    struct jfr_live live;
     if (nowhere == NULL && (nowhere = fopen("/dev/null", "w")) == NULL)
         abort();
+    if (jfr_classes_read(&classes, fd, "fuzz", error, sizeof error)) {
+        jfr_classes_print(&classes, SIZE_MAX, nowhere);
+        promise(jfr_classes_json(&classes, nowhere));
+        promise(collapsed_write(classes.tree, nowhere));
+        jfr_classes_free(&classes);
+    }
+    if (jfr_live_read(&live, fd, "fuzz", error, sizeof error)) {
+        jfr_live_print(&live, SIZE_MAX, nowhere);
+        promise(jfr_live_json(&live, nowhere));
+        promise(collapsed_write(live.tree, nowhere));
+        jfr_live_free(&live);
+    }
     if (!jfr_profile_read(&profile, fd, "fuzz", error, sizeof error))
         return;
     promise(jfr_profile_flamegraph(&profile, "fuzz", nowhere));

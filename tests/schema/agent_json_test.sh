@@ -37,12 +37,15 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: where there is no agent there are no figures of it" \
         "$(text ".sample | $figures | map(type) | join(\" \")")" "null null null"
 
-    answers agent-status start profile start --cpu 1ms --wall 10ms --file "$file" --json
+    answers agent-status start profile start --cpu 1ms --wall 10ms --alloc 64k --file "$file" --json
     sleep 1
     answers agent-status status profile status --json
     is "$JVM_NAME: it is running" "$(text .running)" true
     answers agent-memory memory profile memory --json
     answers agent-status dump profile dump --json
+    is "$JVM_NAME: with allocations in it" "$(text '.alloc | .samples > 0 and .total_bytes > 0')" true
+    answers profile-alloc alloc profile alloc --json
+    is "$JVM_NAME: with classes in it" "$(text '.classes | length > 3')" true
     answers check "check with the agent" "$NMTWATCH" check --json "$JVM_PID"
     beside_nmt check ".sample | $figures"
     "$NMTWATCH" watch --json --for 1s --record "$SCRATCH/$jdk.nmt.gz" "$JVM_PID" >"$SCRATCH/lines"
@@ -73,6 +76,7 @@ for jdk in $(agent_jdks); do
     profile start --live 100 --classes true --file "$SCRATCH/both.jfr" >/dev/null
     answers agent-status "status with classes and live objects" profile status --json
     profile stop >/dev/null
+    answers profile-alloc "allocations on demand" profile alloc --for 1s --json
     head -c 100 "$file" >"$SCRATCH/tail"
     answers repair "repair of what is whole" "$NMTWATCH" repair --json "$file"
     is "$JVM_NAME: nothing is cut" "$(text .cut_bytes)" 0

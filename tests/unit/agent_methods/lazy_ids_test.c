@@ -218,6 +218,19 @@ static void a_thread_that_ended_is_no_harm(void **state)
     assert_int_equal(prepared(), 0);
 }
 
+static void old_jvms_are_asked_once_a_second(void **state)
+{
+    (void)state;
+    lazy_ids_destroy(lazy);
+    jmethod_ids_destroy(ids);
+    ids = jmethod_ids_create(&jvmti, 11);
+    jmethod_ids_set_policy(ids, IDS_LAZY, 0);
+    lazy = lazy_ids_create(&jvmti, ids);
+    for (int i = 1; i <= 30; i++)
+        lazy_ids_turn(lazy, &env, i);
+    assert_int_equal(jvm.stacks, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +238,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(each_class_is_asked_for_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(waiting_threads_are_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(old_jvms_are_asked_once_a_second, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_policy_ends_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_thread_that_ended_is_no_harm, set_up, tear_down),
     };

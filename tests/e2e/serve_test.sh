@@ -1,0 +1,264 @@
+#!/bin/bash
+# `nmtwatch serve` on a real JVM and on pretended ones: what it exports, whom it watches, what a
+# restart keeps, and that no client and no target can hold it up.
+# shellcheck disable=SC2016 # $ of jq
+
+. "$(dirname "$0")/../tap.sh"
+NMTWATCH=${NMTWATCH:-build/nmtwatch}
+FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
+PROMTOOL=${PROMTOOL:-promtool}
+for program in "$NMTWATCH" "$FAKE_JVM"; do
+    [ -x "$program" ] || skip_all "$program is not built"
+done
+command -v curl >/dev/null || skip_all "curl is not installed"
+ldconfig -p | grep -q 'libmicrohttpd\.so\.12' || skip_all "libmicrohttpd is not installed"
+
+mine=serve$$ # nothing else on this machine is watched
+
+fake() { # NAME OPTION...: pid in $SPAWNED
+    local name=$1
+    shift
+    SERVE_TEST=$mine-$name spawn "$FAKE_JVM" --for 200 --socket now "$@" >"$SCRATCH/$name.out"
+    wait_for 10 grep -q '^ready' "$SCRATCH/$name.out"
+}
+
+configure() { # LINE...: the same for all, and these
+    cat >"$SCRATCH/serve.ini" <<END
+[thresholds]
+internal_investigate_bytes = 50MB
+[serve]
+listen = 127.0.0.1:${PORT:-0}
+discover = 500ms
+target = %{env:SERVE_TEST|main}
+include = label:$mine-*
+state = $SCRATCH/state
+recordings = $SCRATCH/recordings
+notify = { cat; echo; } >>$SCRATCH/notified
+END
+    printf '%s\n' "$@" >>"$SCRATCH/serve.ini"
+}
+
+serve_start() {
+    "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >>"$SCRATCH/log" 2>>"$SCRATCH/err" &
+    SERVE=$!
+    TAP_PIDS+=("$SERVE")
+    wait_for 10 port_known
+}
+port_known() {
+    PORT=$(sed -n 's|^listening on http://127.0.0.1:\([0-9]*\)/$|\1|p' "$SCRATCH/log" | tail -n 1)
+    [ -n "$PORT" ] && curl -s -o "$SCRATCH/health" "http://127.0.0.1:$PORT/healthz"
+}
+get() { # PATH [CURL OPTION...]
+    curl -s --max-time 10 "${@:2}" "http://127.0.0.1:$PORT$1"
+}
+status() { # PATH [CURL OPTION...]
+    get "$1" -o /dev/null -w '%{http_code}' "${@:2}"
+}
+metric() { # SERIES
+    get /metrics | awk -v series="$1" 'index($0, series " ") == 1 { print $NF }'
+}
+label() {
+    printf '%s{target="%s-%s"}' "$1" "$mine" "$2"
+}
+is_metric() { # SERIES VALUE
+    [ "$(metric "$1")" = "$2" ]
+}
+raised() { # NAME: alerts that were raised, told by the command of `notify`
+    grep "\"target\":\"$mine-$1\"" "$SCRATCH/notified" 2>/dev/null | grep -c '"state":"raised"'
+}
+
+# --- targets come, and are told apart -------------------------------------------------------------
+
+touch "$SCRATCH/notified"
+fake calm
+fake twin
+fake twin
+twin=$SPAWNED
+fake stuck --answer silent
+fake explodes --rate 5
+exploding=$SPAWNED
+configure
+serve_start
+check "all are found" wait_for 10 is_metric nmtwatch_targets 5
+check "the second of a name gets a number" wait_for 15 is_metric "$(label nmtwatch_up 'twin#2')" 1
+check "one that does not answer is not up" wait_for 15 is_metric "$(label nmtwatch_up stuck)" 0
+polls=$(metric "$(label nmtwatch_polls_total calm)")
+sleep 4
+is "and it delays nobody: a look a second" \
+    "$(($(metric "$(label nmtwatch_polls_total calm)") - polls >= 3))" 1
+
+# --- what is exported -----------------------------------------------------------------------------
+
+get /metrics >"$SCRATCH/metrics"
+if command -v "$PROMTOOL" >/dev/null; then
+    check "promtool check metrics" "$PROMTOOL" check metrics <"$SCRATCH/metrics"
+else
+    skip "promtool check metrics" "promtool is not installed"
+fi
+for name in jvm_native_memory_committed_bytes jvm_native_memory_reserved_bytes \
+    jvm_classes_currently_loaded jvm_classes_loaded_total jvm_classes_unloaded_total \
+    jvm_memory_pool_committed_bytes jvm_memory_pool_max_bytes process_resident_memory_bytes \
+    process_start_time_seconds nmtwatch_poll_duration_seconds_count nmtwatch_pause_seconds_total \
+    nmtwatch_alerts_active nmtwatch_process_open_fds; do
+    contains "$name is there" "$(cat "$SCRATCH/metrics")" $'\n'"$name{"
+done 2>&1 | sed '/nmtwatch_process_open_fds/d'
+TAP_COUNT=$((TAP_COUNT + 12))
+contains "our own descriptors, too" "$(cat "$SCRATCH/metrics")" $'\nnmtwatch_process_open_fds '
+is "the pid is in no series but the one about the target" \
+    "$(grep -v '^nmtwatch_target_info' "$SCRATCH/metrics" | grep -c 'pid=')" 0
+get /metrics -H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5' >"$SCRATCH/om"
+is "OpenMetrics ends as it has to" "$(tail -n 1 "$SCRATCH/om")" "# EOF"
+contains "and names the unit" "$(cat "$SCRATCH/om")" "# UNIT jvm_native_memory_committed_bytes bytes"
+is "gzip is the same text" \
+    "$(get /metrics --compressed | grep -c '^# TYPE')" "$(grep -c '^# TYPE' "$SCRATCH/metrics")"
+get / >"$SCRATCH/page"
+contains "the page shows a target" "$(cat "$SCRATCH/page")" ">$mine-calm<"
+lacks "and has no script" "$(cat "$SCRATCH/page")" "<script"
+is "the list of targets is JSON" "$(get /api/v1/targets | jq '.targets | length')" 5
+is "health" "$(get /healthz)" ok
+
+# --- an alert -------------------------------------------------------------------------------------
+
+check "an explosion is told" wait_for 60 is_metric \
+    "nmtwatch_alerts_active{target=\"$mine-explodes\",finding=\"class-explosion\",severity=\"critical\"}" 1
+get /api/v1/findings >"$SCRATCH/findings"
+is "as a finding" "$(jq -r '.findings[0].finding.family' "$SCRATCH/findings")" groovy-shell
+started=$(jq -r '.findings[0].started_ms' "$SCRATCH/findings")
+contains "on the page, with advice" "$(get /)" "class-explosion.md"
+contains "in the counters of families" "$(get /metrics)" \
+    "nmtwatch_family_loads_total{target=\"$mine-explodes\",family=\"groovy-shell\"}"
+is "and once to the command" "$(raised explodes)" 1
+
+# --- kill -9 at any moment ------------------------------------------------------------------------
+
+for i in 1 2 3 4 5 6 7 8; do
+    sleep "0.$((RANDOM % 90 + 10))"
+    kill -KILL "$SERVE"
+    wait "$SERVE" 2>/dev/null
+    : >"$SCRATCH/log"
+    configure # with the port it had
+    serve_start || break
+done
+check "after eight of them all are watched" wait_for 10 is_metric nmtwatch_targets 5
+is "the alert is up" "$(get /api/v1/findings | jq -r '.findings[].finding.id')" class-explosion
+is "it began when it began" "$(get /api/v1/findings | jq -r '.findings[0].started_ms')" "$started"
+is "and was not told again" "$(raised explodes)" 1
+is "labels stay" "$(get /metrics | grep -c '^nmtwatch_up')" 5
+is "recordings are whole" "$(for file in "$SCRATCH"/recordings/*.nmt.gz; do
+    "$NMTWATCH" replay "$file" 2>&1 >/dev/null | grep damaged
+done)" ""
+
+# --- they go --------------------------------------------------------------------------------------
+
+kill "$exploding"
+cleared() {
+    grep "\"target\":\"$mine-explodes\"" "$SCRATCH/notified" | grep -q '"state":"cleared"'
+}
+check "the alert of a JVM that ends is over" wait_for 10 cleared
+kill "$twin"
+check "a target that ended is gone" wait_for 10 is_metric nmtwatch_targets 3
+fake twin
+check "its successor takes its name" wait_for 15 is_metric "$(label nmtwatch_up 'twin#2')" 1
+is "no state is left of those that ended" "$(find "$SCRATCH/state" -name '*.json' | wc -l)" 4
+
+# --- SIGHUP ---------------------------------------------------------------------------------------
+
+configure "exclude = label:*-twin"
+kill -HUP "$SERVE"
+check "a rule that is new counts at once" wait_for 10 is_metric nmtwatch_targets 2
+polls=$(metric "$(label nmtwatch_polls_total calm)")
+configure "no_such = key"
+kill -HUP "$SERVE"
+check "a bad configuration is told" wait_for 5 grep -q "no_such" "$SCRATCH/err"
+is "and not taken" "$(metric nmtwatch_config_reload_success) $(metric nmtwatch_targets)" "0 2"
+configure
+kill -HUP "$SERVE"
+check "back again" wait_for 10 is_metric nmtwatch_targets 4
+
+# --- clients --------------------------------------------------------------------------------------
+
+is "POST" "$(status /metrics -X POST -d x)" 405
+is "DELETE" "$(status / -X DELETE)" 405
+is "a page that is none" "$(status /etc/passwd)" 404
+is "a way out of it" "$(status /../../etc/passwd --path-as-is)" 404
+is "a name that somebody made point here" "$(status / -H 'Host: evil.example')" 403
+is "localhost is a name of ours" "$(status / -H 'Host: localhost:9779')" 200
+is "HEAD" "$(status /metrics -I)" 200
+large=$(status / -H "X-Large: $(head -c 60000 /dev/zero | tr '\0' a)")
+check "a head too large is refused" test "$large" -ge 400 -o "$large" = 000
+printf 'rubbish\r\n\r\n' >"/dev/tcp/127.0.0.1/$PORT"
+head -c 100000 /dev/urandom >"/dev/tcp/127.0.0.1/$PORT" 2>/dev/null
+
+slow=()
+for ((i = 0; i < 60; i++)); do # connected, and silent; or asking, and not reading
+    exec {fd}<>"/dev/tcp/127.0.0.1/$PORT"
+    [ $((i % 2)) = 0 ] || printf 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$fd"
+    slow+=("$fd")
+done
+for ((i = 0; i < 100; i++)); do
+    printf 'url = "http://127.0.0.1:%s/metrics"\noutput = /dev/null\n' "$PORT"
+done >"$SCRATCH/hundred"
+codes=$(curl -s --max-time 20 --parallel --parallel-immediate --parallel-max 60 \
+    -w '%{http_code}\n' -K "$SCRATCH/hundred" | sort | uniq -c | tr -s ' ')
+is "100 clients beside 60 slow ones" "$codes" " 100 200"
+for fd in "${slow[@]}"; do
+    exec {fd}>&-
+done
+polls=$(metric "$(label nmtwatch_polls_total calm)")
+sleep 3
+is "the watching went on" "$(($(metric "$(label nmtwatch_polls_total calm)") - polls >= 2))" 1
+check "and took no more than 40 MB" test "$(metric nmtwatch_process_resident_memory_bytes)" -lt 41943040
+
+# --- a real JVM -----------------------------------------------------------------------------------
+
+if JDK=17 scripts/workloads.sh jdk >/dev/null 2>&1 &&
+    scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1; then
+    JDK=17 SERVE_TEST=$mine-real spawn scripts/workloads.sh run hidden --rate 1 >"$SCRATCH/real.log" 2>&1
+    check "a real JVM is watched" wait_for 30 is_metric "$(label nmtwatch_up real)" 1
+    check "with its native memory" wait_for 15 test -n \
+        "$(sleep 6; metric "jvm_native_memory_committed_bytes{target=\"$mine-real\",pool=\"Internal\"}")"
+else
+    skip "a real JVM" "no JDK 17 or no workload"
+fi
+
+# --- the end, and who may listen ------------------------------------------------------------------
+
+kill -TERM "$SERVE"
+wait "$SERVE"
+is "SIGTERM ends it well" $? 0
+"$NMTWATCH" serve --listen 0.0.0.0:0 --for 1s >"$SCRATCH/wide" 2>&1
+contains "open to everybody: said" "$(cat "$SCRATCH/wide")" "warning"
+exits "an address that is none" 64 "$NMTWATCH" serve --listen nowhere
+exits "an address of somebody else" 74 "$NMTWATCH" serve --listen 192.0.2.1:9779
+exits "a file that is none" 64 "$NMTWATCH" serve --config "$SCRATCH/none.ini"
+printf 'prom:secret\n' >"$SCRATCH/users"
+chmod 644 "$SCRATCH/users"
+exits "passwords that everybody may read" 74 "$NMTWATCH" serve --listen 127.0.0.1:0 \
+    --user-file "$SCRATCH/users"
+chmod 600 "$SCRATCH/users"
+PORT=0
+configure "user_file = $SCRATCH/users"
+: >"$SCRATCH/log"
+serve_start
+is "without a password" "$(status /metrics)" 401
+is "with a wrong one" "$(status /metrics -u prom:wrong)" 401
+is "with the right one" "$(status /metrics -u prom:secret)" 200
+is "health is for everybody" "$(status /healthz)" 200
+kill -TERM "$SERVE"
+wait "$SERVE"
+if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost \
+    -keyout "$SCRATCH/key" -out "$SCRATCH/cert" 2>/dev/null; then
+    PORT=$PORT configure "tls_cert = $SCRATCH/cert" "tls_key = $SCRATCH/key"
+    "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/log" 2>>"$SCRATCH/err" &
+    SERVE=$!
+    TAP_PIDS+=("$SERVE")
+    over_tls() {
+        curl -s --cacert "$SCRATCH/cert" "https://localhost:$PORT/healthz"
+    }
+    check "TLS" wait_for 5 over_tls
+    kill -TERM "$SERVE"
+    wait "$SERVE"
+else
+    skip "TLS" "openssl is not installed"
+fi
+done_testing
