@@ -50,7 +50,7 @@ REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read
              soak_terminal soak_json junit tap difference difference_out page page_write triage_report plan_page plan_json)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-JVM := failure proc perfdata memory_limit agent_figures jdk_files target discover attach attach_connect
+JVM := failure rooted proc perfdata memory_limit agent_figures jdk_files target discover attach attach_connect
 WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler session
 RECORD := writer reader
 ALERT := notify
@@ -240,6 +240,7 @@ install: all
 	install -D -m 755 $(BUILD)/nmtwatch $(DESTDIR)$(PREFIX)/bin/nmtwatch
 	$(if $(AGENT),install -D -m 755 $(AGENT) $(DESTDIR)$(PREFIX)/lib/libnmtagent.so)
 	install -D -m 644 docs/nmtwatch.1 $(DESTDIR)$(PREFIX)/share/man/man1/nmtwatch.1
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/nmtwatch/copyright
 
 C_FILES = $(shell git ls-files '*.c' '*.h')

@@ -34,10 +34,11 @@ difference() { # JDK CLASS ARGUMENT...
     shift
     rm -f "$SCRATCH/in"
     mkfifo "$SCRATCH/in"
-    spawn "$home/bin/java" -Xms512m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+    exec 7<>"$SCRATCH/in" # both ends: to open one alone would wait for the other
+    # Its input is named inside: a background command of a script reads nothing else.
+    spawn env IN="$SCRATCH/in" bash -c 'exec "$@" <"$IN" 7>&-' - "$home/bin/java" -Xms512m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -XX:NativeMemoryTracking=summary -cp "$SCRATCH/classes" "$@" \
-        <"$SCRATCH/in" >"$SCRATCH/out" 2>&1
-    exec 7>"$SCRATCH/in"
+        >"$SCRATCH/out" 2>&1
     wait_for 60 grep -q '^ready' "$SCRATCH/out" && before=$(sample "$SPAWNED") && echo >&7 &&
         wait_for 120 grep -q '^loaded' "$SCRATCH/out" && after=$(sample "$SPAWNED")
     local result=$?

@@ -4,35 +4,45 @@
 #include "agent/classdef/family_table.h"
 #include "agent/control/answer.h"
 #include "agent/control/sampler_here.h"
+#include "agent/dict/fold_hash.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
 #define JSON_ROWS 20
 
-struct class_definitions {
-    jvmtiEnv *jvmti;
-    bool stacks, sizes;
-    pthread_mutex_t lock; /* of what follows */
-    struct family_table *families;
-    int64_t second; /* in which stacks_now were taken */
-    int64_t stacks_now;
+#define UNLINKED_MAX 4096
+
+struct counts {
     int64_t stacks_taken, stacks_lost;
     int64_t nameless; /* classes whose name could not be had; in "[other]" */
     int64_t folded;   /* families that gave their row back */
 };
 
+struct class_definitions {
+    jvmtiEnv *jvmti;
+    bool sizes;
+    _Atomic uint64_t unlinked[UNLINKED_MAX]; /* classes that were not linked yet when they came */
+    pthread_mutex_t lock;                    /* of what follows */
+    bool stacks;
+    struct family_table *families;
+    int64_t second; /* in which stacks_now were taken */
+    int64_t stacks_now;
+    struct counts counts;
+};
+
 struct class_definitions *class_definitions_create(jvmtiEnv *jvmti, bool stacks, bool sizes)
 {
     struct class_definitions *definitions =
-        mem_alloc(COMPONENT_CLASS_DEFINITIONS, sizeof *definitions);
+        mem_map(COMPONENT_CLASS_DEFINITIONS, sizeof *definitions);
     if (definitions == NULL)
         return NULL;
     definitions->families = family_table_create();
     if (definitions->families == NULL) {
-        mem_free(definitions);
+        mem_unmap(COMPONENT_CLASS_DEFINITIONS, definitions, sizeof *definitions);
         return NULL;
     }
     definitions->jvmti = jvmti;
@@ -48,7 +58,7 @@ void class_definitions_destroy(struct class_definitions *definitions)
         return;
     pthread_mutex_destroy(&definitions->lock);
     family_table_destroy(definitions->families);
-    mem_free(definitions);
+    mem_unmap(COMPONENT_CLASS_DEFINITIONS, definitions, sizeof *definitions);
 }
 
 void class_definitions_no_stacks(struct class_definitions *definitions)
@@ -68,12 +78,14 @@ static int64_t now_ms(void)
 }
 
 /* HotSpot also posts ClassLoad when a loader has only found a class that another one defined: each
- * new loader so "loads" java.lang.Object. A class is linked by then, or it is the one that this
- * thread has just defined on behalf of the other. A hidden class is linked before its event, but
- * nobody can find it later. */
-static bool is_found_only(jvmtiEnv *jvmti, jclass class, const char *name)
+ * new loader so "loads" java.lang.Object. Such a class is linked, or it is one of those that came
+ * by already: we remember UNLINKED_MAX, by hash and name. One that is older than we are and was
+ * never linked counts when it is first found: some dozens of the JDK's own. A hidden class is
+ * linked before its event, but nobody can find it later. */
+static bool is_found_only(struct class_definitions *definitions, jclass class, const char *name,
+                          size_t length)
 {
-    static _Thread_local jint last;
+    jvmtiEnv *jvmti = definitions->jvmti;
     jint status = 0, hash = 0;
     if (class_name_is_hidden(name))
         return false;
@@ -82,9 +94,11 @@ static bool is_found_only(jvmtiEnv *jvmti, jclass class, const char *name)
         return true;
     if ((*jvmti)->GetObjectHashCode(jvmti, class, &hash) != JVMTI_ERROR_NONE)
         return false;
-    bool again = hash == last;
-    last = hash;
-    return again;
+    /* Of two threads that find the same class for the first time both may be right. Relaxed: the
+     * value is all there is. */
+    uint64_t key = fold_hash(name, length, (uint32_t)hash * UINT64_C(0x9E3779B97F4A7C15));
+    return atomic_exchange_explicit(&definitions->unlinked[key % UNLINKED_MAX], key,
+                                    memory_order_relaxed) == key;
 }
 
 /* Whether this class gives a stack; how many classes that stands for. Locked. */
@@ -119,8 +133,8 @@ static void tell_stack(struct class_definitions *definitions, struct sampler *st
                          jfr_encode_class_definition(definition, here.out, RECORDING_GUARD_BYTES));
     }
     pthread_mutex_lock(&definitions->lock);
-    definitions->stacks_taken += taken;
-    definitions->stacks_lost += !taken;
+    definitions->counts.stacks_taken += taken;
+    definitions->counts.stacks_lost += !taken;
     pthread_mutex_unlock(&definitions->lock);
 }
 
@@ -135,7 +149,7 @@ void class_definitions_loaded(struct class_definitions *definitions, struct samp
     bool named = (*jvmti)->GetClassSignature(jvmti, class, &signature, NULL) == JVMTI_ERROR_NONE;
     if (named) {
         length = class_name_readable(signature, name);
-        bool found_only = is_found_only(jvmti, class, name);
+        bool found_only = is_found_only(definitions, class, name, length);
         if (definitions->sizes && !found_only)
             definition.bytes = class_size_bytes(class, signature);
         (*jvmti)->Deallocate(jvmti, (unsigned char *)signature);
@@ -146,7 +160,7 @@ void class_definitions_loaded(struct class_definitions *definitions, struct samp
     pthread_mutex_lock(&definitions->lock);
     struct family_row *row =
         family_table_loaded(definitions->families, named ? family : NULL, length, definition.bytes);
-    definitions->nameless += !named;
+    definitions->counts.nameless += !named;
     bool due = stack_is_due(definitions, row, &definition.count);
     if (due)
         memcpy(family, row->name, sizeof family);
@@ -187,7 +201,7 @@ void class_definitions_end_chunk(struct class_definitions *definitions, struct j
             jfr_class_family(writer, row.name, row.loaded, row.unloaded, row.bytes, row.sized);
     }
     pthread_mutex_lock(&definitions->lock);
-    definitions->folded += family_table_fold(definitions->families);
+    definitions->counts.folded += family_table_fold(definitions->families);
     pthread_mutex_unlock(&definitions->lock);
 }
 
@@ -242,16 +256,17 @@ void class_definitions_json(struct class_definitions *definitions, FILE *out)
     pthread_mutex_lock(&definitions->lock);
     family_table_sum(definitions->families, &loaded, &unloaded, &bytes);
     int count = largest(definitions->families, rows, JSON_ROWS);
-    struct class_definitions now = *definitions;
+    struct counts counts = definitions->counts;
+    bool stacks = definitions->stacks;
     uint32_t families = family_table_count(definitions->families);
     pthread_mutex_unlock(&definitions->lock);
     fprintf(out,
             "{\"stacks\":%s,\"loaded\":%" PRId64 ",\"unloaded\":%" PRId64 ",\"families\":%" PRIu32
             ",\"families_max\":%d,\"families_folded\":%" PRId64 ",\"nameless\":%" PRId64
             ",\"stacks_taken\":%" PRId64 ",\"stacks_lost\":%" PRId64 ",\"bytes\":",
-            now.stacks ? "true" : "false", loaded, unloaded, families, FAMILIES_MAX, now.folded,
-            now.nameless, now.stacks_taken, now.stacks_lost);
-    if (now.sizes)
+            stacks ? "true" : "false", loaded, unloaded, families, FAMILIES_MAX, counts.folded,
+            counts.nameless, counts.stacks_taken, counts.stacks_lost);
+    if (definitions->sizes)
         fprintf(out, "%" PRId64, bytes);
     else
         fputs("null", out);

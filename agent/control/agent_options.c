@@ -52,9 +52,10 @@ static const struct {
     enum agent_option option;
     const char *word;
 } words[] = {
-    {OPTION_TIMER, "auto"},           {OPTION_TIMER, "perf"},          {OPTION_TIMER, "posix"},
-    {OPTION_TIMER, "itimer"},         {OPTION_ENGINE, "auto"}, {OPTION_ENGINE, "vm"}, {OPTION_ENGINE, "agct"},         {OPTION_MEMORY_LEVEL, "off"},
-    {OPTION_MEMORY_LEVEL, "summary"}, {OPTION_MEMORY_LEVEL, "detail"},
+    {OPTION_TIMER, "auto"},          {OPTION_TIMER, "perf"},       {OPTION_TIMER, "posix"},
+    {OPTION_TIMER, "itimer"},        {OPTION_ENGINE, "auto"},      {OPTION_ENGINE, "vm"},
+    {OPTION_ENGINE, "agct"},         {OPTION_MEMORY_LEVEL, "off"}, {OPTION_MEMORY_LEVEL, "summary"},
+    {OPTION_MEMORY_LEVEL, "detail"},
 };
 #define WORDS (sizeof words / sizeof words[0])
 
@@ -214,7 +215,8 @@ static bool take_number(enum agent_option option, const char *text, const struct
     else if (!read_number(text, units, &number))
         return refuse(complaint, "%s=%.60s: expected %s", name, text, such_as);
     bool off = option == OPTION_CPU && number == 0;
-    if (!off && ranges[option].most != 0 && (number < ranges[option].least || number > ranges[option].most))
+    if (!off && ranges[option].most != 0 &&
+        (number < ranges[option].least || number > ranges[option].most))
         return refuse(complaint, "%s=%.60s: expected %s", name, text, ranges[option].expected);
     options->number[option] = number;
     return true;

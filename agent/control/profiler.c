@@ -144,8 +144,8 @@ static void expand_file(const char *pattern, char *out, size_t size)
 
 static void switch_events(jvmtiEventMode mode)
 {
-    /* Names are compared after a class was announced (seen_methods.h): ClassLoad, ClassPrepare stay on
-     * while there are samples. AsyncGetCallTrace wants ClassLoad, too. */
+    /* Names are compared when a class was announced (seen_methods.h): the first two stay on while
+     * there are samples. AsyncGetCallTrace wants ClassLoad, too. */
     static const jvmtiEvent EVENTS[] = {JVMTI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE,
                                         JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END};
     for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++)

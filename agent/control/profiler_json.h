@@ -22,7 +22,7 @@ struct profiler_view {
     const struct jmethod_ids *ids;
     struct class_definitions *classes; /* NULL when not running */
     struct live_objects *live;         /* NULL: not asked for */
-    struct alloc_profile *allocs; /* NULL: not asked for */
+    struct alloc_profile *allocs;      /* NULL: not asked for */
     int jdk_major;
     int64_t rss_before_bytes;
 };

@@ -4,23 +4,18 @@
 #include "agent/hotspot/load.h"
 #include "agent/hotspot/method.h"
 
-#define WORD_BYTES   8
-#define PROLOGUE_MAX 64 /* bytes of it */
-#define STUB_WORDS   48 /* what a stub or an adapter may have on the stack below the return address \
-                         */
-24 /* what a stub or an adapter may have on the stack below the return address                 \
-    */
+#define WORD_BYTES    8
+#define PROLOGUE_MAX  64   /* bytes of it */
+#define STUB_WORDS    48   /* below the return address, of a stub or an adapter */
 #define SAVED_MAX     64   /* words that a method in the midst of its code has pushed for a stub */
 #define FRAME_MAX     8192 /* bytes from sp to fp, of a stub that uses fp */
 #define WRAPPER_BYTES 256  /* from sp at the call stub's call to its fp; it has about 200 */
 
-    /* --- instructions
-     * ------------------------------------------------------------------------------
-     */
+/* --- instructions ------------------------------------------------------------------------------
+ */
 
-    /* Bytes as a load has them, the first lowest. */
-    static bool
-    is_code(uintptr_t pc, uint64_t bytes, uint64_t mask)
+/* Bytes as a load has them, the first lowest. */
+static bool is_code(uintptr_t pc, uint64_t bytes, uint64_t mask)
 {
     return (load_u64(pc, 0) & mask) == bytes;
 }

@@ -33,6 +33,19 @@ static struct span producer_of(struct span label)
     return span_of(name.ptr, at);
 }
 
+/* One producer under several names. */
+static bool is_groovy(struct span label)
+{
+    return span_starts_with(label, SPAN_LITERAL("groovy.")) ||
+           span_starts_with(label, SPAN_LITERAL("org.codehaus.groovy.")) ||
+           span_starts_with(label, SPAN_LITERAL("org.apache.groovy."));
+}
+
+static bool is_by(struct span label, struct span producer)
+{
+    return span_starts_with(label, producer) || (is_groovy(producer) && is_groovy(label));
+}
+
 struct definer definer_find(const char *const labels[], int depth)
 {
     struct definer found = {-1, -1};
@@ -43,8 +56,8 @@ struct definer definer_find(const char *const labels[], int depth)
             continue;
         if (found.definer < 0) {
             found.definer = i;
-            producer = producer_of(label);
-        } else if (!span_starts_with(label, producer)) {
+            producer = is_groovy(label) ? label : producer_of(label);
+        } else if (!is_by(label, producer)) {
             found.caller = i;
             return found;
         }

@@ -72,14 +72,6 @@ static void keep_family(struct reading *reading, const struct jfr_event *event)
 /* --- ways --------------------------------------------------------------------------------------
  */
 
-static char *label_with_line(const struct jfr_stack_frame *frame)
-{
-    char *text = NULL;
-    if (frame->line > 0 && asprintf(&text, "%s:%d", frame->label, frame->line) >= 0)
-        return text;
-    return strdup(frame->label);
-}
-
 static bool same_label(const char *with_line, const char *label)
 {
     size_t length = strlen(label);
@@ -99,12 +91,12 @@ static bool new_way(struct jfr_family *family, const struct jfr_trace *trace,
                     const struct definer *definer)
 {
     struct jfr_way *way = &family->way[family->way_count];
-    way->definer = label_with_line(&trace->frames[definer->definer]);
+    way->definer = jfr_frame_text(&trace->frames[definer->definer]);
     if (definer->caller >= 0)
-        way->caller = label_with_line(&trace->frames[definer->caller]);
+        way->caller = jfr_frame_text(&trace->frames[definer->caller]);
     bool good = way->definer != NULL && (definer->caller < 0 || way->caller != NULL);
     for (int i = 0; good && i < trace->depth && i < JFR_WAY_FRAMES_MAX; i++) {
-        way->frames[i] = label_with_line(&trace->frames[i]);
+        way->frames[i] = jfr_frame_text(&trace->frames[i]);
         good = way->frames[i] != NULL;
         way->depth += good;
     }

@@ -10,6 +10,8 @@
 static const struct family *producer_of(const struct jfr_family *family)
 {
     const struct family *known = family_match(span_from_cstr(family->name));
+    if (known == NULL && family->example != NULL) /* the classes of a package */
+        known = family_match(span_from_cstr(family->example));
     /* A pattern so general that ordinary names match is no proof. */
     return known != NULL && known->evidence == FAMILY_BY_NAME ? known : NULL;
 }

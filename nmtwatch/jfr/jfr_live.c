@@ -36,14 +36,6 @@ static int64_t bounded(int64_t number)
     return number < 0 ? 0 : number > most ? most : number;
 }
 
-static char *label_with_line(const struct jfr_stack_frame *frame)
-{
-    char *text = NULL;
-    if (frame->line > 0 && asprintf(&text, "%s:%d", frame->label, frame->line) >= 0)
-        return text;
-    return strdup(frame->label);
-}
-
 /* False: out of memory. */
 static bool keep_site(struct jfr_live *live, const struct jfr_event *event)
 {
@@ -66,7 +58,7 @@ static bool keep_site(struct jfr_live *live, const struct jfr_event *event)
     if (site->class_name == NULL)
         return false;
     for (int i = 0; trace != NULL && i < trace->depth && i < JFR_LIVE_FRAMES_MAX; i++) {
-        site->frames[i] = label_with_line(&trace->frames[i]);
+        site->frames[i] = jfr_frame_text(&trace->frames[i]);
         if (site->frames[i] == NULL)
             return false;
         site->depth++;

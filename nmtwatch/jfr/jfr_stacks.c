@@ -1,6 +1,8 @@
 #include "nmtwatch/jfr/jfr_stacks.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 #define TEXT_DEPTH_MAX 4     /* a constant that names a constant ... */
 #define NAME_BYTES_MAX 65535 /* as in a class file */
@@ -369,4 +371,12 @@ const struct jfr_thread *jfr_thread(struct jfr_chunk *chunk, const struct jfr_va
         }
     }
     return decoded != NULL && decoded->kind == THREAD ? &decoded->thread : NULL;
+}
+
+char *jfr_frame_text(const struct jfr_stack_frame *frame)
+{
+    char *text = NULL;
+    if (frame->line <= 0)
+        return strdup(frame->label);
+    return asprintf(&text, "%s:%d", frame->label, frame->line) >= 0 ? text : NULL;
 }

@@ -36,5 +36,8 @@ const char *jfr_string_text(struct jfr_chunk *chunk, const struct jfr_string *st
 const char *jfr_class_name(struct jfr_chunk *chunk, const struct jfr_value *value);
 const struct jfr_trace *jfr_trace(struct jfr_chunk *chunk, const struct jfr_value *value);
 const struct jfr_thread *jfr_thread(struct jfr_chunk *chunk, const struct jfr_value *value);
+/* "java.util.HashMap.get:557", without the line where it is not known. The caller frees it; NULL:
+ * out of memory. */
+char *jfr_frame_text(const struct jfr_stack_frame *frame);
 
 #endif

@@ -4,6 +4,7 @@
 #include "nmtwatch/jvm/jdk_files.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/jvm/rooted.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -38,11 +39,38 @@ static bool read_stat(pid_t pid, struct proc_stat *stat)
     return good;
 }
 
+bool target_proc_is_ours(void)
+{
+    char self[16], ours[16];
+    ssize_t len = readlink("/proc/self", self, sizeof self - 1);
+    self[len > 0 ? len : 0] = '\0';
+    snprintf(ours, sizeof ours, "%d", (int)getpid());
+    return strcmp(self, ours) == 0;
+}
+
+bool target_proc_hides_others(void)
+{
+    /* The first process is never ours in the sense of hidepid, unless we may look at all. */
+    struct span text = proc_read(1, "stat");
+    free((void *)text.ptr);
+    return text.ptr == NULL;
+}
+
+/* A number that /proc does not show: the kernel still tells whether a signal would find somebody. */
+static enum failure_kind not_shown(const struct target *target, struct failure *failure)
+{
+    if (kill(target->pid, 0) != 0 && errno == EPERM)
+        return fail(target, failure, FAILURE_HIDDEN, NULL);
+    return fail(target, failure, FAILURE_GONE, "no such process");
+}
+
 static enum failure_kind read_process(struct target *target, struct failure *failure)
 {
     struct proc_stat stat;
     struct span text = proc_read(target->pid, "status");
-    if (text.ptr == NULL || !read_stat(target->pid, &stat)) {
+    if (text.ptr == NULL)
+        return not_shown(target, failure);
+    if (!read_stat(target->pid, &stat)) {
         free((void *)text.ptr);
         return fail(target, failure, FAILURE_GONE, "no such process");
     }
@@ -108,6 +136,15 @@ static bool shares_our_root(pid_t pid)
            theirs.st_dev == ours.st_dev;
 }
 
+/* A link to /tmp is followed as the target follows it, not from our root. */
+static void find_tmp(struct target *target)
+{
+    char real[sizeof target->tmp - sizeof target->root];
+    if (target->root[0] == '\0' || !rooted_real(target->root, "/tmp", real, sizeof real))
+        snprintf(real, sizeof real, "/tmp");
+    snprintf(target->tmp, sizeof target->tmp, "%s%s", target->root, real);
+}
+
 /* /tmp/hsperfdata_<user>/<nspid>: the user's name is the target's affair, so every folder of that
  * form that belongs to its uid is looked into. Links are not followed. */
 static void find_perfdata(struct target *target)
@@ -140,6 +177,31 @@ static bool has_attach_socket(const struct target *target)
     return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
+/* All of the kernel's user ids have their own number here: nobody is outside. */
+static bool in_first_user_namespace(void)
+{
+    struct span map = proc_read(getpid(), "uid_map"), rest = map;
+    int64_t inside = -1, outside = -1, count = -1;
+    rest = span_trim(rest);
+    bool read = span_take_i64(&rest, &inside) && (rest = span_trim(rest), true) &&
+                span_take_i64(&rest, &outside) && (rest = span_trim(rest), true) &&
+                span_take_i64(&rest, &count);
+    free((void *)map.ptr);
+    return !read || (inside == 0 && outside == 0 && count == UINT32_MAX);
+}
+
+static enum failure_kind not_permitted(const struct target *target, struct failure *failure)
+{
+    bool root = geteuid() == 0;
+    if (!root && geteuid() != target->uid)
+        return fail(target, failure, FAILURE_PERMISSION, NULL);
+    if (!in_first_user_namespace())
+        return fail(target, failure, FAILURE_FOREIGN_USERS, NULL);
+    return fail(target, failure, FAILURE_PERMISSION,
+                root ? "not even root may look at it here (CAP_SYS_PTRACE is missing)"
+                     : "it has privileges that this process has not");
+}
+
 static enum failure_kind require_jvm(struct target *target, struct failure *failure)
 {
     char libjvm[8];
@@ -154,8 +216,7 @@ static enum failure_kind require_jvm(struct target *target, struct failure *fail
             return fail(target, failure, FAILURE_GONE, NULL);
         if (geteuid() == target->uid && has_attach_socket(target))
             return FAILURE_NONE;
-        return fail(target, failure, FAILURE_PERMISSION,
-                    geteuid() == 0 ? "not even root may look at it here" : NULL);
+        return not_permitted(target, failure);
     case VM_NONE:
         break;
     }
@@ -284,11 +345,13 @@ enum failure_kind target_open(struct target *target, pid_t pid, struct failure *
 {
     *target = (struct target){.pid = pid};
     *failure = (struct failure){.kind = FAILURE_NONE};
+    if (!target_proc_is_ours())
+        return fail(target, failure, FAILURE_FOREIGN_PROC, NULL);
     if (read_process(target, failure) != FAILURE_NONE)
         return failure->kind;
     if (!shares_our_root(pid))
         snprintf(target->root, sizeof target->root, "/proc/%d/root", (int)pid);
-    snprintf(target->tmp, sizeof target->tmp, "%s/tmp", target->root);
+    find_tmp(target);
     if (require_jvm(target, failure) != FAILURE_NONE)
         return failure->kind;
     target_refresh_identity(target);

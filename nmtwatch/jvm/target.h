@@ -25,13 +25,19 @@ struct target {
     bool libjvm_mapped;
     bool attach_disabled; /* its flags say -XX:+DisableAttachMechanism */
     char root[48];        /* "/proc/PID/root", or "" when the target shares our root and mounts */
-    char tmp[64];         /* its /tmp as we reach it: root + "/tmp" */
+    char tmp[192];        /* its /tmp as we reach it: root + "/tmp", where that leads without links;
+                           * to look at. What is written goes through rooted_open */
     char perfdata[320];   /* path of its hsperfdata file as we reach it; "" when there is none */
     struct target_identity identity;
 };
 
 /* Looks at /proc/PID; does not attach, does not send a signal. */
 enum failure_kind target_open(struct target *target, pid_t pid, struct failure *failure);
+/* Whether /proc is there and of our own pid namespace: else its numbers are not those that a signal
+ * goes to, and target_open opens nothing. */
+bool target_proc_is_ours(void);
+/* Whether it keeps other users' processes from us (hidepid). */
+bool target_proc_hides_others(void);
 /* False when the process ended or the pid is somebody else's now. */
 bool target_still_same(const struct target *target);
 /* What it does at this moment; all false when it is gone. */

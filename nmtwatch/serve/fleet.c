@@ -101,6 +101,41 @@ static void choose_label(const struct fleet *fleet, const char *wanted,
     }
 }
 
+/* --- what a restart has to know -----------------------------------------------------------------
+ */
+
+/* Everything a restart has to know of it, with the alerts that are still to be handed on. */
+static void save(struct fleet *fleet, const struct member *member, const struct alert *pending,
+                 int pending_count)
+{
+    struct saved_target *saved = fleet->saved;
+    const struct target *target = watcher_target(member->watcher);
+    if (fleet->state == NULL)
+        return;
+    saved->pid = target->pid;
+    saved->start_time_ticks = (int64_t)target->start_time_ticks;
+    memcpy(saved->label, member->label, sizeof saved->label);
+    saved->wall_start_ms = member->wall_start_ms;
+    saved->pause_us = watcher_pause_spent_us(member->watcher);
+    judge_remember(watcher_judge(member->watcher), &saved->judge);
+    saved->pending_count = pending_count < SAVED_PENDING_MAX ? pending_count : SAVED_PENDING_MAX;
+    for (int i = 0; i < saved->pending_count; i++)
+        saved->pending[i] = pending[i];
+    saved_state_write(fleet->state, saved);
+}
+
+/* Before an alert is handed on the state knows that it has to be; the judge's memory in it says
+ * that it was raised already. */
+static void hand_on(struct fleet *fleet, struct member *member, const struct alert *alerts,
+                    int count)
+{
+    for (int i = 0; i < count; i++) {
+        save(fleet, member, alerts + i, count - i);
+        fleet->hooks.alert(fleet->hooks.context, member, &alerts[i]);
+    }
+    save(fleet, member, NULL, 0);
+}
+
 /* --- coming ----------------------------------------------------------------------------------- */
 
 static bool make_room(struct fleet *fleet)
@@ -121,12 +156,6 @@ static bool make_room(struct fleet *fleet)
         return false;
     fleet->capacity = (int)capacity;
     return true;
-}
-
-static void on_alert(void *context, struct member *member, const struct alert *alert)
-{
-    struct fleet *fleet = context;
-    fleet->hooks.alert(fleet->hooks.context, member, alert);
 }
 
 static void begin_recording(struct fleet *fleet, struct member *member)
@@ -172,10 +201,9 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
             saved != NULL && saved->wall_start_ms < wall_ms ? saved->wall_start_ms : wall_ms,
         .first_look_ms = fleet->seen * SPREAD_STEP_MS % fleet->options->watch.interval_ms,
     };
-    const struct member_sink sink = {on_alert, fleet};
     errno = ENOMEM;
     struct member *member =
-        make_room(fleet) ? member_create(target, &fleet->options->watch, &about, &sink) : NULL;
+        make_room(fleet) ? member_create(target, &fleet->options->watch, &about) : NULL;
     if (member == NULL)
         return false;
     if (saved != NULL)
@@ -184,8 +212,8 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
     member->remember = true;
     insert(fleet, member, fleet->now_ms + about.first_look_ms);
     fleet->seen++;
-    for (int i = 0; saved != NULL && i < saved->pending_count; i++)
-        fleet->hooks.alert(fleet->hooks.context, member, &saved->pending[i]);
+    if (saved != NULL && saved->pending_count > 0)
+        hand_on(fleet, member, saved->pending, saved->pending_count);
     return true;
 }
 
@@ -258,6 +286,9 @@ static void step(struct fleet *fleet, struct slot *slot)
 {
     struct member *member = slot->member;
     member_step(member, fleet->now_ms);
+    if (member->pending_count > 0)
+        hand_on(fleet, member, member->pending, member->pending_count);
+    member->pending_count = 0;
     slot->due_ms =
         fleet->now_ms + watcher_wait_ms(member->watcher, member_ms(member, fleet->now_ms));
 }
@@ -323,26 +354,7 @@ int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *other
     return fleet->now_ms;
 }
 
-/* --- state and recordings --------------------------------------------------------------------- */
-
-void fleet_save(struct fleet *fleet, const struct member *member, const struct alert *pending,
-                int pending_count)
-{
-    struct saved_target *saved = fleet->saved;
-    const struct target *target = watcher_target(member->watcher);
-    if (fleet->state == NULL)
-        return;
-    saved->pid = target->pid;
-    saved->start_time_ticks = (int64_t)target->start_time_ticks;
-    memcpy(saved->label, member->label, sizeof saved->label);
-    saved->wall_start_ms = member->wall_start_ms;
-    saved->pause_us = watcher_pause_spent_us(member->watcher);
-    judge_remember(watcher_judge(member->watcher), &saved->judge);
-    saved->pending_count = pending_count < SAVED_PENDING_MAX ? pending_count : SAVED_PENDING_MAX;
-    for (int i = 0; i < saved->pending_count; i++)
-        saved->pending[i] = pending[i];
-    saved_state_write(fleet->state, saved);
-}
+/* --- keeping ---------------------------------------------------------------------------------- */
 
 /* Targets of the last process that did not come back: what they had raised is over. */
 static void bury_lost(struct fleet *fleet)
@@ -373,7 +385,7 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms)
         if (view.warm != member->was_warm)
             member->was_warm = member->remember = true;
         if (member->remember)
-            fleet_save(fleet, member, NULL, 0);
+            save(fleet, member, NULL, 0);
         member->remember = false;
         if (member->recording != NULL)
             archive_file_turn(member->recording, wall_ms);
@@ -530,7 +542,7 @@ void fleet_stop(struct fleet *fleet, int64_t at_most_ms)
     int64_t until_ms = loop_clock_ms() + at_most_ms;
     for (int i = 0; i < fleet->count; i++) {
         struct member *member = fleet->slots[i].member;
-        fleet_save(fleet, member, NULL, 0);
+        save(fleet, member, NULL, 0);
         watcher_stop(member->watcher, member_ms(member, fleet->now_ms));
     }
     while (!all_ended(fleet) && fleet->now_ms < until_ms) {

@@ -23,7 +23,8 @@ struct fleet;
 
 struct fleet_hooks {
     void *context;
-    /* Valid during the call. */
+    /* Once for each alert: with a state folder also over a kill -9, but for one between this call
+     * and its return. Valid during the call. */
     void (*alert)(void *context, const struct member *member, const struct alert *alert);
     /* A JVM has ended: these of its alerts were up. */
     void (*ended)(void *context, const struct member *member, const struct alert *alerts,
@@ -44,9 +45,6 @@ int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *other
 
 /* What has to be done once a second: recordings turn over, changed state is written. */
 void fleet_keep(struct fleet *fleet, int64_t wall_ms);
-/* Everything a restart has to know of this member, in the state folder. */
-void fleet_save(struct fleet *fleet, const struct member *member, const struct alert *pending,
-                int pending_count);
 /* New options (the same pointer, changed): rules are asked again of everybody, JVMs that are no
  * longer wanted leave, the others go on with the new thresholds. */
 void fleet_reload(struct fleet *fleet);

@@ -131,18 +131,25 @@ static void on_alert(void *context, struct watcher *watcher, const struct alert 
         member->raised[alert->finding.severity]++;
     if (member->recording != NULL)
         archive_file_alert(member->recording, alert);
-    member->sink.alert(member->sink.context, member, alert);
+    if (member->pending_count == member->pending_room) {
+        int room = member->pending_room + 4;
+        struct alert *more = reallocarray(member->pending, (size_t)room, sizeof *more);
+        if (more == NULL)
+            return;
+        member->pending = more;
+        member->pending_room = room;
+    }
+    member->pending[member->pending_count++] = *alert;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct member *member_create(const struct target *target, const struct watch_options *options,
-                             const struct member_facts *facts, const struct member_sink *sink)
+                             const struct member_facts *facts)
 {
     struct member *member = calloc(1, sizeof *member);
     if (member == NULL)
         return NULL;
-    member->sink = *sink;
     member->wall_start_ms = facts->wall_start_ms;
     member->start_unix_ms = facts->wall_ms - proc_uptime_ms(target->start_time_ticks);
     member->origin_ms = facts->loop_ms - (facts->wall_ms - facts->wall_start_ms);
@@ -186,6 +193,7 @@ void member_destroy(struct member *member)
     watcher_destroy(member->watcher);
     archive_file_close(member->recording);
     free(member->families);
+    free(member->pending);
     free(member);
 }
 

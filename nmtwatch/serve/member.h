@@ -20,17 +20,8 @@ struct family_count {
     int64_t tap_loads, tap_unloads; /* as the present tap, or the last list, had them */
 };
 
-struct member;
-
-/* What happens to a member; pointers are valid during the call. */
-struct member_sink {
-    void (*alert)(void *context, struct member *member, const struct alert *alert);
-    void *context;
-};
-
 struct member {
     struct watcher *watcher;
-    struct member_sink sink;
     char label[TARGET_LABEL_MAX];
     char user[64];
     char cgroup[128];
@@ -47,7 +38,9 @@ struct member {
     int64_t other_loaders;
     int64_t raised[SEVERITY_CRITICAL + 1];
     char note[256];
-    bool remember; /* something has changed that a restart has to know */
+    int pending_count, pending_room;
+    struct alert *pending; /* raised or cleared by the last step, for the fleet to hand on */
+    bool remember;         /* something has changed that a restart has to know */
     bool was_warm;
     bool had_loaders;
 };
@@ -62,7 +55,7 @@ struct member_facts {
 
 /* Takes the target over. NULL with errno. */
 struct member *member_create(const struct target *target, const struct watch_options *options,
-                             const struct member_facts *facts, const struct member_sink *sink);
+                             const struct member_facts *facts);
 static inline int64_t member_ms(const struct member *member, int64_t loop_ms)
 {
     return loop_ms - member->origin_ms;

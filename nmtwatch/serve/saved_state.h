@@ -20,7 +20,7 @@
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/serve/target_rules.h"
 
-#define SAVED_PENDING_MAX 8
+#define SAVED_PENDING_MAX 16
 
 struct saved_target {
     int64_t pid, start_time_ticks;

@@ -109,10 +109,8 @@ static int64_t loop_clock_ms(void)
 static void on_alert(void *context, const struct member *member, const struct alert *alert)
 {
     struct serve *serve = context;
-    fleet_save(serve->fleet, member, alert, 1);
     outlets_alert(serve->outlets, member->label, watcher_target(member->watcher)->pid, alert,
                   member->wall_start_ms + alert->ms, serve->now_ms);
-    fleet_save(serve->fleet, member, NULL, 0);
 }
 
 static void on_ended(void *context, const struct member *member, const struct alert *alerts,

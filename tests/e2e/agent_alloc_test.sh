@@ -14,14 +14,16 @@ answer() { # FILTER: of the last answer
 }
 
 # The classes of the mix, how far they are from the truth in standard errors, the furthest first. Of
-# what is always sampled there is no error: what the JDK itself allocates of it is 0.3 %.
+# what is always sampled there is no error: what the JDK itself allocates of it is 0.3 %; and the one
+# array of 4 MB in 3 000 that is missed all the same is many of its standard errors.
 distances() {
     jvm_result | tr ' ' '\n' | jq -R 'capture("^(?<class>.+)=(?<truth>[0-9]+)$")' |
         jq -sr --slurpfile got "$SCRATCH/alloc.json" '
             (.[] | select(.class != "total")) as $of |
             ($got[0].alloc.classes[] | select(.class == $of.class)) as $row |
-            ([(($row.bytes - ($of.truth | tonumber)) | fabs) - 0.003 * ($of.truth | tonumber), 0] |
-                max) / ([$row.se_bytes, 1] | max) | "\(. * 100 | round / 100) \($of.class)"' |
+            (if $of.class == "long[]" then 4194304 else 0 end) as $missed |
+            ([(($row.bytes - ($of.truth | tonumber)) | fabs) - 0.003 * ($of.truth | tonumber) -
+                $missed, 0] | max) / ([$row.se_bytes, 1] | max) | "\(. * 100 | round / 100) \($of.class)"' |
         sort -rn
 }
 
@@ -94,6 +96,8 @@ on_demand() {
     contains "$JVM_NAME: a flame graph by bytes" "$(cat "$SCRATCH/alloc.html")" "of objects allocated"
     contains "$JVM_NAME: with classes in it" "$(cat "$SCRATCH/alloc.html")" "AllocMix\$Bytes80"
     contains "$JVM_NAME: it has ended by itself" "$(profile status)" "state         not running"
+    is "$JVM_NAME: and has given back its memory" "$(profile memory --json |
+        jq '.components[] | select(.name == "alloc_profile") | .reserved_bytes')" 0
     "$NMTWATCH" profile alloc --match "main=Nobody;main=AllocMix*,pid=$JVM_PID" --for 1s --json \
         >"$SCRATCH/alloc.json" 2>"$SCRATCH/error"
     is "$JVM_NAME: found by a rule" "$(answer '"\(.pid) \(.classes | length >= 9)"')" "$JVM_PID true"

@@ -21,6 +21,13 @@ for jdk in $(agent_jdks); do
             "$(jq -c '[.classes.top[] | select(.family | startswith("ChurnVictim_#"))
                 | [.family, .loaded]]' <<<"$status")" \
             "[[\"ChurnVictim_#\",$((count * 3 / 4))],[\"ChurnVictim_#/0x*\",$((count / 4))]]"
+        # From before the agent: what the JVM loads to start.
+        before=$("${JVM_JFR%/jfr}/jcmd" "$JVM_PID" PerfCounter.print | awk -F= \
+            -v ours="$(jq .classes.loaded <<<"$status")" '
+            $1 == "java.cls.loadedClasses" || $1 == "java.cls.sharedLoadedClasses" { all += $2 }
+            END { print all - ours }')
+        check "$JVM_NAME: no class counts twice ($before from before)" \
+            test "$before" -ge 300 -a "$before" -le 900
         is "$JVM_NAME: none without a name, no stack lost" \
             "$(jq -c '[.classes.nameless, .classes.stacks_lost]' <<<"$status")" "[0,0]"
         unloaded=$(jq '.classes.top[] | select(.family == "ChurnVictim_#") | .unloaded' <<<"$status")

@@ -100,10 +100,8 @@ for name in jvm_native_memory_committed_bytes jvm_native_memory_reserved_bytes \
     jvm_memory_pool_committed_bytes jvm_memory_pool_max_bytes process_resident_memory_bytes \
     process_start_time_seconds nmtwatch_poll_duration_seconds_count nmtwatch_pause_seconds_total \
     nmtwatch_alerts_active nmtwatch_process_open_fds; do
-    contains "$name is there" "$(cat "$SCRATCH/metrics")" $'\n'"$name{"
-done 2>&1 | sed '/nmtwatch_process_open_fds/d'
-TAP_COUNT=$((TAP_COUNT + 12))
-contains "our own descriptors, too" "$(cat "$SCRATCH/metrics")" $'\nnmtwatch_process_open_fds '
+    check "$name is there" grep -q "^$name[{ ]" "$SCRATCH/metrics"
+done
 is "the pid is in no series but the one about the target" \
     "$(grep -v '^nmtwatch_target_info' "$SCRATCH/metrics" | grep -c 'pid=')" 0
 get /metrics -H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5' >"$SCRATCH/om"
@@ -170,7 +168,8 @@ polls=$(metric "$(label nmtwatch_polls_total calm)")
 configure "no_such = key"
 kill -HUP "$SERVE"
 check "a bad configuration is told" wait_for 5 grep -q "no_such" "$SCRATCH/err"
-is "and not taken" "$(metric nmtwatch_config_reload_success) $(metric nmtwatch_targets)" "0 2"
+check "and not taken" wait_for 5 is_metric nmtwatch_config_reload_success 0
+is "the old one stays" "$(metric nmtwatch_targets)" 2
 configure
 kill -HUP "$SERVE"
 check "back again" wait_for 10 is_metric nmtwatch_targets 4
@@ -207,7 +206,9 @@ done
 polls=$(metric "$(label nmtwatch_polls_total calm)")
 sleep 3
 is "the watching went on" "$(($(metric "$(label nmtwatch_polls_total calm)") - polls >= 2))" 1
-check "and took no more than 40 MB" test "$(metric nmtwatch_process_resident_memory_bytes)" -lt 41943040
+most=41943040
+! grep -q __asan_init "$NMTWATCH" || most=268435456
+check "and took no more than 40 MB" test "$(metric nmtwatch_process_resident_memory_bytes)" -lt $most
 
 # --- a real JVM -----------------------------------------------------------------------------------
 

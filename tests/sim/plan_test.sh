@@ -36,6 +36,16 @@ for range in "1+ GB" "1-10 MB" "50-200 MB" "10-50 MB" "64-256 KB" "63-273 MB"; d
     contains "churn: $range" "$text" "  $range "
 done
 
+# The guide quotes it.
+command=$(sed -n 's/^    \$ nmtwatch plan //p' docs/capacity.md | head -n 1)
+# shellcheck disable=SC2086 # words
+"$NMTWATCH" plan $command >"$SCRATCH/guide"
+is "docs/capacity.md: each line that it quotes of plan $command" "$(
+    sed -n '/^    \$ nmtwatch plan /,/^## /{ /^    \$/d; s/^    //p; }' docs/capacity.md |
+        grep -v '\.\.\.$' | while IFS= read -r line; do
+        grep -qxF -- "$line" <(sed 's/ *$//' "$SCRATCH/guide") || echo "$line"
+    done)" ""
+
 # --- verdicts ----------------------------------------------------------------------------------------
 
 verdict() { # WANTED_CODE WORD ARGUMENTS...

@@ -36,6 +36,17 @@ static void what_the_jdk_makes_is_made_by_who_called(void **state)
     assert_int_equal(found.caller, -1);
 }
 
+static void groovy_is_one(void **state)
+{
+    const char *const labels[] = {"java.lang.ClassLoader.defineClass",
+                                  "groovy.lang.GroovyClassLoader.access$400",
+                                  "org.codehaus.groovy.control.CompilationUnit.call",
+                                  "groovy.lang.GroovyShell.evaluate", "com.acme.Rules.run"};
+    (void)state;
+    assert_int_equal(definer_find(labels, 5).definer, 1);
+    assert_int_equal(definer_find(labels, 5).caller, 4);
+}
+
 static void odd_stacks(void **state)
 {
     const char *const jdk[] = {"java.lang.A.b", "sun.c.D.e"};
@@ -53,6 +64,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(library_and_who_called_it),
         cmocka_unit_test(what_the_jdk_makes_is_made_by_who_called),
+        cmocka_unit_test(groovy_is_one),
         cmocka_unit_test(odd_stacks),
     };
     return cmocka_run_group_tests_name("definer", tests, NULL, NULL);
