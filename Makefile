@@ -59,7 +59,7 @@ SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals so
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run alloc_verb
 COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog serve
 SERVE := mhd body users sparkline snapshot target_rules serve_options facts scan archive member saved_json saved_state \
-         outlets fleet metrics view_json view_page web service serve
+         outlets fleet_keep fleet_join fleet fleet_picture metrics view_json view_page web service serve
 TRIAGE_RUN := saved recorded mapped_agents live
 PLAN_RUN := plan_live plan_recorded
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
@@ -78,7 +78,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-memory bench-churn-ids verdict-error-rates fuzz stress soak-test format lint clean install
+.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-fleet bench-memory bench-churn-ids verdict-error-rates fuzz stress soak-test format lint clean install uninstall dist deb sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -212,6 +212,9 @@ bench-agent: setup
 bench-alloc: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-alloc.sh $(BUILD)
+bench-fleet: setup
+	@$(MAKE) --no-print-directory -s $(BUILD)/nmtwatch $(BUILD)/fake_jvm
+	@scripts/bench-fleet.sh $(BUILD)
 bench-memory: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-memory.sh $(BUILD)
@@ -236,12 +239,48 @@ soak-test: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/soak-test.sh $(or $(MINUTES),30) $(BUILD)
 
-install: all
+# The agent is loaded into JVMs, never linked to: a folder of its own, not the linker's.
+LIBDIR     ?= $(PREFIX)/lib/nmtwatch
+UNITDIR    ?= $(PREFIX)/lib/systemd/system
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+DOCDIR     := $(PREFIX)/share/doc/nmtwatch
+INSTALL    := install -D -m 644
+
+# One page for each verb, from the tables that parse its options.
+$(BUILD)/man/nmtwatch.1: $(BUILD)/nmtwatch scripts/man-pages.sh docs/nmtwatch.1 $(wildcard docs/man/*.1)
+	@scripts/man-pages.sh $(BUILD)/nmtwatch $(@D)
+
+install: all $(BUILD)/man/nmtwatch.1
 	install -D -m 755 $(BUILD)/nmtwatch $(DESTDIR)$(PREFIX)/bin/nmtwatch
-	$(if $(AGENT),install -D -m 755 $(AGENT) $(DESTDIR)$(PREFIX)/lib/libnmtagent.so)
-	install -D -m 644 docs/nmtwatch.1 $(DESTDIR)$(PREFIX)/share/man/man1/nmtwatch.1
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/nmtwatch/copyright
+	$(if $(AGENT),$(INSTALL) $(AGENT) $(DESTDIR)$(LIBDIR)/libnmtagent.so)
+	$(INSTALL) -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BUILD)/man/*.1
+	$(INSTALL) packaging/completion/nmtwatch.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nmtwatch
+	$(INSTALL) agent/context/nmtagent_context.h $(DESTDIR)$(PREFIX)/include/nmtagent_context.h
+	$(INSTALL) agent/context/java/nmtagent/Context.java $(DESTDIR)$(PREFIX)/share/nmtwatch/java/nmtagent/Context.java
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR) README.md SECURITY.md docs/*.md
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/runbooks docs/runbooks/*.md
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/schema docs/schema/*.json
+	$(INSTALL) LICENSE $(DESTDIR)$(DOCDIR)/copyright
+	$(INSTALL) packaging/serve.ini $(DESTDIR)$(SYSCONFDIR)/nmtwatch/serve.ini
+	$(INSTALL) packaging/nmtwatch.service $(DESTDIR)$(UNITDIR)/nmtwatch.service
+	sed -i 's|/usr/bin|$(PREFIX)/bin|; s|/etc/nmtwatch|$(SYSCONFDIR)/nmtwatch|' $(DESTDIR)$(UNITDIR)/nmtwatch.service
+# Leaves the configuration.
+uninstall:
+	rm -rf $(DESTDIR)$(LIBDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PREFIX)/share/nmtwatch
+	rm -f $(DESTDIR)$(PREFIX)/bin/nmtwatch $(DESTDIR)$(PREFIX)/share/man/man1/nmtwatch*.1 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/nmtwatch \
+		$(DESTDIR)$(PREFIX)/include/nmtagent_context.h $(DESTDIR)$(UNITDIR)/nmtwatch.service
+
+# The same sources make the same bytes: scripts/dist.sh says how.
+dist:
+	@scripts/dist.sh $(BUILD)
+# A Debian package in build/deb, with debhelper; scripts/test-deb.sh tries it in a system of its own.
+deb:
+	@scripts/deb.sh $(BUILD)
+# What is in the program that is not ours, as CycloneDX.
+sbom: $(BUILD)/nmtwatch $(AGENT)
+	@scripts/sbom.sh $(BUILD) >$(BUILD)/nmtwatch.cdx.json
+	@echo "$(BUILD)/nmtwatch.cdx.json"
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 format:

@@ -42,7 +42,7 @@ END
 [ "${RECORD:-0}" = 0 ] || echo "recordings = $scratch/recordings" >>"$scratch/serve.ini"
 "$build/nmtwatch" serve --config "$scratch/serve.ini" >"$scratch/log" 2>&1 &
 serve=$!
-pids+=($serve)
+pids+=("$serve")
 
 metric() { # NAME
     curl -s "http://127.0.0.1:$port/metrics" | awk -v name="$1" '$1 == name { print $2 }'

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#define FIRST_SAMPLES 256
+#define FIRST_SAMPLES      256
+#define JVM_INTERVAL_BYTES (512 << 10) /* what it is when nobody has set it */
 
 struct alloc_sample {
     int64_t ticks, size;
@@ -124,6 +125,7 @@ void alloc_profile_destroy(struct alloc_profile *profile)
         return;
     const jvmtiCapabilities ours = {.can_generate_sampled_object_alloc_events = 1};
     alloc_profile_quiet(profile);
+    (*profile->jvmti)->SetHeapSamplingInterval(profile->jvmti, JVM_INTERVAL_BYTES);
     (*profile->jvmti)->RelinquishCapabilities(profile->jvmti, &ours);
     thread_names_close(&profile->names);
     alloc_threads_destroy(profile->threads);

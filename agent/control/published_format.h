@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PUBLISHED_PATH  "/tmp/.nmtagent_%d"
+#define PUBLISHED_NAME  ".nmtagent_%d"
+#define PUBLISHED_PATH  "/tmp/" PUBLISHED_NAME
 #define PUBLISHED_MAGIC "nmtagnt2"
 
 /* The whole file. In the machine's byte order: it never leaves the machine. */

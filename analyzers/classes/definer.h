@@ -9,8 +9,9 @@
  *   com.acme.orders.ProxyFactory.proxyFor            the caller: the first of another producer
  *   ...
  *
- * Producers are told apart by the first two parts of their packages (Groovy has three of those). Frames of the JDK are nobody's
- * own decision: lambdas, proxies and reflection are made by it for whoever called.
+ * Producers are told apart by the first two parts of their packages (Groovy has three of those).
+ * Frames of the JDK are nobody's own decision: lambdas, proxies and reflection are made by it for
+ * whoever called.
  *
  * Pure. Any thread.
  */

@@ -113,7 +113,7 @@ static void judge(struct plan *plan)
     double churn = plan_input_get(input, PLAN_CHURN), growth = plan_input_get(input, PLAN_GROWTH);
     double gone = plan_input_churned(input);
     char who[64];
-    snprintf(who, sizeof who, "%.3g/s", growth);
+    snprintf(who, sizeof who, growth >= 100.0 ? "%.0f/s" : "%.3g/s", growth);
     struct suitability_facts facts = {
         .jdk_major = input->jdk_major,
         .methods_per_class = plan_input_get(input, PLAN_METHODS_PER_CLASS),

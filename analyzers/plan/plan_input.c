@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOADS_MOST 1e12 /* more within the horizon is a slip of the pen */
+/* More within the horizon is a slip of the pen; up to here every sum fits into 64 bits. */
+#define LOADS_MOST 1e10
 
 static const struct plan_number_row number_rows[PLAN_NUMBER_COUNT] = {
 #define PLAN_INPUT(id, option, kind, initial, least, most, value, help)                            \
@@ -84,7 +85,7 @@ bool plan_input_check(const struct plan_input *input, char *error, size_t size)
         return false;
     }
     if (plan_input_churned(input) + plan_input_grown(input) > LOADS_MOST) {
-        snprintf(error, size, "--churn and --growth over that time: more than 10^12 classes");
+        snprintf(error, size, "--churn and --growth over that time: more than 10^10 classes");
         return false;
     }
     if (input->jdk_major < 8 || input->jdk_major > 99) {

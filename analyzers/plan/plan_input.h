@@ -4,7 +4,7 @@
  *
  *   plan_input_default -> plan_input_set ... -> plan_input_check
  *
- * Plain data; any thread. Numbers are doubles: counts are whole and below 10^12, hence exact.
+ * Plain data; any thread. Numbers are doubles: counts are whole and below 10^11, hence exact.
  */
 #ifndef ANALYZERS_PLAN_PLAN_INPUT_H
 #define ANALYZERS_PLAN_PLAN_INPUT_H

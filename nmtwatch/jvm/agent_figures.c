@@ -30,8 +30,8 @@ static bool is_of(const struct target *target, const struct published *published
 
 static bool read_published(const struct target *target, struct published *published)
 {
-    char path[sizeof target->root + sizeof PUBLISHED_PATH + 16];
-    snprintf(path, sizeof path, "%s" PUBLISHED_PATH, target->root, (int)target->nspid);
+    char path[sizeof target->tmp + sizeof PUBLISHED_NAME + 16];
+    snprintf(path, sizeof path, "%s/" PUBLISHED_NAME, target->tmp, (int)target->nspid);
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;

@@ -1,5 +1,7 @@
 #include "nmtwatch/jvm/attach_connect.h"
 
+#include "nmtwatch/jvm/rooted.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -9,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -34,6 +37,8 @@ static enum connect_state fail_errno(struct attach_connect *attempt, const char 
 {
     if (error == EACCES || error == EPERM)
         return fail(attempt, FAILURE_PERMISSION, NULL);
+    if (error == EROFS)
+        return fail(attempt, FAILURE_NO_TMP, "it is read-only");
     char detail[160];
     snprintf(detail, sizeof detail, "%s: %s", doing, strerror(error));
     return fail(attempt, FAILURE_SYSTEM, detail);
@@ -52,6 +57,7 @@ void connect_init(struct attach_connect *attempt, const struct target *target)
     *attempt = (struct attach_connect){
         .target = target,
         .process_fd = (int)syscall(SYS_pidfd_open, target->pid, 0),
+        .tmp_fd = -1,
         .trigger_dir_fd = -1,
         .child_fd = -1,
         .fd = -1,
@@ -86,12 +92,12 @@ static bool trusted_owner(const struct attach_connect *attempt, uid_t owner)
 }
 
 /* The trigger file has to belong to the target's user or to root, or SIGQUIT means a thread dump.
- * Returns 0, or an errno; EEXIST is a foreign one, and HotSpot would look no further. */
-static int create_trigger(struct attach_connect *attempt, const char *directory)
+ * Takes the descriptor of its folder, -1: with errno, that one could not be opened. Returns 0, or
+ * an errno; EEXIST is a foreign one, and HotSpot would look no further. */
+static int create_trigger(struct attach_connect *attempt, int dir_fd)
 {
     char name[32];
     snprintf(name, sizeof name, ".attach_pid%d", (int)attempt->target->nspid);
-    int dir_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
         return errno;
 
@@ -150,11 +156,17 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
         return fail(attempt,
                     connect_process_alive(attempt) ? FAILURE_ATTACH_DISABLED : FAILURE_GONE, NULL);
 
+    struct statvfs tmp;
+    if (fstatvfs(attempt->tmp_fd, &tmp) == 0 && (tmp.f_flag & ST_RDONLY) != 0)
+        return fail(attempt, FAILURE_NO_TMP, "it is read-only");
+
     char cwd[48];
     snprintf(cwd, sizeof cwd, "/proc/%d/cwd", (int)target->pid);
-    int error = create_trigger(attempt, cwd);
+    int error = create_trigger(attempt, open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (error != 0 && error != EEXIST)
-        error = create_trigger(attempt, target->tmp);
+        error = create_trigger(attempt, fcntl(attempt->tmp_fd, F_DUPFD_CLOEXEC, 0));
+    if (error == EINVAL) /* of chown: its user has no number here */
+        return fail(attempt, FAILURE_FOREIGN_USERS, NULL);
     if (error == EEXIST)
         return fail(attempt, FAILURE_SYSTEM,
                     "its .attach_pid file belongs to somebody else; remove it");
@@ -177,13 +189,28 @@ static void socket_name(const struct target *target, char *out, size_t size)
     snprintf(out, size, ".java_pid%d", (int)target->nspid);
 }
 
-static struct sockaddr_un socket_address(const char *directory, const char *name)
+/* Through the descriptor of its folder: a path would not always fit, and could lead elsewhere by
+ * now. */
+static struct sockaddr_un socket_address(int folder_fd, const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    _Static_assert(sizeof address.sun_path > sizeof(((struct target *)0)->tmp) + 32, "path fits");
-    snprintf(address.sun_path, sizeof address.sun_path, "%.64s%s%.32s", directory,
-             directory[0] != '\0' ? "/" : "", name);
+    snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%.32s", folder_fd, name);
     return address;
+}
+
+static void close_tmp(struct attach_connect *attempt)
+{
+    if (attempt->tmp_fd >= 0)
+        close(attempt->tmp_fd);
+    attempt->tmp_fd = -1;
+}
+
+static enum connect_state opened(struct attach_connect *attempt, int fd)
+{
+    end_trigger(attempt, false);
+    close_tmp(attempt);
+    attempt->fd = fd;
+    return CONNECT_OPEN;
 }
 
 /* What a failed connect(2) means; fd is closed by the caller. */
@@ -207,38 +234,38 @@ static enum connect_state connect_refused(struct attach_connect *attempt, int er
 static enum connect_state connect_directly(struct attach_connect *attempt, const char *name,
                                            int64_t now_ms)
 {
-    struct sockaddr_un address = socket_address(attempt->target->tmp, name);
+    struct sockaddr_un address = socket_address(attempt->tmp_fd, name);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fail_errno(attempt, "opening a socket", errno);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0) {
-        end_trigger(attempt, false);
-        attempt->fd = fd;
-        return CONNECT_OPEN;
-    }
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return opened(attempt, fd);
     int error = errno;
     close(fd);
     return connect_refused(attempt, error, now_ms);
 }
 
 /* The child's whole life. It takes the target's ids for good, so HotSpot sees its own at the other
- * end, and reaches the socket by a relative path: /proc/PID/root may be closed to those ids. It
- * keeps nothing else of ours open: another JVM must not wait for this child to hang up. */
-_Noreturn static void child_main(const struct target *target, const char *name, int answer_fd,
-                                 int64_t timeout_ms)
+ * end, and reaches the socket by a relative path: /proc may be closed to those ids. It keeps
+ * nothing else of ours open: another JVM must not wait for this child to hang up. */
+_Noreturn static void child_main(const struct target *target, int tmp_fd, const char *name,
+                                 int answer_fd, int64_t timeout_ms)
 {
     int error = 0, fd = -1;
-    struct sockaddr_un address = socket_address("", name);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct timeval timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+    snprintf(address.sun_path, sizeof address.sun_path, "%.32s", name);
+    if (fchdir(tmp_fd) != 0)
+        error = errno;
 
     answer_fd = dup2(answer_fd, STDERR_FILENO + 1);
     syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0);
-    if (chdir(target->tmp) != 0 || setgroups(0, NULL) != 0 ||
-        setresgid(target->gid, target->gid, target->gid) != 0 ||
-        setresuid(target->uid, target->uid, target->uid) != 0 ||
-        (fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0 ||
-        connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+    if (error == 0 &&
+        (setgroups(0, NULL) != 0 || setresgid(target->gid, target->gid, target->gid) != 0 ||
+         setresuid(target->uid, target->uid, target->uid) != 0 ||
+         (fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
+         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0 ||
+         connect(fd, (struct sockaddr *)&address, sizeof address) != 0))
         error = errno;
 
     union {
@@ -265,7 +292,7 @@ static enum connect_state connect_by_child(struct attach_connect *attempt, const
         return fail_errno(attempt, "opening a socket pair", errno);
     pid_t child = fork();
     if (child == 0)
-        child_main(attempt->target, name, ends[1], attempt->deadline_ms - now_ms);
+        child_main(attempt->target, attempt->tmp_fd, name, ends[1], attempt->deadline_ms - now_ms);
     int error = errno;
     close(ends[1]);
     if (child < 0) {
@@ -314,34 +341,46 @@ static enum connect_state await_child(struct attach_connect *attempt, int64_t no
     if (message.msg_controllen < CMSG_LEN(sizeof(int)) || control.header.cmsg_type != SCM_RIGHTS)
         return fail(attempt, FAILURE_SYSTEM, "the child that connects as its user sent no socket");
 
-    memcpy(&attempt->fd, CMSG_DATA(&control.header), sizeof attempt->fd);
-    fcntl(attempt->fd, F_SETFL, O_NONBLOCK);
-    end_trigger(attempt, false);
-    return CONNECT_OPEN;
+    int fd;
+    memcpy(&fd, CMSG_DATA(&control.header), sizeof fd);
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    return opened(attempt, fd);
 }
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
+static enum connect_state without_tmp(struct attach_connect *attempt, int error)
+{
+    if (!connect_process_alive(attempt))
+        return fail(attempt, FAILURE_GONE, NULL);
+    if (error == ENOENT || error == ENOTDIR)
+        return fail(attempt, FAILURE_NO_TMP, strerror(error));
+    return fail_errno(attempt, "opening its /tmp", error);
+}
+
 static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
 {
     const struct target *target = attempt->target;
-    char name[32], path[128];
+    char name[32];
     socket_name(target, name, sizeof name);
-    snprintf(path, sizeof path, "%s/%s", target->tmp, name);
+    if (attempt->tmp_fd < 0)
+        attempt->tmp_fd = rooted_open(target->root, "/tmp", O_PATH | O_DIRECTORY);
+    if (attempt->tmp_fd < 0)
+        return without_tmp(attempt, errno);
 
     struct stat status;
-    if (lstat(path, &status) != 0) {
+    if (fstatat(attempt->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
         int error = errno;
         if (!connect_process_alive(attempt))
             return fail(attempt, FAILURE_GONE, NULL);
         if (error != ENOENT)
-            return fail_errno(attempt, path, error);
+            return fail_errno(attempt, "looking for its attach socket", error);
         return attempt->signalled ? retry_at(attempt, now_ms + SOCKET_RETRY_MS)
                                   : trigger(attempt, now_ms);
     }
     if (!S_ISSOCK(status.st_mode) || !trusted_owner(attempt, status.st_uid)) {
-        char detail[192];
-        snprintf(detail, sizeof detail, "%s is not a socket of its user; not touched", path);
+        char detail[96];
+        snprintf(detail, sizeof detail, "/tmp/%s is not a socket of its user; not touched", name);
         return fail(attempt, FAILURE_SYSTEM, detail);
     }
     if (!connect_process_alive(attempt))
@@ -350,12 +389,27 @@ static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
                              : connect_directly(attempt, name, now_ms);
 }
 
+/* By its modes. A JVM with capabilities may write all the same, so it is only believed afterwards.
+ */
+static bool closed_to_target(const struct attach_connect *attempt)
+{
+    struct stat tmp;
+    if (fstat(attempt->tmp_fd, &tmp) != 0)
+        return false;
+    mode_t needed = tmp.st_uid == attempt->target->uid   ? S_IWUSR
+                    : tmp.st_gid == attempt->target->gid ? S_IWGRP
+                                                         : S_IWOTH;
+    return (tmp.st_mode & needed) == 0;
+}
+
 static enum connect_state timed_out(struct attach_connect *attempt)
 {
     if (!connect_process_alive(attempt))
         return fail(attempt, FAILURE_GONE, NULL);
     if (target_state_now(attempt->target).stopped)
         return fail(attempt, FAILURE_NO_ANSWER, "the process is stopped (state T)");
+    if (attempt->signalled && closed_to_target(attempt))
+        return fail(attempt, FAILURE_NO_TMP, "its user may not write there");
     return fail(attempt, FAILURE_NO_ANSWER,
                 attempt->signalled ? "it was signalled and opened no attach socket in time"
                                    : "its attach socket takes no more connections");
@@ -389,6 +443,7 @@ void connect_cancel(struct attach_connect *attempt)
 {
     reap_child(attempt);
     end_trigger(attempt, attempt->signalled && connect_process_alive(attempt));
+    close_tmp(attempt);
     attempt->stage = CONNECT_LOOK;
 }
 

@@ -9,6 +9,10 @@
  * have a handler: without one it kills. With -XX:+DisableAttachMechanism it would print a full
  * thread dump into the application's log, so it is not sent then either.
  *
+ * All of it happens in the target's /tmp, which is opened once an attempt (rooted.h): a container
+ * may have made it a link. A /tmp that the JVM cannot write to is said to be that, without a signal
+ * where it can be known beforehand.
+ *
  * HotSpot compares the peer's uid and gid with its own (root passes from JDK 11 on, but a root of
  * another user namespace does not). as_owner therefore connects in a child that takes the target's
  * ids and hands the connected descriptor back: our own ids never change.
@@ -32,6 +36,7 @@ struct attach_connect {
     } stage;
     bool as_owner;
     bool signalled;      /* SIGQUIT was sent, at most once until connect_begin */
+    int tmp_fd;          /* the target's /tmp during an attempt; -1: not opened */
     int trigger_dir_fd;  /* where our .attach_pid file is; -1: none */
     int64_t deadline_ms; /* monotonic clock */
     int64_t retry_ms;    /* when to look again */

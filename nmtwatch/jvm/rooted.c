@@ -69,8 +69,8 @@ bool rooted_real(const char *root, const char *path, char *real, size_t size)
         return false;
     const char *inner = rooted_inner(root, shown);
     size_t len = strlen(inner);
-    if (len >= size || (len >= strlen(DELETED) &&
-                        strcmp(inner + len - strlen(DELETED), DELETED) == 0)) {
+    if (len >= size ||
+        (len >= strlen(DELETED) && strcmp(inner + len - strlen(DELETED), DELETED) == 0)) {
         errno = len >= size ? ENAMETOOLONG : ENOENT;
         return false;
     }

@@ -50,13 +50,14 @@ bool target_proc_is_ours(void)
 
 bool target_proc_hides_others(void)
 {
-    /* The first process is never ours in the sense of hidepid, unless we may look at all. */
+    /* The first process is always there, and seldom ours: who sees it may see all. */
     struct span text = proc_read(1, "stat");
     free((void *)text.ptr);
     return text.ptr == NULL;
 }
 
-/* A number that /proc does not show: the kernel still tells whether a signal would find somebody. */
+/* A number that /proc does not show: the kernel still tells whether a signal would find somebody.
+ */
 static enum failure_kind not_shown(const struct target *target, struct failure *failure)
 {
     if (kill(target->pid, 0) != 0 && errno == EPERM)
@@ -139,9 +140,11 @@ static bool shares_our_root(pid_t pid)
 /* A link to /tmp is followed as the target follows it, not from our root. */
 static void find_tmp(struct target *target)
 {
-    char real[sizeof target->tmp - sizeof target->root];
-    if (target->root[0] == '\0' || !rooted_real(target->root, "/tmp", real, sizeof real))
-        snprintf(real, sizeof real, "/tmp");
+    char real[sizeof target->tmp - sizeof target->root] = "/tmp";
+    target->tmp[0] = '\0';
+    if (!rooted_real(target->root, "/tmp", real, sizeof real) &&
+        errno == ELOOP) /* a link, and this kernel cannot follow it: there is no way there */
+        return;
     snprintf(target->tmp, sizeof target->tmp, "%s%s", target->root, real);
 }
 
@@ -171,23 +174,18 @@ static void find_perfdata(struct target *target)
 
 static bool has_attach_socket(const struct target *target)
 {
-    char path[128];
+    char path[sizeof target->tmp + 24];
     struct stat status;
     snprintf(path, sizeof path, "%s/.java_pid%d", target->tmp, (int)target->nspid);
     return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/* All of the kernel's user ids have their own number here: nobody is outside. */
+/* The one all others descend from has a number of its own, which is part of the kernel's interface.
+ */
 static bool in_first_user_namespace(void)
 {
-    struct span map = proc_read(getpid(), "uid_map"), rest = map;
-    int64_t inside = -1, outside = -1, count = -1;
-    rest = span_trim(rest);
-    bool read = span_take_i64(&rest, &inside) && (rest = span_trim(rest), true) &&
-                span_take_i64(&rest, &outside) && (rest = span_trim(rest), true) &&
-                span_take_i64(&rest, &count);
-    free((void *)map.ptr);
-    return !read || (inside == 0 && outside == 0 && count == UINT32_MAX);
+    struct stat status;
+    return stat("/proc/self/ns/user", &status) != 0 || status.st_ino == 0xEFFFFFFDu;
 }
 
 static enum failure_kind not_permitted(const struct target *target, struct failure *failure)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define ANSWER_MAX_BYTES ((size_t)16 << 20)
@@ -31,11 +32,28 @@ static enum failure_kind fail_errno(const struct agent_session *session, struct 
     return fail(session, failure, FAILURE_SYSTEM, detail);
 }
 
+static enum failure_kind fail_exchange(const struct agent_session *session, struct failure *failure)
+{
+    switch (errno) {
+    case EROFS:
+    case ENOENT:
+    case ENOTDIR:
+        return fail(session, failure, FAILURE_NO_TMP, strerror(errno));
+    case EINVAL: /* of chown: its user has no number here */
+        return fail(session, failure, FAILURE_FOREIGN_USERS, NULL);
+    default:
+        return fail_errno(session, failure, "making a folder in its /tmp");
+    }
+}
+
 /* --- the library ------------------------------------------------------------------------------ */
 
 /* Into the private folder, which goes when the session does: the JVM has it mapped by then. */
 static enum failure_kind copy_library(struct agent_session *session, struct failure *failure)
 {
+    struct statvfs folder;
+    if (fstatvfs(session->exchange.folder_fd, &folder) == 0 && (folder.f_flag & ST_NOEXEC) != 0)
+        return fail(session, failure, FAILURE_AGENT_PLACE, NULL);
     int from = open(session->local, O_RDONLY | O_CLOEXEC);
     if (from < 0)
         return fail_errno(session, failure, session->local);
@@ -65,9 +83,15 @@ static enum failure_kind choose_library(struct agent_session *session, enum agen
     if (loaded == AGENT_NOT_LOADED && first != AGENT_START)
         return fail(session, failure, FAILURE_AGENT,
                     "it is not loaded: nothing was ever started in this JVM");
-    if (!agent_library_find(named, session->local, sizeof session->local, error, sizeof error))
+    bool inside = named != NULL && agent_library_inside(&session->target, named);
+    if (inside)
+        snprintf(session->library, sizeof session->library, "%s", named);
+    else if (!agent_library_find(named, session->local, sizeof session->local, error, sizeof error))
         return fail(session, failure, FAILURE_SYSTEM, error);
-    memcpy(session->library, session->local, sizeof session->library);
+    else
+        memcpy(session->library, session->local, sizeof session->library);
+    if (!agent_library_fits(&session->target, session->library, inside))
+        return fail(session, failure, FAILURE_AGENT_LIBC, NULL);
     return FAILURE_NONE;
 }
 
@@ -87,8 +111,8 @@ enum failure_kind agent_session_open(struct agent_session *session, const struct
     if (session->attach == NULL)
         return fail(session, failure, FAILURE_SYSTEM, strerror(ENOMEM));
     if (!exchange_open(&session->exchange, target))
-        fail_errno(session, failure, "making a folder in its /tmp");
-    else if (!session->loaded && !agent_library_reachable(target, session->local))
+        fail_exchange(session, failure);
+    else if (session->local[0] != '\0' && !agent_library_reachable(target, session->local))
         copy_library(session, failure);
     if (failure->kind != FAILURE_NONE)
         agent_session_close(session);

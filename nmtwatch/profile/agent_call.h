@@ -26,7 +26,7 @@ struct agent_session {
     struct exchange exchange;
     bool loaded;
     char library[4096]; /* as the target names it */
-    char local[4096];   /* as we name it; "" when it is loaded already */
+    char local[4096];   /* as we name it; "" when it is loaded already, or in its own root */
     int calls;
 };
 

@@ -2,7 +2,9 @@
  * agent_library: which libnmtagent.so a target gets.
  *
  * One that it has loaded already stays the one: the same library under two paths would be two
- * agents. Else the file beside this program, or the one that was named. Setup context.
+ * agents. Else the file beside this program, or the one that was named: here, or in the target's
+ * own root, where an image may bring it along. In a container it is asked first whether the file is
+ * visible there; only if not it gets a copy. Setup context.
  */
 #ifndef NMTWATCH_PROFILE_AGENT_LIBRARY_H
 #define NMTWATCH_PROFILE_AGENT_LIBRARY_H
@@ -17,8 +19,15 @@ enum agent_loaded { AGENT_LOADED, AGENT_NOT_LOADED, AGENT_LOADED_UNKNOWN };
 enum agent_loaded agent_library_loaded(const struct target *target, char *path, size_t size);
 /* Absolute path of the library here. named may be NULL. False with a sentence. */
 bool agent_library_find(const char *named, char *path, size_t size, char *error, size_t error_size);
-/* Whether the target can open this path of ours: the same root, and readable for its user. False
- * when in doubt: it gets a copy then. */
+/* Whether the target's root has a library of that name (absolute) that its user may read. False
+ * when that root is ours. */
+bool agent_library_inside(const struct target *target, const char *named);
+/* Whether it was built for the C library that the target runs on: glibc's cannot be loaded beside
+ * musl, nor the other way round. path as we reach it, or inside: as the target does. True when in
+ * doubt. */
+bool agent_library_fits(const struct target *target, const char *path, bool inside);
+/* Whether the target can open this path of ours: the same root, and readable for its user, or the
+ * same file in another root. False when in doubt: it gets a copy then. */
 bool agent_library_reachable(const struct target *target, const char *path);
 
 #endif

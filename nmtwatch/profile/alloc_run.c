@@ -53,7 +53,7 @@ static int too_old(const struct target *target)
 static int begin(struct sampled *sampled, const struct alloc_run *run, const struct target *target)
 {
     struct failure failure;
-    char file[128], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
+    char file[256], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
     if (target->identity.jdk_major > 0 && target->identity.jdk_major < SAMPLES_SINCE_JDK)
         return too_old(target);
     if (agent_session_open(&sampled->session, target, AGENT_START, run->library, &failure) !=

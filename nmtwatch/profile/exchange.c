@@ -1,5 +1,7 @@
 #include "nmtwatch/profile/exchange.h"
 
+#include "nmtwatch/jvm/rooted.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +33,10 @@ bool exchange_open(struct exchange *exchange, const struct target *target)
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return false;
     snprintf(exchange->name, sizeof exchange->name, "nmtwatch-%016llx", (unsigned long long)random);
-    snprintf(exchange->theirs, sizeof exchange->theirs, "/tmp/%s", exchange->name);
-
-    /* A container's /tmp may be a link, and would lead out of the container here. */
-    exchange->tmp_fd = open(target->tmp, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    /* The dynamic linker knows the agent again by its name, and the kernel's has no links in it. */
+    snprintf(exchange->theirs, sizeof exchange->theirs, "%s/%s", target->tmp + strlen(target->root),
+             exchange->name);
+    exchange->tmp_fd = rooted_open(target->root, "/tmp", O_PATH | O_DIRECTORY);
     if (exchange->tmp_fd < 0 || mkdirat(exchange->tmp_fd, exchange->name, 0700) != 0) {
         int error = errno;
         close_both(exchange);

@@ -4,8 +4,9 @@
  *   exchange_open -> exchange_file ... -> exchange_close (removes the folder and all that is in it)
  *
  * It belongs to the target's user, mode 0700, under a name nobody can guess; in a container it is
- * made in the container's /tmp. What comes out of it is the target's: names are never followed
- * through links, and a file that was made here is read back by the descriptor it was made with.
+ * made in the container's /tmp, wherever that leads there (rooted.h). What comes out of it is the
+ * target's: names are never followed through links, and a file that was made here is read back by
+ * the descriptor it was made with.
  *
  * Setup context, one thread.
  */
@@ -19,7 +20,7 @@ struct exchange {
     uid_t uid;
     gid_t gid;
     char name[48];
-    char theirs[64]; /* "/tmp/nmtwatch-...", as the target names it */
+    char theirs[224]; /* "/tmp/nmtwatch-...", as the target names it, without links */
 };
 
 /* False with errno. */

@@ -47,7 +47,7 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
 static int run_session(const struct one_shot *shot, struct agent_session *session)
 {
     struct failure failure;
-    char file[128], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
+    char file[256], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
     snprintf(file, sizeof file, "%s/" RECORDING, session->exchange.theirs);
     if (!start_options_text(shot->start, AGENT_START, file, text, sizeof text, error, sizeof error))
         return options_error(&command_profile, "%s", error);

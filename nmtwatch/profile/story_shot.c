@@ -40,8 +40,16 @@ bool story_shot_kind(const char *word, enum story_kind *kind)
 
 void story_shot_options(enum story_kind kind, struct start_options *options)
 {
-    if (options->value[OPTION_CPU] == NULL)
+    /* No samples of CPU time, so nothing that these would need: ids that stay in the JVM,
+     * libunwind.
+     */
+    if (options->value[OPTION_CPU] == NULL) {
         options->value[OPTION_CPU] = "0";
+        if (options->value[OPTION_JMETHODID] == NULL)
+            options->value[OPTION_JMETHODID] = "none";
+        if (options->value[OPTION_NATIVE] == NULL)
+            options->negated[OPTION_NATIVE] = true;
+    }
     if (kind == STORY_CLASSES)
         options->value[OPTION_CLASSES] = "true";
     else if (options->value[OPTION_LIVE] == NULL)

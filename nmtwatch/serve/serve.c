@@ -103,8 +103,7 @@ static int64_t loop_clock_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* --- alerts: in the state first, then handed on, then out of the state's list ------------------
- */
+/* --- alerts: in the state first, then handed on, then out of the state's list ----------------- */
 
 static void on_alert(void *context, const struct member *member, const struct alert *alert)
 {

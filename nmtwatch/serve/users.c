@@ -33,11 +33,15 @@ static const char *take_line(struct users *users, const char *text)
 struct users *users_read(const char *path, char *error, size_t error_size)
 {
     struct users *users = calloc(1, sizeof *users);
+    if (users == NULL) {
+        snprintf(error, error_size, "user_file %s: out of memory", path);
+        return NULL;
+    }
     FILE *file = fopen(path, "re");
     struct stat status;
     const char *wrong = NULL;
     char text[LINE_BYTES + 2];
-    if (users == NULL || file == NULL || fstat(fileno(file), &status) != 0)
+    if (file == NULL || fstat(fileno(file), &status) != 0)
         wrong = strerror(errno);
     else if ((status.st_mode & 077) != 0)
         wrong = "others may read it: chmod 600";

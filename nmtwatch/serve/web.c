@@ -189,8 +189,12 @@ static enum MHD_Result answer(struct web *web, struct MHD_Connection *connection
 /* text is a literal. */
 static struct MHD_Response *short_text(const char *text)
 {
-    struct MHD_Response *response = mhd()->create_response_from_buffer(
-        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    union {
+        const char *text;
+        void *buffer; /* which it does not write to */
+    } either = {text};
+    struct MHD_Response *response =
+        mhd()->create_response_from_buffer(strlen(text), either.buffer, MHD_RESPMEM_PERSISTENT);
     if (response != NULL)
         add_header(response, "Content-Type", "text/plain; charset=utf-8");
     return response;

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TAP_PREFIX   "/tmp/nmtwatch-tap-"
+#define TAP_FOLDER   "/tmp"
+#define TAP_PREFIX   TAP_FOLDER "/nmtwatch-tap-"
 #define TAP_READ_MAX (4 << 20)
 #define TAP_BUFFER   65536
 
@@ -54,7 +55,7 @@ enum tap_origin tap_origin(struct span file)
  * HotSpot's default of five archived files. */
 static void remove_files(const char *path)
 {
-    char rotated[264];
+    char rotated[296];
     unlink(path);
     for (int i = 0; i < 5; i++) {
         snprintf(rotated, sizeof rotated, "%s.%d", path, i);
@@ -62,10 +63,16 @@ static void remove_files(const char *path)
     }
 }
 
+/* Its /tmp may be a link: it is the target's, not the one under its root, that is looked into. */
+static bool path_here(const struct target *target, const char *file, char *path, size_t size)
+{
+    return (size_t)snprintf(path, size, "%s%s", target->tmp, file + strlen(TAP_FOLDER)) < size;
+}
+
 void tap_remove_leftover(const struct target *target, const char *file)
 {
-    char path[256];
-    if (snprintf(path, sizeof path, "%s%s", target->root, file) < (int)sizeof path)
+    char path[288];
+    if (path_here(target, file, path, sizeof path))
         remove_files(path);
 }
 
@@ -147,7 +154,10 @@ int tap_prepare(struct tap *tap, const struct target *target)
         return -1;
     snprintf(tap->file, sizeof tap->file, TAP_PREFIX "%d-%lld-%08x.log", (int)target->nspid,
              (long long)time(NULL), random);
-    snprintf(tap->path, sizeof tap->path, "%s%s", target->root, tap->file);
+    if (!path_here(target, tap->file, tap->path, sizeof tap->path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     tap->carry = malloc(TAP_BUFFER);
     if (tap->carry == NULL)
         return -1;

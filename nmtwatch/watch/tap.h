@@ -28,7 +28,7 @@
 
 struct tap {
     char file[96];  /* as the target sees it */
-    char path[192]; /* as we reach it */
+    char path[288]; /* as we reach it */
     int fd;         /* -1: not open */
     int guard_pipe; /* closing it with a byte before tells the guard that all is well */
     pid_t guard_pid;

@@ -100,7 +100,7 @@ for name in jvm_native_memory_committed_bytes jvm_native_memory_reserved_bytes \
     jvm_memory_pool_committed_bytes jvm_memory_pool_max_bytes process_resident_memory_bytes \
     process_start_time_seconds nmtwatch_poll_duration_seconds_count nmtwatch_pause_seconds_total \
     nmtwatch_alerts_active nmtwatch_process_open_fds; do
-    check "$name is there" grep -q "^$name[{ ]" "$SCRATCH/metrics"
+    check "$name is there" grep -q "^${name}[{ ]" "$SCRATCH/metrics"
 done
 is "the pid is in no series but the one about the target" \
     "$(grep -v '^nmtwatch_target_info' "$SCRATCH/metrics" | grep -c 'pid=')" 0
@@ -262,4 +262,7 @@ if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -d
 else
     skip "TLS" "openssl is not installed"
 fi
+rows=$(sed -n 's/^SERVE_OPTION("\([a-z_]*\)".*/\1/p' nmtwatch/serve/serve_options.def)
+is "docs/serve.md has every key" \
+    "$(for key in $rows; do grep -q "^| .*\`$key\`" docs/serve.md || echo "$key"; done)" ""
 done_testing

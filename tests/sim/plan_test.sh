@@ -84,7 +84,7 @@ refuses "a whole number" --classes 1.5
 refuses "--methods-per-class" --classes 5 --methods-per-class 65536
 refuses "more loaders than classes" --classes 5 --loaders 6
 refuses "--churn" --classes 5 --churn 5/w
-refuses "10^12" --classes 5 --churn 1000000/s --for 30d
+refuses "10^10" --classes 5 --churn 1000000/s --for 30d
 refuses "--jdk '7'" --classes 5 --jdk 7
 refuses "--jdk 'seventeen'" --classes 5 --jdk seventeen
 refuses "--gc 'cms'" --classes 5 --gc cms

@@ -168,6 +168,7 @@ static int set_up(void **state)
     if (mkdtemp(target.root) == NULL)
         return -1;
     snprintf(tmp, sizeof tmp, "%s/tmp", target.root);
+    snprintf(target.tmp, sizeof target.tmp, "%s", tmp);
     snprintf(path, sizeof path, "%s" PUBLISHED_PATH, target.root, PID);
     return mkdir(tmp, 0700);
 }

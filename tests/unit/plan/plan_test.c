@@ -253,14 +253,16 @@ static void the_largest(void **state)
     plan_input_default(&input);
     for (int i = 0; i < PLAN_NUMBER_COUNT; i++)
         plan_input_set(&input, (enum plan_number)i, plan_number_row((enum plan_number)i)->most);
-    plan_input_set(&input, PLAN_CHURN, 1000);
-    plan_input_set(&input, PLAN_GROWTH, 1000);
+    plan_input_set(&input, PLAN_CHURN, 15);
+    plan_input_set(&input, PLAN_GROWTH, 15);
     char error[200];
     assert_true(plan_input_check(&input, error, sizeof error));
     plan_make(&plan, &input, NULL);
     assert_int_equal(plan.verdict, SUITABILITY_NOT_APPROPRIATE);
     for (int i = 0; i < PLAN_COMPONENT_COUNT; i++)
         assert_true(plan.figures[i].expected_bytes > 0);
+    assert_true(plan.sizing.total_bytes < INT64_MAX && plan.sizing.proposal_bytes < INT64_MAX);
+    assert_true(plan.sizing.max_metaspace_bytes < INT64_MAX);
     assert_true(plan.sizing.total_bytes > 0 &&
                 plan.sizing.proposal_bytes >= plan.sizing.total_bytes);
 }

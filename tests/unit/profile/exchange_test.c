@@ -25,6 +25,7 @@ static int make_root(void **state)
     if (mkdtemp(root) == NULL)
         return -1;
     target = (struct target){.uid = geteuid(), .gid = getegid()};
+    snprintf(target.root, sizeof target.root, "%s", root);
     snprintf(target.tmp, sizeof target.tmp, "%s/tmp", root);
     return mkdir(target.tmp, 0777);
 }
@@ -115,17 +116,32 @@ static void what_the_target_left_is_distrusted(void **state)
     exchange_close(&exchange);
 }
 
-static void a_link_for_tmp_leads_nowhere(void **state)
+/* As a container may have it: to its own /data, which here is somebody else's. */
+static void a_link_for_tmp_is_followed_inside(void **state)
 {
     (void)state;
     struct exchange exchange;
-    struct target lying = target;
-    snprintf(lying.tmp, sizeof lying.tmp, "%s/link", root);
-    assert_int_equal(symlink(target.tmp, lying.tmp), 0);
-    assert_false(exchange_open(&exchange, &lying));
-    unlink(lying.tmp);
-    assert_false(exchange_open(&exchange, &lying));
+    char link[64], data[64];
+    snprintf(link, sizeof link, "%s/tmp", root);
+    snprintf(data, sizeof data, "%s/data", root);
+    rmdir(link);
+    assert_int_equal(symlink("/data", link), 0);
+    assert_false(exchange_open(&exchange, &target)); /* to nowhere */
+    assert_int_equal(errno, ENOENT);
     exchange_close(&exchange);
+
+    assert_int_equal(mkdir(data, 0777), 0);
+    struct target there = target;
+    snprintf(there.tmp, sizeof there.tmp, "%s", data); /* as target_open resolves it */
+    assert_true(exchange_open(&exchange, &there));
+    assert_int_equal(strncmp(exchange.theirs, "/data/nmtwatch-", 15), 0);
+    char folder[320];
+    snprintf(folder, sizeof folder, "%s%s", root, exchange.theirs);
+    assert_int_equal(access(folder, F_OK), 0);
+    exchange_close(&exchange);
+    assert_int_equal(rmdir(data), 0);
+    unlink(link);
+    assert_int_equal(mkdir(link, 0777), 0);
 }
 
 int main(void)
@@ -135,7 +151,7 @@ int main(void)
         cmocka_unit_test(two_do_not_meet),
         cmocka_unit_test(files),
         cmocka_unit_test(what_the_target_left_is_distrusted),
-        cmocka_unit_test(a_link_for_tmp_leads_nowhere),
+        cmocka_unit_test(a_link_for_tmp_is_followed_inside),
     };
     return cmocka_run_group_tests_name("exchange", tests, make_root, remove_root);
 }

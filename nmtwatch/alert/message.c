@@ -1,0 +1,170 @@
+#include "nmtwatch/alert/message.h"
+
+#include "reports/escape.h"
+#include "reports/finding_json.h"
+#include "reports/prometheus_rules.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define FNV_OFFSET UINT64_C(14695981039346656037)
+#define FNV_PRIME  UINT64_C(1099511628211)
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * FNV_PRIME;
+    return (hash ^ 0xff) * FNV_PRIME; /* "ab", "c" is not "a", "bc" */
+}
+
+uint64_t message_identity(const char *target, enum finding_kind kind, const char *family)
+{
+    return hash_text(hash_text(hash_text(FNV_OFFSET, target), finding_row(kind)->id), family);
+}
+
+/* --- on disk ---------------------------------------------------------------------------------- */
+
+static const char *state_name(enum alert_state state)
+{
+    return state == ALERT_RAISED ? "raised" : "cleared";
+}
+
+const char *message_write(struct json_out *out, const struct message *message, size_t *length)
+{
+    json_out_reset(out);
+    json_out_begin(out, NULL, '{');
+    json_out_int(out, "format", 1);
+    json_out_field(out, "target", message->target, sizeof message->target);
+    json_out_text(out, "state", state_name(message->state));
+    json_out_int(out, "started_ms", message->started_wall_ms);
+    json_out_int(out, "ms", message->wall_ms);
+    finding_json(out, "finding", &message->finding);
+    json_out_end(out, '}');
+    return json_out_line(out, length);
+}
+
+bool message_read(const char *text, size_t length, struct message *message)
+{
+    char why[160];
+    json_error_t error;
+    json_int_t format, started_ms, ms;
+    const char *target, *state;
+    json_t *finding;
+    memset(message, 0, sizeof *message);
+    json_t *line = json_loadb(text, length, 0, &error);
+    bool good = line != NULL &&
+                json_unpack(line, "{s:I, s:s, s:s, s:I, s:I, s:o}", "format", &format, "target",
+                            &target, "state", &state, "started_ms", &started_ms, "ms", &ms,
+                            "finding", &finding) == 0 &&
+                format == 1 &&
+                finding_json_read(finding, &message->finding, why, sizeof why) == FINDING_JSON_OK;
+    if (good) {
+        escape(ESCAPE_UTF8, target, message->target, sizeof message->target);
+        message->state =
+            strcmp(state, state_name(ALERT_RAISED)) == 0 ? ALERT_RAISED : ALERT_CLEARED;
+        message->started_wall_ms = started_ms;
+        message->wall_ms = ms;
+    }
+    json_decref(line);
+    return good;
+}
+
+/* --- what receivers get ----------------------------------------------------------------------- */
+
+struct rfc3339 {
+    char text[40];
+};
+
+static struct rfc3339 rfc3339(int64_t unix_ms)
+{
+    struct rfc3339 out;
+    struct tm parts;
+    time_t seconds = (time_t)(unix_ms / 1000);
+    gmtime_r(&seconds, &parts);
+    size_t length = strftime(out.text, sizeof out.text, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(out.text + length, sizeof out.text - length, ".%03dZ", (int)(unix_ms % 1000));
+    return out;
+}
+
+static const char *alert_name(enum finding_kind kind)
+{
+    const struct prometheus_rule *rule;
+    for (size_t i = 0; (rule = prometheus_rule_at(i)) != NULL; i++) {
+        if (rule->finding == kind)
+            return rule->alert;
+    }
+    return finding_row(kind)->id;
+}
+
+static void runbook(struct json_out *out, const char *key, const struct message *message,
+                    const struct message_context *context)
+{
+    char url[640];
+    const char *base = context->runbook_base[0] != '\0' ? context->runbook_base : "docs/runbooks/";
+    const char *slash = base[strlen(base) - 1] == '/' ? "" : "/";
+    snprintf(url, sizeof url, "%s%s%s.md", base, slash, finding_row(message->finding.kind)->runbook);
+    json_out_text(out, key, url);
+}
+
+static void severity(struct json_out *out, const struct message *message)
+{
+    char lower[16];
+    snprintf(lower, sizeof lower, "%s", severity_name(message->finding.severity));
+    for (char *at = lower; *at != '\0'; at++)
+        *at = (char)tolower((unsigned char)*at);
+    json_out_text(out, "severity", lower);
+}
+
+void message_alertmanager(struct json_out *out, const struct message *message,
+                          const struct message_context *context, int64_t expires_wall_ms)
+{
+    const struct finding *finding = &message->finding;
+    bool over = message->state == ALERT_CLEARED;
+    json_out_begin(out, NULL, '{');
+    json_out_begin(out, "labels", '{');
+    json_out_text(out, "alertname", alert_name(finding->kind));
+    json_out_text(out, "finding", finding_row(finding->kind)->id);
+    severity(out, message);
+    json_out_field(out, "target", message->target, sizeof message->target);
+    if (finding->family[0] != '\0')
+        json_out_field(out, "family", finding->family, sizeof finding->family);
+    json_out_text(out, "instance", context->host);
+    json_out_end(out, '}');
+    json_out_begin(out, "annotations", '{');
+    json_out_field(out, "summary", finding->title, sizeof finding->title);
+    json_out_field(out, "description", finding->advice, sizeof finding->advice);
+    runbook(out, "runbook_url", message, context);
+    json_out_end(out, '}');
+    json_out_text(out, "startsAt", rfc3339(message->started_wall_ms).text);
+    json_out_text(out, "endsAt", rfc3339(over ? message->wall_ms : expires_wall_ms).text);
+    if (context->external_url[0] != '\0')
+        json_out_text(out, "generatorURL", context->external_url);
+    json_out_end(out, '}');
+}
+
+void message_webhook(struct json_out *out, const struct message *message,
+                     const struct message_context *context)
+{
+    char key[64];
+    uint64_t identity =
+        message_identity(message->target, message->finding.kind, message->finding.family);
+    snprintf(key, sizeof key, "%016" PRIx64 "-%" PRId64 "-%s", identity, message->started_wall_ms,
+             state_name(message->state));
+    json_out_begin(out, NULL, '{');
+    json_out_int(out, "version", 1);
+    json_out_text(out, "key", key);
+    json_out_text(out, "state", state_name(message->state));
+    json_out_text(out, "host", context->host);
+    json_out_field(out, "target", message->target, sizeof message->target);
+    json_out_text(out, "alert", alert_name(message->finding.kind));
+    json_out_int(out, "started_ms", message->started_wall_ms);
+    json_out_int(out, "ms", message->wall_ms);
+    finding_json(out, "finding", &message->finding);
+    runbook(out, "runbook_url", message, context);
+    if (context->external_url[0] != '\0')
+        json_out_text(out, "url", context->external_url);
+    json_out_end(out, '}');
+}

@@ -1,0 +1,46 @@
+/*
+ * message: one change of one alert (it went up, it is over) on its way to a receiver, and the bodies
+ * it is sent as.
+ *
+ * The same alert is known by its identity: target, finding and family. Alertmanager gets what its
+ * API v2 takes (labels, annotations, startsAt, endsAt), a webhook one JSON object
+ * (docs/alerting.md, docs/schema/webhook.json).
+ *
+ * Plain data, copy freely. Any thread.
+ */
+#ifndef NMTWATCH_ALERT_MESSAGE_H
+#define NMTWATCH_ALERT_MESSAGE_H
+
+#include "analyzers/judge/judge.h"
+#include "nmtwatch/serve/target_rules.h"
+#include "reports/json_out.h"
+
+struct message {
+    char target[TARGET_LABEL_MAX];
+    enum alert_state state;
+    int64_t started_wall_ms; /* of the episode, since the epoch */
+    int64_t wall_ms;         /* of this change */
+    struct finding finding;
+};
+
+uint64_t message_identity(const char *target, enum finding_kind kind, const char *family);
+
+/* As it is kept on disk, one line; NULL when memory ran out. */
+const char *message_write(struct json_out *out, const struct message *message, size_t *length);
+/* False: not such a line (damaged, of another version). */
+bool message_read(const char *text, size_t length, struct message *message);
+
+struct message_context {
+    const char *host;         /* of nmtwatch: the label instance */
+    const char *runbook_base; /* in front of class-explosion.md; "": docs/runbooks/ */
+    const char *external_url; /* "": none */
+};
+
+/* One element of Alertmanager's array. expires_wall_ms: when it forgets a raised alert that is not
+ * sent again. */
+void message_alertmanager(struct json_out *out, const struct message *message,
+                          const struct message_context *context, int64_t expires_wall_ms);
+void message_webhook(struct json_out *out, const struct message *message,
+                     const struct message_context *context);
+
+#endif

@@ -1,0 +1,128 @@
+#include "nmtwatch/alert/receiver.h"
+
+#include "reports/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#define TIMEOUT_MS     10000
+#define TIMEOUT_MAX_MS 120000
+
+bool receiver_init(struct receiver_options *receiver, const char *name, char *problem, size_t size)
+{
+    size_t length = strlen(name);
+    memset(receiver, 0, sizeof *receiver);
+    if (length == 0 || length >= sizeof receiver->name || name[0] == '.' ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+            length) {
+        snprintf(problem, size,
+                 "[receiver NAME]: a name of at most %d letters, digits, '.', '_' and '-' is "
+                 "needed",
+                 RECEIVER_NAME_MAX - 1);
+        return false;
+    }
+    memcpy(receiver->name, name, length);
+    receiver->kind = RECEIVER_WEBHOOK;
+    receiver->timeout_ms = TIMEOUT_MS;
+    return true;
+}
+
+static bool take_text(char *field, size_t field_size, const char *key, const char *text,
+                      char *problem, size_t size)
+{
+    if (strlen(text) >= field_size) {
+        snprintf(problem, size, "%s: longer than %zu bytes", key, field_size - 1);
+        return false;
+    }
+    snprintf(field, field_size, "%s", text);
+    return true;
+}
+
+static bool take_url(struct receiver_options *receiver, const char *text, char *problem,
+                     size_t size)
+{
+    const char *host = strstr(text, "://");
+    bool http = strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0;
+    if (!http || host[3] == '\0' || host[3] == '/' || strpbrk(text, " \t\"<>") != NULL) {
+        snprintf(problem, size, "url: '%.80s' is no http:// or https:// address", text);
+        return false;
+    }
+    return take_text(receiver->url, sizeof receiver->url, "url", text, problem, size);
+}
+
+static bool take_kind(struct receiver_options *receiver, const char *text, char *problem,
+                      size_t size)
+{
+    static const char *const kinds[] = {
+        [RECEIVER_ALERTMANAGER] = "alertmanager",
+        [RECEIVER_WEBHOOK] = "webhook",
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(text, kinds[i]) == 0) {
+            receiver->kind = (enum receiver_kind)i;
+            return true;
+        }
+    }
+    snprintf(problem, size, "kind: '%.60s' is neither alertmanager nor webhook", text);
+    return false;
+}
+
+static bool take_timeout(struct receiver_options *receiver, const char *text, char *problem,
+                         size_t size)
+{
+    char why[128];
+    int64_t ms;
+    if (units_parse_duration(text, &ms, why, sizeof why) && ms >= 100 && ms <= TIMEOUT_MAX_MS) {
+        receiver->timeout_ms = ms;
+        return true;
+    }
+    snprintf(problem, size, "timeout: a duration of 100ms to 2min is needed, as 10s");
+    return false;
+}
+
+bool receiver_take(struct receiver_options *receiver, const char *key, const char *text,
+                   char *problem, size_t size)
+{
+    if (strcmp(key, "kind") == 0)
+        return take_kind(receiver, text, problem, size);
+    if (strcmp(key, "url") == 0)
+        return take_url(receiver, text, problem, size);
+    if (strcmp(key, "timeout") == 0)
+        return take_timeout(receiver, text, problem, size);
+    if (strcmp(key, "ca_file") == 0)
+        return take_text(receiver->ca_file, sizeof receiver->ca_file, key, text, problem, size);
+    if (strcmp(key, "user_file") == 0)
+        return take_text(receiver->user_file, sizeof receiver->user_file, key, text, problem, size);
+    snprintf(problem, size, "unknown key '%.60s' in [receiver]", key);
+    return false;
+}
+
+bool receiver_credentials(const struct receiver_options *receiver, char *line, size_t line_size,
+                          char *error, size_t error_size)
+{
+    struct stat status;
+    const char *wrong = NULL;
+    FILE *file = fopen(receiver->user_file, "re");
+    line[0] = '\0';
+    if (file == NULL || fstat(fileno(file), &status) != 0)
+        wrong = strerror(errno);
+    else if (!S_ISREG(status.st_mode))
+        wrong = "not a file";
+    else if ((status.st_mode & 077) != 0)
+        wrong = "others may read it: chmod 600";
+    else if (fgets(line, (int)line_size, file) == NULL)
+        wrong = "empty";
+    line[strcspn(line, "\r\n")] = '\0';
+    if (wrong == NULL && (line[0] == ':' || strchr(line, ':') == NULL))
+        wrong = "the first line is not user:password";
+    if (file != NULL)
+        fclose(file);
+    if (wrong == NULL)
+        return true;
+    snprintf(error, error_size, "receiver %s: user_file %s: %s", receiver->name,
+             receiver->user_file, wrong);
+    return false;
+}

@@ -1,0 +1,45 @@
+/*
+ * receiver: who alerts are delivered to, as a configuration tells it.
+ *
+ *   [receiver NAME]                     letters, digits, '.', '_' and '-'; also its folder's name
+ *   kind = alertmanager                 or webhook
+ *   url = https://alerts.example:9093   Alertmanager: its base, /api/v2/alerts is appended
+ *   ca_file = /etc/ssl/ours.pem         instead of the system's
+ *   user_file = /etc/nmtwatch/alerts    one line user:password, mode 0600
+ *   timeout = 10s                       of one request, connecting included
+ *
+ * Plain data, copy freely. Setup context.
+ */
+#ifndef NMTWATCH_ALERT_RECEIVER_H
+#define NMTWATCH_ALERT_RECEIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECEIVERS_MAX     8
+#define RECEIVER_NAME_MAX 32
+
+enum receiver_kind { RECEIVER_ALERTMANAGER, RECEIVER_WEBHOOK };
+
+struct receiver_options {
+    char name[RECEIVER_NAME_MAX];
+    enum receiver_kind kind;
+    char url[512];
+    char ca_file[256];   /* "": the system's */
+    char user_file[256]; /* "": none */
+    int64_t timeout_ms;
+};
+
+/* False with a sentence when the name will not do. The rest is the default: a webhook without URL.
+ */
+bool receiver_init(struct receiver_options *receiver, const char *name, char *problem, size_t size);
+/* One key of the section. False with what is wrong (names the key) in problem. */
+bool receiver_take(struct receiver_options *receiver, const char *key, const char *text,
+                   char *problem, size_t size);
+/* The line of user_file. False with one sentence: not readable, readable by others, not a line of
+ * user:password. */
+bool receiver_credentials(const struct receiver_options *receiver, char *line, size_t line_size,
+                          char *error, size_t error_size);
+
+#endif

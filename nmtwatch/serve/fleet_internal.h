@@ -1,0 +1,60 @@
+/*
+ * fleet_internal: the inside of a fleet. Stages, each calling only those before it:
+ *
+ *   fleet_keep.c     what a restart has to know; recordings
+ *   fleet_join.c     a JVM comes: rules, label, member; watched anew after a reload
+ *   fleet.c          turns, going, life
+ *   fleet_picture.c  the snapshot
+ *
+ * Nobody else includes it.
+ */
+#ifndef NMTWATCH_SERVE_FLEET_INTERNAL_H
+#define NMTWATCH_SERVE_FLEET_INTERNAL_H
+
+#include "nmtwatch/serve/fleet.h"
+
+#define FLEET_ALERTS_MAX JUDGE_MEMORY_EPISODES /* of one JVM at once */
+
+struct slot {
+    struct member *member;
+    int64_t due_ms;
+};
+
+struct fleet {
+    const struct serve_options *options;
+    struct archive *archive;
+    struct saved_state *state;
+    struct fleet_hooks hooks;
+    struct scan *scan;
+    int64_t now_ms;
+    int64_t next_scan_ms;
+    bool looked; /* at all processes, at least once */
+    int64_t seen;
+    bool recording_told;
+    int count, capacity;
+    struct slot *slots; /* by label */
+    struct pollfd *fds; /* capacity + FLEET_FDS_OTHER */
+    struct member **fd_owner;
+    struct saved_target *saved; /* being put together */
+};
+
+#define FLEET_FDS_OTHER 4
+
+/* fleet_keep.c: hands alerts on, each once (fleet.h); begins a recording where they are wanted. */
+void fleet_hand_on(struct fleet *fleet, struct member *member, const struct alert *alerts,
+                   int count);
+void fleet_begin_recording(struct fleet *fleet, struct member *member);
+void fleet_save(struct fleet *fleet, const struct member *member, const struct alert *pending,
+                int pending_count);
+int64_t fleet_wall_ms(void);
+
+/* fleet_join.c */
+enum scan_answer fleet_found(void *context, const struct target *target); /* for scan_step */
+bool fleet_make_room(struct fleet *fleet);
+void fleet_remove_slot(struct fleet *fleet, int at);
+/* Watches the same JVM anew, with the options as they are now: its judge goes on. */
+void fleet_renew(struct fleet *fleet, int at);
+void fleet_say(struct fleet *fleet, const char *what, const char *label, int64_t pid,
+               const char *detail);
+
+#endif

@@ -1,0 +1,233 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/hotspot/walk.h"
+#include "tests/unit/agent_hotspot/fake_memory.h"
+
+#define MAX 64
+
+static struct walked_frame frames[MAX];
+static enum walk_code code;
+
+/* An interpreted frame at fp: what it returns to, the caller's sp and fp. */
+static void interpreted(uintptr_t fp, uintptr_t method, int bci, uintptr_t pc, uintptr_t sp,
+                        uintptr_t caller_fp)
+{
+    put_word(fp + 8, pc);
+    put_word(fp, caller_fp);
+    put_word(fp - 8, sp);
+    put_word(fp - 24, method);
+    put_word(fp - 64, method + 16 + 16 + (uintptr_t)bci);
+}
+
+/* The call stub's frame: its wrapper's anchor leads to an earlier Java frame, or nowhere. */
+static void call_stub(uintptr_t fp, uintptr_t wrapper, uintptr_t sp, uintptr_t pc,
+                      uintptr_t anchor_fp)
+{
+    put_word(fp - 48, wrapper);
+    put_word(wrapper + 32, sp);
+    put_word(wrapper + 40, pc);
+    put_word(wrapper + 48, anchor_fp);
+}
+
+static int walk(uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    struct walk_start start = {.thread = FAKE_THREAD, .pc = pc, .sp = sp, .fp = fp};
+    memset(frames, 0, sizeof frames);
+    return walk_java(&start, frames, MAX, &code);
+}
+
+static void frame_is(int i, uintptr_t method, int bci, enum frame_type type)
+{
+    assert_int_equal(frames[i].method, method);
+    assert_int_equal(frames[i].bci, bci);
+    assert_int_equal(frames[i].type, type);
+}
+
+enum { S = FAKE_STACK };
+
+/* interpreted <- compiled <- call stub (<- the VM) <- interpreted native <- call stub */
+static uintptr_t compiled;
+
+static void build(int jdk)
+{
+    fake_layout(jdk);
+    compiled = fake_code(0, 0x400, fake_method(2, false), 4, "nmethod") + 128;
+    fake_code(FAKE_CALL_STUB - FAKE_CODE - 0x100, 0x200, 0, 0, "StubRoutines (1)");
+    put(compiled + 0x3b, 0xe8, 1); /* a call returns to +0x40 */
+    put(compiled + 0x40, 0x90, 1);
+    interpreted(S + 0x200, fake_method(1, false), 42, compiled + 0x40, S + 0x210, S + 0x300);
+    put_word(S + 0x210 + 24, FAKE_CALL_STUB); /* of the compiled frame of 32 bytes */
+    put_word(S + 0x210 + 16, S + 0x300);
+    call_stub(S + 0x300, S + 0x400, S + 0x500, 0, S + 0x600);
+    put_word(S + 0x500 - 8, FAKE_INTERPRETER + 64); /* where the anchor has no pc */
+    interpreted(S + 0x600, fake_method(3, true), 0, FAKE_CALL_STUB, S + 0x610, S + 0x700);
+    call_stub(S + 0x700, S + 0x800, 0, 0, 0);
+}
+
+static void walks_from_the_interpreter_to_the_end(void **state)
+{
+    (void)state;
+    for (int jdk = 17; jdk <= 25; jdk += 8) {
+        build(jdk);
+        assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200), 3);
+        assert_int_equal(code, WALK_OK);
+        frame_is(0, fake_method(1, false), 42, FRAME_TYPE_INTERPRETED);
+        frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+        frame_is(2, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+    }
+}
+
+static void begins_at_the_anchor_outside_of_java(void **state)
+{
+    (void)state;
+    build(25);
+    put_int(FAKE_THREAD + 40, 4); /* in native code */
+    assert_int_equal(walk(0x7f0000000000, S + 0x40, 0), 0);
+    assert_int_equal(code, WALK_NO_JAVA_FRAME);
+    put_word(FAKE_THREAD, S + 0x100);
+    put_word(FAKE_THREAD + 8, FAKE_INTERPRETER + 16);
+    put_word(FAKE_THREAD + 16, S + 0x200);
+    assert_int_equal(walk(0x7f0000000000, S + 0x40, 0), 3);
+    assert_int_equal(code, WALK_OK);
+    assert_int_equal(walk_java_from_anchor(FAKE_THREAD, frames, 2, &code), 2);
+    assert_int_equal(code, WALK_OK);
+    frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+    put_word(FAKE_THREAD, 0);
+    put_int(FAKE_THREAD + 40, 8); /* in Java, called without a trace */
+    assert_int_equal(walk(0x7f0000000000, S + 0x40, 0), 0);
+    assert_int_equal(code, WALK_UNKNOWN_NOT_JAVA);
+}
+
+/* push %rbp; sub $16, %rsp; ...; add $16, %rsp; pop %rbp; cmp 8(%r15), %rsp; ja; ret */
+static void knows_how_much_of_a_frame_there_is(void **state)
+{
+    static const struct {
+        int offset;
+        const char *code;
+        uintptr_t sp, fp; /* while that instruction is next; 0x210 is where the frame begins */
+    } PLACES[] = {
+        {0, "\x55", 0x228, 0x300},
+        {1, "\x48\x83\xec\x10", 0x220, 0x300},
+        {5, "\x41\x81\x7f\x20", 0x210, 0x300},
+        {0x20, "\x48\x83\xc4\x10", 0x210, 0x999},
+        {0x24, "\x5d", 0x220, 0x999},
+        {0x25, "\x49\x3b\x67\x08", 0x228, 0x300},
+        {0x29, "\x0f\x87\x90\x90", 0x228, 0x300},
+        {0x2f, "\xc3", 0x228, 0x300},
+    };
+    (void)state;
+    build(25);
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++)
+        memcpy(fake_at(compiled + (uintptr_t)PLACES[i].offset, 4), PLACES[i].code,
+               strlen(PLACES[i].code));
+    put_int(compiled - 128 + 16, 13); /* complete after the barrier */
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
+        int depth =
+            walk(compiled + (uintptr_t)PLACES[i].offset, S + PLACES[i].sp, S + PLACES[i].fp);
+        assert_int_equal(code, WALK_OK);
+        assert_int_equal(depth, 2);
+        frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+        frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+    }
+}
+
+/* A stub that has pushed three words, on top of the compiled frame. */
+static void finds_the_caller_of_a_stub(void **state)
+{
+    (void)state;
+    build(17);
+    uintptr_t stub = fake_code(0x800, 0x400, 0, 0, "StubRoutines (2)") + 128;
+    put_word(S + 0x1f0, 0x1234);
+    put_word(S + 0x1f8, compiled + 0x41); /* not after a call */
+    put_word(S + 0x200, 77);
+    put_word(S + 0x208, compiled + 0x40);
+    assert_int_equal(walk(stub + 9, S + 0x1f0, 0), 2);
+    assert_int_equal(code, WALK_OK);
+    frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+}
+
+static void damaged_stacks_end(void **state)
+{
+    (void)state;
+    build(17);
+    put_word(S + 0x200, S + 0x200); /* its own caller */
+    put_word(S + 0x200 + 8, FAKE_INTERPRETER + 8);
+    assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200), 1);
+    assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
+
+    build(17);
+    put_word(S + 0x210 + 24, 0x666); /* returns to nowhere */
+    assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200), 2);
+    assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
+
+    build(17);
+    put_word(S + 0x400 + 32, S + 0x100); /* an anchor below */
+    assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200), 2);
+    assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
+
+    build(17);
+    assert_int_equal(walk(FAKE_INTERPRETER + 16, 0x10, S + 0x200), 0); /* another stack */
+    assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x204), 0);
+    assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, 0), 0);
+    struct walk_start start = {.thread = 8, .pc = FAKE_INTERPRETER, .sp = S + 0x100};
+    assert_int_equal(walk_java(&start, frames, MAX, &code), 0); /* no such thread */
+    assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
+}
+
+static uint64_t random_state = 7;
+
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* Any memory and any registers: it ends, within its bounds. */
+static void any_memory_is_survived(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        build(round % 2 == 0 ? 17 : 25);
+        for (uint64_t hits = next_random() % 200; hits > 0; hits--) {
+            uintptr_t at = FAKE_BASE + next_random() % (FAKE_BYTES - 8);
+            uint64_t kinds[] = {next_random(), S + next_random() % 0x8000,
+                                FAKE_CODE + next_random() % 0x8000, FAKE_INTERPRETER + 5};
+            put(hits % 2 == 0 ? at & ~(uintptr_t)7 : (S + at % 0x1000) & ~(uintptr_t)7,
+                kinds[next_random() % 4], 8);
+        }
+        struct walk_start start = {
+            .thread = round % 7 == 0 ? next_random() : FAKE_THREAD,
+            .pc = FAKE_CODE + next_random() % 0x8000,
+            .sp = S + (next_random() % 0x1000 & ~UINT64_C(7)),
+            .fp = S + (next_random() % 0x1000 & ~UINT64_C(7)),
+            .entered = fake_method(1, false),
+        };
+        int max = (int)(next_random() % MAX);
+        frames[max].bci = 12345;
+        int depth = walk_java(&start, frames, max, &code);
+        assert_in_range(depth, 0, max);
+        assert_int_equal(frames[max].bci, 12345);
+        assert_in_range(walk_java_from_call(&start, frames, max, &code), 0, max);
+        assert_in_range(walk_java_from_anchor(start.thread, frames, max, &code), 0, max);
+        assert_int_equal(frames[max].bci, 12345);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walks_from_the_interpreter_to_the_end),
+        cmocka_unit_test(begins_at_the_anchor_outside_of_java),
+        cmocka_unit_test(knows_how_much_of_a_frame_there_is),
+        cmocka_unit_test(finds_the_caller_of_a_stub),
+        cmocka_unit_test(damaged_stacks_end),
+        cmocka_unit_test(any_memory_is_survived),
+    };
+    return cmocka_run_group_tests_name("agent/hotspot/walk", tests, NULL, NULL);
+}
