@@ -158,7 +158,8 @@ static void print_classes(const json_t *classes, FILE *out)
     snprintf(line, sizeof line, "%s loaded, %s unloaded", count_of(classes, "loaded").text,
              count_of(classes, "unloaded").text);
     print_line("classes", line, out);
-    if (!json_is_object(most))
+    int64_t loaded = 0;
+    if (!json_is_object(most) || !number_of(most, "loaded", &loaded) || loaded == 0)
         return;
     snprintf(line, sizeof line, "most are %.300s, %s loaded", text_of(most, "family").text,
              count_of(most, "loaded").text);

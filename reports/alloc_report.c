@@ -154,9 +154,10 @@ bool alloc_report_print(const struct alloc_report *report, FILE *out)
     int64_t estimate = 0, all;
     for (size_t i = 0; i < json_array_size(classes); i++)
         estimate += number_of(json_array_get(classes, i), "bytes");
-    all = json_is_integer(json_object_get(profile, "total_bytes"))
-              ? number_of(profile, "total_bytes")
-              : estimate;
+    /* Of few samples the estimates may come to more than the exact total: no share exceeds 1. */
+    all = number_of(profile, "total_bytes");
+    if (all < estimate)
+        all = estimate;
     print_head(report, profile, estimate, out);
     print_table(classes, all, out);
     int count = collect_notes(report, profile, notes);

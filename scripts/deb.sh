@@ -13,6 +13,10 @@ command -v dh >/dev/null || {
     exit 1
 }
 
+[ "$(dpkg-parsechangelog -l packaging/debian/changelog -S Version)" = "$version" ] || {
+    echo "deb: packaging/debian/changelog is of another version than VERSION" >&2
+    exit 1
+}
 scripts/dist.sh "$build" >/dev/null
 folder=$build/deb
 rm -rf "$folder"

@@ -72,12 +72,15 @@ static enum code_kind kind_of(uintptr_t blob)
     static const char COMPILED[8] = "nmethod", NATIVE[] = "native nmethod",
                       CONTINUATION[] = "StubRoutines (continuation";
     char name[sizeof CONTINUATION - 1];
-    if (layout.blob_kind >= 0 && load_u8(field(blob, layout.blob_kind), 0) == layout.kind_nmethod)
+    int kind = layout.blob_kind >= 0 ? load_u8(field(blob, layout.blob_kind), 0) : -1;
+    if (kind >= 0 && kind == layout.kind_nmethod)
         return CODE_METHOD;
+    if (kind >= 0 && kind == layout.kind_upcall && layout.upcall_frame_data >= 0)
+        return CODE_UPCALL;
     if (!load_bytes(load_pointer(field(blob, layout.blob_name)), name, sizeof COMPILED))
         return CODE_OTHER;
-    if (layout.blob_kind < 0 && (memcmp(name, COMPILED, sizeof COMPILED) == 0 ||
-                                 memcmp(name, NATIVE, sizeof COMPILED) == 0))
+    if (kind < 0 && (memcmp(name, COMPILED, sizeof COMPILED) == 0 ||
+                     memcmp(name, NATIVE, sizeof COMPILED) == 0))
         return CODE_METHOD;
     return memcmp(name, CONTINUATION, sizeof COMPILED) == 0 &&
                    load_bytes(load_pointer(field(blob, layout.blob_name)), name, sizeof name) &&

@@ -19,6 +19,7 @@ enum code_kind {
     CODE_INTERPRETER,  /* nothing else of the struct is set */
     CODE_METHOD,       /* a compiled method or the wrapper of a native one */
     CODE_CONTINUATION, /* stubs that bring back frames of a virtual thread */
+    CODE_UPCALL,       /* native code calls Java by java.lang.foreign */
     CODE_OTHER,        /* other stubs, adapters */
 };
 

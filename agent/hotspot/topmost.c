@@ -92,7 +92,7 @@ static bool leads_behind_call(uintptr_t pc)
     struct code_blob blob;
     return code_cache_find(pc, &blob) &&
            (blob.kind == CODE_INTERPRETER || blob.kind == CODE_CONTINUATION ||
-            pc == load_pointer(layout.call_stub_return) ||
+            blob.kind == CODE_UPCALL || pc == load_pointer(layout.call_stub_return) ||
             (blob.kind == CODE_METHOD && follows_call(pc)));
 }
 
@@ -119,7 +119,7 @@ static bool is_return_address(const struct walk_state *walk, uintptr_t pc, uintp
         return false;
     if (blob.kind == CODE_INTERPRETER)
         return walk_interpreted_at(walk, fp, sp);
-    if (blob.kind == CODE_CONTINUATION)
+    if (blob.kind == CODE_CONTINUATION || blob.kind == CODE_UPCALL)
         return true;
     return blob.kind == CODE_METHOD && blob.frame_bytes > 0 && pc > blob.code &&
            (intptr_t)(pc - blob.code) > blob.frame_complete && follows_call(pc) &&

@@ -147,6 +147,19 @@ static enum walk_step step_continuation(struct walk_state *walk)
     return move(walk, load_pointer(layout.cont_return_pc), fp, fp) ? WALK_ON : WALK_BROKEN;
 }
 
+/* The same for Java that native code has called by java.lang.foreign: the anchor lies in the frame
+ * as long as the thread is in Java. */
+static enum walk_step step_upcall(struct walk_state *walk, const struct code_blob *blob)
+{
+    int32_t data = (int32_t)load_u32(blob->address + (uintptr_t)layout.upcall_frame_data, 0);
+    uintptr_t anchor = walk->sp + (uintptr_t)(intptr_t)data + (uintptr_t)layout.upcall_anchor;
+    if (layout.upcall_anchor < 0 || !walk_on_stack(walk, anchor))
+        return WALK_BROKEN;
+    if (load_u64(anchor + (uintptr_t)layout.anchor_sp, 0) == 0)
+        return WALK_ENDED;
+    return move_to_anchor(walk, anchor) ? WALK_ON : WALK_BROKEN;
+}
+
 static enum walk_step step_stub(struct walk_state *walk, const struct code_blob *blob)
 {
     if (walk->topmost || walk->called_native)
@@ -168,6 +181,8 @@ static enum walk_step step(struct walk_state *walk)
         return step_method(walk, &blob);
     case CODE_CONTINUATION:
         return step_continuation(walk);
+    case CODE_UPCALL:
+        return step_upcall(walk, &blob);
     case CODE_OTHER:
         return step_stub(walk, &blob);
     }

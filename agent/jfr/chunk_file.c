@@ -76,6 +76,11 @@ static bool open_chunk(struct chunk_file *file)
         close(fd);
         return fail(file, "%s: not a regular file", file->chunk_path);
     }
+    /* Its name can be foretold: in /tmp somebody may have made it before, to read along. */
+    if (info.st_uid != geteuid()) {
+        close(fd);
+        return fail(file, "%s: belongs to another user", file->chunk_path);
+    }
     /* A file system that cannot lock is no reason not to record. */
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         close(fd);
@@ -102,8 +107,11 @@ struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *er
         snprintf(file->path, sizeof file->path, "%s", path);
         snprintf(file->chunk_path, sizeof file->chunk_path, "%s.chunk", path);
         snprintf(file->old_path, sizeof file->old_path, "%s.1", path);
-        if (lstat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        bool there = lstat(path, &info) == 0;
+        if (there && !S_ISREG(info.st_mode))
             fail(file, "%s: not a regular file", path);
+        else if (there && info.st_uid != geteuid())
+            fail(file, "%s: belongs to another user", path);
         else
             open_chunk(file);
     }

@@ -8,17 +8,27 @@
 #include "reports/finding_json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The names of what is written are known beforehand: in a folder of somebody else's (made in /tmp
+ * before us, say) they might be links to anywhere. */
 static bool make_folder(const char *path)
 {
     char raw[4096];
+    struct stat status;
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return false;
+    if (stat(path, &status) != 0)
+        return false;
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
+        errno = S_ISDIR(status.st_mode) ? EPERM : ENOTDIR;
+        return false;
+    }
     if (snprintf(raw, sizeof raw, "%s/raw", path) >= (int)sizeof raw) {
         errno = ENAMETOOLONG;
         return false;
@@ -47,9 +57,12 @@ static FILE *open_file(const char *folder, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "we");
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (file == NULL)
         fprintf(stderr, "nmtwatch triage: %s: %s\n", path, strerror(errno));
+    if (file == NULL && fd >= 0)
+        close(fd);
     return file;
 }
 

@@ -76,6 +76,18 @@ static bool catch_signals(void)
            sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGHUP, &action, NULL) == 0;
 }
 
+/* A JVM takes four descriptors: the usual soft limit of 1024 would end at 250 of them. */
+static void raise_fd_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        /* Then it stays as it is, and JVMs beyond it are told to be unwatchable. */
+    }
+}
+
 /* --- what it says ----------------------------------------------------------------------------- */
 
 static void say(const char *sentence)
@@ -384,6 +396,7 @@ int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
     board_init(&serve.board);
     mallopt(M_MMAP_THRESHOLD, MAP_FROM_BYTES);
     mallopt(M_ARENA_MAX, 2);
+    raise_fd_limit();
     if (serve.options == NULL || !catch_signals()) {
         complain(strerror(errno));
         close_parts(&serve);

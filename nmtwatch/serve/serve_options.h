@@ -15,6 +15,7 @@
 struct serve_options {
     char listen[128]; /* "127.0.0.1:9779", "[::1]:9779" */
     int64_t discover_ms;
+    int64_t min_age_ms;
     struct target_rules rules;
 
     char recordings[SERVE_PATH_MAX]; /* folder; "": none are written */

@@ -64,7 +64,7 @@ for jdk in 17 25; do
     done
 done
 
-# --- an agent of ours is in it ------------------------------------------------------------------------
+# --- an agent of ours is in it ------------------------------------------------------------------
 
 if ! have_jdk 17 || [ ! -e "$(dirname "$NMTWATCH")/libnmtagent.so" ]; then
     skip "a plan beside the agent's account" "no JDK 17, or no agent"

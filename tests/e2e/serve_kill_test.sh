@@ -20,6 +20,7 @@ cat >"$SCRATCH/serve.ini" <<END
 [serve]
 listen = 127.0.0.1:0
 discover = 500ms
+min_age = 100ms
 target = %{env:SERVE_KILL_TEST|main}
 include = label:kill$$-*
 state = $SCRATCH/state

@@ -29,6 +29,7 @@ internal_investigate_bytes = 50MB
 [serve]
 listen = 127.0.0.1:${PORT:-0}
 discover = 500ms
+min_age = 100ms
 target = %{env:SERVE_TEST|main}
 include = label:$mine-*
 state = $SCRATCH/state
@@ -107,11 +108,28 @@ is "the pid is in no series but the one about the target" \
 get /metrics -H 'Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5' >"$SCRATCH/om"
 is "OpenMetrics ends as it has to" "$(tail -n 1 "$SCRATCH/om")" "# EOF"
 contains "and names the unit" "$(cat "$SCRATCH/om")" "# UNIT jvm_native_memory_committed_bytes bytes"
+missing=$("$NMTWATCH" rules --json | jq -r '.groups[].rules[].expr' |
+    grep -oE '\b(jvm|process|nmtwatch)_[a-z_]+' | sort -u | while read -r name; do
+    grep -q "\"${name%_total}\"" nmtwatch/serve/metrics.c nmtwatch/serve/metrics.def || echo "$name"
+done)
+is "every series that the rules ask for is there" "$missing" ""
 is "gzip is the same text" \
     "$(get /metrics --compressed | grep -c '^# TYPE')" "$(grep -c '^# TYPE' "$SCRATCH/metrics")"
 get / >"$SCRATCH/page"
 contains "the page shows a target" "$(cat "$SCRATCH/page")" ">$mine-calm<"
 lacks "and has no script" "$(cat "$SCRATCH/page")" "<script"
+if command -v chromium >/dev/null; then
+    browser() {
+        timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$SCRATCH/chromium" \
+            "$@" "http://127.0.0.1:$PORT/" 2>"$SCRATCH/chromium.log"
+    }
+    contains "a browser shows the page" "$(browser --dump-dom)" ">$mine-calm</a>"
+    browser --window-size=1000,1400 --screenshot="$SCRATCH/page.png" >"$SCRATCH/chromium.out"
+    check "and draws something" test "$(stat -c %s "$SCRATCH/page.png" 2>/dev/null || echo 0)" -gt 20000
+    lacks "without a complaint about its own policy" "$(cat "$SCRATCH/chromium.log")" "Content Security Policy"
+else
+    skip "a browser shows the page" "chromium is not installed"
+fi
 is "the list of targets is JSON" "$(get /api/v1/targets | jq '.targets | length')" 5
 is "health" "$(get /healthz)" ok
 

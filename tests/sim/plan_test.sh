@@ -1,6 +1,6 @@
 #!/bin/bash
-# `nmtwatch plan` without a JVM: what it prints, letter by letter, its exit codes, what it refuses; and
-# what a class will cost, foretold from the first part of real JVMs' series against the rest of them.
+# `nmtwatch plan` without a JVM: what it prints, letter by letter, its exit codes, what it refuses;
+# and what a class will cost, foretold from the first part of real JVMs' series against the rest.
 # After a change that is meant to print something else: UPDATE_GOLDEN=1 tests/sim/plan_test.sh
 
 . "$(dirname "$0")/../tap.sh"
@@ -9,7 +9,7 @@ NMTWATCH=${NMTWATCH:-build/nmtwatch}
 command -v jq >/dev/null || skip_all "there is no jq"
 golden=tests/golden/plan
 
-# --- what it prints ----------------------------------------------------------------------------------
+# --- what it prints -----------------------------------------------------------------------------
 
 prints() { # NAME CODE ARGUMENTS...: the text of golden/NAME
     local name=$1 code=$2
@@ -46,7 +46,7 @@ is "docs/capacity.md: each line that it quotes of plan $command" "$(
         grep -qxF -- "$line" <(sed 's/ *$//' "$SCRATCH/guide") || echo "$line"
     done)" ""
 
-# --- verdicts ----------------------------------------------------------------------------------------
+# --- verdicts -----------------------------------------------------------------------------------
 
 verdict() { # WANTED_CODE WORD ARGUMENTS...
     local code=$1 word=$2
@@ -63,7 +63,7 @@ verdict 2 'NOT APPROPRIATE' --classes 10K --growth 2/s
 verdict 2 'NOT APPROPRIATE' --classes 10K --churn 20/s --for 6d
 verdict 1 CAUTION --classes 10K --heap 1G --limit 512M
 
-# --- what it refuses, in one line --------------------------------------------------------------------
+# --- what it refuses, in one line ---------------------------------------------------------------
 
 refuses() { # WANTED_PART ARGUMENTS...
     local part=$1
@@ -98,7 +98,7 @@ echo rubbish >"$SCRATCH/rubbish"
 exits "no recording" 74 "$NMTWATCH" plan --from "$SCRATCH/rubbish"
 exits "no such process" 12 "$NMTWATCH" plan --from 4194304
 
-# --- foretold and come true --------------------------------------------------------------------------
+# --- foretold and come true ---------------------------------------------------------------------
 
 recording() { # JDK: a series on standard input as a recording
     echo '{"type":"header","schema":1,"nmtwatch":"0","wall_start_ms":1,"warmup_s":-1,"target":{"pid":1,"nspid":1,"start_time_ticks":1,"uptime_ms":1000,"jdk_major":'"$1"',"jdk":"'"$1"'","main":"Series","nmt":"summary"},"thresholds":{}}'
@@ -125,12 +125,12 @@ for series in tests/series/*-explode-*.csv.gz; do
     fi
     tried=$((tried + 1))
     off=$(((foretold - is_true) * 1000 / is_true))
-    check "$name: foretold $((foretold >> 20)) MB, came $((is_true >> 20)) MB" \
+    check "$name: foretold $((foretold >> 10)) KB, came $((is_true >> 10)) KB" \
         test "${off#-}" -le 100
 done
 check "$tried series were tried, at least 8" test "$tried" -ge 8
 
-# --- does it grow? -------------------------------------------------------------------------------------
+# --- does it grow? ------------------------------------------------------------------------------
 
 wrong=
 for series in tests/series/*-{explode,cached}-*.csv.gz; do

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static struct target target;
-static char root[32], path[160];
+static char root[32], path[320];
 
 static int make_root(void **state)
 {
@@ -107,7 +107,7 @@ static void what_the_target_left_is_distrusted(void **state)
 
     assert_int_equal(symlink("/etc/passwd", inside(&exchange, "link")), 0);
     assert_int_equal(exchange_read(&exchange, "link"), -1);
-    char other[160];
+    char other[320];
     snprintf(other, sizeof other, "%s", inside(&exchange, "second"));
     assert_int_equal(link(inside(&exchange, "recording"), other), 0);
     assert_int_equal(exchange_read(&exchange, "recording"), -1);
