@@ -50,10 +50,10 @@ REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read
              soak_terminal soak_json junit tap difference difference_out page page_write triage_report plan_page plan_json)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-JVM := failure rooted proc perfdata memory_limit agent_figures jdk_files target discover attach attach_connect
+JVM := failure rooted user_map proc perfdata memory_limit agent_figures jdk_files target discover attach attach_connect
 WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler session
 RECORD := writer reader
-ALERT := notify
+ALERT := notify receiver message queue http_post delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run alloc_verb
@@ -154,6 +154,10 @@ $(BUILD)/schema_check: tests/schema/schema_check.c
 $(BUILD)/fake_jvm: tests/sim/fake_jvm.c tests/sim/fake_replies.c tests/sim/fake_jvm.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) -pthread
+
+$(BUILD)/fake_receiver: tests/sim/fake_receiver.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $< -pthread
 
 # How often the verdict errs, on series whose truth is known.
 VERDICT_TRIALS := random noise shape baselines trial tally tables error_rates

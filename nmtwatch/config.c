@@ -115,8 +115,13 @@ static int take(void *context, const char *section, const char *key, const char 
     if (strcmp(section, "serve") == 0)
         return serve_options_take(loading->serve, key, text, loading->problem,
                                   sizeof loading->problem);
+    if (strncmp(section, "receiver ", 9) == 0)
+        return serve_options_take_receiver(loading->serve, section + 9, key, text, loading->problem,
+                                           sizeof loading->problem);
     snprintf(loading->problem, sizeof loading->problem,
-             "unknown section [%.60s] (there are [thresholds], [watch] and [serve])", section);
+             "unknown section [%.60s] (there are [thresholds], [watch], [serve] and [receiver "
+             "NAME])",
+             section);
     return 0;
 }
 

@@ -12,6 +12,8 @@
  *   pause_budget = 200ms/10min
  *   [serve]                      keys: nmtwatch/serve/serve_options.def, docs/serve.md
  *   listen = 127.0.0.1:9779
+ *   [receiver NAME]              keys: nmtwatch/alert/receiver.h, docs/alerting.md
+ *   kind = alertmanager
  *
  * Every value is checked; the first error is one sentence "file:line: what". An unknown section or
  * key is an error: a typo must not be a threshold that silently stays at its default. Setup

@@ -2,7 +2,9 @@
 # bench-fleet: what `nmtwatch serve` costs with many JVMs, most of them pretended ones
 # (tests/sim/fake_jvm.c: the same files, sockets and replies from outside).
 #
-# usage: bench-fleet.sh [BUILD]      TARGETS=200 STUCK=2 SECONDS_MEASURED=30 RECORD=0|1
+# usage: bench-fleet.sh [BUILD]      TARGETS=200 JVMS=20 STUCK=2 SECONDS_MEASURED=30 RECORD=0|1
+#
+# JVMS of the targets are real ones (Debian's JDK 17, a heap of 16 MB, idle), if there is a JDK.
 #
 # Prints CPU (share of one core), resident memory, and the time of a scrape; the goals are 5 % of a
 # core and 64 MB for 200 JVMs at 1 Hz, and 50 ms for 5 000 series. Ends with 1 when one is missed.
@@ -12,6 +14,9 @@ cd "$(dirname "$0")/.."
 build=${1:-build}
 targets=${TARGETS:-200}
 stuck=${STUCK:-2}
+jvms=${JVMS:-20}
+jdk=${JDK_HOME:-/usr/lib/jvm/java-17-openjdk-amd64}
+[ -x "$jdk/bin/javac" ] || jvms=0
 measured=${SECONDS_MEASURED:-30}
 port=${PORT:-29779}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/nmtwatch-fleet.XXXXXX")
@@ -26,9 +31,20 @@ trap cleanup EXIT
 trap 'exit 143' TERM INT
 
 lasts=$((measured + 120))
-for ((i = 0; i < targets; i++)); do
+if [ "$jvms" -gt 0 ]; then
+    echo 'class BenchFleet { public static void main(String[] a) throws Exception { Thread.sleep(600000); } }' \
+        >"$scratch/BenchFleet.java"
+    "$jdk/bin/javac" -d "$scratch" "$scratch/BenchFleet.java"
+fi
+for ((i = 0; i < jvms; i++)); do
+    "$jdk/bin/java" -Xmx16m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:NativeMemoryTracking=summary \
+        -cp "$scratch" BenchFleet &
+    pids+=($!)
+    sleep 0.1
+done
+for ((i = jvms; i < targets; i++)); do
     flags=(--socket now)
-    [ $i -ge "$stuck" ] || flags+=(--answer silent)
+    [ $((i - jvms)) -ge "$stuck" ] || flags+=(--answer silent)
     "$build/fake_jvm" --for $lasts "${flags[@]}" >/dev/null &
     pids+=($!)
 done
@@ -37,6 +53,7 @@ cat >"$scratch/serve.ini" <<END
 [serve]
 listen = 127.0.0.1:$port
 include = main:com.example.Fake
+include = main:BenchFleet
 state = $scratch/state
 END
 [ "${RECORD:-0}" = 0 ] || echo "recordings = $scratch/recordings" >>"$scratch/serve.ini"
@@ -73,9 +90,9 @@ done
 
 awk -v ticks=$((after - before)) -v s="$measured" -v hz="$(getconf CLK_TCK)" -v kb="$rss_kb" \
     -v series="$series" -v slowest=$slowest -v sum=$sum -v targets="$targets" -v polls=$polls \
-    -v record="${RECORD:-0}" 'BEGIN {
+    -v record="${RECORD:-0}" -v jvms="$jvms" 'BEGIN {
     cpu = ticks / hz / s * 100
-    printf "targets      %d (%d samples in %d s, recordings %s)\n", targets, polls, s, record ? "on" : "off"
+    printf "targets      %d, %d of them real JVMs (%d samples in %d s, recordings %s)\n", targets, jvms, polls, s, record ? "on" : "off"
     printf "cpu          %.2f %% of a core (goal 5)\n", cpu
     printf "resident     %.1f MB (goal 64)\n", kb / 1024
     printf "scrape       %d series, mean %.1f ms, slowest %.1f ms (goal 50 for 5000)\n", series, sum / 20000, slowest / 1000

@@ -13,6 +13,9 @@ level=${1:-test}
 log=${TMPDIR:-/tmp}/nmtwatch-setup.$UID.log
 
 required=(gcc make libc6-dev libjansson-dev zlib1g-dev libinih-dev libmicrohttpd-dev)
+# Only its headers are used, and the two flavours exclude each other.
+dpkg-query -W -f '${db:Status-Status}' libcurl4-openssl-dev 2>/dev/null | grep -qx installed ||
+    required+=(libcurl4-gnutls-dev)
 optional=()
 case $level in
 build) ;;
@@ -27,7 +30,8 @@ demo | test)
 esac
 if [ "$level" = test ]; then
     required+=(clang libclang-rt-14-dev libcmocka-dev jq openjdk-17-jdk-headless)
-    optional+=(libxml2-utils groovy libcglib-java libjavassist-java libbyte-buddy-java jruby clojure jattach)
+    optional+=(libxml2-utils groovy libcglib-java libjavassist-java libbyte-buddy-java jruby clojure jattach
+        libmonitoring-plugin-perl python3-yaml)
 elif [ "$level" = demo ]; then
     # Any JDK serves the demo; Debian's is installed when there is none.
     scripts/workloads.sh jdk >/dev/null 2>&1 || required+=(openjdk-17-jdk-headless)
@@ -43,13 +47,27 @@ missing_of() { # PACKAGE...: those that are not installed, one a line
             }'
 }
 
-# promtool comes in a package that also starts a server, so it is unpacked and not installed.
-unpack_promtool() {
-    local dir=build/tools
-    mkdir -p "$dir"
-    (cd "$dir" && apt-get -qq download prometheus && dpkg-deb -x prometheus_*.deb . &&
-        rm -rf prometheus_*.deb etc lib usr/share var usr/bin/prometheus) >>"$log" 2>&1 ||
-        echo "setup: promtool is not available; the test that uses it will be skipped"
+# Packages that would start a server are unpacked, not installed.
+unpack() { # PACKAGE PROGRAM...
+    local dir=build/tools package=$1
+    mkdir -p "$dir/usr/bin"
+    (cd "$dir" && rm -rf unpacked && mkdir unpacked && cd unpacked &&
+        apt-get -qq download "$package" && dpkg-deb -x "$package"_*.deb . &&
+        cd usr/bin && cp "${@:2}" ../../../usr/bin/) >>"$log" 2>&1 ||
+        echo "setup: $package is not available; the tests that use it will be skipped"
+    rm -rf "$dir/unpacked"
+}
+has_program() {
+    [ -x "build/tools/usr/bin/$1" ] || command -v "$1" >/dev/null
+}
+unpack_tools() {
+    [ "$level" = test ] || return 0
+    if ! has_program promtool || ! has_program prometheus; then
+        unpack prometheus promtool prometheus
+    fi
+    if ! has_program prometheus-alertmanager || ! has_program amtool; then
+        unpack prometheus-alertmanager prometheus-alertmanager amtool
+    fi
 }
 
 if ! command -v dpkg-query >/dev/null; then
@@ -59,15 +77,8 @@ fi
 
 mapfile -t need < <(missing_of "${required[@]}")
 mapfile -t want < <([ ${#optional[@]} = 0 ] || missing_of "${optional[@]}")
-need_promtool=false
-if [ "$level" = test ] && [ ! -x build/tools/usr/bin/promtool ] &&
-    ! command -v promtool >/dev/null; then
-    need_promtool=true
-fi
 if [ ${#need[@]} = 0 ] && [ ${#want[@]} = 0 ]; then
-    if $need_promtool; then
-        unpack_promtool
-    fi
+    unpack_tools
     exit 0
 fi
 
@@ -126,6 +137,4 @@ if [ ${#found[@]} != 0 ]; then
     install "${found[@]}" || { update && install "${found[@]}"; } ||
         echo "setup: not all of them could be installed (see $log); their tests will be skipped"
 fi
-if $need_promtool; then
-    unpack_promtool
-fi
+unpack_tools

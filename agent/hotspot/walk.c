@@ -97,13 +97,6 @@ static bool move_to_caller(struct walk_state *walk, int32_t frame_bytes)
            move(walk, load_pointer(sp - 8), sp, load_pointer(sp - 16));
 }
 
-/* The first frame on a carrier that belongs to a mounted virtual thread: it keeps an fp of its own,
- * and beyond it the carrier's frames go on. */
-static bool is_continuation_entry(uintptr_t pc)
-{
-    return layout.cont_return_pc != 0 && pc == load_pointer(layout.cont_return_pc);
-}
-
 static uintptr_t place_of(const struct walk_state *walk, const struct code_blob *blob)
 {
     if (walk->topmost)
@@ -118,15 +111,10 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
 
 static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
 {
-    uintptr_t fp = walk->fp;
     walk->depth +=
         scopes_at(blob, place_of(walk, blob), walk->out + walk->depth, walk->max - walk->depth);
     if (walk->topmost || walk->called_native)
         return topmost_method(walk, blob);
-    if (is_continuation_entry(walk->pc))
-        return walk_on_stack(walk, fp) && move(walk, slot(fp, 1), fp + 16, slot(fp, 0))
-                   ? WALK_ON
-                   : WALK_BROKEN;
     return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
 }
 
@@ -136,15 +124,15 @@ static enum walk_step step_method(struct walk_state *walk, const struct code_blo
  * that (JDK 21), from the frame after it, and only where no frames are being fetched. */
 static enum walk_step step_continuation(struct walk_state *walk)
 {
-    if (layout.thread_cont_entry < 0 || layout.cont_entry_size <= 0 || layout.cont_return_pc == 0)
+    if (layout.thread_cont_entry < 0 || layout.cont_return_pc == 0)
         return walk->topmost || walk->called_native ? WALK_BROKEN
                                                     : topmost_find_caller(walk, ENTRY_WORDS);
+    /* The entry lies where its frame begins. */
     uintptr_t entry = load_pointer(walk->thread + (uintptr_t)layout.thread_cont_entry);
     if (entry < walk->sp || !walk_on_stack(walk, entry))
         return WALK_BROKEN;
-    /* The entry is the lowest part of its frame, whose fp follows it. */
-    uintptr_t fp = entry + (uintptr_t)layout.cont_entry_size;
-    return move(walk, load_pointer(layout.cont_return_pc), fp, fp) ? WALK_ON : WALK_BROKEN;
+    walk->sp = entry - sizeof(void *); /* where we are may be its beginning already */
+    return move(walk, load_pointer(layout.cont_return_pc), entry, 0) ? WALK_ON : WALK_BROKEN;
 }
 
 /* The same for Java that native code has called by java.lang.foreign: the anchor lies in the frame

@@ -2,6 +2,7 @@
 
 #include "agent/hotspot/faults.h"
 #include "agent/hotspot/layout.h"
+#include "agent/stack/native.h"
 
 #include <stdio.h>
 
@@ -12,7 +13,10 @@ static bool setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
         snprintf(error, error_size, "not set up on a Java thread");
         return false;
     }
-    return layout_read(jvmti, env, error, error_size) && faults_install(error, error_size);
+    if (!layout_read(jvmti, env, error, error_size) || !faults_install(error, error_size))
+        return false;
+    native_setup_rules(); /* without: stacks of native code that left no anchor are not found */
+    return true;
 }
 
 static void use_seen(struct seen_methods *seen)

@@ -52,6 +52,16 @@ static __attribute__((noinline)) bool walk_from_here(uintptr_t caller)
            frames[2].value == caller;
 }
 
+bool native_setup_rules(void)
+{
+    void *find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    if (native_unwind.find_object == NULL && find_object != NULL) {
+        frame_rules_forget(); /* which touches their memory: it is resident from now on */
+        *(void **)&native_unwind.find_object = find_object;
+    }
+    return find_object != NULL;
+}
+
 bool native_setup(char *error, size_t error_size)
 {
     if (native_unwind.space != NULL)
@@ -84,6 +94,11 @@ bool native_setup(char *error, size_t error_size)
 }
 
 #else
+
+bool native_setup_rules(void)
+{
+    return false;
+}
 
 bool native_setup(char *error, size_t error_size)
 {

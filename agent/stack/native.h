@@ -21,6 +21,9 @@
 
 /* Setup context. False with a sentence: no native frames. */
 bool native_setup(char *error, size_t error_size);
+/* For native_find_java without native frames: needs glibc 2.35, and no libunwind. False: it finds
+ * nothing. Setup context. */
+bool native_setup_rules(void);
 /* Signal context. Frames from the interrupted pc outwards until the code cache (Java) is reached,
  * the stack ends, or max. */
 int native_walk(void *ucontext, struct frame *out, int max);

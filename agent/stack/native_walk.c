@@ -243,25 +243,23 @@ static int walk_by_rules(struct walk *walk, struct frame *out, int max)
     return depth;
 }
 
-static int walk_native(struct walk *walk, struct frame *out, int max)
-{
-    uintptr_t pc = (uintptr_t)walk->context->uc_mcontext.gregs[REG_RIP];
-    if (native_unwind.space == NULL || max <= 0 || is_java(pc))
-        return 0;
-    int depth = walk_by_rules(walk, out, max);
-    return depth > 0 ? depth : walk_by_libunwind(walk, out, max);
-}
-
 int native_walk(void *ucontext, struct frame *out, int max)
 {
     struct walk walk = {.context = ucontext};
-    return walk_native(&walk, out, max);
+    uintptr_t pc = (uintptr_t)walk.context->uc_mcontext.gregs[REG_RIP];
+    if (native_unwind.space == NULL || max <= 0 || is_java(pc))
+        return 0;
+    int depth = walk_by_rules(&walk, out, max);
+    return depth > 0 ? depth : walk_by_libunwind(&walk, out, max);
 }
 
 bool native_find_java(void *ucontext, struct native_caller *caller)
 {
     struct walk walk = {.context = ucontext};
-    walk_native(&walk, NULL, CALLS_MAX);
+    if (native_unwind.find_object == NULL)
+        return false;
+    if (walk_by_rules(&walk, NULL, CALLS_MAX) == 0 && native_unwind.space != NULL)
+        walk_by_libunwind(&walk, NULL, CALLS_MAX);
     *caller = walk.caller;
     return caller->pc != 0;
 }

@@ -20,9 +20,20 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return (hash ^ 0xff) * FNV_PRIME; /* "ab", "c" is not "a", "bc" */
 }
 
-uint64_t message_identity(const char *target, enum finding_kind kind, const char *family)
+/* What a judge has one alert of a kind for: a family, or a type of class loader. */
+static const char *subject(const struct finding *finding, const char **label)
 {
-    return hash_text(hash_text(hash_text(FNV_OFFSET, target), finding_row(kind)->id), family);
+    const struct evidence *type = finding_evidence(finding, "loader_type");
+    bool of_loader = finding->family[0] == '\0' && type != NULL && type->type == EVIDENCE_TEXT;
+    *label = of_loader ? "loader_type" : "family";
+    return of_loader ? type->text : finding->family;
+}
+
+uint64_t message_identity(const char *target, const struct finding *finding)
+{
+    const char *label;
+    uint64_t hash = hash_text(hash_text(FNV_OFFSET, target), finding_row(finding->kind)->id);
+    return hash_text(hash, subject(finding, &label));
 }
 
 /* --- on disk ---------------------------------------------------------------------------------- */
@@ -105,7 +116,8 @@ static void runbook(struct json_out *out, const char *key, const struct message 
     char url[640];
     const char *base = context->runbook_base[0] != '\0' ? context->runbook_base : "docs/runbooks/";
     const char *slash = base[strlen(base) - 1] == '/' ? "" : "/";
-    snprintf(url, sizeof url, "%s%s%s.md", base, slash, finding_row(message->finding.kind)->runbook);
+    snprintf(url, sizeof url, "%s%s%s.md", base, slash,
+             finding_row(message->finding.kind)->runbook);
     json_out_text(out, key, url);
 }
 
@@ -129,8 +141,9 @@ void message_alertmanager(struct json_out *out, const struct message *message,
     json_out_text(out, "finding", finding_row(finding->kind)->id);
     severity(out, message);
     json_out_field(out, "target", message->target, sizeof message->target);
-    if (finding->family[0] != '\0')
-        json_out_field(out, "family", finding->family, sizeof finding->family);
+    const char *label, *about = subject(finding, &label);
+    if (about[0] != '\0')
+        json_out_text(out, label, about);
     json_out_text(out, "instance", context->host);
     json_out_end(out, '}');
     json_out_begin(out, "annotations", '{');
@@ -149,9 +162,8 @@ void message_webhook(struct json_out *out, const struct message *message,
                      const struct message_context *context)
 {
     char key[64];
-    uint64_t identity =
-        message_identity(message->target, message->finding.kind, message->finding.family);
-    snprintf(key, sizeof key, "%016" PRIx64 "-%" PRId64 "-%s", identity, message->started_wall_ms,
+    snprintf(key, sizeof key, "%016" PRIx64 "-%" PRId64 "-%s",
+             message_identity(message->target, &message->finding), message->started_wall_ms,
              state_name(message->state));
     json_out_begin(out, NULL, '{');
     json_out_int(out, "version", 1);

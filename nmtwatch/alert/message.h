@@ -1,8 +1,9 @@
 /*
- * message: one change of one alert (it went up, it is over) on its way to a receiver, and the bodies
- * it is sent as.
+ * message: one change of one alert (it went up, it is over) on its way to a receiver, and the
+ * bodies it is sent as.
  *
- * The same alert is known by its identity: target, finding and family. Alertmanager gets what its
+ * The same alert is known by its identity: target, finding, and the family or the type of class
+ * loader it is about. Alertmanager gets what its
  * API v2 takes (labels, annotations, startsAt, endsAt), a webhook one JSON object
  * (docs/alerting.md, docs/schema/webhook.json).
  *
@@ -23,7 +24,7 @@ struct message {
     struct finding finding;
 };
 
-uint64_t message_identity(const char *target, enum finding_kind kind, const char *family);
+uint64_t message_identity(const char *target, const struct finding *finding);
 
 /* As it is kept on disk, one line; NULL when memory ran out. */
 const char *message_write(struct json_out *out, const struct message *message, size_t *length);

@@ -259,6 +259,12 @@ static int run(int argc, char **argv)
     if (operands > 0)
         return options_error(&command_list, "unexpected operand '%s'", argv[1]);
 
+    struct failure failure;
+    if (!target_proc_is_ours()) {
+        failure_set(&failure, FAILURE_FOREIGN_PROC, "a JVM", NULL);
+        fprintf(stderr, "nmtwatch list: %s\n", failure.sentence);
+        return failure_exit_code(failure.kind);
+    }
     struct discovery found;
     if (discover_jvms(&found) != 0) {
         fprintf(stderr, "nmtwatch list: reading /proc: %s\n", strerror(errno));
@@ -270,6 +276,9 @@ static int run(int argc, char **argv)
     if (found.unreadable > 0)
         fprintf(stderr, "nmtwatch list: no permission to look at %d process%s\n", found.unreadable,
                 found.unreadable == 1 ? "" : "es");
+    if (target_proc_hides_others())
+        fprintf(stderr,
+                "nmtwatch list: /proc is mounted with hidepid: other users' JVMs are not seen\n");
     discovery_free(&found);
     return code;
 }

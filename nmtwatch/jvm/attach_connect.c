@@ -1,6 +1,7 @@
 #include "nmtwatch/jvm/attach_connect.h"
 
 #include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/jvm/user_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +36,11 @@ static enum connect_state fail(struct attach_connect *attempt, enum failure_kind
 
 static enum connect_state fail_errno(struct attach_connect *attempt, const char *doing, int error)
 {
-    if (error == EACCES || error == EPERM)
-        return fail(attempt, FAILURE_PERMISSION, NULL);
+    if (error == EACCES || error == EPERM) {
+        target_not_permitted(attempt->target, &attempt->failure);
+        connect_cancel(attempt);
+        return CONNECT_FAILED;
+    }
     if (error == EROFS)
         return fail(attempt, FAILURE_NO_TMP, "it is read-only");
     char detail[160];
@@ -156,6 +160,8 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
         return fail(attempt,
                     connect_process_alive(attempt) ? FAILURE_ATTACH_DISABLED : FAILURE_GONE, NULL);
 
+    if (!user_map_has(target->pid, target->uid, target->gid))
+        return fail(attempt, FAILURE_NO_USER, NULL);
     struct statvfs tmp;
     if (fstatvfs(attempt->tmp_fd, &tmp) == 0 && (tmp.f_flag & ST_RDONLY) != 0)
         return fail(attempt, FAILURE_NO_TMP, "it is read-only");

@@ -188,7 +188,7 @@ static bool in_first_user_namespace(void)
     return stat("/proc/self/ns/user", &status) != 0 || status.st_ino == 0xEFFFFFFDu;
 }
 
-static enum failure_kind not_permitted(const struct target *target, struct failure *failure)
+enum failure_kind target_not_permitted(const struct target *target, struct failure *failure)
 {
     bool root = geteuid() == 0;
     if (!root && geteuid() != target->uid)
@@ -214,7 +214,7 @@ static enum failure_kind require_jvm(struct target *target, struct failure *fail
             return fail(target, failure, FAILURE_GONE, NULL);
         if (geteuid() == target->uid && has_attach_socket(target))
             return FAILURE_NONE;
-        return not_permitted(target, failure);
+        return target_not_permitted(target, failure);
     case VM_NONE:
         break;
     }
@@ -335,7 +335,8 @@ void target_refresh_identity(struct target *target)
     char libjvm[PATH_MAX];
     if (identity->jdk[0] == '\0' &&
         jdk_files_mapped_vm(target->pid, libjvm, sizeof libjvm) == VM_HOTSPOT)
-        jdk_files_release(target->root, libjvm, identity->jdk, sizeof identity->jdk);
+        jdk_files_release(target->root, rooted_inner(target->root, libjvm), identity->jdk,
+                          sizeof identity->jdk);
     identity->jdk_major = major_of(specification[0] != '\0' ? specification : identity->jdk);
 }
 

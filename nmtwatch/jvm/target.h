@@ -33,6 +33,8 @@ struct target {
 
 /* Looks at /proc/PID; does not attach, does not send a signal. */
 enum failure_kind target_open(struct target *target, pid_t pid, struct failure *failure);
+/* Fills failure with why the kernel does not let us at it. */
+enum failure_kind target_not_permitted(const struct target *target, struct failure *failure);
 /* Whether /proc is there and of our own pid namespace: else its numbers are not those that a signal
  * goes to, and target_open opens nothing. */
 bool target_proc_is_ours(void);

@@ -9,19 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program without the delivery of alerts over HTTP is whole but for that. */
-extern __typeof__(delivery_create) delivery_create __attribute__((weak));
-extern __typeof__(delivery_alert) delivery_alert __attribute__((weak));
-extern __typeof__(delivery_target_ended) delivery_target_ended __attribute__((weak));
-extern __typeof__(delivery_step) delivery_step __attribute__((weak));
-extern __typeof__(delivery_fd) delivery_fd __attribute__((weak));
-extern __typeof__(delivery_counts) delivery_counts __attribute__((weak));
-extern __typeof__(delivery_destroy) delivery_destroy __attribute__((weak));
-
-#define STEP_MS    500 /* how often a notifier's children are looked after */
-#define TIMEOUT_MS 10000
-#define QUEUE_MAX  10000
-#define RESEND_MS  60000
+#define STEP_MS   500 /* how often a notifier's children are looked after */
+#define QUEUE_MAX 10000
+#define RESEND_MS 60000
 
 struct outlets {
     struct notifier *notifier;
@@ -30,36 +20,22 @@ struct outlets {
     int64_t notified;
 };
 
+static void on_word(void *context, const char *sentence)
+{
+    char text[512];
+    (void)context;
+    escape(ESCAPE_TERMINAL, sentence, text, sizeof text);
+    fprintf(stderr, "nmtwatch serve: %s\n", text);
+}
+
 static bool open_delivery(struct outlets *outlets, const struct serve_options *options, char *error,
                           size_t error_size)
 {
-    struct receiver_options receivers[2];
+    struct receiver_options receivers[RECEIVERS_MAX];
     char queue[SERVE_PATH_MAX + 16];
-    int count = 0;
-    memset(receivers, 0, sizeof receivers);
-    const struct {
-        enum receiver_kind kind;
-        const char *url;
-    } given[] = {{RECEIVER_ALERTMANAGER, options->alertmanager},
-                 {RECEIVER_WEBHOOK, options->webhook}};
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
-        if (given[i].url[0] == '\0')
-            continue;
-        receivers[count].kind = given[i].kind;
-        receivers[count].timeout_ms = TIMEOUT_MS;
-        snprintf(receivers[count++].url, sizeof receivers->url, "%s", given[i].url);
-    }
+    int count = serve_options_receivers(options, receivers);
     if (count == 0)
         return true;
-    if (delivery_create == NULL) {
-        snprintf(error, error_size,
-                 "alertmanager, webhook: this nmtwatch was built without delivery");
-        return false;
-    }
-    if (options->queue[0] == '\0' && options->state[0] == '\0') {
-        snprintf(error, error_size, "alertmanager, webhook: a queue or state folder is needed");
-        return false;
-    }
     if (options->queue[0] != '\0')
         snprintf(queue, sizeof queue, "%s", options->queue);
     else
@@ -73,7 +49,7 @@ static bool open_delivery(struct outlets *outlets, const struct serve_options *o
         .runbook_base = options->runbooks,
         .external_url = options->external_url,
     };
-    outlets->delivery = delivery_create(&delivery, error, error_size);
+    outlets->delivery = delivery_create(&delivery, on_word, outlets, error, error_size);
     return outlets->delivery != NULL;
 }
 
@@ -140,6 +116,18 @@ void outlets_ended(struct outlets *outlets, const char *target, int64_t pid,
     }
     if (outlets->delivery != NULL)
         delivery_target_ended(outlets->delivery, target, wall_ms, now_ms);
+}
+
+void outlets_see(struct outlets *outlets, const struct snapshot *snapshot, int64_t now_ms)
+{
+    if (outlets->delivery == NULL)
+        return;
+    for (int i = 0; i < snapshot->finding_count; i++) {
+        const struct finding_view *view = &snapshot->findings[i];
+        delivery_confirm(outlets->delivery, snapshot->targets[view->target].label, &view->finding,
+                         view->started_unix_ms, now_ms);
+    }
+    delivery_sweep(outlets->delivery, snapshot->unix_ms, now_ms);
 }
 
 int64_t outlets_step(struct outlets *outlets, int64_t now_ms)

@@ -205,6 +205,7 @@ static void publish(struct serve *serve)
     fill_own(serve, &snapshot->own);
     snapshot->number = ++serve->snapshots;
     snapshot->unix_ms = wall_clock_ms();
+    outlets_see(serve->outlets, snapshot, serve->now_ms);
     board_publish(&serve->board, snapshot);
 }
 
@@ -243,6 +244,10 @@ static void keep_fixed(struct serve_options *fresh, const struct serve_options *
         complain(sentence);
         memcpy(fixed[i].fresh, fixed[i].now, fixed[i].size);
     }
+    if (memcmp(fresh->receivers, now->receivers, sizeof fresh->receivers) != 0)
+        complain("reload: new receivers need a restart; the old ones stay");
+    memcpy(fresh->receivers, now->receivers, sizeof fresh->receivers);
+    fresh->receiver_count = now->receiver_count;
 }
 
 /* Certificates and users may have changed in their files, so the web side begins anew. It must not

@@ -68,6 +68,37 @@ void serve_options_default(struct serve_options *options)
     watch_options_default(&options->watch);
 }
 
+/* The two that need no more than an address are keys of [serve]. */
+static const struct {
+    const char *name;
+    enum receiver_kind kind;
+    size_t url;
+} short_receivers[] = {
+    {"alertmanager", RECEIVER_ALERTMANAGER, offsetof(struct serve_options, alertmanager)},
+    {"webhook", RECEIVER_WEBHOOK, offsetof(struct serve_options, webhook)},
+};
+#define SHORT_RECEIVERS ((int)(sizeof short_receivers / sizeof *short_receivers))
+
+static bool is_short(const char *name)
+{
+    for (int i = 0; i < SHORT_RECEIVERS; i++) {
+        if (strcmp(name, short_receivers[i].name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool check_url(const char *key, const char *text, char *problem, size_t size)
+{
+    struct receiver_options receiver;
+    char why[200];
+    if (text[0] == '\0' || (receiver_init(&receiver, key, why, sizeof why) &&
+                            receiver_take(&receiver, "url", text, why, sizeof why)))
+        return true;
+    snprintf(problem, size, "%s: %s", key, why);
+    return false;
+}
+
 bool serve_options_take(struct serve_options *options, const char *key, const char *text,
                         char *problem, size_t size)
 {
@@ -93,10 +124,50 @@ bool serve_options_take(struct serve_options *options, const char *key, const ch
         if (strcmp(key, rows[i].key) != 0)
             continue;
         return take_row(options, i, text, problem, size) &&
-               (strcmp(key, "listen") != 0 || serve_listen_parse(text, &address, problem, size));
+               (strcmp(key, "listen") != 0 || serve_listen_parse(text, &address, problem, size)) &&
+               (!is_short(key) || check_url(key, text, problem, size));
     }
     snprintf(problem, size, "unknown key '%.60s' in [serve]", key);
     return false;
+}
+
+bool serve_options_take_receiver(struct serve_options *options, const char *name, const char *key,
+                                 const char *text, char *problem, size_t size)
+{
+    int at = 0;
+    while (at < options->receiver_count && strcmp(options->receivers[at].name, name) != 0)
+        at++;
+    if (at == RECEIVERS_MAX - SHORT_RECEIVERS) {
+        snprintf(problem, size, "[receiver %.40s]: there is room for %d receivers", name, at);
+        return false;
+    }
+    if (is_short(name)) {
+        snprintf(problem, size, "[receiver %s]: that is the name of the one in [serve]", name);
+        return false;
+    }
+    if (at == options->receiver_count) {
+        if (!receiver_init(&options->receivers[at], name, problem, size))
+            return false;
+        options->receiver_count++;
+    }
+    return receiver_take(&options->receivers[at], key, text, problem, size);
+}
+
+int serve_options_receivers(const struct serve_options *options,
+                            struct receiver_options receivers[static RECEIVERS_MAX])
+{
+    char ignored[8];
+    int count = options->receiver_count;
+    memcpy(receivers, options->receivers, (size_t)count * sizeof *receivers);
+    for (int i = 0; i < SHORT_RECEIVERS; i++) {
+        const char *url = (const char *)options + short_receivers[i].url;
+        if (url[0] == '\0')
+            continue;
+        receiver_init(&receivers[count], short_receivers[i].name, ignored, sizeof ignored);
+        receivers[count].kind = short_receivers[i].kind;
+        receiver_take(&receivers[count++], "url", url, ignored, sizeof ignored);
+    }
+    return count;
 }
 
 const char *serve_options_contradiction(const struct serve_options *options)
@@ -105,6 +176,14 @@ const char *serve_options_contradiction(const struct serve_options *options)
         return "tls_cert and tls_key belong together";
     if (options->keep_bytes < options->rotate_bytes)
         return "keep_size is smaller than rotate_size";
+    struct receiver_options receivers[RECEIVERS_MAX];
+    int count = serve_options_receivers(options, receivers);
+    if (count > 0 && options->state[0] == '\0')
+        return "receivers of alerts need a state folder: a restart has to know what is up";
+    for (int i = 0; i < count; i++) {
+        if (receivers[i].url[0] == '\0')
+            return "a [receiver] has no url";
+    }
     return NULL;
 }
 

@@ -1,12 +1,14 @@
 /*
- * serve_options: what `nmtwatch serve` is told, by the section [serve] of a configuration and by
- * its options. The keys are rows of serve_options.def; docs/serve.md describes them.
+ * serve_options: what `nmtwatch serve` is told, by the sections [serve] and [receiver NAME] of a
+ * configuration and by its options. The keys are rows of serve_options.def; docs/serve.md describes
+ * them.
  *
  * Setup context, and again at a reload.
  */
 #ifndef NMTWATCH_SERVE_SERVE_OPTIONS_H
 #define NMTWATCH_SERVE_SERVE_OPTIONS_H
 
+#include "nmtwatch/alert/receiver.h"
 #include "nmtwatch/serve/target_rules.h"
 #include "nmtwatch/watch/watcher.h"
 
@@ -34,6 +36,9 @@ struct serve_options {
     char external_url[512];     /* how people reach us, for links in alerts */
     char runbooks[512];         /* in front of class-explosion.md ... */
 
+    int receiver_count; /* of sections [receiver NAME] */
+    struct receiver_options receivers[RECEIVERS_MAX];
+
     struct watch_options watch;
 };
 
@@ -41,6 +46,12 @@ void serve_options_default(struct serve_options *options);
 /* One key of [serve]. False with what is wrong (names the key) in problem. */
 bool serve_options_take(struct serve_options *options, const char *key, const char *text,
                         char *problem, size_t size);
+/* One key of [receiver NAME]. False likewise. */
+bool serve_options_take_receiver(struct serve_options *options, const char *name, const char *key,
+                                 const char *text, char *problem, size_t size);
+/* All receivers, those of the keys alertmanager and webhook included; returns how many. */
+int serve_options_receivers(const struct serve_options *options,
+                            struct receiver_options receivers[static RECEIVERS_MAX]);
 /* What single keys cannot tell: a certificate without its key. NULL when all is well. */
 const char *serve_options_contradiction(const struct serve_options *options);
 

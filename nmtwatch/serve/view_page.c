@@ -315,13 +315,12 @@ static void head(const struct page *page, const char *state, int critical, int w
     put(page, "<style>\n" HTML_STYLE PAGE_STYLE "</style></head>\n<body><main>\n");
     fprintf(page->out, "<header class=\"%s\"><p class=\"badge\">%s</p><h1>", state, state);
     if (critical + warning == 0)
-        fprintf(page->out, "%d JVMs are watched; nothing is wrong with their native memory",
-                snapshot->target_count);
-    else if (warning == 0)
-        fprintf(page->out, "%d critical findings in %d JVMs", critical, snapshot->target_count);
+        fprintf(page->out, "%d JVM%s watched; nothing is wrong with the native memory",
+                snapshot->target_count, snapshot->target_count == 1 ? " is" : "s are");
     else
-        fprintf(page->out, "%d critical and %d lesser findings in %d JVMs", critical, warning,
-                snapshot->target_count);
+        fprintf(page->out, "%d critical and %d lesser finding%s in %d JVM%s", critical, warning,
+                critical + warning == 1 ? "" : "s", snapshot->target_count,
+                snapshot->target_count == 1 ? "" : "s");
     if (down > 0)
         fprintf(page->out, "; %d %s not answer", down, down == 1 ? "does" : "do");
     fprintf(page->out,

@@ -1,6 +1,7 @@
 #include "nmtwatch/triage/mapped_agents.h"
 
 #include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/triage/saved.h"
 
 #include <fcntl.h>
@@ -72,7 +73,8 @@ void mapped_agents(const struct target *target, struct dossier *dossier)
         if (strcmp(name, last) == 0)
             continue;
         memcpy(last, name, sizeof last);
-        if (snprintf(path, sizeof path, "%s%s", target->root, name) < (int)sizeof path &&
+        if (snprintf(path, sizeof path, "%s%s", target->root, rooted_inner(target->root, name)) <
+                (int)sizeof path &&
             exports_agent(path))
             dossier_add_agent(dossier, name);
     }

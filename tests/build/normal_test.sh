@@ -5,6 +5,6 @@
 
 check "gcc builds nmtwatch" make -s -k -j2 all
 if [ -e tests/sim/fake_jvm.c ]; then
-    check "gcc builds the fake JVM" make -s build/fake_jvm
+    check "gcc builds the fake JVM and the fake receiver" make -s build/fake_jvm build/fake_receiver
 fi
 done_testing

@@ -8,6 +8,6 @@ check "sanitized tools" "${asan[@]}" all
 check "sanitized unit and golden tests" "${asan[@]}" unit-tests
 check "sanitized fuzz targets" "${asan[@]}" fuzz-replayers
 if [ -e tests/sim/fake_jvm.c ]; then
-    check "sanitized fake JVM" "${asan[@]}" build/asan/fake_jvm
+    check "sanitized fake JVM, fake receiver" "${asan[@]}" build/asan/fake_jvm build/asan/fake_receiver
 fi
 done_testing

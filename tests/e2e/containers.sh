@@ -14,6 +14,7 @@
 #   TMP=tmpfs|link|noexec|readonly|none   what its /tmp is; link: to its /elsewhere/tmp
 #   UID_IN=N               its user, without a name there
 #   USERS=map|none         a user namespace of its own, where UID_IN is root; or has no number at all
+#   MUSL=1                 it looks as if it ran on musl
 #   DENY=1                 under a seccomp filter like those of container engines (deny.c)
 #
 # The image has no JDK (a folder of ours, mounted at /opt/jdk), no shell, no user list, no libunwind,
@@ -42,6 +43,9 @@ LIBRARIES=/lib/x86_64-linux-gnu
 C_NAMES=()
 declare -A C_PID C_ROOT C_LOG
 
+# Roots are made here, where nobody removes anything: what is mounted below is the JDK itself.
+mount -t tmpfs -o mode=755 none /mnt || skip_all "nothing can be mounted here"
+
 # Readable for every user, which a folder of mktemp is not.
 chmod 755 "$SCRATCH"
 cp "$NMTWATCH" "$SCRATCH/nmtwatch"
@@ -58,6 +62,7 @@ image() {
     done
     cp /usr/bin/setpriv /usr/bin/unshare "$SCRATCH/image/bin/"
     cp "$AGENT" "$SCRATCH/image/opt/agent/"
+    cp "$AGENT" "$SCRATCH/image/lib/"
     cp "$NMTWATCH" "$SCRATCH/image/bin/"
     echo 'void nothing(void); void nothing(void) {}' >"$SCRATCH/nothing.c"
     "${CC:-gcc}" -shared -fPIC -o "$SCRATCH/image/opt/ld-musl-x86_64.so.1" "$SCRATCH/nothing.c" &&
@@ -80,9 +85,9 @@ furnish() { # ROOT HOME TMP
         touch "$root/dev/$name"
         mount --bind "/dev/$name" "$root/dev/$name"
     done
-    mount --bind "$home" "$root/opt/jdk"
-    [ ! -d /etc/java-17-openjdk ] || mount --bind /etc/java-17-openjdk "$root/etc/java-17-openjdk"
-    mount --bind build/workloads/classes "$root/app"
+    for name in "$home:opt/jdk" /etc/java-17-openjdk:etc/java-17-openjdk build/workloads/classes:app; do
+        [ ! -d "${name%:*}" ] || mount --bind -o ro "${name%:*}" "$root/${name#*:}" || return
+    done
     mount -t tmpfs -o mode=1777 none "$root/data"
     mount -t proc proc "$root/proc"
     case $tmp in
@@ -100,6 +105,7 @@ pivot() { # ROOT COMMAND...
     shift
     LD_LIBRARY_PATH=/old$LIBRARIES:/old/usr$LIBRARIES /old/usr/bin/umount -l /old || return
     unset LD_LIBRARY_PATH
+    if [ -n "${MUSL-}" ]; then export LD_PRELOAD=/opt/ld-musl-x86_64.so.1; fi
     exec "$@"
 }
 
@@ -114,10 +120,10 @@ export -f furnish pivot inside_pivot inside_private
 export SCRATCH LIBRARIES
 
 contain() { # JDK NAME [WORD=VALUE...] -- [FLAG...]
-    local IN=pivot TMP=tmpfs UID_IN=0 USERS='' DENY=''
+    local IN=pivot TMP=tmpfs UID_IN=0 USERS='' DENY='' MUSL=''
     local home name=$1/$2 root log command=() as=()
     home=$(JDK=$1 scripts/workloads.sh jdk)
-    root=$SCRATCH/root-$1-$2
+    root=/mnt/$1-$2
     log=$SCRATCH/$1-$2.log
     shift 2
     while [ "$1" != -- ]; do
@@ -126,6 +132,7 @@ contain() { # JDK NAME [WORD=VALUE...] -- [FLAG...]
     done
     shift
     mkdir -p "$root"
+    export MUSL
     [ "$UID_IN" = 0 ] || as=(/bin/setpriv --reuid "$UID_IN" --regid "$UID_IN" --clear-groups)
     [ -z "$DENY" ] || as+=(/bin/deny)
     case $USERS in
@@ -152,6 +159,11 @@ contain() { # JDK NAME [WORD=VALUE...] -- [FLAG...]
         spawn chroot "$root" "${as[@]}" "${command[@]}" >>"$log" 2>&1
         ;;
     esac
+    if [ "$IN" = pivot ]; then # the first of its pid namespace is a child of the one we started
+        wait_for 10 pgrep -P "$SPAWNED"
+        SPAWNED=$(pgrep -P "$SPAWNED")
+        TAP_PIDS+=("$SPAWNED")
+    fi
     C_NAMES+=("$name")
     C_LOG[$name]=$log
     C_PID[$name]=$SPAWNED
@@ -165,10 +177,15 @@ contained() {
             fail "$name starts" "$(head -n 5 "${C_LOG[$name]}")"
             done_testing
         fi
-        # The one that was started with a pid namespace is the parent of it.
-        if [ "$(cat "/proc/${C_PID[$name]}/comm")" = unshare ]; then
-            C_PID[$name]=$(pgrep -P "${C_PID[$name]}")
-        fi
+        # shellcheck disable=SC2034 # for the test
         C_ROOT[$name]=/proc/${C_PID[$name]}/root
     done
+}
+
+contain_end() {
+    local name
+    for name in "${C_NAMES[@]}"; do
+        kill_jvm "${C_PID[$name]}"
+    done
+    C_NAMES=()
 }

@@ -216,7 +216,7 @@ for ((i = 0; i < 100; i++)); do
     printf 'url = "http://127.0.0.1:%s/metrics"\noutput = /dev/null\n' "$PORT"
 done >"$SCRATCH/hundred"
 codes=$(curl -s --max-time 20 --parallel --parallel-immediate --parallel-max 60 \
-    -w '%{http_code}\n' -K "$SCRATCH/hundred" | sort | uniq -c | tr -s ' ')
+    -w '%{http_code}\n' -K "$SCRATCH/hundred" 2>"$SCRATCH/curl.err" | sort | uniq -c | tr -s ' ')
 is "100 clients beside 60 slow ones" "$codes" " 100 200"
 for fd in "${slow[@]}"; do
     exec {fd}>&-

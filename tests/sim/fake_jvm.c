@@ -37,6 +37,7 @@ struct fake_options opt = {
     .socket = "signal",
     .args = "-XX:NativeMemoryTracking=summary",
     .class_stem = "Script",
+    .main = "com.example.Fake --port 8080",
     .jdk = 17,
     .speed = 1,
     .prefix = -1,
@@ -250,7 +251,7 @@ static void perf_open(void)
     perf_text("java.property.java.vm.specification.version", specification);
     perf_text("java.property.java.vm.version", version);
     perf_text("java.rt.vmArgs", opt.args);
-    perf_text("sun.rt.javaCommand", "com.example.Fake --port 8080");
+    perf_text("sun.rt.javaCommand", opt.main);
     loaded_at = perf_entry("java.cls.loadedClasses", 'J', &zero, 8);
     unloaded_at = perf_entry("java.cls.unloadedClasses", 'J', &zero, 8);
     perf_entry("java.cls.sharedLoadedClasses", 'J', &zero, 8);
@@ -329,6 +330,7 @@ static void read_options(int argc, char **argv)
         {"socket", &opt.socket, NULL, NULL},
         {"args", &opt.args, NULL, NULL},
         {"class-stem", &opt.class_stem, NULL, NULL},
+        {"main", &opt.main, NULL, NULL},
         {"jdk", NULL, &opt.jdk, NULL},
         {"rate", NULL, &opt.rate, NULL},
         {"internal", NULL, &opt.internal, NULL},

@@ -12,6 +12,7 @@ struct fake_options {
     const char *socket;     /* signal now stale none */
     const char *args;       /* java.rt.vmArgs */
     const char *class_stem; /* classes are called stem + number */
+    const char *main;       /* sun.rt.javaCommand: main class and arguments */
     long jdk;
     long rate;     /* classes a second */
     long internal; /* bytes a second */

@@ -466,6 +466,25 @@ static void refuses_what_is_no_file(void **state)
     jfr_destroy(writer);
 }
 
+/* /tmp/nmtagent-PID.jfr can be foretold: whoever makes it first must not read along. */
+static void refuses_what_belongs_to_somebody_else(void **state)
+{
+    (void)state;
+    static const char *const suffixes[] = {"", ".chunk"};
+    if (geteuid() != 0)
+        skip();
+    for (int i = 0; i < 2; i++) {
+        char foretold[160], chunk[170];
+        snprintf(foretold, sizeof foretold, "%s/foretold.jfr", folder);
+        snprintf(chunk, sizeof chunk, "%s%s", foretold, suffixes[i]);
+        close(open(chunk, O_CREAT | O_WRONLY, 0666));
+        assert_int_equal(chown(chunk, 12345, 12345), 0);
+        refuses(foretold, "another user");
+        assert_int_equal(size_of(chunk), 0);
+        unlink(chunk);
+    }
+}
+
 static void damaged_events_do_not_ruin_the_chunk(void **state)
 {
     (void)state;
@@ -506,6 +525,7 @@ int main(void)
         cmocka_unit_test(killed_process_leaves_whole_chunks),
         cmocka_unit_test(full_disk_stops_recording_with_a_sentence),
         cmocka_unit_test(refuses_what_is_no_file),
+        cmocka_unit_test(refuses_what_belongs_to_somebody_else),
         cmocka_unit_test(damaged_events_do_not_ruin_the_chunk),
         cmocka_unit_test(nothing_is_left_allocated),
     };

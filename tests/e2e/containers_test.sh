@@ -1,0 +1,108 @@
+#!/bin/bash
+# JVMs in containers of many kinds: list, check, watch and profile work, or say exactly why not, with
+# a code of their own; and nothing is left in the container.
+# timeout: 170
+. "$(dirname "$0")/containers.sh"
+
+ITS_USER=(setpriv --reuid 4711 --regid 4711 --clear-groups)
+ANOTHER=(setpriv --reuid 4712 --regid 4712 --clear-groups)
+OURS=$SCRATCH/nmtwatch
+
+works() { # WHAT PID TMP COMMAND...: check, watch and profile; TMP is its /tmp as we reach it
+    local what=$1 pid=$2 tmp=$3 out
+    shift 3
+    out=$SCRATCH/out-$RANDOM
+    mkdir -m 777 "$out"
+    exits "$what: check" 0 timeout 20 "$@" check "$pid"
+    exits "$what: watch" 0 timeout 20 "$@" watch "$pid" --for 1s --json
+    contains "$what: watch has its NMT numbers" "$OUTPUT" '"nmt_committed_bytes"'
+    exits "$what: profile" 0 timeout 20 "$@" profile "$pid" --for 1s --wall 20ms -o "$out/o.txt"
+    check "$what: there are Java frames" grep -q "workloads.Workload.main" "$out/o.txt"
+    exits "$what: the agent is found again" 0 timeout 20 "$@" profile "$pid" status
+    is "$what: nothing is left in its /tmp" "$(ls "$tmp" | grep -c nmtwatch)" 0
+}
+
+refuses() { # WHAT CODE SENTENCE COMMAND...
+    local what=$1 code=$2 sentence=$3
+    shift 3
+    exits "$what" "$code" timeout 20 "$@"
+    contains "$what: says why" "$OUTPUT" "$sentence"
+}
+
+listed() { # NAME FILTER
+    jq -r --argjson pid "${C_PID[$1]}" ".jvms[] | select(.pid == \$pid) | $2" <<<"$LIST"
+}
+
+for jdk in 17 25; do
+    have_jdk $jdk || {
+        skip "containers of JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
+        continue
+    }
+    contain $jdk box UID_IN=4711 --
+    contain $jdk link TMP=link --
+    contain $jdk chroot IN=chroot UID_IN=4711 --
+    contain $jdk private IN=private UID_IN=4711 -- -Djava.io.tmpdir=/var/tmp -XX:-UsePerfData
+    contain $jdk noexec TMP=noexec --
+    contain $jdk frozen TMP=readonly --
+    contain $jdk bare TMP=none UID_IN=4711 --
+    contain $jdk mapped UID_IN=4711 USERS=map --
+    contain $jdk unmapped UID_IN=4711 USERS=none --
+    contain $jdk denied UID_IN=4711 DENY=1 --
+    contain $jdk musl MUSL=1 --
+    contained
+
+    LIST=$("$OURS" list --json)
+    for name in "${C_NAMES[@]}"; do
+        is "$name: list" "$(listed "$name" '[.jdk_major, .nmt, .container, .main] | join(" ")')" \
+            "$jdk summary true workloads.Workload"
+    done
+    is "$jdk: the first of its pid namespace" "$(listed $jdk/box '[.nspid, .uid] | join(" ")')" "1 4711"
+
+    for name in box chroot private mapped denied; do
+        works "$jdk/$name" "${C_PID[$jdk/$name]}" "${C_ROOT[$jdk/$name]}/tmp" "$OURS"
+    done
+    works "$jdk/link" "${C_PID[$jdk/link]}" "${C_ROOT[$jdk/link]}/elsewhere/tmp" "$OURS"
+    check "$jdk/link: its folder of that name is not ours" test ! -e /elsewhere
+    for name in box mapped; do
+        works "$jdk/$name, its own user" "${C_PID[$jdk/$name]}" "${C_ROOT[$jdk/$name]}/tmp" \
+            "${ITS_USER[@]}" "$OURS"
+    done
+    for name in box chroot private mapped link; do
+        pid=${C_PID[$jdk/$name]}
+        refuses "$jdk/$name, another user" 13 "belongs to another user" \
+            "${ANOTHER[@]}" "$OURS" watch "$pid" --for 1s
+        exits "$jdk/$name, another user: check" 3 "${ANOTHER[@]}" "$OURS" check "$pid"
+    done
+
+    pid=${C_PID[$jdk/unmapped]}
+    refuses "$jdk: a user without a number" 30 "without a number" "$OURS" watch "$pid" --for 1s
+    exits "$jdk: a user without a number: check" 3 "$OURS" check "$pid"
+
+    exits "$jdk: no native frames without libunwind" 0 "$OURS" profile "${C_PID[$jdk/box]}" start
+    contains "$jdk: and says so" "$OUTPUT" "no native frames"
+    exits "$jdk: stop" 0 "$OURS" profile "${C_PID[$jdk/box]}" stop
+
+    pid=${C_PID[$jdk/noexec]}
+    exits "$jdk: a /tmp mounted noexec: check" 0 "$OURS" check "$pid"
+    refuses "$jdk: a /tmp mounted noexec: profile" 29 "noexec" "$OURS" profile "$pid" start
+    exits "$jdk: the agent in its image" 0 "$OURS" profile "$pid" start --agent /opt/agent/libnmtagent.so
+    exits "$jdk: the agent in its image, stopped" 0 "$OURS" profile "$pid" stop
+
+    refuses "$jdk: musl" 28 "another C library" "$OURS" profile "${C_PID[$jdk/musl]}" start
+    exits "$jdk: musl: check" 0 "$OURS" check "${C_PID[$jdk/musl]}"
+
+    for name in frozen bare; do
+        pid=${C_PID[$jdk/$name]}
+        exits "$jdk/$name: check" 3 "$OURS" check "$pid"
+        contains "$jdk/$name: check says why" "$OUTPUT" "no /tmp to write to"
+        refuses "$jdk/$name: watch" 24 "no /tmp to write to" "$OURS" watch "$pid" --for 1s
+        refuses "$jdk/$name: profile" 24 "no /tmp to write to" "$OURS" profile "$pid" start
+        lacks "$jdk/$name: no thread dump in its log" "$(cat "${C_LOG[$jdk/$name]}")" "Full thread dump"
+    done
+    for name in "${C_NAMES[@]}"; do
+        check "$name: is unharmed" kill -0 "${C_PID[$name]}"
+        lacks "$name: no thread dump in its log" "$(cat "${C_LOG[$name]}")" "Full thread dump"
+    done
+    contain_end
+done
+done_testing

@@ -1,0 +1,136 @@
+#!/bin/bash
+# The documentation does what it says: every command that is shown on a line of its own is run, with a
+# pretended JVM for PID and seconds for minutes; every option that is mentioned exists; every link
+# leads somewhere; every verb is described.
+# shellcheck disable=SC2016 # $ and backquotes of others
+
+. "$(dirname "$0")/../tap.sh"
+NMTWATCH=$(realpath "${NMTWATCH:-build/nmtwatch}")
+FAKE_JVM=$(realpath "${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}")
+if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
+    skip_all "nmtwatch or fake_jvm is not built"
+fi
+tree=$PWD
+texts=(README.md CONTRIBUTING.md SECURITY.md docs/*.md docs/runbooks/*.md)
+pages=(docs/nmtwatch.1 docs/man/*.1)
+"$NMTWATCH" help | sed -n 's/^  \([a-z]*\) .*/\1/p' >"$SCRATCH/verbs"
+
+# --- commands on lines of their own ---------------------------------------------------------------
+
+# A command ends before a comment or the description in its table; a backslash continues it.
+shown() {
+    {
+        sed -e ':a' -e '/\\$/N; s/\\\n */ /; ta' "${texts[@]}" |
+            sed -nE 's/^    (\$ )?(nmtwatch [a-z].*)/\2/p'
+        sed -nE 's/^\.Dl (nmtwatch [a-z].*)/\1/p' "${pages[@]}" | sed 's/\\e/\\/g'
+    } | sed -E 's/ +#.*//; s/   *.*//; s/ \| --all//; s/\.\.\.//g; s/\|DIR//; s/start\|.*/start/' |
+        grep -vE '^nmtwatch +help VERB' | sort -u
+}
+
+# What stands for something is replaced by something; nothing but the pretended JVM is watched.
+made_real() { # COMMAND
+    sed -E "s/\b(PID|4711|17124|4712)\b/$JVM/g; s/--(for|window) [0-9]+[smhd]/--for 1s/g; s/--all\b/$JVM/
+        s/--from $JVM/& --look 1s/; s/--classes N\b/--classes 1000/; s/\bsleep [0-9]+/sleep 1/
+        s,/etc/nmtwatch/serve.ini,serve.ini,; s/nmtwatch serve$/& --config serve.ini/
+        s/nmtwatch serve.*/& --for 1s/; s,(/var)?/tmp/,tmp/,g; s/main=[^ ,']*/main=nobody.*/
+        s/-o FILE\b/-o new.nmt.gz/; s/(report|replay) FILE/\1 main.nmt.gz/
+        s/(analyze|classlog) FILE/\1 case-1234/; s/FILE\.csv/heap.csv/
+        s/-o (tmp\/)?([a-z-]+\.nmt\.gz)/-o new-\2/" <<<"$1"
+}
+
+cd "$SCRATCH" || exit 1
+spawn "$FAKE_JVM" --for 110 --socket now --rate 1 >fake
+JVM=$SPAWNED
+wait_for 10 grep -q '^ready' fake
+mkdir -p bin tmp/triage case-1234
+ln -s "$NMTWATCH" bin/nmtwatch
+for stub in mvn mail curl load-test.sh; do
+    printf '#!/bin/sh\necho 1\nexec sleep 1\n' >bin/$stub
+    chmod +x bin/$stub
+done
+cp bin/load-test.sh .
+printf '[serve]\nlisten = 127.0.0.1:0\ninclude = main:nobody\n' >serve.ini
+"$NMTWATCH" record "$JVM" -o main.nmt.gz --for 2s >/dev/null
+for name in churn before internal tmp/jvm-"$JVM"; do cp main.nmt.gz "$name.nmt.gz"; done
+cp "$tree/tests/golden/jdk17/nmt_summary.txt" case-1234/
+seq 0 700 | awk '{ print $1 "," 100000000 + 10000 * $1 }' | tee heap.csv >rss.csv
+cp "$tree"/tests/fuzz/seeds/jfr_read/one_chunk.jfr FILE.jfr
+export PATH=$SCRATCH/bin:$PATH
+
+run() { # NUMBER COMMAND
+    timeout 25 bash -c "$2" >"$1.out" 2>&1 </dev/null
+    echo $? >"$1.code"
+}
+(cd "$tree" && shown) >shown
+number=0
+while read -r command; do
+    number=$((number + 1))
+    [ $((number % 12)) != 0 ] || wait -n
+    run $number "$(made_real "$command")" &
+done <shown
+while [ -n "$(jobs -r | grep -v fake)" ] && [ "$(ls ./*.code 2>/dev/null | wc -l)" -lt "$number" ]; do
+    sleep 0.1
+done
+number=0
+while read -r command; do
+    number=$((number + 1))
+    code=$(cat $number.code 2>/dev/null)
+    if [ -z "$code" ] || [ "$code" = 64 ] || [ "$code" -ge 124 ] ||
+        grep -qE 'see nmtwatch help|unknown command|command not found' $number.out; then
+        fail "$command" "$(made_real "$command") -> exit $code"$'\n'"$(head -n 5 $number.out)"
+    else
+        pass "$command (exit $code)"
+    fi
+done <shown
+check "commands were found at all" test "$number" -gt 25
+kill "$JVM"
+
+cd "$tree" || exit 1
+sed "s|^listen.*|listen = 127.0.0.1:0|; s|/var/lib/nmtwatch|$SCRATCH/lib|; \$a [watch]" packaging/serve.ini \
+    >"$SCRATCH/packaged.ini"
+sed -i '/^\[serve\]/a include = main:nobody' "$SCRATCH/packaged.ini"
+mkdir "$SCRATCH/lib"
+exits "the configuration that is installed is understood" 0 \
+    "$NMTWATCH" serve --config "$SCRATCH/packaged.ini" --for 1s
+
+# --- options that are mentioned -------------------------------------------------------------------
+
+wrong=
+while IFS= read -r command; do
+    read -r _ verb rest <<<"$command"
+    verb=${verb%%[^a-z]*}
+    if ! grep -qx "$verb" "$SCRATCH/verbs"; then
+        wrong+="$command: no such verb"$'\n'
+        continue
+    fi
+    help=$("$NMTWATCH" help "$verb")
+    for option in $(grep -oE -- '(^| )--[a-z-]+' <<<"${rest%% -- *}"); do
+        grep -qE -- "^ .*$option( |$)" <<<"$help" || wrong+="$command: no $option"$'\n'
+    done
+done < <(grep -hoE '`nmtwatch [a-z][^`]*`' "${texts[@]}" | tr -d '`' | grep -vE '^nmtwatch/' | sort -u)
+is "commands within sentences: verbs and options exist" "$wrong" ""
+
+# --- verbs, links, scripts ------------------------------------------------------------------------
+
+is "the man page has every verb" "$(while read -r verb; do
+    grep -q "^\.It Cm $verb\$\|^\.Cm $verb\$\|^\.Nm\$" docs/nmtwatch.1 && grep -q "^\.Cm $verb\$" docs/nmtwatch.1 ||
+        echo "$verb"
+done <"$SCRATCH/verbs")" ""
+is "every relative link leads somewhere" "$(for text in "${texts[@]}"; do
+    grep -oE '\]\([^)#:]+' "$text" | cut -c 3- | while read -r link; do
+        [ -e "$(dirname "$text")/$link" ] || echo "$text: $link"
+    done
+done)" ""
+is "scripts that are named are there" "$(grep -hoE '\b(scripts|tests)/[a-z0-9_/-]+\.(sh|c)\b' "${texts[@]}" |
+    sort -u | while read -r script; do [ -e "$script" ] || echo "$script"; done)" ""
+is "make has every target that is named" "$(grep -hoE '(^|`|    )make [a-z][a-z-]*' "${texts[@]}" |
+    sed 's/.*make //' | sort -u | while read -r target; do
+        grep -qE "^(\.PHONY:.* )?$target( |:|\$)|^test-%:" Makefile || echo "$target"
+    done)" ""
+is "every finding has a runbook that is there, with what to do" \
+    "$("$NMTWATCH" rules --json | jq -r '.groups[].rules[].annotations.runbook_url' | sort -u |
+        while read -r book; do grep -qE '^## (The fix|Five commands)|^1\. ' "$book" || echo "$book"; done)" ""
+is "the producers' page is that of the table" \
+    "$(scripts/producers.sh | diff - docs/runbooks/producers.md | head -n 5)" ""
+
+done_testing
