@@ -13,33 +13,23 @@ The alert names a family; this is what nmtwatch knows about it, written by `scri
 the table that the alerts are made of. What to do first stands in [class explosion](class-explosion.md).
 
 END
-# The compiler joins the pieces of long texts; one family is one line then.
-printf '#define FAMILY(id, producer, role, evidence, must, pattern, cause, fix) \\\n' >/dev/null
-sed -n '/^FAMILY(/,$p' analyzers/classes/families.def |
-    awk '
-        # Takes the next "text" (adjacent ones are one) from the line.
-        function text(   part, out) {
-            out = ""
-            while (match(rest, /^[ ,]*"([^"\\]|\\.)*"/)) {
-                part = substr(rest, RSTART, RLENGTH)
-                if (out != "" && part ~ /,/ && part ~ /^ *,/) break
-                sub(/^[ ,]*"/, "", part); sub(/"$/, "", part)
-                out = out part
-                rest = substr(rest, RLENGTH + 1)
-            }
-            gsub(/\\"/, "\"", out); gsub(/\\\\/, "\\", out)
-            return out
-        }
-        function safe(out) { gsub(/[*_<]/, "\\\\&", out); gsub(/\|/, "\\|", out); return out }
-        function family(   id, producer) {
-            rest = row
-            sub(/^FAMILY\(/, "", rest)
-            id = text(); producer = text()
-            sub(/^[ ,]*[A-Z]+, *[A-Z]+/, "", rest)
-            text(); text()
-            cause = text(); fix = text()
-            printf "## %s\n\n%s. %s\n\n%s\n\n", id, safe(producer), safe(cause), safe(fix)
-        }
-        /^FAMILY\(/ { if (row != "") family(); row = "" }
-        { sub(/^ +/, " "); row = row $0 }
-        END { family() }' | sed '$d'
+# The preprocessor knows where a text ends; the pieces of one stand side by side.
+{
+    echo '#define FAMILY(id, producer, role, evidence, must, pattern, cause, fix) \'
+    echo '    @@ id @ producer @ cause @ fix'
+    cat analyzers/classes/families.def
+} | ${CC:-gcc} -E -P -x c - | tr '\n' ' ' | sed 's/@@/\n@@/g' | awk -F ' @ ' '
+    function text(field) {
+        gsub(/" +"/, "", field)
+        sub(/^ *(@@)? *"/, "", field)
+        sub(/" *$/, "", field)
+        gsub(/\\"/, "\"", field)
+        gsub(/[*_<|]/, "\\\\&", field)
+        return field
+    }
+    /^@@/ {
+        id = text($1)
+        gsub(/\\/, "", id)
+        printf "%s## %s\n\n%s. %s\n\n%s\n", separator, id, text($2), text($3), text($4)
+        separator = "\n"
+    }' | fmt -s -w 100

@@ -256,6 +256,8 @@ static void on_done(void *context, void *of, const struct http_answer *answer)
     if (!taken)
         refused(lane, answer);
     delivery->counts.delivered += taken;
+    if (queue_counts(lane->queue).up == 0)
+        lane->repeat_ms = delivery->now_ms + delivery->resend_ms;
     queue_told(lane->queue, lane->sending);
 }
 

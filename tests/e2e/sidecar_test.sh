@@ -81,9 +81,9 @@ for jdk in 17 25; do
             'state = /mnt/state' >/mnt/serve.ini
         spawn beside "$box" "$PWD/${NMTWATCH#"$PWD/"}" serve --config /mnt/serve.ini \
             >"$SCRATCH/serve.log" 2>&1
-        check "$jdk: serve in a sidecar" wait_for 10 listening
+        wait_for 10 listening || fail "$jdk: serve in a sidecar" "$(cat "$SCRATCH/serve.log")"
         check "$jdk: serve in a sidecar: exports the JVM" wait_for 10 serves
-        cp "$SCRATCH/metrics" "$SCRATCH/serve.log" /tmp/cont/;         kill_jvm "$SPAWNED"
+                kill_jvm "$SPAWNED"
         rm -rf /mnt/state
     else
         skip "$jdk: serve in a sidecar" "curl or libmicrohttpd is not installed"
