@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define EXPRESSION_MAX 2048
+#define KEEPS          "$(clear_after_s)s"
 
 static const struct prometheus_rule RULES[] = {
 #define RULE(finding, alert, lasts, expression) {FINDING_##finding, alert, lasts, expression},
@@ -53,17 +54,19 @@ bool prometheus_rule_fill(const char *template, const struct thresholds *thresho
 /* The texts of one rule, filled. */
 struct rule_text {
     char lasts[32];
+    char keeps[32];
     char expression[EXPRESSION_MAX];
     char severity[16];
     char summary[512];
-    char runbook[128];
+    char runbook[640];
 };
 
 static bool rule_text(const struct prometheus_rule *rule, const struct thresholds *thresholds,
-                      struct rule_text *text)
+                      const char *runbooks, struct rule_text *text)
 {
     const struct finding_row *finding = finding_row(rule->finding);
     if (!prometheus_rule_fill(rule->lasts, thresholds, text->lasts, sizeof text->lasts) ||
+        !prometheus_rule_fill(KEEPS, thresholds, text->keeps, sizeof text->keeps) ||
         !prometheus_rule_fill(rule->expression, thresholds, text->expression,
                               sizeof text->expression))
         return false;
@@ -73,8 +76,12 @@ static bool rule_text(const struct prometheus_rule *rule, const struct threshold
     snprintf(text->summary, sizeof text->summary,
              "{{ with $labels.target }}{{ . }} on {{ end }}{{ $labels.instance }}: %s",
              finding->title);
-    snprintf(text->runbook, sizeof text->runbook, "docs/runbooks/%s.md", finding->runbook);
-    return true;
+    if (runbooks[0] == '\0')
+        runbooks = "docs/runbooks/";
+    const char *slash = runbooks[strlen(runbooks) - 1] == '/' ? "" : "/";
+    int length = snprintf(text->runbook, sizeof text->runbook, "%s%s%s.md", runbooks, slash,
+                          finding->runbook);
+    return (size_t)length < sizeof text->runbook;
 }
 
 /* A scalar in double quotes: YAML takes JSON's. */
@@ -96,7 +103,7 @@ static void put_block(FILE *out, const char *text)
     fputc('\n', out);
 }
 
-bool prometheus_rules_yaml(const struct thresholds *thresholds, FILE *out)
+bool prometheus_rules_yaml(const struct thresholds *thresholds, const char *runbooks, FILE *out)
 {
     fputs("# Prometheus alerting rules, written by nmtwatch " NMTWATCH_VERSION " from its table of "
           "thresholds.\n"
@@ -108,12 +115,13 @@ bool prometheus_rules_yaml(const struct thresholds *thresholds, FILE *out)
           out);
     for (size_t i = 0; i < RULE_COUNT; i++) {
         struct rule_text text;
-        if (!rule_text(&RULES[i], thresholds, &text))
+        if (!rule_text(&RULES[i], thresholds, runbooks, &text))
             return false;
         const struct finding_row *finding = finding_row(RULES[i].finding);
         fprintf(out, "      - alert: %s\n", RULES[i].alert);
         put_block(out, text.expression);
-        fprintf(out, "        for: %s\n        labels:\n", text.lasts);
+        fprintf(out, "        for: %s\n        keep_firing_for: %s\n        labels:\n", text.lasts,
+                text.keeps);
         put_scalar(out, "          ", "severity", text.severity);
         put_scalar(out, "          ", "finding", finding->id);
         fputs("        annotations:\n", out);
@@ -124,7 +132,8 @@ bool prometheus_rules_yaml(const struct thresholds *thresholds, FILE *out)
     return !ferror(out);
 }
 
-const char *prometheus_rules_json(struct json_out *out, const struct thresholds *thresholds)
+const char *prometheus_rules_json(struct json_out *out, const struct thresholds *thresholds,
+                                  const char *runbooks)
 {
     json_out_reset(out);
     json_out_begin(out, NULL, '{');
@@ -134,13 +143,14 @@ const char *prometheus_rules_json(struct json_out *out, const struct thresholds 
     json_out_begin(out, "rules", '[');
     for (size_t i = 0; i < RULE_COUNT; i++) {
         struct rule_text text;
-        if (!rule_text(&RULES[i], thresholds, &text))
+        if (!rule_text(&RULES[i], thresholds, runbooks, &text))
             return NULL;
         const struct finding_row *finding = finding_row(RULES[i].finding);
         json_out_begin(out, NULL, '{');
         json_out_text(out, "alert", RULES[i].alert);
         json_out_text(out, "expr", text.expression);
         json_out_text(out, "for", text.lasts);
+        json_out_text(out, "keep_firing_for", text.keeps);
         json_out_begin(out, "labels", '{');
         json_out_text(out, "severity", text.severity);
         json_out_text(out, "finding", finding->id);

@@ -95,12 +95,10 @@ samples=$(($(wc -l <"$scratch/data.om") - 1))
 }
 series=$(($(cut -f 1 "$scratch/rows" | uniq | wc -l) * hosts))
 "$promtool" tsdb list "$scratch/tsdb" >"$scratch/list"
-"$promtool" tsdb analyze "$scratch/tsdb" >"$scratch/analysis" 2>&1 || true
 chunks=$(find "$scratch/tsdb" -path '*chunks*' -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
 index=$(find "$scratch/tsdb" -name index -printf '%s\n' | awk '{ n += $1 } END { print n }')
 
-echo "promtool    $(awk 'NR > 1 { n += $4; s += $6 } END { print NR - 1, "blocks,", n, "samples" }' "$scratch/list")," \
-    "$(awk '/^Total Series:/ { print $3 }' "$scratch/analysis") series in the newest"
+echo "promtool    $(awk 'NR > 1 { n += $5; if ($7 > s) s = $7 } END { print NR - 1, "blocks,", n, "samples,", s, "series" }' "$scratch/list")"
 awk -v samples="$samples" -v series="$series" -v chunks="$chunks" -v idx="$index" -v hosts="$hosts" \
     -v jvms=$((jvms + fakes)) -v fleet="$fleet" -v interval=$interval -v bytes="$bytes" -v packed="$packed" \
     -v points=$points 'BEGIN {

@@ -65,10 +65,13 @@ needed() {
     done | sort -u
 }
 
-# dlopen(LIBRARY) of a name that a #define gives; the JVM's own and libc are there already.
+# What the sources name to dlopen; libjvm and libc are in a JVM already. Of two names for one library
+# the one that is installed counts.
 on_demand() {
-    grep -rlE 'dlopen\(LIBRARY' nmtwatch agent --include='*.c' |
-        xargs sed -nE 's/^#define LIBRARY +"([^"]+)".*/\1/p' | sort -u
+    grep -rhoE '"lib[a-z0-9_+-]+\.so\.[0-9]+"' nmtwatch agent --include='*.c' | tr -d '"' |
+        grep -vE '^lib(c|jvm)\.' | sort -u | while read -r library; do
+        if [ -n "$(shared_file "$library")" ]; then echo "$library"; fi
+    done
 }
 
 shared_file() { # LIBRARY

@@ -30,7 +30,7 @@ demo | test)
 esac
 if [ "$level" = test ]; then
     required+=(clang libclang-rt-14-dev libcmocka-dev jq openjdk-17-jdk-headless)
-    optional+=(libxml2-utils groovy libcglib-java libjavassist-java libbyte-buddy-java jruby clojure jattach
+    optional+=(libxml2-utils groovy libcglib-java libjavassist-java libbyte-buddy-java jruby clojure jattach mandoc
         libmonitoring-plugin-perl python3-yaml)
 elif [ "$level" = demo ]; then
     # Any JDK serves the demo; Debian's is installed when there is none.

@@ -3,6 +3,7 @@
  * it: /proc and hsperfdata only, no attach, no signal.
  */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/jvm/discover.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
@@ -259,12 +260,8 @@ static int run(int argc, char **argv)
     if (operands > 0)
         return options_error(&command_list, "unexpected operand '%s'", argv[1]);
 
-    struct failure failure;
-    if (!target_proc_is_ours()) {
-        failure_set(&failure, FAILURE_FOREIGN_PROC, "a JVM", NULL);
-        fprintf(stderr, "nmtwatch list: %s\n", failure.sentence);
-        return failure_exit_code(failure.kind);
-    }
+    if ((code = target_option_proc(&command_list)) != 0)
+        return code;
     struct discovery found;
     if (discover_jvms(&found) != 0) {
         fprintf(stderr, "nmtwatch list: reading /proc: %s\n", strerror(errno));

@@ -274,7 +274,7 @@ const struct command command_plan = {
         "is given; what classes take; what the container must hold, with flags to paste; what\n"
         "more of each would mean; how long the memory lasts at the present rate.\n"
         "\n"
-        "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-30 the JVM could not be asked,\n"
+        "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-31 the JVM could not be asked,\n"
         "64 usage, 74 the recording cannot be read.\n",
     .run = run,
 };

@@ -7,10 +7,10 @@
 
 #include <stdio.h>
 
-static bool print_json(const struct thresholds *thresholds)
+static bool print_json(const struct thresholds *thresholds, const char *runbooks)
 {
     struct json_out out = {0};
-    const char *text = prometheus_rules_json(&out, thresholds);
+    const char *text = prometheus_rules_json(&out, thresholds, runbooks);
     if (text != NULL)
         fputs(text, stdout);
     json_out_free(&out);
@@ -20,9 +20,13 @@ static bool print_json(const struct thresholds *thresholds)
 static int run(int argc, char **argv)
 {
     bool json = false;
-    const char *config = NULL;
+    const char *config = NULL, *runbooks = NULL;
+    static struct serve_options options; /* 12 KB */
     const struct option_row rows[] = {
-        {0, "config", "FILE", option_take_text, &config, "thresholds of this INI file"},
+        {0, "config", "FILE", option_take_text, &config,
+         "thresholds of this INI file, and its runbooks"},
+        {0, "runbooks", "URL", option_take_text, &runbooks,
+         "address in front of class-explosion.md and the like (docs/runbooks/)"},
         {0, "json", NULL, NULL, &json, "JSON, which Prometheus reads as well"},
     };
     int operands, code;
@@ -31,14 +35,17 @@ static int run(int argc, char **argv)
     if (operands > 0)
         return options_error(&command_rules, "unexpected operand '%s'", argv[1]);
 
-    struct watch_options options;
-    watch_options_default(&options);
+    serve_options_default(&options);
     char error[512];
-    if (config != NULL && !config_load(config, &options, error, sizeof error)) {
+    if (config != NULL && !config_load_serve(config, &options, error, sizeof error)) {
         fprintf(stderr, "nmtwatch rules: %s\n", error);
         return EXIT_USAGE;
     }
-    if (json ? print_json(&options.thresholds) : prometheus_rules_yaml(&options.thresholds, stdout))
+    if (runbooks == NULL)
+        runbooks = options.runbooks;
+    const struct thresholds *thresholds = &options.watch.thresholds;
+    if (json ? print_json(thresholds, runbooks)
+             : prometheus_rules_yaml(thresholds, runbooks, stdout))
         return 0;
     if (ferror(stdout))
         return 0; /* main tells, unless it was only the reader that left */
@@ -49,12 +56,13 @@ static int run(int argc, char **argv)
 const struct command command_rules = {
     .name = "rules",
     .summary = "the thresholds as Prometheus alerting rules",
-    .usage = "Usage: nmtwatch rules [--config FILE] [--json]\n"
+    .usage = "Usage: nmtwatch rules [--config FILE] [--runbooks URL] [--json]\n"
              "\n"
              "Prints a rule file for Prometheus, one rule for each kind of finding, made from the\n"
              "same table of thresholds as the alerts of `watch`. Check it with `promtool check\n"
              "rules`. Series jvm_* and process_* are those of Prometheus' client_java, which\n"
              "`nmtwatch serve` exports as well; nmtwatch_* are those of `nmtwatch serve` alone.\n"
+             "The rules use keep_firing_for: Prometheus 2.42 or later.\n"
              "\n"
              "Exit codes: 0 printed, 64 usage or a bad configuration, 74 writing failed.\n",
     .run = run,

@@ -1,5 +1,6 @@
 /* nmtwatch serve: a daemon that watches every JVM of the host. */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/config.h"
 #include "nmtwatch/serve/serve.h"
 
@@ -65,7 +66,8 @@ static int run(int argc, char **argv)
         return code;
     if (operands > 0)
         return options_error(&command_serve, "unexpected operand '%s'", argv[1]);
-    return serve_run(configure, &arguments, arguments.for_ms);
+    code = target_option_proc(&command_serve);
+    return code != 0 ? code : serve_run(configure, &arguments, arguments.for_ms);
 }
 
 const struct command command_serve = {

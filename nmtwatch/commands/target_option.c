@@ -19,6 +19,16 @@ int target_option_pid(const struct command *command, const char *text, pid_t *pi
     return 0;
 }
 
+int target_option_proc(const struct command *command)
+{
+    struct failure failure;
+    if (target_proc_is_ours())
+        return 0;
+    failure_set(&failure, FAILURE_FOREIGN_PROC, "a JVM", NULL);
+    fprintf(stderr, "nmtwatch %s: %s\n", command->name, failure.sentence);
+    return failure_exit_code(failure.kind);
+}
+
 int target_option_open(const struct command *command, const char *text, struct target *target)
 {
     pid_t pid = 0;

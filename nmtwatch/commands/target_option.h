@@ -16,4 +16,8 @@ int target_option_pid(const struct command *command, const char *text, pid_t *pi
  * after one line on stderr. */
 int target_option_open(const struct command *command, const char *text, struct target *target);
 
+/* For verbs that look for JVMs themselves: where /proc is not ours there would be none, or wrong
+ * ones. 0, or the exit code after one line on stderr. */
+int target_option_proc(const struct command *command);
+
 #endif

@@ -199,7 +199,7 @@ const struct command command_triage = {
              "culprit and its fix. The folder holds report.html, ticket.md, findings.json and\n"
              "the raw texts; `nmtwatch analyze DIR/raw` reads them again.\n"
              "\n"
-             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-30 the JVM could not be\n"
+             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-31 the JVM could not be\n"
              "asked, 64 usage, 74 the folder cannot be written.\n",
     .run = run,
 };

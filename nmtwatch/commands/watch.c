@@ -43,7 +43,7 @@ const struct command command_watch = {
         "on suspicion, and what would stop the application only within the pause budget.\n"
         "Raises and clears alerts; prints what the watching cost.\n"
         "\n"
-        "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-30 the JVM could not\n"
+        "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-31 the JVM could not\n"
         "be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be written.\n",
     .run = run,
 };

@@ -85,6 +85,9 @@ int watch_options_apply(const struct command *command, const struct watch_argume
 static int open_all(const struct command *command, struct session_options *options)
 {
     struct discovery discovery;
+    int code = target_option_proc(command);
+    if (code != 0)
+        return code;
     if (discover_jvms(&discovery) != 0) {
         fprintf(stderr, "nmtwatch %s: /proc cannot be read: %s\n", command->name, strerror(errno));
         return EXIT_IO;

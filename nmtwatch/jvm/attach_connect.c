@@ -211,8 +211,22 @@ static void close_tmp(struct attach_connect *attempt)
     attempt->tmp_fd = -1;
 }
 
+/* Whoever called listen(2) there; 0 is somebody outside of our pid namespace. */
+static bool is_of_target(const struct attach_connect *attempt, int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid == 0 ||
+           peer.pid == attempt->target->pid;
+}
+
 static enum connect_state opened(struct attach_connect *attempt, int fd)
 {
+    if (!is_of_target(attempt, fd)) {
+        close(fd);
+        return connect_process_alive(attempt) ? fail(attempt, FAILURE_FOREIGN_SOCKET, NULL)
+                                              : fail(attempt, FAILURE_GONE, NULL);
+    }
     end_trigger(attempt, false);
     close_tmp(attempt);
     attempt->fd = fd;

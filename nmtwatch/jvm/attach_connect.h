@@ -5,8 +5,9 @@
  *      absent: create .attach_pid, send SIGQUIT (once), wait for the socket, connect
  *
  * Before anything is sent, what is there is distrusted: the socket has to be a socket of the
- * target's user (or root), the process has to be the one that was looked at, and SIGQUIT has to
- * have a handler: without one it kills. With -XX:+DisableAttachMechanism it would print a full
+ * target's user (or root), listened on by the target itself (containers that share a /tmp may have
+ * a JVM of the same number each), the process has to be the one that was looked at, and SIGQUIT has
+ * to have a handler: without one it kills. With -XX:+DisableAttachMechanism it would print a full
  * thread dump into the application's log, so it is not sent then either.
  *
  * All of it happens in the target's /tmp, which is opened once an attempt (rooted.h): a container

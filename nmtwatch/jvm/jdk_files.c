@@ -51,6 +51,25 @@ enum mapped_vm jdk_files_mapped_vm(pid_t pid, char *path, size_t size)
     return vm;
 }
 
+/* "7f00-7f08 rw-s 00000000 08:01 1234  /tmp/hsperfdata_app/1": the fifth word. */
+bool jdk_files_maps_inode(pid_t pid, ino_t inode)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(path, "re");
+    if (maps == NULL)
+        return true;
+    bool found = false;
+    char *line = NULL;
+    size_t capacity = 0;
+    unsigned long long number;
+    while (!found && getline(&line, &capacity, maps) > 0)
+        found = sscanf(line, "%*s %*s %*s %*s %llu", &number) == 1 && number == inode;
+    free(line);
+    fclose(maps);
+    return found;
+}
+
 static bool read_at(int fd, void *into, size_t len, uint64_t at)
 {
     return at <= INT64_MAX && pread(fd, into, len, (off_t)at) == (ssize_t)len;

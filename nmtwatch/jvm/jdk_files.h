@@ -17,6 +17,9 @@ enum mapped_vm { VM_UNREADABLE, VM_NONE, VM_HOTSPOT, VM_OPENJ9 };
  * leaves errno. */
 enum mapped_vm jdk_files_mapped_vm(pid_t pid, char *path, size_t size);
 
+/* Whether it has a file of this inode mapped; true when that cannot be read. */
+bool jdk_files_maps_inode(pid_t pid, ino_t inode);
+
 /* A GraalVM native image: an ELF executable with a section for its image heap. */
 bool jdk_files_is_native_image(pid_t pid);
 

@@ -149,13 +149,15 @@ static void find_tmp(struct target *target)
 }
 
 /* /tmp/hsperfdata_<user>/<nspid>: the user's name is the target's affair, so every folder of that
- * form that belongs to its uid is looked into. Links are not followed. */
+ * form that belongs to its uid is looked into. Links are not followed. Containers may share a /tmp
+ * and each have a JVM of that number: the file is its own if it has it mapped, as HotSpot does. */
 static void find_perfdata(struct target *target)
 {
     target->perfdata[0] = '\0';
     DIR *tmp = opendir(target->tmp);
     if (tmp == NULL)
         return;
+    bool foreign_possible = target->root[0] != '\0' || target->nspid != target->pid;
     for (struct dirent *entry; target->perfdata[0] == '\0' && (entry = readdir(tmp)) != NULL;) {
         struct stat folder, file;
         char path[sizeof target->perfdata + 64];
@@ -166,7 +168,8 @@ static void find_perfdata(struct target *target)
         int len =
             snprintf(path, sizeof path, "%s/%s/%d", target->tmp, entry->d_name, (int)target->nspid);
         if (len > 0 && (size_t)len < sizeof target->perfdata && lstat(path, &file) == 0 &&
-            S_ISREG(file.st_mode) && file.st_uid == target->uid)
+            S_ISREG(file.st_mode) && file.st_uid == target->uid &&
+            (!foreign_possible || jdk_files_maps_inode(target->pid, file.st_ino)))
             memcpy(target->perfdata, path, (size_t)len + 1);
     }
     closedir(tmp);

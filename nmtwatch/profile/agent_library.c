@@ -142,7 +142,8 @@ bool agent_library_find(const char *named, char *path, size_t size, char *error,
         if (resolve(candidate, path, size))
             return true;
     }
-    snprintf(error, error_size, "there is no " AGENT_LIBRARY " in %s or in lib/nmtwatch beside it", program);
+    snprintf(error, error_size, "there is no " AGENT_LIBRARY " in %s or in lib/nmtwatch beside it",
+             program);
     return false;
 }
 

@@ -54,12 +54,14 @@ static int run_all(const struct alloc_arguments *arguments, const struct alloc_r
     if (arguments->match != NULL &&
         !match_rules_parse(&rules, arguments->match, error, sizeof error))
         return options_error(&command_profile, "--match: %s", error);
+    int code = target_option_proc(&command_profile);
+    if (code != 0)
+        return code;
     if (discover_jvms(&discovery) != 0) {
         fprintf(stderr, "nmtwatch profile: /proc cannot be read: %s\n", strerror(errno));
         return EXIT_IO;
     }
     size_t count = keep_fitting(&discovery, &rules);
-    int code;
     if (count == 0) {
         fprintf(stderr, "nmtwatch profile: there is no JVM%s%s\n",
                 arguments->match != NULL ? " that fits " : "",

@@ -39,6 +39,9 @@ _nmtwatch() {
 
     if [[ $before == -?* ]]; then
         value=$(_nmtwatch_options "$help" "$before")
+        if [[ $usage =~ $before\ ([a-z]+\|[a-z|]+) ]]; then # --level gentle|thorough
+            value=${BASH_REMATCH[1]}
+        fi
         case $value in
         '') ;; # a flag: go on
         *DIR*)
@@ -49,9 +52,6 @@ _nmtwatch() {
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
             ;;
-        LEVEL) # the one value whose words stand in the usage only
-            value=$(sed -n "s/.*$before \([a-z|]*\).*/\1/p" <<<"$usage" | head -n 1)
-            ;;&
         *[[:lower:]]*)
             # Of TIME|auto it is auto that can be offered.
             value=$(tr '|' '\n' <<<"$value" | grep -v '[[:upper:]]')

@@ -11,7 +11,8 @@
 #
 #   IN=pivot|chroot|private   a root of its own with an own mount and pid namespace; a chroot in the
 #                             namespaces of the test; our root with a private /tmp
-#   TMP=tmpfs|link|noexec|readonly|none   what its /tmp is; link: to its /elsewhere/tmp
+#   TMP=tmpfs|link|noexec|readonly|none|shared   what its /tmp is; link: to its /elsewhere/tmp;
+#                                                shared: the same for all that say so
 #   UID_IN=N               its user, without a name there
 #   USERS=map|none         a user namespace of its own, where UID_IN is root; or has no number at all
 #   MUSL=1                 it looks as if it ran on musl
@@ -45,6 +46,7 @@ declare -A C_PID C_ROOT C_LOG
 
 # Roots are made here, where nobody removes anything: what is mounted below is the JDK itself.
 mount -t tmpfs -o mode=755 none /mnt || skip_all "nothing can be mounted here"
+mkdir -m 1777 /mnt/shared
 
 # Readable for every user, which a folder of mktemp is not.
 chmod 755 "$SCRATCH"
@@ -95,6 +97,7 @@ furnish() { # ROOT HOME TMP
     noexec) mount -t tmpfs -o mode=1777,noexec none "$root/tmp" ;;
     readonly) mount -t tmpfs -o mode=1777,ro none "$root/tmp" ;;
     link) mount -t tmpfs -o mode=1777,exec none "$root/elsewhere/tmp" ;;
+    shared) mount --bind /mnt/shared "$root/tmp" ;;
     esac
     mount -o remount,bind,ro "$root"
 }

@@ -49,6 +49,9 @@ for jdk in 17 25; do
     contain $jdk unmapped UID_IN=4711 USERS=none --
     contain $jdk denied UID_IN=4711 DENY=1 --
     contain $jdk musl MUSL=1 --
+    contain $jdk named IN=private UID_IN=65534 --
+    contain $jdk first TMP=shared --
+    contain $jdk second TMP=shared --
     contained
 
     LIST=$("$OURS" list --json)
@@ -63,6 +66,11 @@ for jdk in 17 25; do
     done
     works "$jdk/link" "${C_PID[$jdk/link]}" "${C_ROOT[$jdk/link]}/elsewhere/tmp" "$OURS"
     check "$jdk/link: its folder of that name is not ours" test ! -e /elsewhere
+    if [ $jdk = 17 ]; then # the log of class loads goes through its /tmp
+        exits "$jdk/link: triage" 2 timeout 40 "$OURS" triage "${C_PID[$jdk/link]}" -o "$SCRATCH/triage"
+        contains "$jdk/link: triage names the generator" "$OUTPUT" "jdk.proxy"
+        is "$jdk/link: triage leaves nothing" "$(ls "${C_ROOT[$jdk/link]}/elsewhere/tmp" | grep -c nmtwatch)" 0
+    fi
     for name in box mapped; do
         works "$jdk/$name, its own user" "${C_PID[$jdk/$name]}" "${C_ROOT[$jdk/$name]}/tmp" \
             "${ITS_USER[@]}" "$OURS"
@@ -90,6 +98,14 @@ for jdk in 17 25; do
 
     refuses "$jdk: musl" 28 "another C library" "$OURS" profile "${C_PID[$jdk/musl]}" start
     exits "$jdk: musl: check" 0 "$OURS" check "${C_PID[$jdk/musl]}"
+
+    is "$jdk: a user with a name has hsperfdata" "$(listed $jdk/named '.classes_loaded > 300')" true
+
+    # Two of one number in one /tmp: whose socket is there tells who called listen(2).
+    pid=${C_PID[$jdk/second]}
+    exits "$jdk: a shared /tmp: the one whose socket is there" 0 "$OURS" check "${C_PID[$jdk/first]}"
+    refuses "$jdk: a shared /tmp: the other" 31 "shares its /tmp" "$OURS" watch "$pid" --for 1s
+    exits "$jdk: a shared /tmp: the other: check" 3 "$OURS" check "$pid"
 
     for name in frozen bare; do
         pid=${C_PID[$jdk/$name]}

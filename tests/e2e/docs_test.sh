@@ -20,7 +20,7 @@ pages=(docs/nmtwatch.1 docs/man/*.1)
 # A command ends before a comment or the description in its table; a backslash continues it.
 shown() {
     {
-        sed -e ':a' -e '/\\$/N; s/\\\n */ /; ta' "${texts[@]}" |
+        sed -e ':a' -e '/\\$/N; s/ *\\\n */ /; ta' "${texts[@]}" |
             sed -nE 's/^    (\$ )?(nmtwatch [a-z].*)/\2/p'
         sed -nE 's/^\.Dl (nmtwatch [a-z].*)/\1/p' "${pages[@]}" | sed 's/\\e/\\/g'
     } | sed -E 's/ +#.*//; s/   *.*//; s/ \| --all//; s/\.\.\.//g; s/\|DIR//; s/start\|.*/start/' |
@@ -29,36 +29,41 @@ shown() {
 
 # What stands for something is replaced by something; nothing but the pretended JVM is watched.
 made_real() { # COMMAND
+    local command=$1
+    # These go on until they are interrupted, or for a minute.
+    if [[ $command =~ ^nmtwatch\ (watch|record|triage|serve) && $command != *--for* ]]; then
+        command="${BASH_REMATCH[0]} --for 1s${command#"${BASH_REMATCH[0]}"}"
+    fi
     sed -E "s/\b(PID|4711|17124|4712)\b/$JVM/g; s/--(for|window) [0-9]+[smhd]/--for 1s/g; s/--all\b/$JVM/
         s/--from $JVM/& --look 1s/; s/--classes N\b/--classes 1000/; s/\bsleep [0-9]+/sleep 1/
-        s,/etc/nmtwatch/serve.ini,serve.ini,; s/nmtwatch serve$/& --config serve.ini/
-        s/nmtwatch serve.*/& --for 1s/; s,(/var)?/tmp/,tmp/,g; s/main=[^ ,']*/main=nobody.*/
+        s,/etc/nmtwatch/serve.ini,serve.ini,; s/serve --for 1s$/& --config serve.ini/
+        s,(/var)?/tmp/,tmp/,g; s,--record tmp/,&new-,; s/main=[^ ,']*/main=nobody.*/
         s/-o FILE\b/-o new.nmt.gz/; s/(report|replay) FILE/\1 main.nmt.gz/
         s/(analyze|classlog) FILE/\1 case-1234/; s/FILE\.csv/heap.csv/
-        s/-o (tmp\/)?([a-z-]+\.nmt\.gz)/-o new-\2/" <<<"$1"
+        s/-o (tmp\/)?([a-z-]+\.nmt\.gz)/-o new-\2/; s/--report [a-z]+/&-new/" <<<"$command"
 }
 
 cd "$SCRATCH" || exit 1
 spawn "$FAKE_JVM" --for 110 --socket now --rate 1 >fake
 JVM=$SPAWNED
 wait_for 10 grep -q '^ready' fake
-mkdir -p bin tmp/triage case-1234
+mkdir -p bin tmp/triage case-1234 report
 ln -s "$NMTWATCH" bin/nmtwatch
-for stub in mvn mail curl load-test.sh; do
+for stub in mvn mail curl load-test.sh redeploy-again-and-again; do
     printf '#!/bin/sh\necho 1\nexec sleep 1\n' >bin/$stub
     chmod +x bin/$stub
 done
 cp bin/load-test.sh .
 printf '[serve]\nlisten = 127.0.0.1:0\ninclude = main:nobody\n' >serve.ini
 "$NMTWATCH" record "$JVM" -o main.nmt.gz --for 2s >/dev/null
-for name in churn before internal tmp/jvm-"$JVM"; do cp main.nmt.gz "$name.nmt.gz"; done
+for name in churn before internal rss report/soak tmp/jvm-"$JVM"; do cp main.nmt.gz "$name.nmt.gz"; done
 cp "$tree/tests/golden/jdk17/nmt_summary.txt" case-1234/
 seq 0 700 | awk '{ print $1 "," 100000000 + 10000 * $1 }' | tee heap.csv >rss.csv
 cp "$tree"/tests/fuzz/seeds/jfr_read/one_chunk.jfr FILE.jfr
 export PATH=$SCRATCH/bin:$PATH
 
 run() { # NUMBER COMMAND
-    timeout 25 bash -c "$2" >"$1.out" 2>&1 </dev/null
+    timeout 20 bash -c "$2" >"$1.out" 2>&1 </dev/null
     echo $? >"$1.code"
 }
 (cd "$tree" && shown) >shown
@@ -75,7 +80,7 @@ number=0
 while read -r command; do
     number=$((number + 1))
     code=$(cat $number.code 2>/dev/null)
-    if [ -z "$code" ] || [ "$code" = 64 ] || [ "$code" -ge 124 ] ||
+    if [ -z "$code" ] || [ "$code" = 64 ] || [ "$code" = 74 ] || [ "$code" -ge 124 ] ||
         grep -qE 'see nmtwatch help|unknown command|command not found' $number.out; then
         fail "$command" "$(made_real "$command") -> exit $code"$'\n'"$(head -n 5 $number.out)"
     else
@@ -130,6 +135,12 @@ is "make has every target that is named" "$(grep -hoE '(^|`|    )make [a-z][a-z-
 is "every finding has a runbook that is there, with what to do" \
     "$("$NMTWATCH" rules --json | jq -r '.groups[].rules[].annotations.runbook_url' | sort -u |
         while read -r book; do grep -qE '^## (The fix|Five commands)|^1\. ' "$book" || echo "$book"; done)" ""
+is "the index of the runbooks has every finding, with its severity and page" \
+    "$(sed -n '/^FINDING(/{N; s/\n//; p}' analyzers/judge/findings.def |
+        sed -nE 's/^FINDING\([A-Z_]+, "([a-z-]+)", ([A-Z]+),.*"([a-z-]+)"\)$/\1 \2 \3/p' |
+        while read -r id severity book; do
+            grep -qF "| \`$id\` | $severity | [${book//-/ }]($book.md) |" docs/runbooks/README.md || echo "$id"
+        done)" ""
 is "the producers' page is that of the table" \
     "$(scripts/producers.sh | diff - docs/runbooks/producers.md | head -n 5)" ""
 

@@ -75,6 +75,7 @@ for jdk in 17 25; do
     user 4712
     refuses "$jdk: sidecar of another user" 13 "belongs to another user" \
         sidecar "$box" "$home" "/bin/${USER_WORDS[@]}" /bin/nmtwatch watch 1 --for 1s
+    user 4711
 
     if command -v curl >/dev/null && ldconfig -p | grep -q 'libmicrohttpd\.so\.12'; then
         printf '%s\n' '[serve]' 'listen = 127.0.0.1:0' 'discover = 200ms' 'min_age = 100ms' \
@@ -88,6 +89,13 @@ for jdk in 17 25; do
     else
         skip "$jdk: serve in a sidecar" "curl or libmicrohttpd is not installed"
     fi
+
+    # Inside of the container, as `docker exec` does it.
+    exits "$jdk: inside: check by root" 0 nsenter -t "$box" -m -p -r -w /bin/nmtwatch check 1
+    exits "$jdk: inside: check by its user" 0 nsenter -t "$box" -m -p -r -w \
+        "/bin/${USER_WORDS[@]}" /bin/nmtwatch check 1
+    exits "$jdk: inside: profile" 0 nsenter -t "$box" -m -p -r -w \
+        "/bin/${USER_WORDS[@]}" /bin/nmtwatch profile 1 status
 
     # A /proc that hides.
     user 4712

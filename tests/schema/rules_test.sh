@@ -17,6 +17,14 @@ is "every runbook is there" \
     "$(jq -r '.groups[].rules[].annotations.runbook_url' "$SCRATCH/rules.json" | sort -u |
         xargs ls -d 2>&1 | grep -c 'cannot access')" 0
 
+is "every rule has what a reader of its alert needs" \
+    "$(jq -r '.groups[].rules[] | select((.for | length) == 0 or .keep_firing_for != "30s" or
+        (.labels.severity | IN("warning", "critical") | not) or
+        (.annotations | (.summary | test("\\$labels.instance") | not) or
+            (.description | length) < 20 or (.runbook_url | length) == 0)).alert' "$SCRATCH/rules.json")" ""
+contains "runbooks are where one says" "$("$nmtwatch" rules --runbooks https://wiki.example/nmt)" \
+    'runbook_url: "https://wiki.example/nmt/class-explosion.md"'
+
 printf '[thresholds]\ninternal_investigate_bytes = 100MB\n' >"$SCRATCH/nmtwatch.ini"
 contains "a configuration reaches the rules" \
     "$("$nmtwatch" rules --config "$SCRATCH/nmtwatch.ini" --json |

@@ -54,7 +54,7 @@ static void test_thresholds_reach_the_rules(void **state)
     struct thresholds thresholds;
     thresholds_default(&thresholds);
     thresholds.value[TH_INTERNAL_INVESTIGATE_BYTES] = 123456789;
-    char *yaml = FIXTURE_PRINTED(assert_true(prometheus_rules_yaml(&thresholds, out)));
+    char *yaml = FIXTURE_PRINTED(assert_true(prometheus_rules_yaml(&thresholds, "", out)));
     assert_non_null(strstr(yaml, "> 123456789\n"));
     assert_null(strstr(yaml, "524288000"));
     assert_non_null(strstr(yaml, "finding: \"internal-growth-investigate\""));
@@ -67,7 +67,7 @@ static void test_json_holds_the_same_rules(void **state)
     struct thresholds thresholds;
     thresholds_default(&thresholds);
     struct json_out out = {0};
-    json_t *object = json_loads(prometheus_rules_json(&out, &thresholds), 0, NULL);
+    json_t *object = json_loads(prometheus_rules_json(&out, &thresholds, ""), 0, NULL);
     assert_non_null(object);
     json_t *rules = json_object_get(json_array_get(json_object_get(object, "groups"), 0), "rules");
     assert_int_equal(json_array_size(rules), FINDING_WATCH_COUNT);
