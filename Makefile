@@ -53,7 +53,7 @@ REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read
 JVM := failure rooted user_map proc perfdata memory_limit agent_figures jdk_files target discover attach attach_connect
 WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler session
 RECORD := writer reader
-ALERT := notify receiver message queue http_post delivery
+ALERT := notify receiver message queue http_post lane delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run alloc_verb
@@ -236,7 +236,7 @@ fuzz: setup
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 stress: setup
-	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
+	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so $(BUILD)/fake_jvm $(BUILD)/fake_receiver
 	@scripts/stress.sh $(BUILD)
 # Minutes: make soak-test MINUTES=5
 soak-test: setup
@@ -264,6 +264,7 @@ install: all $(BUILD)/man/nmtwatch.1
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR) README.md SECURITY.md docs/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/runbooks docs/runbooks/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/schema docs/schema/*.json
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples packaging/grafana/*.json packaging/kubernetes/*.yaml packaging/prometheus/*.yml
 	$(INSTALL) LICENSE $(DESTDIR)$(DOCDIR)/copyright
 	$(INSTALL) packaging/serve.ini $(DESTDIR)$(SYSCONFDIR)/nmtwatch/serve.ini
 	$(INSTALL) packaging/nmtwatch.service $(DESTDIR)$(UNITDIR)/nmtwatch.service
@@ -283,7 +284,7 @@ deb:
 	@scripts/deb.sh $(BUILD)
 # What is in the program that is not ours, as CycloneDX.
 sbom: $(BUILD)/nmtwatch $(AGENT)
-	@scripts/sbom.sh $(BUILD) >$(BUILD)/nmtwatch.cdx.json
+	@scripts/sbom.sh $^ >$(BUILD)/nmtwatch.cdx.json
 	@echo "$(BUILD)/nmtwatch.cdx.json"
 
 C_FILES = $(shell git ls-files '*.c' '*.h')

@@ -75,6 +75,16 @@ static void print_line(const char *title, const char *text, FILE *out)
         fprintf(out, "%-14s%s\n", title, text);
 }
 
+/* An agent from before there was a reason to read: unknown, NULL: a line above says it already. */
+static void print_native(const json_t *status, const char *unknown, FILE *out)
+{
+    struct escaped_name reason = text_of(status, "native_missing");
+    if (reason.text[0] != '\0')
+        print_line("native", reason.text, out);
+    else if (unknown != NULL && json_is_false(json_object_get(status, "native")))
+        print_line("native", unknown, out);
+}
+
 /* Whose method ids are asked for, and what that costs. */
 static void print_ids(const json_t *status, FILE *out)
 {
@@ -196,8 +206,7 @@ bool agent_print_status(const char *json, FILE *out)
     if (is_running(status)) {
         print_line("timer", text_of(status, "timer").text, out);
         print_line("engine", text_of(status, "engine").text, out);
-        if (json_is_false(json_object_get(status, "native")))
-            print_line("native", "no native frames", out);
+        print_native(status, "no native frames", out);
         fprintf(out, "%-14s%s, timers %s", "threads", count_of(status, "threads").text,
                 count_of(status, "timers").text);
         if (number_of(status, "failed_timers", &count) && count != 0)
@@ -225,6 +234,7 @@ bool agent_print_started(const char *json, FILE *out)
     fprintf(out, "profiling: timer %s, engine %s%s\n", text_of(status, "timer").text,
             text_of(status, "engine").text,
             json_is_false(json_object_get(status, "native")) ? ", no native frames" : "");
+    print_native(status, NULL, out);
     print_line("file", text_of(status, "file").text, out);
     print_ids(status, out);
     json_decref(status);
@@ -248,6 +258,7 @@ static bool print_end(const char *json, const char *file, FILE *out)
     if (answer == NULL)
         return false;
     fprintf(out, "stopped\n");
+    print_breaker(json_object_get(answer, "status"), out);
     print_figures(json_object_get(answer, "status"), file, out);
     print_line("note", text_of(answer, "notes").text, out);
     if (json_is_object(json_object_get(answer, "alloc"))) {

@@ -3,14 +3,18 @@
 # and of which Debian packages of this machine they are. The same build says the same: no time, no
 # random number.
 #
-# usage: sbom.sh [BUILD]        needs jq; BUILD/nmtwatch and BUILD/libnmtagent.so
+# usage: sbom.sh NMTWATCH [AGENT]       needs jq
 #
 # Linked in are those between -Bstatic and -Bdynamic of the Makefile's LIBS; needed at start what the
 # ELF files say; loaded on demand what the sources open by name.
 
 set -eu
 cd "$(dirname "$0")/.."
-build=${1:-build}
+[ $# -gt 0 ] || {
+    echo "usage: sbom.sh NMTWATCH [AGENT]" >&2
+    exit 64
+}
+files=("$@")
 version=$(<VERSION)
 
 package_of() { # FILE: "name version", or nothing; usr-merged systems list a file under either name
@@ -76,15 +80,6 @@ on_demand() {
 
 shared_file() { # LIBRARY
     ldconfig -p | awk -v name="$1" '$1 == name && /x86-64/ { print $NF; exit }'
-}
-
-files=()
-for file in "$build/nmtwatch" "$build/libnmtagent.so"; do
-    [ ! -e "$file" ] || files+=("$file")
-done
-[ ${#files[@]} != 0 ] || {
-    echo "sbom: nothing is built in $build" >&2
-    exit 1
 }
 
 {

@@ -53,19 +53,24 @@ unpack() { # PACKAGE PROGRAM...
     mkdir -p "$dir/usr/bin"
     (cd "$dir" && rm -rf unpacked && mkdir unpacked && cd unpacked &&
         apt-get -qq download "$package" && dpkg-deb -x "$package"_*.deb . &&
-        cd usr/bin && cp "${@:2}" ../../../usr/bin/) >>"$log" 2>&1 ||
+        (cd usr/bin && cp "${@:2}" ../../../usr/bin/) &&
+        if [ -d usr/share/prometheus ]; then
+            mkdir -p ../usr/share && cp -r usr/share/prometheus ../usr/share/
+        fi) >>"$log" 2>&1 ||
         echo "setup: $package is not available; the tests that use it will be skipped"
     rm -rf "$dir/unpacked"
 }
 has_program() {
     [ -x "build/tools/usr/bin/$1" ] || command -v "$1" >/dev/null
 }
+templates=/usr/share/prometheus/alertmanager/default.tmpl # Alertmanager does not start without
 unpack_tools() {
     [ "$level" = test ] || return 0
     if ! has_program promtool || ! has_program prometheus; then
         unpack prometheus promtool prometheus
     fi
-    if ! has_program prometheus-alertmanager || ! has_program amtool; then
+    if ! has_program prometheus-alertmanager || ! has_program amtool ||
+        { [ ! -e "$templates" ] && [ ! -e "build/tools$templates" ]; }; then
         unpack prometheus-alertmanager prometheus-alertmanager amtool
     fi
 }

@@ -1,10 +1,11 @@
 #!/bin/bash
 # stress: the long form of the tests with real JVMs: five minutes of silence of every cached twin,
-# all families three times over, churn, faults; the agent's ordeals ten times as long. About an hour.
+# all families three times over, churn, faults; the agent's ordeals ten times as long; a hundred
+# kill -9 of serve. About an hour.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
-export NMTWATCH=${1:-build}/nmtwatch TWINS_SECONDS=300 AGENT_SCALE=10
+export NMTWATCH=${1:-build}/nmtwatch TWINS_SECONDS=300 AGENT_SCALE=10 KILLS=100
 exec scripts/run-tests.sh -j 1 \
     tests/e2e/twins_test.sh \
     tests/e2e/families_test.sh tests/e2e/families_test.sh tests/e2e/families_test.sh \
@@ -12,4 +13,5 @@ exec scripts/run-tests.sh -j 1 \
     tests/e2e/cost_test.sh tests/e2e/gap_test.sh tests/e2e/internal_test.sh \
     tests/e2e/agent_churn_test.sh tests/e2e/agent_ordeal_test.sh \
     tests/e2e/agent_life_test.sh tests/e2e/agent_signals_test.sh \
-    tests/e2e/tap_test.sh tests/e2e/list_check_test.sh tests/e2e/replay_test.sh
+    tests/e2e/tap_test.sh tests/e2e/list_check_test.sh tests/e2e/replay_test.sh \
+    tests/sim/delivery_test.sh

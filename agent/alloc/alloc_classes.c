@@ -33,21 +33,27 @@ struct alloc_classes *alloc_classes_create(void)
     return classes;
 }
 
-/* "Lapp/Main$$Lambda.0x00007f;" -> "app/Main$$Lambda". Arrays stay as they are. */
+/* "Lapp/Main$$Lambda.0x00007f;" -> "app/Main$$Lambda". Arrays keep their brackets, and the ';' of a
+ * name that is cut: readers of JFR look for it. */
 static size_t name_of(const char *signature, char *name)
 {
-    size_t length = strnlen(signature, NAME_MAX_BYTES);
-    if (signature[0] == 'L' && length > 2 && signature[length - 1] == ';') {
-        signature++;
-        length -= 2;
+    size_t dimensions = strspn(signature, "["), length = strlen(signature);
+    bool class = signature[dimensions] == 'L' && signature[length - 1] == ';';
+    if (class) {
+        signature += dimensions == 0;
+        length -= dimensions == 0 ? 2 : 1;
     }
+    if (length > NAME_MAX_BYTES - 1)
+        length = NAME_MAX_BYTES - 1;
     memcpy(name, signature, length);
     name[length] = '\0';
     char *address = strstr(name, ".0x"); /* a dot is in no other name of the JVM's */
-    if (address == NULL || name[0] == '[')
-        return length;
-    *address = '\0';
-    return (size_t)(address - name);
+    if (address != NULL)
+        length = (size_t)(address - name);
+    if (class && dimensions > 0)
+        name[length++] = ';';
+    name[length] = '\0';
+    return length;
 }
 
 uint32_t alloc_classes_put(struct alloc_classes *classes, const char *signature)

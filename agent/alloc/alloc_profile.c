@@ -42,6 +42,7 @@ struct alloc_profile {
     double pool_exact;                 /* bytes of the threads that are stretched together ... */
     struct weight_sums pool;           /* ... and their samples, over all chunks */
     struct alloc_counts counts;
+    bool gave_way, closed; /* closed: the chunk that was going on then has ended, too */
 };
 
 /* --- life ---------------------------------------------------------------------------------------
@@ -117,6 +118,14 @@ void alloc_profile_quiet(struct alloc_profile *profile)
     (*profile->jvmti)
         ->SetEventNotificationMode(profile->jvmti, JVMTI_DISABLE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC,
                                    NULL);
+}
+
+void alloc_profile_give_way(struct alloc_profile *profile)
+{
+    alloc_profile_quiet(profile);
+    pthread_mutex_lock(&profile->lock);
+    profile->gave_way = true;
+    pthread_mutex_unlock(&profile->lock);
 }
 
 void alloc_profile_destroy(struct alloc_profile *profile)
@@ -207,11 +216,13 @@ static void end_thread(struct alloc_profile *profile, int32_t number, int64_t by
     alloc_threads_ended(profile->threads, number, bytes);
     const struct alloc_thread *thread = alloc_threads_at(profile->threads, number);
     int64_t all = thread->latest_bytes - thread->first_bytes;
-    if (all < ALLOC_SHORT_INTERVALS * profile->interval_bytes)
+    if (all < ALLOC_SHORT_INTERVALS * profile->interval_bytes && !profile->closed)
         profile->counts.short_bytes += all;
     if (thread->sums.samples > 0)
         return;
     int64_t taken = alloc_threads_take(profile->threads, number);
+    if (profile->closed)
+        return;
     profile->pool_exact += (double)taken;
     profile->counts.total_bytes += taken;
 }
@@ -277,6 +288,8 @@ static void sum_up_threads(struct alloc_profile *profile, JNIEnv *env,
         if (!thread->ended)
             alloc_threads_read(thread, exact_bytes_of(env, thread->java_id));
         int64_t bytes = alloc_threads_take(threads, i);
+        if (profile->closed)
+            bytes = 0;
         profile->counts.total_bytes += bytes;
         thread->pooled = (double)bytes < own || thread->sums.samples == 0;
         if (thread->pooled) {
@@ -341,6 +354,10 @@ void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct 
     profile->samples = profile->spare;
     profile->samples.count = 0;
     profile->spare = samples;
+    if (profile->closed) { /* of callbacks that were under way */
+        profile->counts.lost += samples.count;
+        samples.count = 0;
+    }
     sum_up_threads(profile, env, &samples);
     double pool = pool_stretch(profile);
     for (int64_t i = 0; i < samples.count; i++) {
@@ -353,6 +370,7 @@ void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct 
         alloc_classes_at(profile->classes, i)->pool_id = 0;
     for (int32_t i = 0; i < alloc_threads_count(profile->threads); i++)
         alloc_threads_at(profile->threads, i)->sums = (struct weight_sums){0};
+    profile->closed = profile->gave_way;
     pthread_mutex_unlock(&profile->lock);
     write_samples(profile, &samples, writer, classes);
 }
@@ -378,9 +396,9 @@ void alloc_profile_json(struct alloc_profile *profile, FILE *out)
     fprintf(out,
             "{\"interval_bytes\":%" PRId64 ",\"samples\":%" PRId64 ",\"without_stack\":%" PRId64
             ",\"lost\":%" PRId64 ",\"threads_refused\":%" PRId64 ",\"short_threads_bytes\":%" PRId64
-            ",\"total_bytes\":",
+            ",\"gave_way\":%s,\"total_bytes\":",
             counts.interval_bytes, counts.samples, counts.without_stack, counts.lost,
-            counts.threads_refused, counts.short_bytes);
+            counts.threads_refused, counts.short_bytes, profile->gave_way ? "true" : "false");
     if (counts.total_bytes >= 0)
         fprintf(out, "%" PRId64, counts.total_bytes);
     else

@@ -60,6 +60,9 @@ void alloc_profile_thread_ended(struct alloc_profile *profile, JNIEnv *env);
 
 /* No further samples; exact bytes are counted on. */
 void alloc_profile_quiet(struct alloc_profile *profile);
+/* The same for good: what is allocated after the chunk that ends next belongs to no class, and so
+ * not to the total. */
+void alloc_profile_give_way(struct alloc_profile *profile);
 /* The end of a chunk, after the tables of stacks have rotated: weights, events, totals. classes:
  * the dictionary class names go to, before it is written. */
 void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct jfr_writer *writer,

@@ -13,7 +13,7 @@ enum { SLOT_GET_VERSION = 2 }; /* behind two reserved ones, in every version */
 static const struct {
     jint version;
     int slot;
-} versions[] = {{0x20040000, 10}, {0x20030000, 9}};
+} versions[] = {{0x20050000, 10}, {0x20040000, 10}, {0x20030000, 9}};
 
 bool exact_bytes_setup(JNIEnv *env)
 {

@@ -3,9 +3,9 @@
  *
  * From the JVM's management interface (JVM_GetManagement): a table of functions in libjvm that
  * belongs to the JDK's own libmanagement. It grew by version; the function wanted here,
- * GetOneThreadAllocatedMemory, is the tenth of version 3 (JDK 14) and the eleventh of version 4
- * (JDK 17 or 21). The JVM hands out its own version only, and what is found is tried before it is
- * believed. Costs 20 to 220 ns for the calling thread.
+ * GetOneThreadAllocatedMemory, is the tenth of version 3 (JDK 14) and the eleventh of versions 4
+ * (JDK 17 or 21) and 5 (JDK 26). The JVM hands out its own version only, and what is found is tried
+ * before it is believed. Costs 20 to 220 ns for the calling thread.
  *
  * exact_bytes_setup: setup. The others: Java threads, not in a signal handler.
  */

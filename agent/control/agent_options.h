@@ -36,9 +36,10 @@ enum agent_option_type {
 enum agent_command { AGENT_START, AGENT_STOP, AGENT_DUMP, AGENT_STATUS, AGENT_MEMORY, AGENT_ALLOC };
 #define AGENT_COMMAND_COUNT (AGENT_ALLOC + 1)
 
-#define AGENT_TEXT_MAX  1024
-#define AGENT_WHOLE_MAX 2048
-#define AGENT_DEPTH_MAX 2048 /* as the documented design; a stack of it takes 32 KB */
+#define AGENT_TEXT_MAX        1024
+#define AGENT_WHOLE_MAX       2048
+#define AGENT_END_AFTER_MAX_S (366 * 86400LL)
+#define AGENT_DEPTH_MAX       2048 /* as the documented design; a stack of it takes 32 KB */
 
 struct agent_options {
     enum agent_command command;

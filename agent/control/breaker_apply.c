@@ -81,7 +81,7 @@ static void shed(struct recording *recording)
         jmethod_ids_set_policy(recording->ids, IDS_NONE, 0);
     calltrace_shrink(recording->sampler.traces);
     if (recording->allocs != NULL)
-        alloc_profile_quiet(recording->allocs); /* and with it live objects: none is added */
+        alloc_profile_give_way(recording->allocs); /* and with it live objects: none is added */
     if (recording->classes != NULL)
         class_definitions_no_stacks(recording->classes);
 }

@@ -187,7 +187,8 @@ static void *stop_itself(void *argument)
         return NULL; /* the JVM is ending, and stops it */
     pthread_mutex_lock(&lock);
     breaker_apply_view(&breaker);
-    if (!served.dead && breaker.state == BREAKER_STOPPED && profiler_is_running())
+    bool wanted = breaker.state == BREAKER_STOPPED || profiler_is_overdue();
+    if (!served.dead && wanted && profiler_is_running())
         profiler_stop(env, notes, sizeof notes);
     pthread_mutex_unlock(&lock);
     (*served.vm)->DetachCurrentThread(served.vm);

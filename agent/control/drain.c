@@ -1,6 +1,7 @@
 #include "agent/control/drain.h"
 
 #include "agent/control/breaker_apply.h"
+#include "agent/control/commands.h"
 #include "agent/control/published.h"
 #include "agent/stack/unwind_tables.h"
 
@@ -42,7 +43,7 @@ static void wait_until(struct drain *drain, int64_t until_ns)
 static void work(struct drain *drain, JNIEnv *env)
 {
     int64_t chunk_end_ns = now_ns() + drain->chunk_ns, next_scan_ns = now_ns() + SCAN_NS;
-    int64_t next_tell_ns = now_ns();
+    int64_t next_tell_ns = now_ns(), end_ns = drain->recording->end_ns;
     pthread_mutex_lock(&drain->lock);
     while (!drain->stop) {
         wait_until(drain, now_ns() + TURN_NS);
@@ -59,6 +60,8 @@ static void work(struct drain *drain, JNIEnv *env)
                 chunk_end_ns = now_ns(); /* what the chunk holds is given back, and the step told */
             next_scan_ns = now_ns() + SCAN_NS;
         }
+        if (end_ns != 0 && now_ns() >= end_ns && commands_stop_itself())
+            end_ns = 0; /* stopping waits for this very thread: another one does it */
         if (now_ns() >= next_tell_ns) {
             published_figures(drain->recording->ids);
             next_tell_ns = now_ns() + TELL_NS;

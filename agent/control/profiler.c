@@ -115,6 +115,19 @@ bool profiler_is_running(void)
     return profiler.running;
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool profiler_is_overdue(void)
+{
+    return profiler.running && profiler.recording->end_ns != 0 &&
+           now_ns() >= profiler.recording->end_ns;
+}
+
 /* "%p" the pid, "%t" the time, "%%" a percent sign. */
 static void expand_file(const char *pattern, char *out, size_t size)
 {
@@ -283,6 +296,8 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         tear_down();
         return false;
     }
+    if (options->number[OPTION_END_AFTER] != 0)
+        profiler.recording->end_ns = now_ns() + options->number[OPTION_END_AFTER];
     atomic_store(&door_open, true);
     switch_events(JVMTI_ENABLE);
     if (profiler.ids != NULL) /* after the event is on: no class falls between the two */

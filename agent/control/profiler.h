@@ -21,6 +21,8 @@ bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
 bool profiler_start(const struct agent_options *options, JNIEnv *env, char *error,
                     size_t error_size);
 bool profiler_is_running(void);
+/* It runs, and longer than it was told to. */
+bool profiler_is_overdue(void);
 /* Ends the chunk; the file holds everything up to now. */
 bool profiler_dump(JNIEnv *env, char *error, size_t error_size);
 /* Back to quiet. notes: what cannot be given back, in sentences. */

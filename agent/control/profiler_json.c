@@ -115,6 +115,11 @@ void profiler_json_status(const struct profiler_view *view, FILE *out)
         fprintf(out, "\"file\":");
         put_text(out, view->file);
         fprintf(out, ",\"native\":%s,", view->native_missing[0] == '\0' ? "true" : "false");
+        if (view->native_missing[0] != '\0') {
+            fprintf(out, "\"native_missing\":");
+            put_text(out, view->native_missing);
+            fputc(',', out);
+        }
     }
     if (view->allocs != NULL)
         put_alloc(view, out);

@@ -38,6 +38,7 @@ struct recording {
     int64_t texts_refused; /* by those before them */
     struct jfr_writer *writer;
     int64_t thread_ids_missed;
+    int64_t end_ns;                               /* CLOCK_MONOTONIC: it stops then; 0: not so */
     JNIEnv *env;                                  /* while a chunk is written */
     struct jfr_frame frames[RECORDING_DEPTH_MAX]; /* of the stack that is written */
 };

@@ -1,85 +1,21 @@
 #include "nmtwatch/alert/delivery.h"
 
-#include "nmtwatch/alert/http_post.h"
-#include "nmtwatch/alert/queue.h"
+#include "nmtwatch/alert/lane.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#define BACKOFF_FIRST_MS   1000
-#define BACKOFF_MAX_MS     300000
-#define RETRY_AFTER_MAX_S  3600 /* a receiver cannot silence us for longer */
-#define RESEND_BATCH       64   /* alerts in one repetition, about 100 KB */
-#define EXPIRES_IN_RESENDS 4
-
-/* One receiver. One request at a time keeps its order and does not press on one that is in
- * trouble; on one connection that is hundreds a second. */
-struct lane {
-    struct delivery *delivery;
-    struct receiver_options receiver;
-    char credentials[256];
-    struct queue *queue;
-    bool busy;
-    uint64_t sending;      /* number of the entry under way; 0: a repetition of what is up */
-    uint64_t repeat_after; /* the last number of the repetition that is done */
-    int64_t repeat_ms;     /* when the next one begins */
-    int failures;          /* in a row */
-    int64_t not_before_ms;
-};
-
 struct delivery {
-    struct http *http;
-    int64_t queue_max, resend_ms;
-    char runbook_base[512], external_url[512], host[256];
-    delivery_say_fn *say;
-    void *say_context;
+    struct lane_common common;
     int lane_count;
     struct lane *lanes;
-    struct delivery_counts counts;
-    struct json_out body;
-    int64_t now_ms;
 };
 
-static struct message_context context_of(const struct delivery *delivery)
-{
-    return (struct message_context){.host = delivery->host,
-                                    .runbook_base = delivery->runbook_base,
-                                    .external_url = delivery->external_url};
-}
-
-static void say(struct delivery *delivery, const char *sentence)
-{
-    delivery->say(delivery->say_context, sentence);
-}
-
-static int64_t wall_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* --- what comes in ---------------------------------------------------------------------------- */
-
-static void add(struct delivery *delivery, struct lane *lane, const struct message *message)
-{
-    char sentence[256];
-    if (queue_add(lane->queue, message, delivery->now_ms))
-        return;
-    if (delivery->counts.overflow++ == 0) { /* once: it will not be the last one */
-        snprintf(sentence, sizeof sentence,
-                 "receiver %s: no room for more alerts (%" PRId64 " wait); see "
-                 "nmtwatch_delivery_lost_total",
-                 lane->receiver.name, queue_counts(lane->queue).waiting);
-        say(delivery, sentence);
-    }
-}
 
 static bool is_up(const struct queue_entry *entry)
 {
@@ -97,17 +33,16 @@ void delivery_alert(struct delivery *delivery, const char *target, const struct 
     };
     snprintf(message.target, sizeof message.target, "%s", target);
     uint64_t identity = message_identity(target, &alert->finding);
-    delivery->now_ms = now_ms;
+    delivery->common.now_ms = now_ms;
     for (int i = 0; i < delivery->lane_count; i++) {
         struct lane *lane = &delivery->lanes[i];
         if (is_up(queue_last(lane->queue, identity)) != (alert->state == ALERT_RAISED))
-            add(delivery, lane, &message);
+            lane_add(lane, &message);
     }
 }
 
 /* The alert of this entry is over. */
-static void resolve(struct delivery *delivery, struct lane *lane, struct queue_entry *entry,
-                    int64_t wall_ms)
+static void resolve(struct lane *lane, struct queue_entry *entry, int64_t wall_ms)
 {
     struct message message;
     if (!queue_has_room(lane->queue))
@@ -118,20 +53,20 @@ static void resolve(struct delivery *delivery, struct lane *lane, struct queue_e
     }
     message.state = ALERT_CLEARED;
     message.wall_ms = wall_ms > message.started_wall_ms ? wall_ms : message.started_wall_ms;
-    add(delivery, lane, &message);
+    lane_add(lane, &message);
 }
 
 void delivery_target_ended(struct delivery *delivery, const char *target, int64_t wall_ms,
                            int64_t now_ms)
 {
-    delivery->now_ms = now_ms;
+    delivery->common.now_ms = now_ms;
     for (int l = 0; l < delivery->lane_count; l++) {
         struct lane *lane = &delivery->lanes[l];
         for (int i = queue_count(lane->queue) - 1; i >= 0; i--) {
             struct queue_entry *entry = queue_at(lane->queue, i);
             if (is_up(entry) && strcmp(entry->target, target) == 0 &&
                 queue_last(lane->queue, entry->identity) == entry)
-                resolve(delivery, lane, entry, wall_ms);
+                resolve(lane, entry, wall_ms);
         }
     }
 }
@@ -140,7 +75,7 @@ void delivery_confirm(struct delivery *delivery, const char *target, const struc
                       int64_t started_wall_ms, int64_t now_ms)
 {
     uint64_t identity = message_identity(target, finding);
-    delivery->now_ms = now_ms;
+    delivery->common.now_ms = now_ms;
     for (int i = 0; i < delivery->lane_count; i++) {
         struct lane *lane = &delivery->lanes[i];
         struct queue_entry *entry = queue_last(lane->queue, identity);
@@ -152,14 +87,14 @@ void delivery_confirm(struct delivery *delivery, const char *target, const struc
                                       .wall_ms = started_wall_ms,
                                       .finding = *finding};
             snprintf(message.target, sizeof message.target, "%s", target);
-            add(delivery, lane, &message);
+            lane_add(lane, &message);
         }
     }
 }
 
 void delivery_sweep(struct delivery *delivery, int64_t wall_ms, int64_t now_ms)
 {
-    delivery->now_ms = now_ms;
+    delivery->common.now_ms = now_ms;
     for (int l = 0; l < delivery->lane_count; l++) {
         struct lane *lane = &delivery->lanes[l];
         for (int i = queue_count(lane->queue) - 1; i >= 0; i--) {
@@ -168,213 +103,20 @@ void delivery_sweep(struct delivery *delivery, int64_t wall_ms, int64_t now_ms)
                 entry->seen_ms = now_ms; /* of an earlier process */
             if (is_up(entry) && now_ms - entry->seen_ms >= DELIVERY_UNSEEN_MS &&
                 queue_last(lane->queue, entry->identity) == entry)
-                resolve(delivery, lane, entry, wall_ms);
+                resolve(lane, entry, wall_ms);
         }
     }
 }
 
-/* --- what goes out ---------------------------------------------------------------------------- */
-
-static int64_t backoff_ms(int failures)
-{
-    int64_t ms = BACKOFF_FIRST_MS;
-    for (int i = 1; i < failures && ms < BACKOFF_MAX_MS; i++)
-        ms *= 2;
-    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
-}
-
-/* The message itself will not do, whenever it is sent. */
-static bool is_refusal(int status)
-{
-    static const int statuses[] = {400, 413, 414, 415, 422};
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
-        if (status == statuses[i])
-            return true;
-    }
-    return false;
-}
-
-static void remember_failure(struct lane *lane, const char *what)
-{
-    snprintf(lane->delivery->counts.last_failure, sizeof lane->delivery->counts.last_failure,
-             "receiver %s: %.200s", lane->receiver.name, what);
-}
-
-static void failed(struct lane *lane, const struct http_answer *answer)
-{
-    struct delivery *delivery = lane->delivery;
-    int64_t wait_ms = backoff_ms(++lane->failures);
-    int64_t asked_s =
-        answer->retry_after_s < RETRY_AFTER_MAX_S ? answer->retry_after_s : RETRY_AFTER_MAX_S;
-    if (asked_s * 1000 > wait_ms)
-        wait_ms = asked_s * 1000;
-    lane->not_before_ms = delivery->now_ms + wait_ms;
-    delivery->counts.retried++;
-    remember_failure(lane, answer->failure);
-    if (lane->failures == 1) /* once for each trouble */
-        say(delivery, delivery->counts.last_failure);
-}
-
-static void refused(struct lane *lane, const struct http_answer *answer)
-{
-    char sentence[400];
-    lane->delivery->counts.refused++;
-    remember_failure(lane, answer->failure);
-    snprintf(sentence, sizeof sentence, "%s; this alert is given up",
-             lane->delivery->counts.last_failure);
-    say(lane->delivery, sentence);
-}
-
-static void recovered(struct lane *lane)
-{
-    char sentence[128];
-    if (lane->failures > 0) {
-        snprintf(sentence, sizeof sentence, "receiver %s: takes alerts again", lane->receiver.name);
-        say(lane->delivery, sentence);
-    }
-    lane->failures = 0;
-}
-
-static void on_done(void *context, void *of, const struct http_answer *answer)
-{
-    struct delivery *delivery = context;
-    struct lane *lane = of;
-    bool taken = answer->status / 100 == 2, over = taken || is_refusal(answer->status);
-    lane->busy = false;
-    if (!over) {
-        struct queue_entry *entry = queue_numbered(lane->queue, lane->sending);
-        if (entry != NULL)
-            entry->attempts++;
-        lane->repeat_ms = delivery->now_ms; /* all of it again: it may have been restarted */
-        lane->repeat_after = 0;
-        failed(lane, answer);
-        return;
-    }
-    recovered(lane);
-    if (lane->sending == 0)
-        return; /* a repetition that is refused was taken once: the next one may be, too */
-    if (!taken)
-        refused(lane, answer);
-    delivery->counts.delivered += taken;
-    if (queue_counts(lane->queue).up == 0)
-        lane->repeat_ms = delivery->now_ms + delivery->resend_ms;
-    queue_told(lane->queue, lane->sending);
-}
-
-static bool post(struct lane *lane)
-{
-    struct delivery *delivery = lane->delivery;
-    size_t length;
-    char url[sizeof lane->receiver.url + 24];
-    const char *body = json_out_line(&delivery->body, &length);
-    size_t end = strlen(lane->receiver.url);
-    snprintf(url, sizeof url, "%s", lane->receiver.url);
-    if (lane->receiver.kind == RECEIVER_ALERTMANAGER) {
-        while (end > 0 && url[end - 1] == '/')
-            end--;
-        snprintf(url + end, sizeof url - end, "/api/v2/alerts");
-    }
-    const struct http_request request = {.url = url,
-                                         .ca_file = lane->receiver.ca_file,
-                                         .credentials = lane->credentials,
-                                         .timeout_ms = lane->receiver.timeout_ms,
-                                         .body = body,
-                                         .length = length};
-    lane->busy = body != NULL && http_post(delivery->http, &request, lane);
-    if (!lane->busy)
-        failed(lane, &(struct http_answer){.failure = "no request could be made"});
-    return lane->busy;
-}
-
-static int64_t expires_ms(const struct delivery *delivery)
-{
-    return wall_clock_ms() + EXPIRES_IN_RESENDS * delivery->resend_ms;
-}
-
-static bool send_next(struct lane *lane)
-{
-    struct delivery *delivery = lane->delivery;
-    struct message message;
-    const struct message_context context = context_of(delivery);
-    struct queue_entry *entry;
-    while ((entry = queue_next(lane->queue)) != NULL && !queue_read(lane->queue, entry, &message)) {
-        delivery->counts.damaged++;
-        queue_remove(lane->queue, entry->number);
-    }
-    if (entry == NULL)
-        return false;
-    lane->sending = entry->number;
-    json_out_reset(&delivery->body);
-    if (lane->receiver.kind == RECEIVER_WEBHOOK) {
-        message_webhook(&delivery->body, &message, &context);
-    } else {
-        json_out_begin(&delivery->body, NULL, '[');
-        message_alertmanager(&delivery->body, &message, &context, expires_ms(delivery));
-        json_out_end(&delivery->body, ']');
-    }
-    return post(lane);
-}
-
-/* What is up, a batch at a time. */
-static bool repeat(struct lane *lane)
-{
-    struct delivery *delivery = lane->delivery;
-    const struct message_context context = context_of(delivery);
-    int count = 0;
-    if (lane->receiver.kind != RECEIVER_ALERTMANAGER || delivery->now_ms < lane->repeat_ms)
-        return false;
-    json_out_reset(&delivery->body);
-    json_out_begin(&delivery->body, NULL, '[');
-    for (int i = 0; i < queue_count(lane->queue) && count < RESEND_BATCH; i++) {
-        struct message message;
-        const struct queue_entry *entry = queue_at(lane->queue, i);
-        if (!entry->up || entry->number <= lane->repeat_after ||
-            !queue_read(lane->queue, entry, &message))
-            continue;
-        lane->repeat_after = entry->number;
-        message_alertmanager(&delivery->body, &message, &context, expires_ms(delivery));
-        count++;
-    }
-    json_out_end(&delivery->body, ']');
-    if (count < RESEND_BATCH) { /* that was the last batch */
-        lane->repeat_after = 0;
-        lane->repeat_ms = delivery->now_ms + delivery->resend_ms;
-    }
-    lane->sending = 0;
-    return count > 0 && post(lane);
-}
-
-static int64_t lane_wait_ms(const struct lane *lane)
-{
-    const struct delivery *delivery = lane->delivery;
-    struct queue_counts counts = queue_counts(lane->queue);
-    int64_t due_ms = INT64_MAX;
-    if (lane->busy)
-        return INT64_MAX;
-    if (counts.waiting > 0)
-        due_ms = delivery->now_ms;
-    else if (counts.up > 0 && lane->receiver.kind == RECEIVER_ALERTMANAGER)
-        due_ms = lane->repeat_ms;
-    if (due_ms == INT64_MAX)
-        return INT64_MAX;
-    if (due_ms < lane->not_before_ms)
-        due_ms = lane->not_before_ms;
-    return due_ms > delivery->now_ms ? due_ms - delivery->now_ms : 0;
-}
-
 int64_t delivery_step(struct delivery *delivery, int64_t now_ms)
 {
-    delivery->now_ms = now_ms;
-    int64_t wait_ms = http_step(delivery->http, now_ms);
+    delivery->common.now_ms = now_ms;
+    int64_t wait_ms = http_step(delivery->common.http, now_ms);
     bool started = false;
-    for (int i = 0; i < delivery->lane_count; i++) {
-        struct lane *lane = &delivery->lanes[i];
-        /* A resolution that waits goes before the repetition of what it resolves. */
-        if (!lane->busy && now_ms >= lane->not_before_ms)
-            started |= send_next(lane) || repeat(lane);
-    }
+    for (int i = 0; i < delivery->lane_count; i++)
+        started |= lane_send(&delivery->lanes[i]);
     if (started) /* libcurl wants to be asked once before it opens a socket */
-        wait_ms = http_step(delivery->http, now_ms);
+        wait_ms = http_step(delivery->common.http, now_ms);
     for (int i = 0; i < delivery->lane_count; i++) {
         int64_t lane_ms = lane_wait_ms(&delivery->lanes[i]);
         wait_ms = lane_ms < wait_ms ? lane_ms : wait_ms;
@@ -384,12 +126,12 @@ int64_t delivery_step(struct delivery *delivery, int64_t now_ms)
 
 int delivery_fd(const struct delivery *delivery)
 {
-    return http_fd(delivery->http);
+    return http_fd(delivery->common.http);
 }
 
 void delivery_counts(const struct delivery *delivery, struct delivery_counts *counts)
 {
-    *counts = delivery->counts;
+    *counts = delivery->common.counts;
     for (int i = 0; i < delivery->lane_count; i++) {
         struct queue_counts queue = queue_counts(delivery->lanes[i].queue);
         counts->queued += queue.waiting;
@@ -399,32 +141,6 @@ void delivery_counts(const struct delivery *delivery, struct delivery_counts *co
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
-
-static bool open_lane(struct delivery *delivery, const struct receiver_options *receiver,
-                      const char *queue_dir, char *error, size_t error_size)
-{
-    char folder[512];
-    struct lane *lane = &delivery->lanes[delivery->lane_count];
-    lane->delivery = delivery;
-    lane->receiver = *receiver;
-    if (receiver->user_file[0] != '\0' &&
-        !receiver_credentials(receiver, lane->credentials, sizeof lane->credentials, error,
-                              error_size))
-        return false;
-    if (receiver->ca_file[0] != '\0' && access(receiver->ca_file, R_OK) != 0) {
-        snprintf(error, error_size, "receiver %s: ca_file %s: %s", receiver->name,
-                 receiver->ca_file, strerror(errno));
-        return false;
-    }
-    if ((size_t)snprintf(folder, sizeof folder, "%s/%s", queue_dir, receiver->name) >=
-        sizeof folder) {
-        snprintf(error, error_size, "queue: %s: too long", queue_dir);
-        return false;
-    }
-    lane->queue = queue_open(folder, delivery->queue_max, error, error_size);
-    delivery->lane_count += lane->queue != NULL;
-    return lane->queue != NULL;
-}
 
 struct delivery *delivery_create(const struct delivery_options *options, delivery_say_fn *on_word,
                                  void *context, char *error, size_t error_size)
@@ -437,22 +153,27 @@ struct delivery *delivery_create(const struct delivery_options *options, deliver
         delivery_destroy(delivery);
         return NULL;
     }
-    delivery->say = on_word;
-    delivery->say_context = context;
-    delivery->queue_max = options->queue_max;
-    delivery->resend_ms = options->resend_ms;
-    snprintf(delivery->runbook_base, sizeof delivery->runbook_base, "%s", options->runbook_base);
-    snprintf(delivery->external_url, sizeof delivery->external_url, "%s", options->external_url);
-    if (gethostname(delivery->host, sizeof delivery->host - 1) != 0)
-        snprintf(delivery->host, sizeof delivery->host, "localhost");
-    delivery->http = http_create(on_done, delivery, error, error_size);
-    bool good = delivery->http != NULL;
+    delivery->common.say = on_word;
+    delivery->common.say_context = context;
+    delivery->common.queue_max = options->queue_max;
+    delivery->common.resend_ms = options->resend_ms;
+    snprintf(delivery->common.runbook_base, sizeof delivery->common.runbook_base, "%s",
+             options->runbook_base);
+    snprintf(delivery->common.external_url, sizeof delivery->common.external_url, "%s",
+             options->external_url);
+    if (gethostname(delivery->common.host, sizeof delivery->common.host - 1) != 0)
+        snprintf(delivery->common.host, sizeof delivery->common.host, "localhost");
+    delivery->common.http = http_create(lane_done, delivery, error, error_size);
+    bool good = delivery->common.http != NULL;
     if (good && mkdir(options->queue_dir, 0700) != 0 && errno != EEXIST) {
         snprintf(error, error_size, "queue: %s: %s", options->queue_dir, strerror(errno));
         good = false;
     }
-    for (int i = 0; i < options->receiver_count && good; i++)
-        good = open_lane(delivery, &options->receivers[i], options->queue_dir, error, error_size);
+    for (int i = 0; i < options->receiver_count && good; i++) {
+        good = lane_open(&delivery->lanes[i], &delivery->common, &options->receivers[i],
+                         options->queue_dir, error, error_size);
+        delivery->lane_count += good;
+    }
     if (good)
         return delivery;
     delivery_destroy(delivery);
@@ -463,12 +184,10 @@ void delivery_destroy(struct delivery *delivery)
 {
     if (delivery == NULL)
         return;
-    http_destroy(delivery->http);
-    for (int i = 0; i < delivery->lane_count; i++) {
-        queue_close(delivery->lanes[i].queue);
-        explicit_bzero(delivery->lanes[i].credentials, sizeof delivery->lanes[i].credentials);
-    }
-    json_out_free(&delivery->body);
+    http_destroy(delivery->common.http);
+    for (int i = 0; i < delivery->lane_count; i++)
+        lane_close(&delivery->lanes[i]);
+    json_out_free(&delivery->common.body);
     free(delivery->lanes);
     free(delivery);
 }

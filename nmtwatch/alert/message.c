@@ -12,6 +12,7 @@
 
 #define FNV_OFFSET UINT64_C(14695981039346656037)
 #define FNV_PRIME  UINT64_C(1099511628211)
+#define WALL_MAX   INT64_C(253402300799999) /* the end of the year 9999 */
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -70,7 +71,8 @@ bool message_read(const char *text, size_t length, struct message *message)
                 json_unpack(line, "{s:I, s:s, s:s, s:I, s:I, s:o}", "format", &format, "target",
                             &target, "state", &state, "started_ms", &started_ms, "ms", &ms,
                             "finding", &finding) == 0 &&
-                format == 1 &&
+                format == 1 && started_ms >= 0 && started_ms <= WALL_MAX && ms >= 0 &&
+                ms <= WALL_MAX &&
                 finding_json_read(finding, &message->finding, why, sizeof why) == FINDING_JSON_OK;
     if (good) {
         escape(ESCAPE_UTF8, target, message->target, sizeof message->target);

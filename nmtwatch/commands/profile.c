@@ -99,8 +99,9 @@ static int run_command(const char *pid, const char *word, const struct arguments
     char error[400], text[AGENT_WHOLE_MAX], file[AGENT_TEXT_MAX];
     const char *given = arguments->start.value[OPTION_FILE];
     if (!command_of(word, &command))
-        return options_error(&command_profile, "'%s': expected start, stop, status, memory or dump",
-                             word);
+        return options_error(
+            &command_profile,
+            "'%s': expected start, stop, status, memory, dump, alloc, live or classes", word);
     if (arguments->duration_ms != 0 || arguments->output != NULL)
         return options_error(&command_profile,
                              "--for and -o go without a command: they are all of it");
@@ -121,7 +122,7 @@ static int run_command(const char *pid, const char *word, const struct arguments
     return code;
 }
 
-static int run_one_shot(const char *pid, const struct arguments *arguments)
+static int run_one_shot(const char *pid, struct arguments *arguments)
 {
     struct target target;
     char error[400], text[AGENT_WHOLE_MAX];
@@ -140,6 +141,7 @@ static int run_one_shot(const char *pid, const struct arguments *arguments)
     if (arguments->start.value[OPTION_FILE] != NULL)
         return options_error(&command_profile,
                              "--file and -o together: with --for the output is -o");
+    start_options_end_after(&arguments->start, arguments->duration_ms);
     if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
                             sizeof error))
         return options_error(&command_profile, "%s", error);
@@ -172,6 +174,7 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
     if (arguments->start.value[OPTION_FILE] != NULL)
         return options_error(&command_profile, "--file goes with start: the recording is in -o");
     story_shot_options(kind, &arguments->start);
+    start_options_end_after(&arguments->start, arguments->duration_ms);
     if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
                             sizeof error))
         return options_error(&command_profile, "%s", error);

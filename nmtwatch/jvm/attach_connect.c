@@ -157,8 +157,12 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
     if (state.stopped) /* the signal would wait for it, and meet it without us */
         return fail(attempt, FAILURE_NO_ANSWER, "the process is stopped (state T)");
     if (!state.handles_sigquit)
+        /* The first thread of a JVM that is ending may be gone before the process is. */
         return fail(attempt,
-                    connect_process_alive(attempt) ? FAILURE_ATTACH_DISABLED : FAILURE_GONE, NULL);
+                    connect_process_alive(attempt) && target_still_same(target)
+                        ? FAILURE_ATTACH_DISABLED
+                        : FAILURE_GONE,
+                    NULL);
 
     if (!user_map_has(target->pid, target->uid, target->gid))
         return fail(attempt, FAILURE_NO_USER, NULL);

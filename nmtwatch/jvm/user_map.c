@@ -12,11 +12,14 @@ static bool take_number(struct span *rest, int64_t *value)
 
 bool user_map_covers(struct span text, int64_t id)
 {
-    int64_t inside, outside, count;
-    while (take_number(&text, &inside) && take_number(&text, &outside) &&
-           take_number(&text, &count))
-        if (id >= outside && id - outside < count)
+    struct span line;
+    bool terminated;
+    while (span_next_line(&text, &line, &terminated)) {
+        int64_t inside, outside, count;
+        if (take_number(&line, &inside) && take_number(&line, &outside) &&
+            take_number(&line, &count) && id >= outside && id - outside < count)
             return true;
+    }
     return false;
 }
 

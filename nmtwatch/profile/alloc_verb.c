@@ -112,6 +112,7 @@ int alloc_verb(const char *pid, const struct alloc_arguments *arguments,
     int code = fill_in(arguments, start);
     if (code != 0)
         return code;
+    start_options_end_after(start, run->duration_ms);
     run->start = start;
     return many ? run_all(arguments, run) : run_one(pid, run);
 }

@@ -1,7 +1,11 @@
 #include "nmtwatch/profile/start_options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* For whoever stops it in time, and finds the JVM busy for twice as long as an answer may take. */
+#define END_MARGIN_S 60
 
 static const char *const value_names[] = {
     [AGENT_TYPE_TIME] = "TIME", [AGENT_TYPE_BYTES] = "SIZE",      [AGENT_TYPE_COUNT] = "N",
@@ -49,6 +53,15 @@ void start_options_spell(int argc, char **argv)
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strncmp(argv[i], "--", 2) == 0)
             dashes(argv[i]);
+}
+
+void start_options_end_after(struct start_options *options, int64_t duration_ms)
+{
+    int64_t end_s = duration_ms / 1000 + END_MARGIN_S;
+    if (options->value[OPTION_END_AFTER] != NULL || end_s > AGENT_END_AFTER_MAX_S)
+        return;
+    snprintf(options->end_after, sizeof options->end_after, "%" PRId64 "s", end_s);
+    options->value[OPTION_END_AFTER] = options->end_after;
 }
 
 /* Appends ",name=value" with the value's commas and backslashes escaped. */

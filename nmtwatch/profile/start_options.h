@@ -22,12 +22,15 @@ struct start_options {
     char name[AGENT_OPTION_COUNT][24];
     char negation[AGENT_OPTION_COUNT][28];
     char help[AGENT_OPTION_COUNT][128];
+    char end_after[24];
 };
 
 /* Fills rows, which point into options; returns how many. */
 size_t start_options_rows(struct start_options *options, struct option_row *rows);
 /* --wall_threads becomes --wall-threads: the names of the option string are understood too. */
 void start_options_spell(int argc, char **argv);
+/* The agent stops by itself some time after so long, should nobody be left to stop it. */
+void start_options_end_after(struct start_options *options, int64_t duration_ms);
 /* The option string. file: in place of what was given, NULL: that. False with one sentence. */
 bool start_options_text(const struct start_options *options, enum agent_command command,
                         const char *file, char *text, size_t size, char *error, size_t error_size);

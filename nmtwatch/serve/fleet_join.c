@@ -130,8 +130,7 @@ enum scan_answer fleet_found(void *context, const struct target *target)
     struct facts facts;
     char wanted[TARGET_LABEL_MAX], label[TARGET_LABEL_MAX];
     int64_t age_ms = target->identity.uptime_ms;
-    if (age_ms < fleet->options->min_age_ms ||
-        (age_ms < NEWBORN_MS && target->perfdata[0] == '\0'))
+    if (age_ms < fleet->options->min_age_ms || (age_ms < NEWBORN_MS && target->perfdata[0] == '\0'))
         return SCAN_LATER;
     facts_read(&facts, target);
     struct target_facts view = facts_view(&facts);

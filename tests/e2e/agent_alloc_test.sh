@@ -119,6 +119,23 @@ on_demand() {
     wait $!
     is "$JVM_NAME: interrupted, it stops and tells" "$? $(answer '.total_bytes > 0')" "0 true"
     contains "$JVM_NAME: and nothing goes on" "$(profile status)" "state         not running"
+
+    "$NMTWATCH" profile "$JVM_PID" alloc --for 60s --end-after 2s >"$SCRATCH/out" 2>&1 &
+    wait_for 30 eval 'profile status 2>&1 | grep -q "^allocations"'
+    kill -KILL $!
+    wait $! 2>/dev/null
+    check "$JVM_NAME: with nobody left to stop it, it ends by itself" \
+        wait_for 10 eval 'profile status | grep -q "^state *not running"'
+    rm -rf "$(dirname "$(profile status --json | jq -r .file)")"
+
+    check "$JVM_NAME: starts with less memory than it needs" profile start --memory 8m \
+        --alloc 1k --live 1048576 --cpu 1ms --chunk 1s --file "$file"
+    check "$JVM_NAME: gives way" wait_for 20 eval 'profile status | grep -q "^breaker *shedding"'
+    sleep 1
+    profile alloc --json >"$SCRATCH/alloc.json"
+    is "$JVM_NAME: what it did not look at is in no total" "$(answer \
+        '.gave_way and (.total_bytes | . > 0) and .total_bytes < 1.2 * ([.classes[].bytes] | add)')" true
+    contains "$JVM_NAME: which is said" "$(profile stop)" "note: The agent gave way"
     "$NMTWATCH" profile "$JVM_PID" alloc --for 60s >"$SCRATCH/out" 2>&1 &
     wait_for 30 eval 'profile status 2>&1 | grep -q "^allocations"'
     kill_jvm "$JVM_PID"

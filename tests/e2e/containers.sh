@@ -48,6 +48,18 @@ declare -A C_PID C_ROOT C_LOG
 mount -t tmpfs -o mode=755 none /mnt || skip_all "nothing can be mounted here"
 mkdir -m 1777 /mnt/shared
 
+# A folder of $SCRATCH cannot be removed while something is mounted there in another place.
+containers_cleanup() {
+    local pid
+    exec 2>/dev/null
+    for pid in "${TAP_PIDS[@]}"; do
+        kill_jvm "$pid"
+    done
+    wait_for 5 umount -R /mnt
+    tap_cleanup
+}
+trap containers_cleanup EXIT
+
 # Readable for every user, which a folder of mktemp is not.
 chmod 755 "$SCRATCH"
 cp "$NMTWATCH" "$SCRATCH/nmtwatch"

@@ -128,6 +128,15 @@ is "every relative link leads somewhere" "$(for text in "${texts[@]}"; do
 done)" ""
 is "scripts that are named are there" "$(grep -hoE '\b(scripts|tests)/[a-z0-9_/-]+\.(sh|c)\b' "${texts[@]}" |
     sort -u | while read -r script; do [ -e "$script" ] || echo "$script"; done)" ""
+is "the tests that SECURITY.md names are there" "$(
+    grep -oE '[a-z_]+(_test|_fuzz)\.(sh|c)\b' SECURITY.md | sort -u | while read -r file; do
+        find tests -name "$file" | grep -q . || echo "$file"
+    done
+    grep -oE '`[a-z_]+_test: [a-z_, ]+' SECURITY.md | tr -d '`' | while IFS=': ' read -r file names; do
+        for name in ${names//,/ }; do
+            find tests/unit -name "$file.c" -exec grep -lw "$name" {} + | grep -q . || echo "$file: $name"
+        done
+    done)" ""
 is "make has every target that is named" "$(grep -hoE '(^|`|    )make [a-z][a-z-]*' "${texts[@]}" |
     sed 's/.*make //' | sort -u | while read -r target; do
         grep -qE "^(\.PHONY:.* )?$target( |:|\$)|^test-%:" Makefile || echo "$target"

@@ -94,7 +94,7 @@ tar -tzf "$SCRATCH/one/$name.tar.gz" >"$SCRATCH/names"
 check "and hold the sources" grep -qx "$name/nmtwatch/main.c" "$SCRATCH/names"
 is "and nothing that was built" "$(grep -E "^$name/build/|\.o$" "$SCRATCH/names" | head -n 3)" ""
 if command -v jq >/dev/null && command -v dpkg-query >/dev/null; then
-    scripts/sbom.sh "$build" >"$SCRATCH/sbom.json"
+    scripts/sbom.sh "$NMTWATCH" >"$SCRATCH/sbom.json"
     is "the bill of materials: each library that is linked in, with its version" \
         "$(jq -r '.components[] | select(.properties[0].value? == "static") |
             select(.version and .purl and .licenses) | .name' "$SCRATCH/sbom.json" | paste -sd ' ')" \

@@ -103,6 +103,20 @@ else
     skip "hsperfdata of another user" "needs root"
 fi
 
+# --- files that somebody hands us -----------------------------------------------------------------
+
+mkdir "$SCRATCH/case"
+mkfifo "$SCRATCH/case/fifo"
+ln -s /dev/zero "$SCRATCH/case/zero"
+cp tests/golden/jdk17/nmt_summary.txt "$SCRATCH/case"
+exits "a folder with a FIFO and a device in it is read all the same" 0 \
+    timeout 20 "$NMTWATCH" analyze "$SCRATCH/case"
+head -c 100000000 /dev/zero | gzip -1 >"$SCRATCH/bomb.gz"
+exits "a recording that unpacks to a line without end is refused" 74 timeout 20 \
+    prlimit --as=100000000 "$NMTWATCH" replay "$SCRATCH/bomb.gz"
+exits "a class-load log that does is read in bounded memory" 0 timeout 20 \
+    prlimit --as=100000000 "$NMTWATCH" classlog "$SCRATCH/bomb.gz"
+
 # --- where we write -------------------------------------------------------------------------------
 
 echo precious >"$SCRATCH/victim"

@@ -54,7 +54,9 @@ for ((round = 1; round <= 6; round++)); do
     fi
 done
 after_kb=$(resident_kb)
-check "80 JVMs later memory is what it was" test "$((after_kb - before_kb))" -lt 1024
+# malloc's high-water mark rises by 2 MB when several are named at once; 80 watchers that were not
+# freed would be 8 MB at the least.
+check "80 JVMs later memory is what it was" test "$((after_kb - before_kb))" -lt 6144
 check "and descriptors are" test "$(find "/proc/$serve/fd" -type l | wc -l)" -le "$((before_fds + 2))"
 is "state is that of the one that lives" "$(find "$SCRATCH/state" -name '*.json' | wc -l)" 1
 curl -s "http://127.0.0.1:$(port)/metrics" >"$SCRATCH/metrics"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Where nmtwatch itself may be: in a sidecar of the JVM's container, without rights, behind a /proc
 # that hides or lies, in a user namespace, under a seccomp filter. It works there, or says why not.
-# timeout: 120
+# timeout: 180
 . "$(dirname "$0")/containers.sh"
 
 OURS=$SCRATCH/nmtwatch
@@ -15,7 +15,7 @@ refuses() { # WHAT CODE SENTENCE COMMAND...
 }
 
 user() { # UID: words before a command
-    USER_WORDS=(setpriv --reuid "$1" --regid "$1" --clear-groups)
+    USER_WORDS=(/bin/setpriv --reuid "$1" --regid "$1" --clear-groups)
 }
 
 # In the pid namespace of a JVM, with a root, a /tmp and a /proc of its own.
@@ -59,22 +59,22 @@ for jdk in 17 25; do
 
     # A sidecar, as the JVM's own user.
     user 4711
-    exits "$jdk: sidecar: list" 0 sidecar "$box" "$home" "/bin/${USER_WORDS[@]}" /bin/nmtwatch list --json
+    exits "$jdk: sidecar: list" 0 sidecar "$box" "$home" "${USER_WORDS[@]}" /bin/nmtwatch list --json
     is "$jdk: sidecar: sees the JVM as it sees itself" \
         "$(jq -c '.jvms | map([.pid, .nspid, .main])' <<<"$OUTPUT" 2>&1)" '[[1,1,"workloads.Workload"]]'
-    exits "$jdk: sidecar: check" 0 sidecar "$box" "$home" "/bin/${USER_WORDS[@]}" /bin/nmtwatch check 1
-    exits "$jdk: sidecar: watch" 0 sidecar "$box" "$home" "/bin/${USER_WORDS[@]}" /bin/nmtwatch watch 1 --for 1s
+    exits "$jdk: sidecar: check" 0 sidecar "$box" "$home" "${USER_WORDS[@]}" /bin/nmtwatch check 1
+    exits "$jdk: sidecar: watch" 0 sidecar "$box" "$home" "${USER_WORDS[@]}" /bin/nmtwatch watch 1 --for 1s
     exits "$jdk: sidecar: check under seccomp" 0 sidecar "$box" "$home" \
-        "/bin/${USER_WORDS[@]}" /bin/deny /bin/nmtwatch check 1
+        "${USER_WORDS[@]}" /bin/deny /bin/nmtwatch check 1
     # Its agent is in the JVM's image as well, in the same place: no copy is made.
-    exits "$jdk: sidecar: profile" 0 sidecar "$box" "$home" "/bin/${USER_WORDS[@]}" \
+    exits "$jdk: sidecar: profile" 0 sidecar "$box" "$home" "${USER_WORDS[@]}" \
         /bin/nmtwatch profile 1 start
     check "$jdk: sidecar: the agent of the image" grep -q ' /lib/libnmtagent.so$' "/proc/$box/maps"
-    exits "$jdk: sidecar: stop" 0 sidecar "$box" "$home" "/bin/${USER_WORDS[@]}" \
+    exits "$jdk: sidecar: stop" 0 sidecar "$box" "$home" "${USER_WORDS[@]}" \
         /bin/nmtwatch profile 1 stop
     user 4712
     refuses "$jdk: sidecar of another user" 13 "belongs to another user" \
-        sidecar "$box" "$home" "/bin/${USER_WORDS[@]}" /bin/nmtwatch watch 1 --for 1s
+        sidecar "$box" "$home" "${USER_WORDS[@]}" /bin/nmtwatch watch 1 --for 1s
     user 4711
 
     if command -v curl >/dev/null && ldconfig -p | grep -q 'libmicrohttpd\.so\.12'; then
@@ -93,9 +93,9 @@ for jdk in 17 25; do
     # Inside of the container, as `docker exec` does it.
     exits "$jdk: inside: check by root" 0 nsenter -t "$box" -m -p -r -w /bin/nmtwatch check 1
     exits "$jdk: inside: check by its user" 0 nsenter -t "$box" -m -p -r -w \
-        "/bin/${USER_WORDS[@]}" /bin/nmtwatch check 1
+        "${USER_WORDS[@]}" /bin/nmtwatch check 1
     exits "$jdk: inside: profile" 0 nsenter -t "$box" -m -p -r -w \
-        "/bin/${USER_WORDS[@]}" /bin/nmtwatch profile 1 status
+        "${USER_WORDS[@]}" /bin/nmtwatch profile 1 status
 
     # A /proc that hides.
     user 4712

@@ -50,16 +50,19 @@ metric() { # NAME
 is_metric() { # NAME VALUE
     [ "$(metric "$1")" = "$2" ]
 }
+metric_is_there() { # TARGET
+    [ -n "$(metric "nmtwatch_polls_total{target=\"$mine-$1\"}")" ]
+}
 posts() { # PATH [STATUS]: bodies that came there
     awk -v path="$1" -v status="${2:-200}" '$1 == status && $2 == path' "$log" | cut -d ' ' -f 3-
 }
 # What serve says that it handed on: the truth to compare with.
 told() {
-    sed -n 's/^\(ALERT\|CLEARED\) [A-Z]* \([^ ]*\) (pid [0-9]*): \(.\{24\}\).*/\1 \2 \3/p' \
+    sed -n 's/^\(ALERT\|CLEARED\) [A-Z]* \([^ ]*\) (pid [0-9]*): \(.*\)/\1 \2 \3/p' \
         "$SCRATCH/log" | sort -u
 }
 hooked() { # the same of what the webhook took
-    posts /hook | jq -r '"\(if .state == "raised" then "ALERT" else "CLEARED" end) \(.target) \(.finding.title[:24])"' |
+    posts /hook | jq -r '"\(if .state == "raised" then "ALERT" else "CLEARED" end) \(.target) \(.finding.title)"' |
         sort -u
 }
 
@@ -104,8 +107,9 @@ for ((i = 0; i < kills; i++)); do
     sleep "$((RANDOM % 2)).$((RANDOM % 900 + 100))"
     serve_kill KILL
     # The JVMs end while serve is away, or right before: what they had raised has to be over.
-    if [ $((i % 4)) = 3 ] && [ $((i / 4)) -lt ${#pids[@]} ] && [ "$i" -ge $((kills / 2)) ]; then
-        kill "${pids[i / 4]}"
+    late=$((i - kills / 2))
+    if [ $late -ge 0 ] && [ $late -lt 6 ] && [ $((late % 2)) = 1 ]; then
+        kill "${pids[late / 2]}"
     fi
 done
 serve_start
@@ -135,6 +139,9 @@ is "Alertmanager has as many" "$(am)" "$(posts /hook | jq -r .key | sort -u | wc
 
 # --- a receiver that is away, slow, in trouble ----------------------------------------------------
 
+alert_of() { # TARGET: it has one, and what serve has told is waiting
+    grep -q "^ALERT .*$mine-$1 " "$SCRATCH/log" && queued 1
+}
 queued() { # AT_LEAST
     [ "$(metric nmtwatch_delivery_queued)" -ge "$1" ]
 }
@@ -145,10 +152,11 @@ kill "$RECEIVER"
 wait "$RECEIVER" 2>/dev/null
 fake away 3000000
 away=$SPAWNED
-check "a receiver that is away: alerts wait" wait_for 30 queued 2
+check "a receiver that is away: alerts wait" wait_for 30 alert_of away
 serve_kill TERM
 serve_start
 check "also over a restart" wait_for 15 queued 2
+wait_for 15 metric_is_there away
 polls=$(metric "nmtwatch_polls_total{target=\"$mine-away\"}")
 sleep 4
 is "the watching goes on" \
@@ -161,7 +169,7 @@ kill "$away"
 mood hang
 fake hangs 3000000
 hangs=$SPAWNED
-check "one that does not answer: they wait" wait_for 30 queued 2
+check "one that does not answer: they wait" wait_for 30 alert_of hangs
 polls=$(metric "nmtwatch_polls_total{target=\"$mine-hangs\"}")
 sleep 4
 is "it holds up nothing" \
@@ -174,7 +182,7 @@ mood 500
 before=$(posts /hook 500 | wc -l)
 fake trouble 3000000
 trouble=$SPAWNED
-check "one in trouble: they wait" wait_for 30 queued 2
+check "one in trouble: they wait" wait_for 30 alert_of trouble
 sleep 3
 check "it is not pressed: at most five requests in that time" \
     test $(($(posts /hook 500 | wc -l) - before)) -le 5
@@ -196,5 +204,45 @@ mood 200
 kill "$refused"
 check "the queue is empty at the end" wait_for 20 empty
 serve_kill TERM
+
+# --- TLS: the receiver is another serve, which takes no POST -----------------------------------------
+
+if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -days 1 \
+    -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
+    -keyout "$SCRATCH/key" -out "$SCRATCH/cert" 2>/dev/null; then
+    printf 'me:secret\n' >"$SCRATCH/users"
+    chmod 600 "$SCRATCH/users"
+    cat >"$SCRATCH/other.ini" <<END
+[serve]
+listen = 127.0.0.1:0
+include = label:nobody
+tls_cert = $SCRATCH/cert
+tls_key = $SCRATCH/key
+END
+    spawn "$NMTWATCH" serve --config "$SCRATCH/other.ini" >"$SCRATCH/other.log"
+    wait_for 10 grep -q listening "$SCRATCH/other.log"
+    url=$(sed -n 's|^listening on ||p' "$SCRATCH/other.log")
+    sed -i '/^\[receiver/,$d' "$SCRATCH/serve.ini"
+    cat >>"$SCRATCH/serve.ini" <<END
+[receiver known]
+url = $url
+ca_file = $SCRATCH/cert
+user_file = $SCRATCH/users
+[receiver untrusting]
+url = $url
+END
+    serve_start
+    fake over-tls 3000000
+    check "over TLS" wait_for 30 \
+        grep -q 'receiver known: it answered 405' "$SCRATCH/err"
+    check "a certificate nobody vouches for" wait_for 5 \
+        grep -qi 'receiver untrusting: .*certificate' "$SCRATCH/err"
+    lacks "the password is in no message" "$(cat "$SCRATCH/err" "$SCRATCH/log")" secret
+    chmod 644 "$SCRATCH/users"
+    serve_kill TERM
+    exits "a password that everybody may read" 74 "$NMTWATCH" serve --config "$SCRATCH/serve.ini"
+else
+    skip "TLS" "openssl is not installed"
+fi
 is "nothing was damaged" "$(grep -ci 'damaged\|sanitizer\|runtime error' "$SCRATCH/err")" 0
 done_testing

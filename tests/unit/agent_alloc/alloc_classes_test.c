@@ -42,6 +42,31 @@ static void hidden_classes_share_a_row(void **state)
     alloc_classes_destroy(classes);
 }
 
+/* A class file may call a class by 65 535 bytes. */
+static void names_that_are_cut_stay_names(void **state)
+{
+    (void)state;
+    static char signature[65000], java[2048];
+    struct alloc_classes *classes = alloc_classes_create();
+    memset(signature, 'a', sizeof signature - 2);
+    signature[0] = 'L';
+    signature[sizeof signature - 2] = ';';
+    const char *name = alloc_classes_at(classes, alloc_classes_put(classes, signature))->name;
+    assert_int_equal(strlen(name), 1023);
+    assert_int_equal(strspn(name, "a"), 1023);
+
+    memcpy(signature, "[[L", 3);
+    name = alloc_classes_at(classes, alloc_classes_put(classes, signature))->name;
+    assert_int_equal(strlen(name), 1024);
+    assert_int_equal(name[1023], ';');
+    alloc_class_java_name(name, java, sizeof java);
+    assert_int_equal(strspn(java, "a"), 1020);
+    assert_string_equal(java + 1020, "[][]");
+    uint32_t hidden = alloc_classes_put(classes, "[Lapp/Main$$Lambda.0x00007f0100;");
+    assert_string_equal(alloc_classes_at(classes, hidden)->name, "[Lapp/Main$$Lambda;");
+    alloc_classes_destroy(classes);
+}
+
 static void beyond_the_bound_classes_share_the_first_row(void **state)
 {
     (void)state;
@@ -86,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(java_names),
         cmocka_unit_test(hidden_classes_share_a_row),
+        cmocka_unit_test(names_that_are_cut_stay_names),
         cmocka_unit_test(beyond_the_bound_classes_share_the_first_row),
         cmocka_unit_test(json_is_of_what_was_sampled),
     };

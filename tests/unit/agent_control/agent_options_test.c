@@ -85,7 +85,7 @@ static void values(void **state)
                       "file=/tmp/a b-%p-%t.jfr,chunk=1m,"
                       "max_size=2G,depth=64,native=false,timer=posix,method_cleanup=false,"
                       "jmethodid=lazy,memory=32m,warn=1m,shed=0,stop_at=2m,"
-                      "memory_level=detail,traces=16m,context=route;tenant,engine=agct,"
+                      "memory_level=detail,traces=16m,end_after=90s,context=route;tenant,engine=agct,"
                       "answer=/tmp/x"));
     assert_int_equal(options.number[OPTION_CPU], 1000000);
     assert_int_equal(options.number[OPTION_WALL], 50000000);
@@ -99,6 +99,7 @@ static void values(void **state)
     assert_int_equal(options.number[OPTION_METHOD_CLEANUP], 0);
     assert_string_equal(options.text[OPTION_MEMORY_LEVEL], "detail");
     assert_int_equal(options.number[OPTION_TRACES], 16 << 20);
+    assert_int_equal(options.number[OPTION_END_AFTER], 90000000000);
     assert_string_equal(options.text[OPTION_CONTEXT], "route;tenant");
     assert_string_equal(options.text[OPTION_ANSWER], "/tmp/x");
     assert_int_equal(options.given, (1u << AGENT_OPTION_COUNT) - 1);

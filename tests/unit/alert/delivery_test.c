@@ -26,6 +26,8 @@ static int status = 200;
 static const char *more = ""; /* header lines of the answer */
 static char bodies[64][4096];
 static int body_count;
+static char authorization[128]; /* of the last request */
+static const char *user_file = "";
 static int64_t now_ms;
 static char said[4096];
 
@@ -73,6 +75,9 @@ static void receive(void)
             body = NULL;
             continue;
         }
+        const char *known = strstr(text, "Authorization: ");
+        snprintf(authorization, sizeof authorization, "%.*s",
+                 known != NULL ? (int)strcspn(known, "\r") : 0, known != NULL ? known : "");
         snprintf(bodies[body_count++ % 64], sizeof bodies[0], "%s", body + 4);
     }
     snprintf(answer, sizeof answer, "HTTP/1.1 %d X\r\n%sContent-Length: 0\r\n\r\n", status, more);
@@ -101,6 +106,7 @@ static struct delivery *create(int kind, int64_t queue_max, int port)
     assert_true(receiver_init(&receiver, "test", error, sizeof error));
     receiver.kind = (enum receiver_kind)kind;
     snprintf(receiver.url, sizeof receiver.url, "http://127.0.0.1:%d/", port);
+    snprintf(receiver.user_file, sizeof receiver.user_file, "%s", user_file);
     const struct delivery_options options = {.receiver_count = 1,
                                              .receivers = &receiver,
                                              .queue_dir = folder,
@@ -292,6 +298,7 @@ static void test_a_restart_goes_on(void **state)
     struct delivery_counts counts;
     delivery_counts(delivery, &counts);
     assert_int_equal(counts.damaged, 1);
+    assert_non_null(strstr(said, "receiver test: 1 files of the queue were damaged"));
     settle(delivery);
     assert_int_equal(body_count, 2); /* what waits, then what is up is repeated */
     assert_non_null(strstr(bodies[0], "\"target\":\"due\""));
@@ -369,11 +376,31 @@ static void test_a_folder_that_cannot_be_written(void **state)
     give(delivery, "app", FINDING_CLASS_EXPLOSION, ALERT_RAISED);
     delivery_counts(delivery, &counts);
     assert_int_equal(counts.unsaved, 1);
+    assert_non_null(strstr(said, "receiver test: the queue cannot be written"));
     settle(delivery);
     assert_int_equal(body_count, 1); /* delivered all the same */
     give(delivery, "app", FINDING_CLASS_EXPLOSION, ALERT_CLEARED);
     settle(delivery);
     assert_int_equal(body_count, 2);
+    delivery_destroy(delivery);
+}
+
+static void test_a_password(void **state)
+{
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/users", folder);
+    FILE *file = fopen(path, "w");
+    fputs("me:secret\n", file);
+    fclose(file);
+    assert_int_equal(chmod(path, 0600), 0);
+    user_file = path;
+    struct delivery *delivery = create(RECEIVER_ALERTMANAGER, 100, open_listener());
+    user_file = "";
+    give(delivery, "app", FINDING_CLASS_EXPLOSION, ALERT_RAISED);
+    settle(delivery);
+    assert_string_equal(authorization, "Authorization: Basic bWU6c2VjcmV0");
+    assert_null(strstr(said, "secret"));
     delivery_destroy(delivery);
 }
 
@@ -421,7 +448,8 @@ int main(void)
         TEST(test_retry_after_is_obeyed),           TEST(test_a_resolution_never_overtakes),
         TEST(test_what_is_refused_is_given_up),     TEST(test_a_restart_goes_on),
         TEST(test_levels_put_edges_right),          TEST(test_overflow_is_counted_and_told_once),
-        TEST(test_a_folder_that_cannot_be_written), TEST(test_configuration_of_a_receiver),
+        TEST(test_a_folder_that_cannot_be_written), TEST(test_a_password),
+        TEST(test_configuration_of_a_receiver),
     };
     return cmocka_run_group_tests_name("delivery", tests, NULL, NULL);
 }

@@ -57,6 +57,43 @@ static void test_a_whole_file(void **state)
     assert_string_equal(options.state, "");
 }
 
+static void test_receivers(void **state)
+{
+    static const struct {
+        const char *text, *problem;
+    } bad[] = {
+        {"[receiver a/b]\nurl = http://x/\n", ":2: [receiver NAME]"},
+        {"[receiver a]\nurl = x\n", ":2: url: 'x'"},
+        {"[receiver a]\nkind = pager\n", ":2: kind: 'pager'"},
+        {"[receiver a]\nurl = http://x/\n", "receivers of alerts need a state folder"},
+        {"[serve]\nstate = s\n[receiver a]\nkind = webhook\n", "a [receiver] has no url"},
+        {"[serve]\nwebhook = nowhere\n", ":2: webhook: url: 'nowhere'"},
+        {"[receiver webhook]\nurl = http://x/\n", ":2: [receiver webhook]: that is the name"},
+        {"[receiver]\nurl = http://x/\n", "unknown section [receiver]"},
+    };
+    char error[400] = "";
+    struct serve_options options;
+    struct receiver_options receivers[RECEIVERS_MAX];
+    (void)state;
+    assert_true(load("[serve]\nstate = s\nalertmanager = http://am:9093\n[receiver ops]\n"
+                     "kind = alertmanager\nurl = https://ops/\nca_file = ca\nuser_file = u\n"
+                     "timeout = 3s\n[receiver chat]\nurl = http://chat/x\n",
+                     &options, error, sizeof error));
+    assert_int_equal(serve_options_receivers(&options, receivers), 3);
+    assert_string_equal(receivers[0].name, "ops");
+    assert_int_equal(receivers[0].kind, RECEIVER_ALERTMANAGER);
+    assert_string_equal(receivers[0].ca_file, "ca");
+    assert_int_equal(receivers[0].timeout_ms, 3000);
+    assert_int_equal(receivers[1].kind, RECEIVER_WEBHOOK);
+    assert_string_equal(receivers[2].name, "alertmanager");
+    assert_string_equal(receivers[2].url, "http://am:9093");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(load(bad[i].text, &options, error, sizeof error));
+        if (strstr(error, bad[i].problem) == NULL)
+            fail_msg("%s: %s", bad[i].text, error);
+    }
+}
+
 static void test_errors_name_the_line(void **state)
 {
     static const struct {
@@ -181,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_whole_file),
+        cmocka_unit_test(test_receivers),
         cmocka_unit_test(test_errors_name_the_line),
         cmocka_unit_test(test_a_watch_takes_the_same_file),
         cmocka_unit_test(test_addresses),
