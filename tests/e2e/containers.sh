@@ -47,6 +47,8 @@ declare -A C_PID C_ROOT C_LOG
 # Roots are made here, where nobody removes anything: what is mounted below is the JDK itself.
 mount -t tmpfs -o mode=755 none /mnt || skip_all "nothing can be mounted here"
 mkdir -m 1777 /mnt/shared
+mkdir /mnt/app # where the classes are seen also with another /tmp, under which we may lie
+mount --bind build/workloads/classes /mnt/app || skip_all "nothing can be mounted here"
 
 # A folder of $SCRATCH cannot be removed while something is mounted there in another place.
 containers_cleanup() {
@@ -159,7 +161,7 @@ contain() { # JDK NAME [WORD=VALUE...] -- [FLAG...]
     command+=(-XX:NativeMemoryTracking=summary -Xmx64m -Xss512k -XX:+UseSerialGC
         -XX:TieredStopAtLevel=1 "$@")
     if [ "$IN" = private ]; then
-        command+=(-cp "$PWD/build/workloads/classes")
+        command+=(-cp /mnt/app)
     else
         command+=(-cp /app)
     fi

@@ -56,7 +56,11 @@ all_told() {
 check "every explosion is told, after $kills kills" wait_for 60 all_told
 is "each of them once" "$(told raised)" "$jvms 1"
 port=$(sed -n 's|^listening on http://127.0.0.1:\([0-9]*\)/$|\1|p' "$SCRATCH/log" | tail -n 1)
-is "all are up" "$(curl -s "http://127.0.0.1:$port/api/v1/findings" | jq '[.findings[].target] | unique | length')" $jvms
+all_up() {
+    [ "$(curl -s "http://127.0.0.1:$port/api/v1/findings" |
+        jq '[.findings[].target] | unique | length')" = "$jvms" ]
+}
+check "all are up" wait_for 15 all_up
 is "every recording is whole" "$(for file in "$SCRATCH"/recordings/*.nmt.gz; do
     gzip -t "$file" 2>&1
 done)" ""

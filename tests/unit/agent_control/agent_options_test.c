@@ -81,12 +81,13 @@ static void defaults_follow_the_rules(void **state)
 static void values(void **state)
 {
     (void)state;
-    assert_true(parse("start,cpu=1ms,wall=50ms,wall_threads=16,alloc=512k,live=100,classes=true,"
-                      "file=/tmp/a b-%p-%t.jfr,chunk=1m,"
-                      "max_size=2G,depth=64,native=false,timer=posix,method_cleanup=false,"
-                      "jmethodid=lazy,memory=32m,warn=1m,shed=0,stop_at=2m,"
-                      "memory_level=detail,traces=16m,end_after=90s,context=route;tenant,engine=agct,"
-                      "answer=/tmp/x"));
+    assert_true(
+        parse("start,cpu=1ms,wall=50ms,wall_threads=16,alloc=512k,live=100,classes=true,"
+              "file=/tmp/a b-%p-%t.jfr,chunk=1m,"
+              "max_size=2G,depth=64,native=false,timer=posix,method_cleanup=false,"
+              "jmethodid=lazy,memory=32m,warn=1m,shed=0,stop_at=2m,"
+              "memory_level=detail,traces=16m,end_after=90s,context=route;tenant,engine=agct,"
+              "answer=/tmp/x"));
     assert_int_equal(options.number[OPTION_CPU], 1000000);
     assert_int_equal(options.number[OPTION_WALL], 50000000);
     assert_int_equal(options.number[OPTION_WALL_THREADS], 16);
