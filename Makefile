@@ -78,7 +78,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-fleet bench-memory bench-churn-ids verdict-error-rates fuzz stress soak-test format lint clean install uninstall dist deb sbom
+.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-fleet serve-week bench-memory bench-churn-ids verdict-error-rates fuzz stress soak-test format lint clean install uninstall dist deb sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -216,6 +216,10 @@ bench-agent: setup
 bench-alloc: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
 	@scripts/bench-alloc.sh $(BUILD)
+# Ten minutes: a week of samples at a thousand times the speed of time.
+serve-week: setup
+	@$(MAKE) --no-print-directory -s all $(BUILD)/fake_jvm
+	@scripts/serve-week.sh $(BUILD) $(or $(DAYS),7)
 bench-fleet: setup
 	@$(MAKE) --no-print-directory -s $(BUILD)/nmtwatch $(BUILD)/fake_jvm
 	@scripts/bench-fleet.sh $(BUILD)

@@ -1,74 +1,22 @@
-#include "agent/control/profiler.h"
+#include "agent/control/profiler_parts.h"
 
 #include "agent/context/context.h"
 #include "agent/control/breaker_apply.h"
-#include "agent/alloc/alloc_profile.h"
 #include "agent/control/drain.h"
 #include "agent/control/profiler_json.h"
 #include "agent/control/published.h"
-#include "agent/control/recording.h"
-#include "agent/control/sampler_here.h"
-#include "agent/methods/class_data.h"
 #include "agent/hotspot/layout.h"
+#include "agent/methods/class_data.h"
 #include "agent/stack/native.h"
 #include "agent/stack/unwind_tables.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static struct {
-    int64_t rss_before_bytes; /* of the process, when the agent was loaded */
-    JavaVM *vm;
-    jvmtiEnv *jvmti;
-    int jdk_major;
-    char jvm_version[128];
-    bool running;
-    char file[AGENT_TEXT_MAX];
-    char native_missing[160];          /* why there are no native frames */
-    char engine_fallback[240];         /* why it is not the engine one would have liked best */
-    const struct stack_engine *engine; /* set up; NULL: none */
-    struct threads *threads;
-    struct jmethod_ids *ids;
-    struct class_definitions *classes;
-    struct live_objects *live;    /* NULL: not asked for */
-    struct alloc_profile *allocs; /* NULL: not asked for */
-    struct recording *recording;
-    struct recording_counts last; /* of the recording that ended */
-    struct drain *drain;
-} profiler;
-
-/* Callbacks may still be running when their events have been switched off: they come in through a
- * door that is closed, and left, before the parts are taken down. */
-static _Atomic bool door_open;
-static _Atomic int inside;
-
-static bool come_in(void)
-{
-    /* Sequentially consistent: pairs with close_door, which stores and then reads the other way
-     * round; one of the two sees the other. */
-    atomic_fetch_add(&inside, 1);
-    if (atomic_load(&door_open))
-        return true;
-    atomic_fetch_sub(&inside, 1);
-    return false;
-}
-
-static void go_out(void)
-{
-    atomic_fetch_sub(&inside, 1);
-}
-
-static void close_door(void)
-{
-    atomic_store(&door_open, false);
-    while (atomic_load(&inside) != 0)
-        usleep(100);
-}
+struct profiler profiler;
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
@@ -202,7 +150,7 @@ static void tear_down(void)
     switch_events(JVMTI_DISABLE);
     if (profiler.allocs != NULL)
         alloc_profile_quiet(profiler.allocs);
-    close_door();
+    door_close(&profiler.door);
     threads_stop(profiler.threads);
     threads_on_sample(profiler.threads, NULL, NULL);
     unwind_tables_release();
@@ -298,7 +246,7 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
     }
     if (options->number[OPTION_END_AFTER] != 0)
         profiler.recording->end_ns = now_ns() + options->number[OPTION_END_AFTER];
-    atomic_store(&door_open, true);
+    door_open(&profiler.door);
     switch_events(JVMTI_ENABLE);
     if (profiler.ids != NULL) /* after the event is on: no class falls between the two */
         jmethod_ids_prepare_all(profiler.ids, env);
@@ -396,92 +344,6 @@ void profiler_vm_death(JNIEnv *env)
     if (profiler.running)
         profiler_stop(env, notes, sizeof notes);
     published_end();
-}
-
-/* --- callbacks -------------------------------------------------------------------------------- */
-
-void profiler_class_load(JNIEnv *env, jclass class)
-{
-    if (!come_in())
-        return;
-    recording_class_loaded(profiler.recording);
-    if (profiler.classes != NULL)
-        class_definitions_loaded(profiler.classes, &profiler.recording->sampler, env, class);
-    go_out();
-}
-
-void profiler_class_prepare(JNIEnv *env, jclass class)
-{
-    if (!come_in())
-        return;
-    recording_class_loaded(profiler.recording);
-    if (profiler.ids != NULL)
-        jmethod_ids_prepare(profiler.ids, env, class);
-    go_out();
-}
-
-void profiler_class_unload(const char *name)
-{
-    if (!come_in())
-        return;
-    recording_class_unloaded(profiler.recording, name);
-    if (profiler.classes != NULL)
-        class_definitions_unloaded(profiler.classes, name);
-    if (profiler.ids != NULL)
-        jmethod_ids_unloaded(profiler.ids);
-    go_out();
-}
-
-void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong size)
-{
-    struct alloc_seen seen;
-    struct live_seen live;
-    struct sampler_here here;
-    if (!come_in())
-        return;
-    if (profiler.allocs != NULL) {
-        struct sampler *sampler = &profiler.recording->sampler;
-        alloc_profile_see(profiler.allocs, env, class, size, &seen);
-        if (profiler.live != NULL)
-            live_objects_see(profiler.live, env, object, class, size, &live);
-        bool stack = sampler_here_begin(sampler, env, true, &here);
-        alloc_profile_sample(profiler.allocs, env, &seen, here.tid, stack ? here.trace : 0);
-        if (profiler.live != NULL)
-            live_objects_sample(profiler.live, env, &live, stack ? &here : NULL);
-        if (stack)
-            sampler_here_end(sampler, &here, 0);
-    }
-    go_out();
-}
-
-void profiler_gc_finished(void)
-{
-    if (!come_in())
-        return;
-    if (profiler.live != NULL)
-        live_objects_gc_finished(profiler.live);
-    go_out();
-}
-
-void profiler_thread_start(JNIEnv *env, jthread thread)
-{
-    if (!come_in())
-        return;
-    threads_started(profiler.threads, env, thread);
-    if (profiler.allocs != NULL)
-        alloc_profile_thread_started(profiler.allocs, env, thread);
-    go_out();
-}
-
-void profiler_thread_end(JNIEnv *env)
-{
-    context_thread_ended();
-    if (!come_in())
-        return;
-    threads_ended(profiler.threads);
-    if (profiler.allocs != NULL)
-        alloc_profile_thread_ended(profiler.allocs, env);
-    go_out();
 }
 
 /* --- what people ask ----------------------------------------------------------------------------

@@ -1,0 +1,88 @@
+/* The JVM's events, as long as profiling runs. Any thread. */
+#include "agent/context/context.h"
+#include "agent/control/profiler_parts.h"
+#include "agent/control/sampler_here.h"
+
+void profiler_class_load(JNIEnv *env, jclass class)
+{
+    if (!door_come_in(&profiler.door))
+        return;
+    recording_class_loaded(profiler.recording);
+    if (profiler.classes != NULL)
+        class_definitions_loaded(profiler.classes, &profiler.recording->sampler, env, class);
+    door_go_out(&profiler.door);
+}
+
+void profiler_class_prepare(JNIEnv *env, jclass class)
+{
+    if (!door_come_in(&profiler.door))
+        return;
+    recording_class_loaded(profiler.recording);
+    if (profiler.ids != NULL)
+        jmethod_ids_prepare(profiler.ids, env, class);
+    door_go_out(&profiler.door);
+}
+
+void profiler_class_unload(const char *name)
+{
+    if (!door_come_in(&profiler.door))
+        return;
+    recording_class_unloaded(profiler.recording, name);
+    if (profiler.classes != NULL)
+        class_definitions_unloaded(profiler.classes, name);
+    if (profiler.ids != NULL)
+        jmethod_ids_unloaded(profiler.ids);
+    door_go_out(&profiler.door);
+}
+
+void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong size)
+{
+    struct alloc_seen seen;
+    struct live_seen live;
+    struct sampler_here here;
+    if (!door_come_in(&profiler.door))
+        return;
+    if (profiler.allocs != NULL) {
+        struct sampler *sampler = &profiler.recording->sampler;
+        alloc_profile_see(profiler.allocs, env, class, size, &seen);
+        if (profiler.live != NULL)
+            live_objects_see(profiler.live, env, object, class, size, &live);
+        bool stack = sampler_here_begin(sampler, env, true, &here);
+        alloc_profile_sample(profiler.allocs, env, &seen, here.tid, stack ? here.trace : 0);
+        if (profiler.live != NULL)
+            live_objects_sample(profiler.live, env, &live, stack ? &here : NULL);
+        if (stack)
+            sampler_here_end(sampler, &here, 0);
+    }
+    door_go_out(&profiler.door);
+}
+
+void profiler_gc_finished(void)
+{
+    if (!door_come_in(&profiler.door))
+        return;
+    if (profiler.live != NULL)
+        live_objects_gc_finished(profiler.live);
+    door_go_out(&profiler.door);
+}
+
+void profiler_thread_start(JNIEnv *env, jthread thread)
+{
+    if (!door_come_in(&profiler.door))
+        return;
+    threads_started(profiler.threads, env, thread);
+    if (profiler.allocs != NULL)
+        alloc_profile_thread_started(profiler.allocs, env, thread);
+    door_go_out(&profiler.door);
+}
+
+void profiler_thread_end(JNIEnv *env)
+{
+    context_thread_ended();
+    if (!door_come_in(&profiler.door))
+        return;
+    threads_ended(profiler.threads);
+    if (profiler.allocs != NULL)
+        alloc_profile_thread_ended(profiler.allocs, env);
+    door_go_out(&profiler.door);
+}
