@@ -47,7 +47,8 @@ if wanted agent; then plan+=(tests/agent/*_test.sh); fi
 if wanted schema; then plan+=(tests/schema/*_test.sh); fi
 # Mostly waiting for JVMs: more of them than cores, the longest first.
 if wanted e2e; then
-    longest=(tests/e2e/families_test.sh tests/e2e/twins_test.sh)
+    longest=(tests/e2e/soak_test.sh tests/e2e/families_test.sh tests/e2e/twins_test.sh
+        tests/e2e/jdks_test.sh tests/e2e/serve_kill_test.sh tests/e2e/agent_breaker_test.sh)
     plan+=(-j 4 "${longest[@]}")
     for program in tests/e2e/*_test.sh; do
         [[ " ${longest[*]} " == *" $program "* ]] || plan+=("$program")
