@@ -45,9 +45,11 @@ static inline struct fake fake_start_as(uid_t uid, const char *const *args)
         return fake;
     fake.child = fork();
     if (fake.child == 0) {
+        /* Opened as who we are: the other user may not be let into the folder we are in. */
+        int program = open(path, O_PATH | O_CLOEXEC);
         dup2(ends[1], STDOUT_FILENO);
         if (uid == 0 || (setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0))
-            execv(path, (char *const *)argv);
+            fexecve(program, (char *const *)argv, environ);
         _exit(71);
     }
     close(ends[1]);
