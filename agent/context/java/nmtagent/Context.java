@@ -52,15 +52,21 @@ public final class Context {
     }
 
     private static boolean probe() {
-        long now = System.nanoTime();
-        if (now - nextProbe < 0) {
+        if (System.nanoTime() - nextProbe < 0) {
             return false;
         }
-        nextProbe = now + PROBE_INTERVAL_NS;
-        try {
-            present = present0();
-        } catch (UnsatisfiedLinkError withoutAgent) {
-            present = false;
+        // Those who come while another thread looks wait for what it finds.
+        synchronized (Context.class) {
+            long now = System.nanoTime();
+            if (present || now - nextProbe < 0) {
+                return present;
+            }
+            try {
+                present = present0();
+            } catch (UnsatisfiedLinkError withoutAgent) {
+                present = false;
+            }
+            nextProbe = now + PROBE_INTERVAL_NS;
         }
         return present;
     }
