@@ -122,15 +122,20 @@ static int run_command(const char *pid, const char *word, const struct arguments
     return code;
 }
 
+static struct one_shot shot_of(struct arguments *arguments)
+{
+    return (struct one_shot){.duration_ms = arguments->duration_ms,
+                             .output = arguments->output,
+                             .library = arguments->library,
+                             .start = &arguments->start,
+                             .json = arguments->json};
+}
+
 static int run_one_shot(const char *pid, struct arguments *arguments)
 {
     struct target target;
     char error[400], text[AGENT_WHOLE_MAX];
-    struct one_shot shot = {.duration_ms = arguments->duration_ms,
-                            .output = arguments->output,
-                            .library = arguments->library,
-                            .start = &arguments->start,
-                            .json = arguments->json};
+    struct one_shot shot = shot_of(arguments);
     if (arguments->duration_ms <= 0 || arguments->output == NULL)
         return options_error(&command_profile,
                              "what to do? start, stop, status, memory, dump; or --for and -o");
@@ -160,11 +165,7 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
 {
     struct target target;
     char error[400], text[AGENT_WHOLE_MAX];
-    struct one_shot shot = {.duration_ms = arguments->duration_ms,
-                            .output = arguments->output,
-                            .library = arguments->library,
-                            .start = &arguments->start,
-                            .json = arguments->json};
+    struct one_shot shot = shot_of(arguments);
     if (arguments->duration_ms <= 0)
         return options_error(&command_profile, "how long? --for is missing");
     if (shot.output != NULL && !profile_output_format(shot.output, &shot.format))
