@@ -15,6 +15,7 @@
 # the result as JSON, BUILD/bench/memory-samples holds every sample.
 
 . "$(dirname "$0")/../tests/tap.sh" # spawn, wait_for, kill_jvm, SCRATCH; we are in the root now
+. scripts/nmt.sh
 
 build=${1:-build}
 [ $# = 0 ] || shift
@@ -88,22 +89,6 @@ heading() { # TITLE SAID MEASURED
 }
 
 # --- JVMs -------------------------------------------------------------------------------------------
-
-jdk_home() { # VERSION
-    JDK=$1 scripts/workloads.sh jdk 2>/dev/null
-}
-
-jcmd() { # JDK PID COMMAND...
-    "$(jdk_home "$1")/bin/jcmd" "${@:2}" 2>/dev/null
-}
-
-# Bytes malloc'ed for Class and Internal together. Class space is left out: it is no jmethodID.
-nmt_bytes() { # JDK PID
-    jcmd "$1" "$2" VM.native_memory summary scale=b | awk '
-        /^-/ { wanted = $2 == "Class" || $2 == "Internal" }
-        wanted && match($0, /malloc=[0-9]+/) { sum += substr($0, RSTART + 7, RLENGTH - 7) }
-        END { print sum + 0 }'
-}
 
 memory() { # PID FILTER
     "$nmtwatch" profile "$1" memory --json 2>"$SCRATCH/err" | jq -r "$2"
