@@ -137,6 +137,15 @@ const char *json_out_line(struct json_out *out, size_t *length)
     return out->text;
 }
 
+bool json_out_print(struct json_out *out, FILE *to)
+{
+    size_t length = 0;
+    const char *line = json_out_line(out, &length);
+    bool good = line != NULL && fwrite(line, 1, length, to) == length;
+    json_out_free(out);
+    return good;
+}
+
 void json_out_reset(struct json_out *out)
 {
     out->length = 0;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct json_out {
     char *text;
@@ -40,6 +41,8 @@ void json_out_null(struct json_out *out, const char *key);
 
 /* Ends the line with '\n' and returns it, NUL-terminated; NULL when memory ran out. */
 const char *json_out_line(struct json_out *out, size_t *length);
+/* Ends the line, writes it and frees it. False when memory ran out or not all could be written. */
+bool json_out_print(struct json_out *out, FILE *to);
 void json_out_reset(struct json_out *out);
 void json_out_free(struct json_out *out);
 

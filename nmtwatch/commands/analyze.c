@@ -168,7 +168,6 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
                        const struct jvm_case *cases, int count)
 {
     struct json_out out = {0};
-    size_t length;
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "inputs", '[');
     for (int i = 0; i < analysis->input_count; i++) {
@@ -220,10 +219,7 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
     }
     json_out_end(&out, ']');
     json_out_end(&out, '}');
-    const char *line = json_out_line(&out, &length);
-    if (line != NULL)
-        fwrite(line, 1, length, stdout);
-    json_out_free(&out);
+    json_out_print(&out, stdout);
 }
 
 static void print_inputs(const struct analysis *analysis)

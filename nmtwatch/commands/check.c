@@ -141,7 +141,6 @@ static void look_at(struct look *look, pid_t pid, int timeout_ms)
 static void print_json(const struct look *look, const struct check_result *result)
 {
     struct json_out out = {0};
-    size_t length;
     json_out_begin(&out, NULL, '{');
     json_out_text(&out, "status", check_status_name(result->status));
     json_out_text(&out, "reason", result->reason);
@@ -157,10 +156,7 @@ static void print_json(const struct look *look, const struct check_result *resul
     event_json_sample(&out, &look->sample);
     json_out_end(&out, '}');
     json_out_end(&out, '}');
-    const char *line = json_out_line(&out, &length);
-    if (line != NULL)
-        fwrite(line, 1, length, stdout);
-    json_out_free(&out);
+    json_out_print(&out, stdout);
 }
 
 static int finish(const struct look *look, const struct check_result *result,

@@ -126,7 +126,6 @@ static bool print_json(const struct classlog *log, const struct summary *summary
 {
     struct json_out out = {0};
     char words[320];
-    size_t length;
     struct class_fold folded = classlog_folded(log);
     words_of(summary, words, sizeof words);
     json_out_begin(&out, NULL, '{');
@@ -160,10 +159,7 @@ static bool print_json(const struct classlog *log, const struct summary *summary
     }
     json_out_end(&out, ']');
     json_out_end(&out, '}');
-    const char *line = json_out_line(&out, &length);
-    bool ok = line != NULL && fwrite(line, 1, length, stdout) == length;
-    json_out_free(&out);
-    return ok;
+    return json_out_print(&out, stdout);
 }
 
 static void print_rates(const struct summary *summary)

@@ -9,15 +9,11 @@
 static void print_json(const char *path, int64_t cut_bytes)
 {
     struct json_out out = {0};
-    size_t length;
     json_out_begin(&out, NULL, '{');
     json_out_text(&out, "file", path);
     json_out_int(&out, "cut_bytes", cut_bytes);
     json_out_end(&out, '}');
-    const char *line = json_out_line(&out, &length);
-    if (line != NULL)
-        fwrite(line, 1, length, stdout);
-    json_out_free(&out);
+    json_out_print(&out, stdout);
 }
 
 static int run(int argc, char **argv)

@@ -203,9 +203,5 @@ bool jfr_live_json(const struct jfr_live *live, FILE *out)
     json_out_end(&json, ']');
     json_out_text(&json, "damage", live->damage[0] != '\0' ? live->damage : NULL);
     json_out_end(&json, '}');
-    size_t length = 0;
-    const char *line = json_out_line(&json, &length);
-    bool good = line != NULL && fwrite(line, 1, length, out) == length;
-    json_out_free(&json);
-    return good && !ferror(out);
+    return json_out_print(&json, out) && !ferror(out);
 }

@@ -274,9 +274,9 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
     }
     json_out_end(&json, ']');
     json_out_end(&json, '}');
-    size_t length = 0;
-    const char *line = json_out_line(&json, &length);
-    good = good && line != NULL && fwrite(line, 1, length, out) == length;
-    json_out_free(&json);
-    return good && !ferror(out);
+    if (!good) { /* memory ran out */
+        json_out_free(&json);
+        return false;
+    }
+    return json_out_print(&json, out) && !ferror(out);
 }
