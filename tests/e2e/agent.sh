@@ -131,3 +131,29 @@ profile_stops_right() { # FILE
         "$(jq '.signals - .samples - .foreign_signals - .late_signals - .nested_signals' \
             <<<"$answer")" 0
 }
+
+# Of a printed recording of ClassChurn: frames of the victims, those with a wrong line, stacks with two
+# victims in one run (names that are of another method), frames without a name.
+victims() {
+    awk '
+        BEGIN {
+            split("<init> 5 5 applyAsLong 10 10 deeper 14 20 mix 25 29 fail 33 33", table)
+            for (i = 1; i in table; i += 3) {
+                first[table[i]] = table[i + 1]
+                last[table[i]] = table[i + 2]
+            }
+        }
+        /stackTrace = \[/ { victim = "" }
+        match($0, /ChurnVictim_[0-9]+/) {
+            name = substr($0, RSTART, RLENGTH)
+            if (victim != "" && name != victim) mixed++
+            victim = name
+            frames++
+            match($0, /[A-Za-z<>]+\(/)
+            method = substr($0, RSTART, RLENGTH - 1)
+            line = match($0, /line: [0-9]+/) ? substr($0, RSTART + 6, RLENGTH - 6) + 0 : 0
+            if (!(method in first) || line < first[method] || line > last[method]) lines++
+        }
+        /method of an unloaded class/ { unnamed++ }
+        END { printf "%d %d %d %d\n", frames, lines, mixed, unnamed }'
+}

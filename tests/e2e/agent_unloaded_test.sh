@@ -27,32 +27,6 @@ churn_once() { # JDK ENGINE COLLECTOR CLASSES [OPTIONS]
     rm -f "$file"*
 }
 
-# Of a printed recording: frames of the victims, those with a wrong line, stacks with two victims in
-# one run (names that are of another method), frames without a name.
-examine() { # FILE
-    awk '
-        BEGIN {
-            split("<init> 5 5 applyAsLong 10 10 deeper 14 20 mix 25 29 fail 33 33", table)
-            for (i = 1; i in table; i += 3) {
-                first[table[i]] = table[i + 1]
-                last[table[i]] = table[i + 2]
-            }
-        }
-        /stackTrace = \[/ { victim = "" }
-        match($0, /ChurnVictim_[0-9]+/) {
-            name = substr($0, RSTART, RLENGTH)
-            if (victim != "" && name != victim) mixed++
-            victim = name
-            frames++
-            match($0, /[A-Za-z<>]+\(/)
-            method = substr($0, RSTART, RLENGTH - 1)
-            line = match($0, /line: [0-9]+/) ? substr($0, RSTART + 6, RLENGTH - 6) + 0 : 0
-            if (!(method in first) || line < first[method] || line > last[method]) lines++
-        }
-        /method of an unloaded class/ { unnamed++ }
-        END { printf "%d %d %d %d\n", frames, lines, mixed, unnamed }' "$1"
-}
-
 names_stay() { # JDK COLLECTOR
     local frames lines mixed unnamed
     churn_once "$1" vm "$2" $count
@@ -60,7 +34,7 @@ names_stay() { # JDK COLLECTOR
         fail "$JVM_NAME: writes a recording" "$(cat "$SCRATCH/dump" "$SCRATCH/stop")"
         return
     fi
-    read -r frames lines mixed unnamed < <(examine "$SCRATCH/text")
+    read -r frames lines mixed unnamed < <(victims <"$SCRATCH/text")
     echo "# $JVM_NAME: $unloaded classes unloaded; $frames frames of theirs, $unnamed without a" \
         "name; methods: $(jq -c .status.methods "$SCRATCH/stop")"
     check "$JVM_NAME: most classes were unloaded by then" [ "$unloaded" -gt $((count * 8 / 10)) ]
@@ -95,7 +69,7 @@ for jdk in $(agent_jdks); do
         names_stay "$jdk" $collector
     done
     churn_once "$jdk" agct Serial $count
-    read -r frames _ _ unnamed < <(examine "$SCRATCH/text")
+    read -r frames _ _ unnamed < <(victims <"$SCRATCH/text")
     echo "# $JVM_NAME: $frames frames with a name, $unnamed without"
     check "$JVM_NAME: loses names of the same load" [ "$unnamed" -gt 0 ]
     rm -f "$SCRATCH/text"

@@ -20,13 +20,17 @@ public final class ClassChurn {
     private static final int THREADS = 2;
 
     public static void main(String[] args) throws Exception {
-        int count = Integer.parseInt(args[0]);
-        int rate = args.length > 1 ? Integer.parseInt(args[1]) : 0;
+        Stage.ready();
+        long[] result = churn(Integer.parseInt(args[0]), args.length > 1 ? Integer.parseInt(args[1]) : 0);
+        Stage.result(result[0] + " " + result[1]);
+    }
+
+    /** How many lived, and what they came to. */
+    static long[] churn(int count, int rate) throws IOException, InterruptedException {
         byte[] template = template();
         long[] sums = new long[THREADS];
         int[] lives = new int[THREADS];
         Thread[] threads = new Thread[THREADS];
-        Stage.ready();
         long begin = System.nanoTime();
         for (int t = 0; t < THREADS; t++) {
             int first = t;
@@ -44,7 +48,7 @@ public final class ClassChurn {
         for (Thread thread : threads) {
             thread.join();
         }
-        Stage.result(lives[0] + lives[1] + " " + (sums[0] + sums[1]));
+        return new long[] {lives[0] + lives[1], sums[0] + sums[1]};
     }
 
     private static void pace(long due) {

@@ -33,11 +33,11 @@ public final class DeepRecursion {
         Stage.result(caught[0] + caught[1]);
     }
 
-    private static long overflow(long value) {
+    static long overflow(long value) {
         return overflow(value + 1) + 1;
     }
 
-    private static int deep(int depth) {
+    static int deep(int depth) {
         return depth > 0 ? deep(depth - 1) + 1 : burn();
     }
 
