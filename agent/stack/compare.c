@@ -64,7 +64,7 @@ static struct example {
     struct side agct, vm;
 } examples[OUTCOMES][EXAMPLES];
 
-static _Atomic int64_t outcomes[OUTCOMES], no_room;
+static _Atomic int64_t outcomes[OUTCOMES], same_methods, no_room;
 static _Atomic int64_t matrix[WALK_CODE_COUNT][WALK_CODE_COUNT]; /* by agct's code, by ours */
 
 static void count(_Atomic int64_t *counter)
@@ -149,6 +149,8 @@ static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int 
     engine_vm_places_as_agct = false;
     int depth = engine_vm_walk(env, ucontext, frames, most, &code);
     enum outcome outcome = judge(agct, agct_depth, frames, depth, code);
+    if (outcome == IDENTICAL || outcome == OTHER_BCI)
+        count(&same_methods); /* in each frame */
     if (outcome == OTHER_BCI || outcome == OTHER_STACK) {
         enum walk_code second_code;
         engine_vm_places_as_agct = true;
@@ -259,6 +261,7 @@ void compare_end(void)
     if (out != NULL) {
         for (int i = 0; i < OUTCOMES; i++)
             fprintf(out, "%s %" PRId64 "\n", NAMES[i], outcomes[i]);
+        fprintf(out, "same_methods %" PRId64 "\n", same_methods);
         fprintf(out, "not_compared %" PRId64 "\n", no_room);
         for (int i = 0; i < WALK_CODE_COUNT; i++) {
             for (int j = 0; j < WALK_CODE_COUNT; j++) {

@@ -3,10 +3,10 @@
 # stack, engine vm finds the same one, and where it fails, engine vm finds frames.
 #
 # AsyncGetCallTrace takes the innermost compiled frame to be at the place after its pc, also where it
-# waits for a call into the JVM: then it names what comes after the call (place_after_call). These
-# are the same once the walker looks there, too; they are counted apart, and so are stacks of which
-# AsyncGetCallTrace has only the first frames. Samples of threads that have no Java frame at all are
-# not counted.
+# waits for a call into the JVM: then it names what comes after the call (place_after_call), mostly
+# another index in the same methods. These are the same once the walker looks there, too; they are
+# counted apart, and so are stacks of which AsyncGetCallTrace has only the first frames. Samples of
+# threads that have no Java frame at all are not counted.
 # timeout: 300
 . "$(dirname "$0")/../tap.sh"
 
@@ -26,7 +26,7 @@ figure() { # NAME
 
 # At 1 kHz under the agent; then what it found.
 compare() { # NAME HOME FLAG-PREFIX COMMAND...
-    local name=$1 home=$2 prefix=$3 same after cut other found lost
+    local name=$1 home=$2 prefix=$3 same methods after cut other found lost
     shift 3
     rm -f "$SCRATCH/figures"
     if ! NMTAGENT_COMPARE=$SCRATCH/figures timeout 100 "$home/bin/$1" \
@@ -35,11 +35,13 @@ compare() { # NAME HOME FLAG-PREFIX COMMAND...
         fail "$name: runs under both engines" "$(tail -n 5 "$SCRATCH/log")"
         return
     fi
-    same=$(figure identical) after=$(figure place_after_call) cut=$(figure agct_cut_short)
+    same=$(figure identical) methods=$(figure same_methods)
+    after=$(figure place_after_call) cut=$(figure agct_cut_short)
     other=$(($(figure other_bci) + $(figure other_stack)))
     found=$(($(figure rescued_whole) + $(figure rescued_part))) lost=$(figure lost)
     echo "# $name: of $((same + after + cut + other)) stacks of AGCT $same identical," \
-        "$after but for the place after a call, $cut where AGCT stops early, $other others;" \
+        "$methods in each method, $after but for the place after a call, $cut where AGCT stops" \
+        "early, $other others;" \
         "of $((found + lost)) failures of AGCT $found with frames ($(figure rescued_whole) whole)"
     if [ $((same + after + other)) -lt 100 ]; then
         fail "$name: enough samples" "only $((same + after + other))"
