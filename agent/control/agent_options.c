@@ -211,14 +211,15 @@ static bool take_number(enum agent_option option, const char *text, const struct
 {
     int64_t number;
     const char *name = table[option].name;
-    if (strcmp(text, "0") == 0) /* of any unit */
+    const char *whole = options->text[option]; /* `text`, or what ends in it */
+    if (strcmp(text, "0") == 0)                /* of any unit */
         number = 0;
     else if (!read_number(text, units, &number))
-        return refuse(complaint, "%s=%.60s: expected %s", name, text, such_as);
+        return refuse(complaint, "%s=%.60s: expected %s", name, whole, such_as);
     bool off = option == OPTION_CPU && number == 0;
     if (!off && ranges[option].most != 0 &&
         (number < ranges[option].least || number > ranges[option].most))
-        return refuse(complaint, "%s=%.60s: expected %s", name, text, ranges[option].expected);
+        return refuse(complaint, "%s=%.60s: expected %s", name, whole, ranges[option].expected);
     options->number[option] = number;
     return true;
 }

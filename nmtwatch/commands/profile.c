@@ -174,6 +174,9 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
                              shot.output);
     if (arguments->start.value[OPTION_FILE] != NULL)
         return options_error(&command_profile, "--file goes with start: the recording is in -o");
+    const char *classes = arguments->start.value[OPTION_CLASSES];
+    if (kind == STORY_CLASSES && classes != NULL && strcmp(classes, "false") == 0)
+        return options_error(&command_profile, "`classes` without --classes: nothing is left");
     story_shot_options(kind, &arguments->start);
     start_options_end_after(&arguments->start, arguments->duration_ms);
     if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
@@ -200,11 +203,17 @@ static int run_alloc(const char *pid, struct arguments *arguments)
     return alloc_verb(pid, &arguments->alloc, &arguments->start, &alloc);
 }
 
+static const char *take_wait(const char *value, void *into)
+{
+    const char *wrong = option_take_duration_ms(value, into);
+    return wrong == NULL && *(int64_t *)into == 0 ? "more than nothing, such as 10s or 5m" : wrong;
+}
+
 static int run(int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct option_row rows[OWN_ROWS + START_OPTION_ROWS_MAX] = {
-        {0, "for", "TIME", option_take_duration_ms, &arguments.duration_ms,
+        {0, "for", "TIME", take_wait, &arguments.duration_ms,
          "start, wait so long, stop, and write -o"},
         {'o', "output", "FILE", option_take_text, &arguments.output,
          ".html flame graph, .txt collapsed, .top or .json table, .jfr"},

@@ -35,7 +35,7 @@ static void print_way(const struct jfr_family *family, FILE *out)
 static const char *bytes_text(int64_t bytes, struct units_text *room)
 {
     if (bytes < 0)
-        return "?";
+        return "unknown";
     *room = units_bytes(bytes);
     return room->text;
 }

@@ -26,7 +26,9 @@ static bool add_file(struct saved *saved, const char *path, const struct stat *s
         return false;
     }
     saved->files[saved->count++] = (struct saved_file){
-        own, (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec};
+        .path = own,
+        .changed_ns = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
+    };
     return true;
 }
 
