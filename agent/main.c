@@ -21,7 +21,7 @@
 static struct {
     JavaVM *vm;
     jvmtiEnv *jvmti;
-    char *text;       /* the options of -agentpath, until VMInit */
+    char *text;        /* the options of -agentpath, until VMInit */
     bool unload_names; /* the event ClassUnload passes the class's name */
     char broken[400];  /* why this copy can do nothing */
 } agent;
@@ -42,7 +42,7 @@ static void JNICALL on_class_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread threa
 }
 
 static void JNICALL on_object_sampled(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jobject object,
-                                     jclass class, jlong size)
+                                      jclass class, jlong size)
 {
     (void)jvmti, (void)thread;
     profiler_object_sampled(env, object, class, size);
@@ -105,8 +105,8 @@ static void listen_to_class_unload(jvmtiEnv *jvmti)
     for (jint i = 0; i < count; i++) {
         if (strcmp(events[i].id, "com.sun.hotspot.events.ClassUnload") == 0) {
             jint event = events[i].extension_event_index;
-            agent.unload_names = events[i].param_count == 2 &&
-                                 events[i].params[1].base_type == JVMTI_TYPE_CCHAR;
+            agent.unload_names =
+                events[i].param_count == 2 && events[i].params[1].base_type == JVMTI_TYPE_CCHAR;
             (*jvmti)->SetExtensionEventCallback(jvmti, event, on_class_unload);
             /* JDK 25 sends it only when it is switched on as well. */
             (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, (jvmtiEvent)event, NULL);

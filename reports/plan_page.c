@@ -10,12 +10,16 @@
 
 static struct units_text bytes_or_dash(int64_t bytes)
 {
-    return bytes < 0 ? (struct units_text){"-"} : units_bytes(bytes);
+    if (bytes < 0)
+        return (struct units_text){.text = "-"};
+    return units_bytes(bytes);
 }
 
 static struct units_text growth_or_dash(int64_t bytes)
 {
-    return bytes == 0 ? (struct units_text){"-"} : units_growth(bytes);
+    if (bytes == 0)
+        return (struct units_text){.text = "-"};
+    return units_growth(bytes);
 }
 
 static struct units_text seconds(double s)

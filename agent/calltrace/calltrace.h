@@ -33,7 +33,7 @@
 #define CALLTRACE_CAPACITY_FIRST 65536
 #define REFCOUNT_SLOTS           8192
 /* An id that no stack has: of a sample whose stack found no room. */
-#define CALLTRACE_OVER_BUDGET UINT32_MAX
+#define CALLTRACE_OVER_BUDGET    UINT32_MAX
 
 struct calltrace_storage;
 

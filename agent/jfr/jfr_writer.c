@@ -89,7 +89,8 @@ void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts)
 /* --- our own events -----------------------------------------------------------------------------
  */
 
-static struct jfr_bytes *begin_event_at(struct jfr_writer *writer, enum jfr_type type, int64_t ticks)
+static struct jfr_bytes *begin_event_at(struct jfr_writer *writer, enum jfr_type type,
+                                        int64_t ticks)
 {
     struct jfr_bytes *event = &writer->event;
     event->length = 0;
@@ -122,8 +123,7 @@ static void end_event(struct jfr_writer *writer)
 void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid, uint32_t trace_id,
                            uint32_t class_id, int64_t weight_bytes)
 {
-    struct jfr_bytes *event =
-        begin_event_at(writer, JFR_ALLOCATION_SAMPLE, jfr_clock_ticks(ticks));
+    struct jfr_bytes *event = begin_event_at(writer, JFR_ALLOCATION_SAMPLE, jfr_clock_ticks(ticks));
     jfr_bytes_int(event, tid);
     jfr_bytes_number(event, trace_id);
     jfr_bytes_number(event, class_id);

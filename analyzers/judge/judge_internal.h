@@ -57,8 +57,8 @@ struct floor_window {
     int64_t value[FLOOR_POINTS];
 };
 
-/* A series of memory and what is thought of it. Asking costs a tenth of a millisecond: once a minute
- * is enough for growth that takes many. */
+/* A series of memory and what is thought of it. Asking costs a tenth of a millisecond: once a
+ * minute is enough for growth that takes many. */
 struct watched {
     struct verdict_series *series; /* NULL: no memory for it, no verdict */
     struct growth_alarm alarm;

@@ -4,7 +4,7 @@
  * 31 years in milliseconds; the year 2001 as a time stamp. */
 #define UPTIME_LIMIT_MS INT64_C(1000000000000)
 
-#define WALL_LIMIT_MS   (UPTIME_LIMIT_MS * 1000) /* no clock says so */
+#define WALL_LIMIT_MS (UPTIME_LIMIT_MS * 1000) /* no clock says so */
 
 #define DECORATIONS_MAX 16 /* HotSpot knows twelve */
 #define MARKS_MAX       8  /* places inside of a line that are tried: hostile text stays linear */

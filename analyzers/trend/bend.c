@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define POINTS_MIN 8
-#define GRID       1.6  /* from one c to the next */
+#define GRID       1.6   /* from one c to the next */
 #define FINEST     1.005 /* how well the best one is known at the end */
 
 /* Times and values about their means, and what all curves share. */

@@ -6,14 +6,14 @@
  * does.
  *
  * Where the series has stood level before, a CUSUM makes it faster. It adds up how far the level is
- * above where it stood (Page, Biometrika 41, 1954), in units of how much it moves from one verdict to
- * the next:
+ * above where it stood (Page, Biometrika 41, 1954), in units of how much it moves from one verdict
+ * to the next:
  *
  *     S = max(0, S + (level - mean) / sigma - 1/2)      out of control when S > 8
  *
- * mean and sigma follow the series slowly while it is in control. When both the sum and a verdict say
- * so, one verdict is enough: they are not wrong for the same reasons. S > 8 alone happens once in
- * 10^4 looks at independent normal noise, and never raises the alarm by itself.
+ * mean and sigma follow the series slowly while it is in control. When both the sum and a verdict
+ * say so, one verdict is enough: they are not wrong for the same reasons. S > 8 alone happens once
+ * in 10^4 looks at independent normal noise, and never raises the alarm by itself.
  *
  *   growth_alarm_init -> growth_alarm_add ...
  *
@@ -24,7 +24,8 @@
 
 #include "analyzers/trend/verdict.h"
 
-/* The schedule for which docs/verdict.md gives error rates. Asked each minute, 12 of 20 is as quiet. */
+/* The schedule for which docs/verdict.md gives error rates. Asked each minute, 12 of 20 is as
+ * quiet. */
 #define GROWTH_ALARM_ASK_MS 300000
 #define GROWTH_ALARM_NEED   3
 #define GROWTH_ALARM_OF     5

@@ -26,7 +26,6 @@ static int differences(const double *x, const double *y, int n, double period, d
     return count;
 }
 
-
 static double median_of(const double *d, int n)
 {
     double copy[TREND_LINE_POINTS_MAX];

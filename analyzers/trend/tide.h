@@ -2,8 +2,8 @@
  * tide: does a series that rises and falls with a period stand higher than one period ago?
  *
  * The problem: a day's swing hides a leak. On the falling branch nothing rises, and a slope through
- * few days says more about where they begin and end than about the leak. Compared with the same hour
- * of the day before the swing is gone (seasonal difference; Box and Jenkins 1970, ch. 9):
+ * few days says more about where they begin and end than about the leak. Compared with the same
+ * hour of the day before the swing is gone (seasonal difference; Box and Jenkins 1970, ch. 9):
  *
  *     D(t) = y(t) - y(t - period)
  *

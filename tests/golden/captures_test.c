@@ -337,12 +337,8 @@ static void captures_parse_as_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CAPTURES_OF("jdk8"),
-        CAPTURES_OF("jdk11"),
-        CAPTURES_OF("jdk17"),
-        CAPTURES_OF("jdk21"),
-        CAPTURES_OF("jdk25"),
-        CAPTURES_OF("jdk26"),
+        CAPTURES_OF("jdk8"),  CAPTURES_OF("jdk11"), CAPTURES_OF("jdk17"),
+        CAPTURES_OF("jdk21"), CAPTURES_OF("jdk25"), CAPTURES_OF("jdk26"),
     };
     return cmocka_run_group_tests_name("golden captures", tests, NULL, NULL);
 }

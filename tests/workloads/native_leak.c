@@ -1,6 +1,6 @@
 /*
- * native_leak: a JNI library that allocates and never frees: memory that NMT does not know. From two
- * seconds after it was loaded, 256 KB blocks, touched, 2 MB a second.
+ * native_leak: a JNI library that allocates and never frees: memory that NMT does not know. From
+ * two seconds after it was loaded, 256 KB blocks, touched, 2 MB a second.
  *
  *   java -cp ... workloads.LoadLibrary /path/native_leak.so
  */
