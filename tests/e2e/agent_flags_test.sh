@@ -1,0 +1,52 @@
+#!/bin/bash
+# Flags that change how HotSpot lays out code, classes and stacks: engine vm is at work under each of
+# them, and finds a stack for all but a few samples.
+# timeout: 600
+. "$(dirname "$0")/../tap.sh"
+. tests/e2e/agent.sh
+
+FLAGS=(
+    -Xint -XX:-TieredCompilation -XX:TieredStopAtLevel=1 -XX:-Inline -XX:+PreserveFramePointer
+    -XX:-SegmentedCodeCache "-XX:-SegmentedCodeCache -XX:ReservedCodeCacheSize=8m"
+    -XX:ReservedCodeCacheSize=1g -XX:UseAVX=0 -Xshare:off -XX:-UsePerfData -Xrs
+    -XX:-UseCompressedOops -XX:-UseCompressedClassPointers
+    "-XX:+UnlockExperimentalVMOptions -XX:+UseCompactObjectHeaders"
+    "-XX:+UnlockExperimentalVMOptions -XX:+EnableJVMCI"
+    "-XX:+UnlockExperimentalVMOptions -XX:-VMContinuations"
+    "-XX:+UnlockExperimentalVMOptions -XX:+UseEpsilonGC -Xmx2g"
+    "-XX:+UseShenandoahGC -XX:ShenandoahGCMode=generational"
+    -XX:+UseTransparentHugePages -Xss256k
+)
+
+losses() { # REASON...: how many of them, in $SCRATCH/losses
+    local reasons
+    reasons=$(printf '%s\n' "$@" | jq -R . | jq -cs .)
+    jq --argjson reasons "$reasons" '[.recording.events[].values |
+        select(.reason | IN($reasons[])) | .count] | add // 0' "$SCRATCH/losses"
+}
+
+for jdk in $(agent_jdks); do
+    file=$SCRATCH/flags.jfr
+    for flags in "${FLAGS[@]}"; do
+        # shellcheck disable=SC2086
+        "$(agent_jdk "$jdk")/bin/java" $flags -version >/dev/null 2>&1 || continue # not of this JDK
+        # shellcheck disable=SC2086
+        jvm_start "$jdk" "flags" $flags "-agentpath:$AGENT=start,engine=vm,cpu=1ms,file=$file" \
+            ClassChurn 1500
+        JVM_NAME="$flags, JDK $jdk"
+        if jvm_wait result; then
+            is "$JVM_NAME: its engine" "$(profile status --json | jq -r .engine)" vm
+            is "$JVM_NAME: its result" "$(jvm_result | cut -d ' ' -f 1)" 1500
+            profile stop --json >"$SCRATCH/stop"
+            "$JVM_JFR" print --json --events nmtagent.Loss "$file" >"$SCRATCH/losses"
+            samples=$(jq .status.samples "$SCRATCH/stop")
+            lost=$(losses walk_unknown_java walk_not_walkable_java walk_unknown_not_java)
+            check "$JVM_NAME: a stack for all but $lost of $samples" \
+                [ "$samples" -gt 50 -a $((lost * 50)) -le "$samples" ]
+            is "$JVM_NAME: each frame has its name" "$(losses unnamed_frames)" 0
+        fi
+        jvm_end 0
+        rm -rf "$JVM_OUT" "$file"*
+    done
+done
+done_testing
