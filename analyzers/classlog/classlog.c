@@ -7,12 +7,13 @@
 bool classlog_scan_exists(enum classlog_scan scan)
 {
     switch (scan) {
+#if defined(__x86_64__)
+    case CLASSLOG_SCAN_SSE2:
+#endif
     case CLASSLOG_SCAN_BEST:
     case CLASSLOG_SCAN_PLAIN:
         return true;
 #if defined(__x86_64__)
-    case CLASSLOG_SCAN_SSE2:
-        return true;
     case CLASSLOG_SCAN_AVX2:
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                __builtin_cpu_supports("bmi2");

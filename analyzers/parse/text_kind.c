@@ -206,7 +206,6 @@ static bool belongs(enum text_kind in, enum text_kind heading)
         return heading == TEXT_FLAGS;
     case TEXT_HELP:
     case TEXT_CLASSLOADERS:
-        return heading == TEXT_REFUSAL;
     case TEXT_REFUSAL: /* "[stderr]", then the exception, then "[rc=1]" */
         return heading == TEXT_REFUSAL;
     default:
