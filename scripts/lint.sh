@@ -20,7 +20,15 @@ step() { # NAME TOOL COMMAND...
 }
 
 mapfile -t c_files < <(find analyzers reports nmtwatch agent tests -name '*.[ch]' 2>/dev/null | sort)
-mapfile -t sources < <(find analyzers reports nmtwatch -name '*.c' | sort)
+folders=(analyzers reports nmtwatch)
+jvmti=$(find /usr/lib/jvm/*/include -name jvmti.h -print -quit 2>/dev/null)
+if [ -n "$jvmti" ]; then
+    folders+=(agent)
+    jvmti=$(dirname "$jvmti")
+else
+    echo "lint: the agent is left out, no JDK has a jvmti.h"
+fi
+mapfile -t sources < <(find "${folders[@]}" -name '*.c' | sort)
 mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
 
 # A folder is a stage and includes point downwards only; the agent stands alone, and nmtwatch knows of
@@ -59,12 +67,12 @@ step "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
 step "cppcheck" cppcheck cppcheck --quiet --std=c11 --language=c -I. --error-exitcode=1 \
     --enable=warning,performance,portability --inline-suppr \
     --suppress=missingIncludeSystem --suppress=uninitvar --suppress=duplicateAssignExpression --suppress=normalCheckLevelMaxBranches \
-    -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' "${sources[@]}"
+    --suppress='*:*/jvm/*' -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' ${jvmti:+-I"$jvmti" -I"$jvmti/linux"} "${sources[@]}"
 # One file at a time, so that the machine's cores are used; its count of warnings in system headers
 # is noise.
 tidy() {
     printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -I{} clang-tidy --quiet {} -- \
-        -std=gnu17 -I. -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' \
+        -std=gnu17 -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' \
         2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
 }
 step "clang-tidy" clang-tidy tidy

@@ -55,7 +55,7 @@ static bool has_subtracted(const struct code_blob *blob, uintptr_t pc)
         uint64_t code = load_u64(at, 0);
         int64_t bytes;
         if ((code & 0xffffff) == 0xec8348)
-            bytes = (int8_t)(code >> 24);
+            bytes = (int8_t)(code >> 24); // NOLINT(bugprone-signed-char-misuse): a number
         else if ((code & 0xffffff) == 0xec8148 && at + 7 <= pc)
             bytes = (int32_t)(code >> 24);
         else

@@ -81,7 +81,7 @@ void live_objects_destroy(struct live_objects *live, JNIEnv *env)
     if (live == NULL)
         return;
     switch_event(live->jvmti, JVMTI_DISABLE);
-    for (int64_t i = 0; i < live->counts.held; i++)
+    for (int64_t i = 0; i < live->counts.held && env != NULL; i++)
         (*env)->DeleteWeakGlobalRef(env, live->objects[i].reference);
     live_sites_destroy(live->sites);
     if (live->objects != NULL)

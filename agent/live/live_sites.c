@@ -3,6 +3,7 @@
 #include "agent/dict/fold_hash.h"
 #include "agent/mem/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BUCKETS 1024
@@ -110,8 +111,8 @@ static uint16_t find_or_add(struct live_sites *sites, struct live_site *wanted)
 uint16_t live_sites_hold(struct live_sites *sites, const char *class_name,
                          const struct frame *frames, int depth, bool truncated)
 {
-    char name[LIVE_CLASS_MAX] = "";
-    strncat(name, class_name, sizeof name - 1);
+    char name[LIVE_CLASS_MAX];
+    snprintf(name, sizeof name, "%s", class_name);
     struct live_site wanted = {
         .class_name = name,
         .frames = (struct frame *)frames,

@@ -9,7 +9,8 @@
 #define STACKS_A_TURN  4  /* a handshake each: microseconds of that thread */
 #define THREADS_LOOKED 64 /* of which most are waiting: a state is a field to read */
 #define DEPTH          256
-#define KNOWN          (1u << 18) /* 2 MB that are touched as ids come */
+#define KNOWN_BITS     18
+#define KNOWN          (1u << KNOWN_BITS) /* 2 MB that are touched as ids come */
 #define KNOWN_MOST     (KNOWN / 4 * 3)
 
 struct lazy_ids {
@@ -55,12 +56,11 @@ int64_t lazy_ids_stacks(const struct lazy_ids *lazy)
 static uint64_t *place_of(struct lazy_ids *lazy, jmethodID id)
 {
     uint64_t value = (uint64_t)(uintptr_t)id;
-    uint32_t at = (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> 46);
+    uint32_t at = (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KNOWN_BITS));
     while (lazy->known[at] != 0 && lazy->known[at] != value)
         at = (at + 1) % KNOWN;
     return &lazy->known[at];
 }
-_Static_assert(KNOWN == 1u << 18, "64 - 46 bits of the hash");
 
 static void remember(struct lazy_ids *lazy, jmethodID id)
 {

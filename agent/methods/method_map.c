@@ -199,7 +199,7 @@ void method_map_set_bound(struct method_map *map, size_t bytes)
 
 void method_map_destroy(struct method_map *map)
 {
-    for (uint32_t i = 0; i < map->bucket_count; i++) {
+    for (uint32_t i = 0; map->buckets != NULL && i < map->bucket_count; i++) {
         struct entry *next;
         for (struct entry *entry = map->buckets[i]; entry != NULL; entry = next) {
             next = entry->next;

@@ -12,9 +12,8 @@ static enum walk_code code_of(jint agct_code)
         return WALK_##id;
 #include "agent/stack/walks.def"
 #undef WALK
-    default:
-        return WALK_OTHER;
     }
+    return WALK_OTHER;
 }
 
 int agct_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)

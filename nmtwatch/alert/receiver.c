@@ -83,6 +83,13 @@ static bool take_timeout(struct receiver_options *receiver, const char *text, ch
     return false;
 }
 
+bool receiver_same(const struct receiver_options *a, const struct receiver_options *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->kind == b->kind && strcmp(a->url, b->url) == 0 &&
+           strcmp(a->ca_file, b->ca_file) == 0 && strcmp(a->user_file, b->user_file) == 0 &&
+           a->timeout_ms == b->timeout_ms;
+}
+
 bool receiver_take(struct receiver_options *receiver, const char *key, const char *text,
                    char *problem, size_t size)
 {

@@ -142,6 +142,8 @@ static bool keep_definition(struct reading *reading, const struct jfr_event *eve
             frame->label, frame->kind == JFR_FRAME_JAVA ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
     }
     call_tree_add(reading->classes->tree, reading->frames, depth + 1, count);
+    if (depth == 0)
+        return true;
     struct definer definer = definer_find(reading->labels, depth);
     return definer.definer < 0 || keep_way(family, trace, &definer, count);
 }
@@ -169,6 +171,7 @@ static void sum_up(struct jfr_classes *classes)
     classes->bytes = -1;
     for (size_t i = 0; i < classes->family_count; i++) {
         struct jfr_family *family = classes->families[i];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): none of them is NULL */
         qsort(family->way, (size_t)family->way_count, sizeof family->way[0], by_classes);
         classes->loaded += family->loaded;
         classes->unloaded += family->unloaded;
@@ -228,6 +231,8 @@ bool jfr_classes_read(struct jfr_classes *classes, int fd, const char *name, cha
 
 static void free_family(struct jfr_family *family)
 {
+    if (family == NULL)
+        return;
     for (int i = 0; i < family->way_count; i++) {
         struct jfr_way *way = &family->way[i];
         free(way->definer);
@@ -242,7 +247,7 @@ static void free_family(struct jfr_family *family)
 
 void jfr_classes_free(struct jfr_classes *classes)
 {
-    for (size_t i = 0; i < classes->family_count; i++)
+    for (size_t i = 0; classes->families != NULL && i < classes->family_count; i++)
         free_family(classes->families[i]);
     free(classes->families);
     if (classes->tree != NULL)

@@ -244,7 +244,10 @@ static void keep_fixed(struct serve_options *fresh, const struct serve_options *
         complain(sentence);
         memcpy(fixed[i].fresh, fixed[i].now, fixed[i].size);
     }
-    if (memcmp(fresh->receivers, now->receivers, sizeof fresh->receivers) != 0)
+    bool same = fresh->receiver_count == now->receiver_count;
+    for (size_t i = 0; same && i < (size_t)now->receiver_count; i++)
+        same = receiver_same(&fresh->receivers[i], &now->receivers[i]);
+    if (!same)
         complain("reload: new receivers need a restart; the old ones stay");
     memcpy(fresh->receivers, now->receivers, sizeof fresh->receivers);
     fresh->receiver_count = now->receiver_count;
