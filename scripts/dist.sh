@@ -5,7 +5,7 @@
 # usage: dist.sh [BUILD]        BUILD/nmtwatch-VERSION.tar.gz; prints its sha256
 #
 # What git does not ignore is in it, committed or not, and the latter is said. In an unpacked tarball,
-# without git, it is every file outside build.
+# or where git is not installed, it is every file outside build.
 
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,14 +13,17 @@ build=${1:-build}
 name=nmtwatch-$(<VERSION)
 export LC_ALL=C
 
-if [ -e .git ]; then
+if [ -e .git ] && command -v git >/dev/null; then
     epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
     [ -z "$(git status --porcelain)" ] ||
         echo "dist: with changes that are not committed" >&2
     files() { git ls-files -z --cached --others --exclude-standard; }
 else
     epoch=${SOURCE_DATE_EPOCH:-$(stat -c %Y VERSION)}
-    files() { find . -path "./${build#./}" -prune -o -name .pc -prune -o -type f -printf '%P\0'; }
+    files() {
+        find . \( -path "./${build#./}" -o -path ./build -o -path ./.git -o -name .pc \) -prune \
+            -o -type f -printf '%P\0'
+    }
 fi
 
 mkdir -p "$build"

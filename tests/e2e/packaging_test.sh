@@ -88,7 +88,8 @@ is "... nothing for a verb that does not exist" "$(offers nosuch --)" ""
 scripts/dist.sh "$SCRATCH/one" >"$SCRATCH/sum1" 2>/dev/null
 sleep 1.1
 (umask 077 && scripts/dist.sh "$SCRATCH/two" >"$SCRATCH/sum2" 2>/dev/null)
-is "two tarballs are the same" "$(cut -d ' ' -f 1 "$SCRATCH/sum1")" "$(cut -d ' ' -f 1 "$SCRATCH/sum2")"
+check "the sources in a tarball" [ -s "$SCRATCH/one/nmtwatch-$(<VERSION).tar.gz" ]
+is "two of them are the same" "$(cut -d ' ' -f 1 "$SCRATCH/sum1")" "$(cut -d ' ' -f 1 "$SCRATCH/sum2")"
 name=nmtwatch-$(<VERSION)
 tar -tzf "$SCRATCH/one/$name.tar.gz" >"$SCRATCH/names"
 check "and hold the sources" grep -qx "$name/nmtwatch/main.c" "$SCRATCH/names"
