@@ -80,11 +80,12 @@ for jdk in 17 25; do
     if command -v curl >/dev/null && ldconfig -p | grep -q 'libmicrohttpd\.so\.12'; then
         printf '%s\n' '[serve]' 'listen = 127.0.0.1:0' 'discover = 200ms' 'min_age = 100ms' \
             'state = /mnt/state' >/mnt/serve.ini
-        spawn beside "$box" "$PWD/${NMTWATCH#"$PWD/"}" serve --config /mnt/serve.ini \
+        cp "$NMTWATCH" /mnt/nmtwatch # its own place may lie below /tmp
+        spawn beside "$box" /mnt/nmtwatch serve --config /mnt/serve.ini \
             >"$SCRATCH/serve.log" 2>&1
         wait_for 10 listening || fail "$jdk: serve in a sidecar" "$(cat "$SCRATCH/serve.log")"
         check "$jdk: serve in a sidecar: exports the JVM" wait_for 10 serves
-                kill_jvm "$SPAWNED"
+        kill_jvm "$SPAWNED"
         rm -rf /mnt/state
     else
         skip "$jdk: serve in a sidecar" "curl or libmicrohttpd is not installed"
