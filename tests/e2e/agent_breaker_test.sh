@@ -74,7 +74,7 @@ for jdk in $(agent_jdks); do
     jvm_start "$jdk" budget \
         "-agentpath:$AGENT=start,engine=agct,jmethodid=budget=256k,cpu=1ms,chunk=1s,file=$file" \
         ClassChurn 0 1000
-    check "$JVM_NAME: the budget is reached" wait_for 20 status_is '.jmethodid.skipped_classes > 500'
+    check "$JVM_NAME: the budget is reached" wait_for 60 status_is '.jmethodid.skipped_classes > 500'
     check "$JVM_NAME: and kept within 5 %" status_is \
         '.jmethodid | .asked_bytes >= .budget_bytes and .asked_bytes <= .budget_bytes * 1.05'
     check "$JVM_NAME: what was loaded at the start is predicted" status_is \
