@@ -12,12 +12,14 @@ SECONDS_EACH=${ENDURANCE_SECONDS:-10}
 RATE=550 # of them at least 500 a second are wanted
 COLLECTORS=${ENDURANCE_COLLECTORS:-Serial Parallel G1 Z Shenandoah}
 
-declare -A jvms # name -> "jdk pid out"
+# Ten JVMs are bad neighbours for the tests beside them.
+[ "$SECONDS_EACH" -ge 600 ] || JVM_WRAPPER=(nice -n 10)
+
+declare -A jvms # JDK-collector -> pid, folder, jfr
 
 live() { # JDK COLLECTOR
-    local flags=()
     "$(agent_jdk "$1")/bin/java" "-XX:+Use$2GC" -version >/dev/null 2>&1 || return 0
-    jvm_start "$1" "$2" "${flags[@]}" \
+    jvm_start "$1" "$2" \
         "-agentpath:$AGENT=start,engine=vm,cpu=1ms,chunk=30s,file=$SCRATCH/$1-$2.jfr" \
         "-XX:+Use${2}GC" -Xmx96m -XX:MaxMetaspaceSize=64m Endurance $((SECONDS_EACH * RATE)) $RATE
     jvms[$1-$2]="$JVM_PID $JVM_OUT $JVM_JFR"
@@ -28,7 +30,7 @@ examine() { # JDK COLLECTOR
     JVM_NAME="$2, JDK $1"
     read -r JVM_PID JVM_OUT JVM_JFR <<<"${jvms[$1-$2]}"
     JVM_LOG=$JVM_OUT/log
-    jvm_wait result $((SECONDS_EACH * 2 + 120)) || return
+    jvm_wait result $((SECONDS_EACH * 2 + 300)) || return
     read -r loaded unloaded took overflows nulls wrong < <(jvm_result)
     check "$JVM_NAME: $loaded classes in $took s" [ "$loaded" = $((SECONDS_EACH * RATE)) ]
     if [ "$SECONDS_EACH" -ge 600 ]; then
