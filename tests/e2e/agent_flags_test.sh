@@ -18,13 +18,6 @@ FLAGS=(
     -XX:+UseTransparentHugePages -Xss256k
 )
 
-losses() { # REASON...: how many of them, in $SCRATCH/losses
-    local reasons
-    reasons=$(printf '%s\n' "$@" | jq -R . | jq -cs .)
-    jq --argjson reasons "$reasons" '[.recording.events[].values |
-        select(.reason | IN($reasons[])) | .count] | add // 0' "$SCRATCH/losses"
-}
-
 for jdk in $(agent_jdks); do
     file=$SCRATCH/flags.jfr
     for flags in "${FLAGS[@]}"; do
@@ -35,15 +28,15 @@ for jdk in $(agent_jdks); do
             ClassChurn 1500
         JVM_NAME="$flags, JDK $jdk"
         if jvm_wait result; then
-            is "$JVM_NAME: its engine" "$(profile status --json | jq -r .engine)" vm
             is "$JVM_NAME: its result" "$(jvm_result | cut -d ' ' -f 1)" 1500
-            profile stop --json >"$SCRATCH/stop"
-            "$JVM_JFR" print --json --events nmtagent.Loss "$file" >"$SCRATCH/losses"
-            samples=$(jq .status.samples "$SCRATCH/stop")
-            lost=$(losses walk_unknown_java walk_not_walkable_java walk_unknown_not_java)
+            status=$(profile stop --json | jq .status)
+            is "$JVM_NAME: its engine" "$(jq -r .engine <<<"$status")" vm
+            samples=$(jq .samples <<<"$status")
+            lost=$(jq '.walks | [.unknown_java, .not_walkable_java, .unknown_not_java] | add // 0' \
+                <<<"$status")
             check "$JVM_NAME: a stack for all but $lost of $samples" \
                 [ "$samples" -gt 50 -a $((lost * 50)) -le "$samples" ]
-            is "$JVM_NAME: each frame has its name" "$(losses unnamed_frames)" 0
+            is "$JVM_NAME: each frame has its name" "$(jq .unnamed_frames <<<"$status")" 0
         fi
         jvm_end 0
         rm -rf "$JVM_OUT" "$file"*
