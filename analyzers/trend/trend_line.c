@@ -11,8 +11,7 @@
 /* A slope by medians has 0.91 of the efficiency of least squares on normal noise (Sen 1968). */
 #define MEDIAN_LOSS  1.05
 
-/* The pivot stops both searches inside of the values, which clang-tidy does not see; all are set.
- */
+/* clang-tidy does not see that the pivot stops both searches inside of the values. */
 // NOLINTBEGIN(clang-analyzer-core.*)
 double trend_select(double *values, int n, int k)
 {
