@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MICROSECOND 1000LL
-#define MILLISECOND 1000000LL
-#define SECOND      1000000000LL
+#define MICROSECOND   1000LL
+#define MILLISECOND   1000000LL
+#define SECOND        1000000000LL
+#define END_AFTER_MAX (AGENT_END_AFTER_MAX_S * SECOND)
 
 static const struct {
     const char *name;
@@ -36,7 +37,7 @@ static const struct {
     [OPTION_LIVE] = {1, 1 << 20, "1 to 1048576"},
     [OPTION_WALL] = {MILLISECOND, 60 * SECOND, "1ms to 60s"},
     [OPTION_WALL_THREADS] = {1, 1024, "1 to 1024"},
-    [OPTION_END_AFTER] = {SECOND, 366 * 86400 * SECOND, "1s to 8784h"},
+    [OPTION_END_AFTER] = {SECOND, END_AFTER_MAX, "1s to 8784h"},
     [OPTION_CHUNK] = {100 * MILLISECOND, 86400 * SECOND, "100ms to 24h"},
     [OPTION_DEPTH] = {1, AGENT_DEPTH_MAX, "1 to 2048"},
     /* Three tables of 1 MB and the first pieces of their arenas have to fit. */

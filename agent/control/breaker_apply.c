@@ -1,12 +1,12 @@
 #include "agent/control/breaker_apply.h"
 
 #include "agent/alloc/alloc_profile.h"
+#include "agent/control/clock.h"
 #include "agent/control/commands.h"
 #include "agent/control/published.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #define OWN_EVERY_MS 5000 /* asking which pages are resident costs some hundred microseconds */
 
@@ -19,9 +19,7 @@ static struct {
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return clock_now_ns() / 1000000;
 }
 
 void breaker_apply_begin(const struct agent_options *options)

@@ -1,6 +1,7 @@
 #include "agent/control/drain.h"
 
 #include "agent/control/breaker_apply.h"
+#include "agent/control/clock.h"
 #include "agent/control/commands.h"
 #include "agent/control/published.h"
 #include "agent/stack/unwind_tables.h"
@@ -26,13 +27,6 @@ struct drain {
     bool stop;
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void wait_until(struct drain *drain, int64_t until_ns)
 {
     struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
@@ -42,33 +36,35 @@ static void wait_until(struct drain *drain, int64_t until_ns)
 
 static void work(struct drain *drain, JNIEnv *env)
 {
-    int64_t chunk_end_ns = now_ns() + drain->chunk_ns, next_scan_ns = now_ns() + SCAN_NS;
-    int64_t next_tell_ns = now_ns(), end_ns = drain->recording->end_ns;
+    int64_t chunk_end_ns = clock_now_ns() + drain->chunk_ns,
+            next_scan_ns = clock_now_ns() + SCAN_NS;
+    int64_t next_tell_ns = clock_now_ns(), end_ns = drain->recording->end_ns;
     pthread_mutex_lock(&drain->lock);
     while (!drain->stop) {
-        wait_until(drain, now_ns() + TURN_NS);
+        wait_until(drain, clock_now_ns() + TURN_NS);
         if (drain->stop)
             break;
         recording_turn(drain->recording);
         recording_meet(drain->recording, env);
         if (drain->recording->live != NULL)
             live_objects_turn(drain->recording->live, env);
-        if (now_ns() >= next_scan_ns) {
+        if (clock_now_ns() >= next_scan_ns) {
             threads_scan(drain->recording->threads);
             unwind_tables_release();
             if (breaker_apply_turn(drain->recording))
-                chunk_end_ns = now_ns(); /* what the chunk holds is given back, and the step told */
-            next_scan_ns = now_ns() + SCAN_NS;
+                chunk_end_ns =
+                    clock_now_ns(); /* what the chunk holds is given back, and the step told */
+            next_scan_ns = clock_now_ns() + SCAN_NS;
         }
-        if (end_ns != 0 && now_ns() >= end_ns && commands_stop_itself())
+        if (end_ns != 0 && clock_now_ns() >= end_ns && commands_stop_itself())
             end_ns = 0; /* stopping waits for this very thread: another one does it */
-        if (now_ns() >= next_tell_ns) {
+        if (clock_now_ns() >= next_tell_ns) {
             published_figures(drain->recording->ids);
-            next_tell_ns = now_ns() + TELL_NS;
+            next_tell_ns = clock_now_ns() + TELL_NS;
         }
-        if (now_ns() >= chunk_end_ns) {
+        if (clock_now_ns() >= chunk_end_ns) {
             recording_end_chunk(drain->recording, env, false);
-            chunk_end_ns = now_ns() + drain->chunk_ns;
+            chunk_end_ns = clock_now_ns() + drain->chunk_ns;
         }
     }
     pthread_mutex_unlock(&drain->lock);

@@ -2,6 +2,7 @@
 
 #include "agent/context/context.h"
 #include "agent/control/breaker_apply.h"
+#include "agent/control/clock.h"
 #include "agent/control/drain.h"
 #include "agent/control/profiler_json.h"
 #include "agent/control/published.h"
@@ -63,17 +64,10 @@ bool profiler_is_running(void)
     return profiler.running;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 bool profiler_is_overdue(void)
 {
     return profiler.running && profiler.recording->end_ns != 0 &&
-           now_ns() >= profiler.recording->end_ns;
+           clock_now_ns() >= profiler.recording->end_ns;
 }
 
 /* "%p" the pid, "%t" the time, "%%" a percent sign. */
@@ -245,7 +239,7 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         return false;
     }
     if (options->number[OPTION_END_AFTER] != 0)
-        profiler.recording->end_ns = now_ns() + options->number[OPTION_END_AFTER];
+        profiler.recording->end_ns = clock_now_ns() + options->number[OPTION_END_AFTER];
     door_open(&profiler.door);
     switch_events(JVMTI_ENABLE);
     if (profiler.ids != NULL) /* after the event is on: no class falls between the two */

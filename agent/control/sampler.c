@@ -1,22 +1,14 @@
 #include "agent/control/sampler.h"
 
+#include "agent/control/clock.h"
 #include "agent/jfr/jfr_writer.h"
 #include "agent/sampling/threads.h"
 #include "agent/stack/native.h"
-
-#include <time.h>
 
 static void count(_Atomic int64_t *counter)
 {
     /* Relaxed: a counter orders nothing; the reader takes what it finds. */
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-}
-
-static int64_t now_ticks(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Native frames until the code cache begins, then Java. A stack without any frame says why. */
@@ -42,7 +34,7 @@ static size_t encode(struct sampler *sampler, int tid, uint32_t trace, uint8_t *
         count(&sampler->torn_contexts);
     struct jfr_sample sample = {
         .kind = threads_sample_is_wall() ? SAMPLE_WALL : SAMPLE_CPU,
-        .ticks = now_ticks(),
+        .ticks = clock_now_ns(),
         .tid = tid,
         .trace_id = trace,
         .have_context = context == CONTEXT_READ,
