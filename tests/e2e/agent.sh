@@ -133,7 +133,8 @@ profile_stops_right() { # FILE
 }
 
 # Of a printed recording of ClassChurn: frames of the victims, those with a wrong line, stacks with two
-# victims in one run (names that are of another method), frames without a name.
+# victims in one run (names that are of another method), frames without a name. What is wrong of them is
+# shown as comments on standard error.
 victims() {
     awk '
         BEGIN {
@@ -146,14 +147,30 @@ victims() {
         /stackTrace = \[/ { victim = "" }
         match($0, /ChurnVictim_[0-9]+/) {
             name = substr($0, RSTART, RLENGTH)
-            if (victim != "" && name != victim) mixed++
+            if (victim != "" && name != victim) {
+                mixed++
+                print "# after", victim ":", $0 >"/dev/stderr"
+            }
             victim = name
             frames++
             match($0, /[A-Za-z<>]+\(/)
             method = substr($0, RSTART, RLENGTH - 1)
             line = match($0, /line: [0-9]+/) ? substr($0, RSTART + 6, RLENGTH - 6) + 0 : 0
-            if (!(method in first) || line < first[method] || line > last[method]) lines++
+            if (!(method in first) || line < first[method] || line > last[method]) {
+                lines++
+                print "# wrong line:", $0 >"/dev/stderr"
+            }
         }
         /method of an unloaded class/ { unnamed++ }
         END { printf "%d %d %d %d\n", frames, lines, mixed, unnamed }'
+}
+
+# A walk is led astray by what an earlier call has left on the stack now and then (docs/measurements.md:
+# of ten million frames two were none). So one is let pass, and one more for each 100 000 frames.
+next_to_none() { # NAME COUNT FRAMES EVIDENCE_FILE
+    if [ "$2" -le $((1 + $3 / 100000)) ]; then
+        pass "$1"
+    else
+        fail "$1" "$2 of $3 frames"$'\n'"$(head -n 20 "$4")"
+    fi
 }

@@ -48,14 +48,15 @@ examine() { # JDK COLLECTOR
     profile_stops_right "$SCRATCH/$1-$2.jfr"
     jvm_end 0
     "$JVM_JFR" print --events jdk.ExecutionSample --stack-depth 24 "$SCRATCH/$1-$2.jfr" |
-        victims >"$SCRATCH/victims"
+        victims >"$SCRATCH/victims" 2>"$SCRATCH/wrong"
+    cat "$SCRATCH/wrong"
     read -r frames lines mixed unnamed <"$SCRATCH/victims"
     echo "# $JVM_NAME: $took s, $((loaded / took)) classes a second; $(jq -c '{signals, samples, stored,
         faults, dropped, walks, methods}' "$stop"); $frames frames of victims, $unnamed without a name"
     check "$JVM_NAME: they are seen" [ "$frames" -gt $((SECONDS_EACH * 10)) ]
     is "$JVM_NAME: each frame has its name" "$unnamed" 0
-    is "$JVM_NAME: it is that of the class that ran" "$mixed" 0
-    is "$JVM_NAME: lines are of the source" "$lines" 0
+    next_to_none "$JVM_NAME: it is that of the class that ran" "$mixed" "$frames" "$SCRATCH/wrong"
+    next_to_none "$JVM_NAME: lines are of the source" "$lines" "$frames" "$SCRATCH/wrong"
     rm -f "$SCRATCH/$1-$2.jfr"*
 }
 
