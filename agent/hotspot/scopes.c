@@ -134,13 +134,17 @@ static uintptr_t deopt_handler(uintptr_t nmethod, int32_t begin, int32_t offset)
     return offset >= 0 ? field(nmethod, load_int(nmethod, offset)) : 0;
 }
 
-uintptr_t scopes_original_pc(const struct code_blob *blob, uintptr_t pc, uintptr_t sp)
+bool scopes_is_deoptimiser(const struct code_blob *blob, uintptr_t pc)
 {
     uintptr_t nmethod = blob->address;
-    if (layout.nmethod_orig_pc < 0 ||
-        (pc != deopt_handler(nmethod, layout.nmethod_deopt_begin, layout.nmethod_deopt_offset) &&
-         pc !=
-             deopt_handler(nmethod, layout.nmethod_deopt_mh_begin, layout.nmethod_deopt_mh_offset)))
+    return pc == deopt_handler(nmethod, layout.nmethod_deopt_begin, layout.nmethod_deopt_offset) ||
+           pc == deopt_handler(nmethod, layout.nmethod_deopt_mh_begin,
+                               layout.nmethod_deopt_mh_offset);
+}
+
+uintptr_t scopes_original_pc(const struct code_blob *blob, uintptr_t pc, uintptr_t sp)
+{
+    if (layout.nmethod_orig_pc < 0 || !scopes_is_deoptimiser(blob, pc))
         return pc;
-    return load_pointer(field(sp, load_int(nmethod, layout.nmethod_orig_pc)));
+    return load_pointer(field(sp, load_int(blob->address, layout.nmethod_orig_pc)));
 }

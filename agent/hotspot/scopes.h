@@ -17,8 +17,10 @@
  * instruction under way, one more. Between two descriptions it is taken for the next one.
  * blob->kind is CODE_METHOD. */
 int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max);
-/* Where the pc of such a frame is kept when its return address has been made to lead to the
- * deoptimiser; pc itself when it has not. sp: of the frame. */
+/* Whether a return address into such a frame has been made to lead to the deoptimiser. */
+bool scopes_is_deoptimiser(const struct code_blob *blob, uintptr_t pc);
+/* Where the pc of such a frame is kept when it does; pc itself when it does not. sp: of the
+ * frame. */
 uintptr_t scopes_original_pc(const struct code_blob *blob, uintptr_t pc, uintptr_t sp);
 
 #endif

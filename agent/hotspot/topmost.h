@@ -2,14 +2,9 @@
  * topmost: the frame that was interrupted, and how its caller is found.
  *
  * A frame below another one waits at a call, and all its parts are in place. The topmost one may
- * be anywhere. In a method it is told by the instructions around pc how much of the frame there is:
- *
- *   [stack bang] push %rbp  sub $n, %rsp  [barrier] ... add $n, %rsp  pop %rbp  [poll] ret
- *   BARE         BARE       PUSHED        WHOLE     WHOLE             PUSHED    BARE   BARE
- *
- * In a stub, or an adapter between interpreted and compiled code, the caller is found by looking
- * for a return address near sp: a word that leads behind a call instruction of a compiled method,
- * into the interpreter with an interpreted frame above, or into the call stub.
+ * be anywhere: how much of its frame there is depends on where (frame_part.h). In a stub, or an
+ * adapter between interpreted and compiled code, the caller is found by looking for a return
+ * address near sp (return_address.h).
  *
  * Internal to agent/hotspot; signal context.
  */

@@ -11,9 +11,16 @@
 
 /* Frames, those without a Java method included. The sp only grows, so a damaged stack ends anyhow;
  * this bounds how long it takes. */
-#define STEPS_MAX   16384
+#define STEPS_MAX             16384
 /* A ContinuationEntry and what lies around it. */
-#define ENTRY_WORDS 24
+#define ENTRY_WORDS           24
+/* What class files allow for an expression stack, and locks. */
+#define INTERPRETED_WORDS_MAX 0x20000
+/* Of the call stub, in bytes: where to look for its first instruction, and what follows the call.
+ */
+#define CALL_STUB_BEGIN       192
+#define CALL_STUB_REST        128
+#define PUSH_AND_MOVE_RBP     0xec8b4855 /* push %rbp; mov %rsp, %rbp */
 
 static uintptr_t slot(uintptr_t fp, int64_t index)
 {
@@ -26,10 +33,30 @@ bool walk_on_stack(const struct walk_state *walk, uintptr_t address)
            address % sizeof(void *) == 0;
 }
 
+uintptr_t walk_interpreted_method(uintptr_t fp)
+{
+    return slot(fp, interpreted_method_slot());
+}
+
+uintptr_t walk_interpreted_sender_sp(uintptr_t fp)
+{
+    return slot(fp, layout.sender_sp_slot);
+}
+
+/* A frame's own sp: 0 while it is not needed, an address below fp, or (JDK 21) how far below. The
+ * frame of the call stub, which has a method where this one has it, keeps an address of code there.
+ */
+static bool is_own_sp(const struct walk_state *walk, uintptr_t fp, uintptr_t sp)
+{
+    return (walk_on_stack(walk, sp) && sp < fp) ||
+           ((intptr_t)sp <= 0 && (intptr_t)sp > -INTERPRETED_WORDS_MAX);
+}
+
 bool walk_interpreted_at(const struct walk_state *walk, uintptr_t fp, uintptr_t sp)
 {
     return fp > sp && walk_on_stack(walk, fp) &&
-           method_is_plausible(slot(fp, interpreted_method_slot()));
+           is_own_sp(walk, fp, slot(fp, layout.last_sp_slot)) &&
+           method_is_plausible(walk_interpreted_method(fp));
 }
 
 static void put(struct walk_state *walk, struct walked_frame frame)
@@ -77,7 +104,7 @@ static enum walk_step step_interpreted(struct walk_state *walk)
     uintptr_t fp = walk->fp;
     if (!walk_interpreted_at(walk, fp, walk->sp))
         return walk->topmost ? topmost_interpreted(walk) : WALK_BROKEN;
-    uintptr_t method = slot(fp, interpreted_method_slot());
+    uintptr_t method = walk_interpreted_method(fp);
     bool native = method_is_native(method);
     put(walk, (struct walked_frame){
                   .method = method,
@@ -85,8 +112,8 @@ static enum walk_step step_interpreted(struct walk_state *walk)
                                 : method_bci(method, slot(fp, interpreted_bcp_slot())),
                   .type = FRAME_TYPE_INTERPRETED,
               });
-    return move(walk, slot(fp, 1), slot(fp, layout.sender_sp_slot), slot(fp, 0)) ? WALK_ON
-                                                                                 : WALK_BROKEN;
+    return move(walk, slot(fp, 1), walk_interpreted_sender_sp(fp), slot(fp, 0)) ? WALK_ON
+                                                                                : WALK_BROKEN;
 }
 
 /* What called a frame of a known size: return address and the caller's fp lie at its end. */
@@ -148,8 +175,24 @@ static enum walk_step step_upcall(struct walk_state *walk, const struct code_blo
     return move_to_anchor(walk, anchor) ? WALK_ON : WALK_BROKEN;
 }
 
+/* Interrupted in the call stub, before the call or after it: what lies on the stack then is what
+ * C++ has left there. */
+static bool is_in_call_stub(uintptr_t pc)
+{
+    uintptr_t begin = load_pointer(layout.call_stub_return);
+    if (pc >= begin)
+        return pc - begin < CALL_STUB_REST;
+    for (uintptr_t end = begin - CALL_STUB_BEGIN; begin > end; begin--) {
+        if (load_u32(begin, 0) == PUSH_AND_MOVE_RBP)
+            return pc > begin;
+    }
+    return false;
+}
+
 static enum walk_step step_stub(struct walk_state *walk, const struct code_blob *blob)
 {
+    if (walk->topmost && is_in_call_stub(walk->pc))
+        return step_call_stub(walk);
     if (walk->topmost || walk->called_native)
         return topmost_stub(walk, blob);
     return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;

@@ -32,6 +32,7 @@ struct walk_start {
     uintptr_t pc, sp, fp;
     uintptr_t entered;   /* %rbx: the Method * while a method is being entered; 0: not known */
     uintptr_t sender_sp; /* %r13: the caller's sp then; 0: not known */
+    uintptr_t thrown_at; /* %rdx: where, while an exception is being thrown; 0: not known */
 #ifdef NMTAGENT_COMPARE
     /* AsyncGetCallTrace looks for the place after pc even where the innermost compiled frame waits
      * at a call: then it names what comes after the call. */

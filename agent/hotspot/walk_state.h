@@ -9,6 +9,8 @@
 
 #include <stdbool.h>
 
+#define WORD_BYTES 8
+
 enum walk_step { WALK_ON, WALK_ENDED, WALK_BROKEN };
 
 struct walk_state {
@@ -44,5 +46,8 @@ static inline int64_t interpreted_bcp_slot(void)
 bool walk_on_stack(const struct walk_state *walk, uintptr_t address);
 /* Whether there may be an interpreted frame with this fp, its sp below. */
 bool walk_interpreted_at(const struct walk_state *walk, uintptr_t fp, uintptr_t sp);
+/* Of such a frame. */
+uintptr_t walk_interpreted_method(uintptr_t fp);
+uintptr_t walk_interpreted_sender_sp(uintptr_t fp);
 
 #endif

@@ -62,6 +62,7 @@ int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum
         .fp = (uintptr_t)registers[REG_RBP],
         .entered = (uintptr_t)registers[REG_RBX],
         .sender_sp = (uintptr_t)registers[REG_R13],
+        .thrown_at = (uintptr_t)registers[REG_RDX],
     };
     int depth = walk_java(&start, (struct walked_frame *)out, max, code);
     struct native_caller caller;

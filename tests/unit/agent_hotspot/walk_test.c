@@ -102,7 +102,8 @@ static void begins_at_the_anchor_outside_of_java(void **state)
     assert_int_equal(code, WALK_UNKNOWN_NOT_JAVA);
 }
 
-/* push %rbp; sub $16, %rsp; ...; add $16, %rsp; pop %rbp; cmp 8(%r15), %rsp; ja; ret */
+/* push %rbp; sub $16, %rsp; ...; add $16, %rsp; pop %rbp; cmp 8(%r15), %rsp; ja; ret, and where ja
+ * leads to */
 static void knows_how_much_of_a_frame_there_is(void **state)
 {
     static const struct {
@@ -118,6 +119,9 @@ static void knows_how_much_of_a_frame_there_is(void **state)
         {0x25, "\x49\x3b\x67\x08", 0x228, 0x300},
         {0x29, "\x0f\x87\x90\x90", 0x228, 0x300},
         {0x2f, "\xc3", 0x228, 0x300},
+        {0x50, "\x4c\x8d\x15", 0x228, 0x300}, /* lea; mov; jmp, with a safepoint ahead */
+        {0x57, "\x4d\x89\x57", 0x228, 0x300},
+        {0x5b, "\xe9", 0x228, 0x300},
     };
     (void)state;
     build(25);
@@ -146,6 +150,114 @@ static void finds_the_caller_of_a_stub(void **state)
     put_word(S + 0x200, 77);
     put_word(S + 0x208, compiled + 0x40);
     assert_int_equal(walk(stub + 9, S + 0x1f0, 0), 2);
+    assert_int_equal(code, WALK_OK);
+    frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+}
+
+/* A call of that method, or of what comes next in the caller itself; where it returns to. */
+static uintptr_t call(uintptr_t at, uintptr_t callee)
+{
+    put(at, 0xe8, 1);
+    put_int(at + 1, callee != 0 ? (uint32_t)(callee - (at + 5)) : 0);
+    return at + 5;
+}
+
+/* A method that has pushed three words, below which an earlier call has left return addresses. */
+static void does_not_believe_what_is_left_over(void **state)
+{
+    (void)state;
+    for (int jdk = 17; jdk <= 25; jdk += 8) {
+        build(jdk);
+        uintptr_t top = fake_code(0x800, 0x400, fake_method(4, false), 4, "nmethod") + 128;
+        uintptr_t other = fake_code(0xc00, 0x200, fake_method(5, false), 4, "nmethod") + 128;
+        uintptr_t calls_other = call(compiled + 0x60, other);
+        put_word(S + 0x1e8, FAKE_INTERPRETER + 64); /* without an interpreted frame */
+        put_word(S + 0x1f0, calls_other);           /* it has not called the method on top */
+        put_word(S + 0x1f8, compiled + 0x41);       /* not after a call */
+        put_word(S + 0x200, call(compiled + 0x80, top));
+        put_word(S + 0x208 + 24, FAKE_CALL_STUB);
+        put_word(S + 0x208 + 16, S + 0x300);
+        assert_int_equal(walk(top + 0x20, S + 0x1d0, 0), 3);
+        assert_int_equal(code, WALK_OK);
+        frame_is(0, fake_method(4, false), 0, FRAME_TYPE_COMPILED);
+        frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+        frame_is(2, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+
+        /* One that leads nowhere two callers further on, and is a return address otherwise. */
+        put_word(S + 0x1e8, compiled + 0x40);
+        put_word(S + 0x1f0 + 24, compiled + 0x40);
+        put_word(S + 0x210 + 24, 0);
+        put_word(S + 0x208 + 24, FAKE_CALL_STUB);
+        assert_int_equal(walk(top + 0x20, S + 0x1d0, 0), 3);
+        assert_int_equal(code, WALK_OK);
+    }
+}
+
+/* The frame that is there is the call stub's, which has the method where an interpreted one has it.
+ */
+static void enters_the_interpreter_from_the_call_stub(void **state)
+{
+    (void)state;
+    build(17);
+    put_word(S + 0x300 - 24, fake_method(1, false));
+    put_word(S + 0x300 - 16, FAKE_INTERPRETER + 32);
+    put_word(S + 0x300 - 8, S + 0x380);
+    put_word(S + 0x300 + 8, 0x7f0000001234);
+    put_word(S + 0x2a0, FAKE_CALL_STUB);
+    struct walk_start start = {.thread = FAKE_THREAD,
+                               .pc = FAKE_INTERPRETER + 32,
+                               .sp = S + 0x2a0,
+                               .fp = S + 0x300,
+                               .entered = fake_method(1, false)};
+    assert_int_equal(walk_java(&start, frames, MAX, &code), 2);
+    assert_int_equal(code, WALK_OK);
+    frame_is(0, fake_method(1, false), 0, FRAME_TYPE_INTERPRETED);
+    frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+}
+
+static void passes_over_the_call_stub_before_and_after_its_call(void **state)
+{
+    static const int PLACES[] = {-0x60, -8, 0, 24};
+    (void)state;
+    build(17);
+    put_int(FAKE_CALL_STUB - 0x70, 0xec8b4855); /* push %rbp; mov %rsp, %rbp */
+    put_word(S + 0x2a0, compiled + 0x40);       /* of an earlier call */
+    put_word(S + 0x2a8 + 24, FAKE_CALL_STUB);
+    put_word(S + 0x2a8 + 16, S + 0x300);
+    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
+        assert_int_equal(
+            walk(FAKE_CALL_STUB + (uintptr_t)(intptr_t)PLACES[i], S + 0x2a0, S + 0x300), 1);
+        assert_int_equal(code, WALK_OK);
+        frame_is(0, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+    }
+}
+
+/* A stub that makes a frame of six words, at its first instruction: the return address is the word
+ * at sp, or, of one that an exception is looked after in, in a register. */
+static void a_stub_has_no_frame_at_its_entry(void **state)
+{
+    (void)state;
+    build(17);
+    uintptr_t stub = fake_code(0x800, 0x400, 0, 6, "RuntimeStub") + 128;
+    uintptr_t other = fake_code(0xc00, 0x200, fake_method(5, false), 4, "nmethod") + 128;
+    uintptr_t left_over = call(other + 0x20, 0);
+    for (uintptr_t at = S + 0x230; at < S + 0x290; at += 32)
+        put_word(at, left_over);
+    put_word(S + 0x290, FAKE_CALL_STUB);
+    put_word(S + 0x208, compiled + 0x40);
+    assert_int_equal(walk(stub, S + 0x208, S + 0x300), 2);
+    assert_int_equal(code, WALK_OK);
+    frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+
+    put(stub, 0x52, 1);
+    struct walk_start start = {.thread = FAKE_THREAD,
+                               .pc = stub,
+                               .sp = S + 0x210,
+                               .fp = S + 0x300,
+                               .thrown_at = compiled + 0x40};
+    put_word(S + 0x208, 0);
+    put_word(S + 0x210, left_over);
+    assert_int_equal(walk_java(&start, frames, MAX, &code), 2);
     assert_int_equal(code, WALK_OK);
     frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 }
@@ -226,6 +338,10 @@ int main(void)
         cmocka_unit_test(begins_at_the_anchor_outside_of_java),
         cmocka_unit_test(knows_how_much_of_a_frame_there_is),
         cmocka_unit_test(finds_the_caller_of_a_stub),
+        cmocka_unit_test(does_not_believe_what_is_left_over),
+        cmocka_unit_test(enters_the_interpreter_from_the_call_stub),
+        cmocka_unit_test(passes_over_the_call_stub_before_and_after_its_call),
+        cmocka_unit_test(a_stub_has_no_frame_at_its_entry),
         cmocka_unit_test(damaged_stacks_end),
         cmocka_unit_test(any_memory_is_survived),
     };

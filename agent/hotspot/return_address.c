@@ -1,0 +1,109 @@
+/* Signal context. */
+#include "agent/hotspot/return_address.h"
+
+#include "agent/hotspot/frame_part.h"
+#include "agent/hotspot/load.h"
+#include "agent/hotspot/method.h"
+#include "agent/hotspot/scopes.h"
+
+#define SAVED_MAX     64  /* words that a method in the midst of its code has pushed for a stub */
+#define WRAPPER_BYTES 256 /* from sp at the call stub's call to its fp; it has about 200 */
+#define CALL_BYTES    5   /* call rel32 */
+#define LINKS_MAX     4   /* callers that are looked at before a word is believed */
+
+/* call rel32; call *%reg; call *%r8 to %r15. */
+static bool follows_direct_call(uintptr_t pc)
+{
+    return load_u8(pc - CALL_BYTES, 0) == 0xe8;
+}
+
+static bool follows_call(uintptr_t pc)
+{
+    return follows_direct_call(pc) || (load_u16(pc - 2, 0) & 0xf8ff) == 0xd0ff ||
+           (load_u32(pc - 3, 0) & 0xf8ffff) == 0xd0ff41;
+}
+
+/* Whether the call before pc, in caller, goes to another method than that, for sure: not to a stub
+ * that finds the method, one of the caller's own included, nor to a method handle's intrinsic,
+ * which jumps on to it. */
+static bool calls_another(const struct code_blob *caller, uintptr_t pc, uintptr_t method)
+{
+    struct code_blob callee;
+    if (!follows_direct_call(pc))
+        return false;
+    uintptr_t target = pc + (uintptr_t)(intptr_t)(int32_t)load_u32(pc - 4, 0);
+    return code_cache_find(target, &callee) && callee.kind == CODE_METHOD &&
+           callee.address != caller->address && callee.method != method &&
+           !method_is_native(callee.method);
+}
+
+static bool is_in_caller(const struct code_blob *blob, uintptr_t pc)
+{
+    return follows_call(pc) || scopes_is_deoptimiser(blob, pc);
+}
+
+/* How many callers there are, one after the other, as far as LINKS_MAX: at is where the return
+ * address of a frame of that method is to be, the caller's fp below it. */
+static int count_links(const struct walk_state *walk, uintptr_t at, uintptr_t method)
+{
+    struct code_blob blob;
+    uintptr_t sp = at + WORD_BYTES;
+    for (int links = 0; links < LINKS_MAX; links++) {
+        uintptr_t pc = load_pointer(at), fp = load_pointer(at - WORD_BYTES);
+        if (!walk_on_stack(walk, at) || !code_cache_find(pc, &blob))
+            return links;
+        switch (blob.kind) {
+        case CODE_INTERPRETER:
+            if (!walk_interpreted_at(walk, fp, sp))
+                return links + 1;
+            at = fp + WORD_BYTES;
+            sp = walk_interpreted_sender_sp(fp);
+            method = walk_interpreted_method(fp);
+            break;
+        case CODE_METHOD:
+            if (!is_in_caller(&blob, pc) || calls_another(&blob, pc, method))
+                return links;
+            at = sp + (uintptr_t)blob.frame_bytes - WORD_BYTES;
+            sp = at + WORD_BYTES;
+            method = blob.method;
+            break;
+        case CODE_CONTINUATION:
+        case CODE_UPCALL:
+            return LINKS_MAX;
+        case CODE_OTHER:
+            return pc == load_pointer(layout.call_stub_return) ? LINKS_MAX : links;
+        }
+    }
+    return LINKS_MAX;
+}
+
+int return_address_pushed_words(const struct walk_state *walk, const struct code_blob *blob,
+                                uintptr_t sp)
+{
+    int found = -1, most = 0;
+    for (int words = 0; words <= SAVED_MAX && most < LINKS_MAX; words++) {
+        uintptr_t end = sp + (uintptr_t)(words * WORD_BYTES + blob->frame_bytes);
+        int links = count_links(walk, end - WORD_BYTES, blob->method);
+        if (links > most) {
+            most = links;
+            found = words;
+        }
+    }
+    return found;
+}
+
+bool return_address_is(const struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+    struct code_blob blob;
+    if (pc == load_pointer(layout.call_stub_return))
+        return fp >= sp && fp - sp <= WRAPPER_BYTES && walk_on_stack(walk, fp);
+    if (!code_cache_find(pc, &blob))
+        return false;
+    if (blob.kind == CODE_INTERPRETER)
+        return walk_interpreted_at(walk, fp, sp);
+    if (blob.kind == CODE_CONTINUATION || blob.kind == CODE_UPCALL)
+        return true;
+    return blob.kind == CODE_METHOD && blob.frame_bytes > 0 && pc > blob.code &&
+           ((intptr_t)(pc - blob.code) > blob.frame_complete || frame_part_subtracted(&blob, pc)) &&
+           is_in_caller(&blob, pc) && return_address_pushed_words(walk, &blob, sp) >= 0;
+}
