@@ -1,5 +1,7 @@
 #include "reports/story.h"
 
+#include "analyzers/parse/saturated.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,14 +56,6 @@ static int64_t bounded_ms(int64_t ms)
 {
     const int64_t most = INT64_C(1) << 60;
     return ms > most ? most : ms < -most ? -most : ms;
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (!__builtin_add_overflow(a, b, &sum))
-        return sum;
-    return a > 0 ? INT64_MAX : INT64_MIN;
 }
 
 /* --- points ------------------------------------------------------------------------------------
@@ -184,14 +178,14 @@ static void add_flow(struct story_family *family, struct family_tap *tap,
     int64_t same_name = family->method == CENSUS_TAP ? family->row.max_same_name : 0;
     family->method = CENSUS_TAP;
     family->row = *row;
-    family->row.loads = plus(row->loads, tap->loads);
-    family->row.unloads = plus(row->unloads, tap->unloads);
-    family->row.names = plus(row->names, tap->names);
-    family->row.repeating = plus(row->repeating, tap->repeating);
+    family->row.loads = saturated_add(row->loads, tap->loads);
+    family->row.unloads = saturated_add(row->unloads, tap->unloads);
+    family->row.names = saturated_add(row->names, tap->names);
+    family->row.repeating = saturated_add(row->repeating, tap->repeating);
     if (same_name > family->row.max_same_name)
         family->row.max_same_name = same_name;
     int64_t observed_ms = bounded_ms(ms) - bounded_ms(names->from_ms);
-    family->observed_ms = plus(tap->observed_ms, observed_ms > 0 ? observed_ms : 0);
+    family->observed_ms = saturated_add(tap->observed_ms, observed_ms > 0 ? observed_ms : 0);
 }
 
 static void add_stock(struct story_family *family, enum census_method method,
@@ -260,7 +254,7 @@ static void add_cost(struct story *story, const struct cost_event *cost)
     }
     sum->runs++;
     if (cost->measured_us > 0)
-        sum->measured_us = plus(sum->measured_us, cost->measured_us);
+        sum->measured_us = saturated_add(sum->measured_us, cost->measured_us);
     if (cost->measured_us > sum->worst_us)
         sum->worst_us = cost->measured_us;
 }

@@ -1,6 +1,7 @@
 #include "analyzers/classes/census.h"
 
 #include "analyzers/classes/stem_table.h"
+#include "analyzers/parse/saturated.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,9 +90,9 @@ static void evict(void *context, struct stem *stem)
     }
     struct tally *tally = &census->tally[family_index(stem->family)];
     int64_t same = shape_max_same_name(&stem->shape);
-    tally->loads += stem->shape.loads;
-    tally->unloads += stem->unloads;
-    tally->names += shape_names(&stem->shape);
+    tally->loads = saturated_add(tally->loads, stem->shape.loads);
+    tally->unloads = saturated_add(tally->unloads, stem->unloads);
+    tally->names = saturated_add(tally->names, shape_names(&stem->shape));
     if (same > tally->max_same_name)
         tally->max_same_name = same;
     if (tally->first == NULL)
@@ -117,7 +118,8 @@ static void make_room(struct census *census)
     if (census->evict_loads < OFTEN - 1)
         census->evict_loads++;
     else
-        census->next_eviction = census->totals.loads + (int64_t)(table->max_stems / 4);
+        census->next_eviction =
+            saturated_add(census->totals.loads, (int64_t)(table->max_stems / 4));
 }
 
 /* --- feeding ---------------------------------------------------------------------------------- */
@@ -140,7 +142,7 @@ static bool is_defined_by_code(struct span source)
 
 void census_load(struct census *census, struct span name, struct span source)
 {
-    census->totals.loads++;
+    census->totals.loads = saturated_add(census->totals.loads, 1);
     if (is_archived(source)) {
         census->totals.archived++;
         return;
@@ -203,12 +205,12 @@ void census_invokes(struct census *census, struct span name, struct span target)
 
 void census_loader_type(struct census *census, struct span type, int64_t loaders, int64_t classes)
 {
-    census->totals.loads += classes;
+    census->totals.loads = saturated_add(census->totals.loads, classes);
     const struct family *family = family_of_loader(type);
     if (family == NULL || loaders <= 0)
         return;
     struct tally *tally = &census->tally[family_index(family)];
-    tally->loader_classes += classes;
+    tally->loader_classes = saturated_add(tally->loader_classes, classes);
     if (loaders > tally->most_loaders) {
         char *copy = strndup(type.ptr, type.len);
         if (copy == NULL)
@@ -242,20 +244,20 @@ static void sum_add(struct sum *sum, const struct stem *stem)
     if (sum->biggest == NULL || shape->loads > sum->biggest->shape.loads ||
         (shape->loads == sum->biggest->shape.loads && strcmp(stem->text, sum->biggest->text) < 0))
         sum->biggest = stem;
-    sum->loads += shape->loads;
-    sum->unloads += stem->unloads;
-    sum->names += shape_names(shape);
+    sum->loads = saturated_add(sum->loads, shape->loads);
+    sum->unloads = saturated_add(sum->unloads, stem->unloads);
+    sum->names = saturated_add(sum->names, shape_names(shape));
     if (same > sum->max_same_name)
         sum->max_same_name = same;
     if (shape->loads >= OFTEN)
-        sum->repeating += shape->loads;
+        sum->repeating = saturated_add(sum->repeating, shape->loads);
 }
 
 static void sum_tally(struct sum *sum, const struct tally *tally)
 {
-    sum->loads += tally->loads;
-    sum->unloads += tally->unloads;
-    sum->names += tally->names;
+    sum->loads = saturated_add(sum->loads, tally->loads);
+    sum->unloads = saturated_add(sum->unloads, tally->unloads);
+    sum->names = saturated_add(sum->names, tally->names);
     if (tally->max_same_name > sum->max_same_name)
         sum->max_same_name = tally->max_same_name;
     if (sum->biggest == NULL)

@@ -1,6 +1,7 @@
 #include "analyzers/classes/loader_table.h"
 
 #include "analyzers/parse/classloader_stats.h"
+#include "analyzers/parse/saturated.h"
 
 #include <stdlib.h>
 
@@ -48,15 +49,15 @@ enum parse_result loader_table_parse(struct loader_table *table, struct span tex
     classloader_stats_begin(&stats, text);
     while (classloader_stats_next(&stats, &stat)) {
         int64_t loaders = stat.kind == LOADER_OWN ? 1 : 0;
-        table->event.loaders += loaders;
-        table->event.classes += stat.classes;
-        table->event.chunk_bytes += stat.chunk_bytes;
+        table->event.loaders = saturated_add(table->event.loaders, loaders);
+        table->event.classes = saturated_add(table->event.classes, stat.classes);
+        table->event.chunk_bytes = saturated_add(table->event.chunk_bytes, stat.chunk_bytes);
         struct loader_row *row = row_of(table, stat.type, &last);
         if (row == NULL)
             continue;
-        row->loaders += loaders;
-        row->classes += stat.classes;
-        row->chunk_bytes += stat.chunk_bytes;
+        row->loaders = saturated_add(row->loaders, loaders);
+        row->classes = saturated_add(row->classes, stat.classes);
+        row->chunk_bytes = saturated_add(row->chunk_bytes, stat.chunk_bytes);
     }
     if (stats.total.present) {
         table->event.loaders = stats.total.loaders;

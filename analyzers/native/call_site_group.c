@@ -1,5 +1,7 @@
 #include "analyzers/native/call_site_group.h"
 
+#include "analyzers/parse/saturated.h"
+
 enum where { IN_FIRST, IN_ANY };
 
 static const struct {
@@ -108,21 +110,13 @@ struct span call_site_foreign_library(const struct nmt_site *site)
     return span_of("", 0);
 }
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        return b < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
-
 static void sum_add(struct call_site_sum *sum, const struct call_site_sum *more)
 {
-    sum->sites = add(sum->sites, more->sites);
-    sum->bytes = add(sum->bytes, more->bytes);
-    sum->count = add(sum->count, more->count);
-    sum->bytes_delta = add(sum->bytes_delta, more->bytes_delta);
-    sum->count_delta = add(sum->count_delta, more->count_delta);
+    sum->sites = saturated_add(sum->sites, more->sites);
+    sum->bytes = saturated_add(sum->bytes, more->bytes);
+    sum->count = saturated_add(sum->count, more->count);
+    sum->bytes_delta = saturated_add(sum->bytes_delta, more->bytes_delta);
+    sum->count_delta = saturated_add(sum->count_delta, more->count_delta);
 }
 
 static void add_library(struct call_site_totals *totals, struct span library,
@@ -162,8 +156,8 @@ void call_sites_add(struct call_site_totals *totals, const struct nmt_site *site
 
 static void since(struct call_site_sum *now, const struct call_site_sum *before)
 {
-    now->bytes_delta = add(now->bytes, -before->bytes);
-    now->count_delta = add(now->count, -before->count);
+    now->bytes_delta = saturated_add(now->bytes, -before->bytes);
+    now->count_delta = saturated_add(now->count, -before->count);
 }
 
 void call_site_totals_since(struct call_site_totals *now, const struct call_site_totals *before)

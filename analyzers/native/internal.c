@@ -1,13 +1,8 @@
 #include "analyzers/native/internal.h"
 
-#define JNI_HOLDS_METHOD_IDS_SINCE 26
+#include "analyzers/parse/saturated.h"
 
-/* A recording may be damaged or hostile: the sum stays at the end of the range. */
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? (a > 0 ? INT64_MAX : INT64_MIN) : sum;
-}
+#define JNI_HOLDS_METHOD_IDS_SINCE 26
 
 bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes)
 {
@@ -17,7 +12,7 @@ bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes)
     *bytes = internal.committed_bytes;
     struct nmt_amount jni;
     if (jdk_major >= JNI_HOLDS_METHOD_IDS_SINCE && sample_get_nmt(sample, NMT_JNI, &jni))
-        *bytes = add(*bytes, jni.committed_bytes);
+        *bytes = saturated_add(*bytes, jni.committed_bytes);
     return true;
 }
 
@@ -33,6 +28,6 @@ bool class_metaspace_bytes(const struct sample *sample, int64_t *bytes)
         return false;
     *bytes = amount.committed_bytes;
     if (sample_get_nmt(sample, NMT_METASPACE, &amount))
-        *bytes = add(*bytes, amount.committed_bytes);
+        *bytes = saturated_add(*bytes, amount.committed_bytes);
     return true;
 }

@@ -1,5 +1,7 @@
 #include "analyzers/native/jmethodid_cost.h"
 
+#include "analyzers/parse/saturated.h"
+
 #define SLOTS_MIN       8.0 /* a block holds at least so many ids */
 #define LIST_FIRST      32.0
 #define TABLE_JDK       26 /* ids became entries of a table */
@@ -49,18 +51,12 @@ struct jmethodid_cost jmethodid_cost(int jdk_major, struct jmethodid_load load)
     return cost;
 }
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 int64_t jmethodid_loaded_bytes(const struct jmethodid_cost *cost)
 {
-    return add(add(cost->class_bytes, cost->internal_bytes), cost->jni_bytes);
+    return saturated_add(saturated_add(cost->class_bytes, cost->internal_bytes), cost->jni_bytes);
 }
 
 int64_t jmethodid_kept_bytes(const struct jmethodid_cost *cost)
 {
-    return add(cost->kept_class_bytes, cost->kept_internal_bytes);
+    return saturated_add(cost->kept_class_bytes, cost->kept_internal_bytes);
 }

@@ -1,11 +1,6 @@
 #include "analyzers/native/loader_leak.h"
 
-/* A text may claim anything: a sum stays at the end of the range. */
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
+#include "analyzers/parse/saturated.h"
 
 static bool alike(const struct loader_copies *group, int64_t classes)
 {
@@ -44,8 +39,8 @@ void loader_leak_add(struct loader_leak *leak, const struct loader_stats_row *ro
         memcpy(into->type, type, sizeof type);
     }
     into->copies++;
-    into->classes = add(into->classes, row->classes);
-    into->chunk_bytes = add(into->chunk_bytes, row->chunk_bytes);
+    into->classes = saturated_add(into->classes, row->classes);
+    into->chunk_bytes = saturated_add(into->chunk_bytes, row->chunk_bytes);
 }
 
 static int64_t extra_bytes(const struct loader_copies *group)

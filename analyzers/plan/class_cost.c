@@ -1,5 +1,7 @@
 #include "analyzers/plan/class_cost.h"
 
+#include "analyzers/parse/saturated.h"
+
 #define GENERATED_CLASS_SPACE 522.0
 #define GENERATED_MALLOC      40.0
 #define CHUNK_FIRST           4096.0 /* of a loader, in Metaspace ... */
@@ -71,19 +73,13 @@ struct class_cost class_cost(int jdk_major, struct class_load load)
     return cost;
 }
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 int64_t class_cost_metaspace(const struct class_cost *cost)
 {
-    return add(cost->metaspace_bytes, cost->class_space_bytes);
+    return saturated_add(cost->metaspace_bytes, cost->class_space_bytes);
 }
 
 int64_t class_cost_total(const struct class_cost *cost)
 {
-    return add(add(class_cost_metaspace(cost), cost->malloc_bytes),
-               add(cost->symbol_bytes, cost->nmt_bytes));
+    return saturated_add(saturated_add(class_cost_metaspace(cost), cost->malloc_bytes),
+                         saturated_add(cost->symbol_bytes, cost->nmt_bytes));
 }

@@ -1,5 +1,6 @@
 #include "analyzers/plan/plan.h"
 
+#include "analyzers/parse/saturated.h"
 #include "analyzers/plan/plan_core.h"
 #include "analyzers/plan/what_if.h"
 
@@ -20,10 +21,11 @@ static void sum_up(struct plan *plan)
             if (s == PLAN_SUM_WITHOUT_IDS && i == PLAN_PART_JMETHOD_IDS)
                 continue;
             if (figures->documented_bytes > 0)
-                sum->documented_bytes = plan_add(sum->documented_bytes, figures->documented_bytes);
-            sum->expected_bytes = plan_add(sum->expected_bytes, figures->expected_bytes);
+                sum->documented_bytes =
+                    saturated_add(sum->documented_bytes, figures->documented_bytes);
+            sum->expected_bytes = saturated_add(sum->expected_bytes, figures->expected_bytes);
             if (figures->measured_bytes >= 0) {
-                sum->measured_bytes = plan_add(sum->measured_bytes, figures->measured_bytes);
+                sum->measured_bytes = saturated_add(sum->measured_bytes, figures->measured_bytes);
                 measured = true;
             }
         }

@@ -1,15 +1,11 @@
 #include "analyzers/plan/plan_core.h"
 
+#include "analyzers/parse/saturated.h"
+
 #include <math.h>
 #include <string.h>
 
 #define STACK_TOUCHED 131072.0 /* sizing.c says why */
-
-int64_t plan_add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
 
 static int64_t whole(double number)
 {
@@ -60,7 +56,8 @@ static void jmethod_ids(struct plan_core *core, const struct plan_input *input)
         jmethodid_cost(input->jdk_major, (struct jmethodid_load){churned, load.methods_per_class,
                                                                  whole((double)churned / each)});
     core->ids_kept_bytes = jmethodid_kept_bytes(&gone);
-    core->jmethod_ids_bytes = plan_add(jmethodid_loaded_bytes(&core->ids), core->ids_kept_bytes);
+    core->jmethod_ids_bytes =
+        saturated_add(jmethodid_loaded_bytes(&core->ids), core->ids_kept_bytes);
 }
 
 void plan_core_make(struct plan_core *core, const struct plan_input *input,
@@ -81,6 +78,6 @@ void plan_core_make(struct plan_core *core, const struct plan_input *input,
                                 &figures->expected_bytes);
         figures->measured_bytes = measured->component_bytes[i];
         if (i != PLAN_PART_JMETHOD_IDS)
-            core->profiler_bytes = plan_add(core->profiler_bytes, figures->expected_bytes);
+            core->profiler_bytes = saturated_add(core->profiler_bytes, figures->expected_bytes);
     }
 }

@@ -22,7 +22,5 @@ struct plan_core {
 
 void plan_core_make(struct plan_core *core, const struct plan_input *input,
                     const struct plan_measured *measured);
-/* Saturates. */
-int64_t plan_add(int64_t a, int64_t b);
 
 #endif

@@ -1,5 +1,7 @@
 #include "analyzers/plan/sizing.h"
 
+#include "analyzers/parse/saturated.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -39,12 +41,6 @@ static int64_t whole(double bytes)
     return bytes >= 9.2e18 ? INT64_MAX : bytes <= 0.0 ? 0 : (int64_t)(bytes + 0.5);
 }
 
-static int64_t add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static int64_t round_up(int64_t bytes, int64_t step)
 {
     return bytes > INT64_MAX - step ? INT64_MAX : (bytes + step - 1) / step * step;
@@ -62,7 +58,7 @@ __attribute__((format(printf, 5, 6))) static void part(struct sizing *sizing, co
     va_start(arguments, basis);
     vsnprintf(out->basis, sizeof out->basis, basis, arguments);
     va_end(arguments);
-    sizing->total_bytes = add(sizing->total_bytes, bytes);
+    sizing->total_bytes = saturated_add(sizing->total_bytes, bytes);
 }
 
 static void gc_part(struct sizing *sizing, const struct plan_input *input, double heap)
@@ -149,7 +145,7 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
     int64_t beside = sizing->total_bytes - heap;
     sizing->reserve_bytes = beside / 100 * SIZING_RESERVE_PERCENT;
     sizing->proposal_bytes =
-        round_up(add(sizing->total_bytes, sizing->reserve_bytes), SIZING_STEP_BYTES);
+        round_up(saturated_add(sizing->total_bytes, sizing->reserve_bytes), SIZING_STEP_BYTES);
     sizing->limit_bytes =
         plan_input_known(input, PLAN_LIMIT) ? whole(plan_input_get(input, PLAN_LIMIT)) : -1;
     sizing->fits = sizing->limit_bytes < 0 || sizing->total_bytes <= sizing->limit_bytes;
@@ -157,14 +153,14 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
     /* A quarter more than is needed: an application that is at its bound throws OutOfMemoryError.
      */
     sizing->max_metaspace_bytes =
-        round_up(add(needs->metaspace_bytes, needs->metaspace_bytes / 4), METASPACE_STEP);
+        round_up(saturated_add(needs->metaspace_bytes, needs->metaspace_bytes / 4), METASPACE_STEP);
     if (sizing->max_metaspace_bytes < METASPACE_LEAST)
         sizing->max_metaspace_bytes = METASPACE_LEAST;
     sizing->code_cache_bytes = CODE_DEFAULT;
     for (int i = 0; i < sizing->part_count; i++) {
         if (strcmp(sizing->parts[i].key, "code") == 0) {
             int64_t code = sizing->parts[i].bytes;
-            sizing->code_cache_bytes = round_up(add(code, code / 2), CODE_STEP);
+            sizing->code_cache_bytes = round_up(saturated_add(code, code / 2), CODE_STEP);
         }
     }
     if (sizing->code_cache_bytes < CODE_LEAST)

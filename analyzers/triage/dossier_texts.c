@@ -5,6 +5,7 @@
 #include "analyzers/model/sample_nmt.h"
 #include "analyzers/parse/class_log.h"
 #include "analyzers/parse/jmap_clstats.h"
+#include "analyzers/parse/saturated.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -219,12 +220,6 @@ static bool read_loaders(struct dossier_jvm *jvm, const struct text_part *part,
     return true;
 }
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 /* jmap of JDK 8: bytes are Metaspace of the loader, as far as it is used. */
 static bool read_jmap_loaders(struct dossier_jvm *jvm, const struct text_part *part,
                               struct dossier_input *input)
@@ -239,7 +234,7 @@ static bool read_jmap_loaders(struct dossier_jvm *jvm, const struct text_part *p
     while (jmap_clstats_next(&stats, &row)) {
         loader_leak_add(&leak, &row);
         loaders->loaders++;
-        loaders->classes = plus(loaders->classes, row.classes);
+        loaders->classes = saturated_add(loaders->classes, row.classes);
         char type[EVENT_NAME_MAX];
         span_copy(row.type, type, sizeof type);
         int i = 0;
@@ -250,8 +245,8 @@ static bool read_jmap_loaders(struct dossier_jvm *jvm, const struct text_part *p
         if (i == loaders->row_count)
             memcpy(loaders->rows[loaders->row_count++].type, type, sizeof type);
         loaders->rows[i].loaders++;
-        loaders->rows[i].classes = plus(loaders->rows[i].classes, row.classes);
-        loaders->rows[i].chunk_bytes = plus(loaders->rows[i].chunk_bytes, row.chunk_bytes);
+        loaders->rows[i].classes = saturated_add(loaders->rows[i].classes, row.classes);
+        loaders->rows[i].chunk_bytes = saturated_add(loaders->rows[i].chunk_bytes, row.chunk_bytes);
     }
     input->unparsed_lines += stats.lines.unknown_lines;
     input->used = loaders->loaders > 0;
