@@ -7,6 +7,7 @@
 
 #include "agent/hotspot/layout.h"
 #include "agent/methods/jmethod_ids.h"
+#include "tests/unit/agent_methods/fake_held.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,6 @@ static struct {
     int methods[16]; /* -1: not prepared */
     int loader[16];  /* 0: the boot loader; else its hash */
     int classes;
-    int64_t held_blocks, local_refs, frames;
     jvmtiError refuse;
 } jvm;
 
@@ -67,12 +67,6 @@ static jclass class_of(int number)
     return (jclass)(((intptr_t)number + 1) << 4);
 }
 
-static void *result(size_t bytes)
-{
-    jvm.held_blocks++;
-    return malloc(bytes == 0 ? 1 : bytes);
-}
-
 static jvmtiError JNICALL get_class_methods(jvmtiEnv *env, jclass class, jint *count,
                                             jmethodID **methods)
 {
@@ -83,7 +77,7 @@ static jvmtiError JNICALL get_class_methods(jvmtiEnv *env, jclass class, jint *c
     if (jvm.methods[number] < 0)
         return JVMTI_ERROR_CLASS_NOT_PREPARED;
     *count = jvm.methods[number];
-    *methods = result((size_t)*count * sizeof **methods);
+    *methods = fake_block((size_t)*count * sizeof **methods);
     return JVMTI_ERROR_NONE;
 }
 
@@ -92,7 +86,7 @@ static jvmtiError JNICALL get_class_loader(jvmtiEnv *env, jclass class, jobject 
     (void)env;
     int hash = jvm.loader[number_of(class)];
     *loader = (jobject)(intptr_t)hash;
-    jvm.local_refs += hash != 0;
+    held.local_refs += hash != 0;
     return JVMTI_ERROR_NONE;
 }
 
@@ -107,7 +101,7 @@ static jvmtiError JNICALL get_loaded_classes(jvmtiEnv *env, jint *count, jclass 
 {
     (void)env;
     *count = jvm.classes;
-    *classes = result((size_t)jvm.classes * sizeof **classes);
+    *classes = fake_block((size_t)jvm.classes * sizeof **classes);
     for (int i = 0; i < jvm.classes; i++)
         (*classes)[i] = class_of(i);
     return JVMTI_ERROR_NONE;
@@ -120,46 +114,18 @@ static jvmtiError JNICALL is_array_class(jvmtiEnv *env, jclass class, jboolean *
     return JVMTI_ERROR_NONE;
 }
 
-static jvmtiError JNICALL deallocate(jvmtiEnv *env, unsigned char *block)
-{
-    (void)env;
-    free(block);
-    jvm.held_blocks--;
-    return JVMTI_ERROR_NONE;
-}
-
-static void JNICALL delete_local_ref(JNIEnv *env, jobject reference)
-{
-    (void)env, (void)reference;
-    jvm.local_refs--;
-}
-
-static jint JNICALL push_local_frame(JNIEnv *env, jint capacity)
-{
-    (void)env, (void)capacity;
-    jvm.frames++;
-    return JNI_OK;
-}
-
-static jobject JNICALL pop_local_frame(JNIEnv *env, jobject kept)
-{
-    (void)env;
-    jvm.frames--;
-    return kept;
-}
-
 static const struct jvmtiInterface_1_ JVMTI = {
     .GetClassMethods = get_class_methods,
     .GetClassLoader = get_class_loader,
     .GetObjectHashCode = get_object_hash_code,
     .GetLoadedClasses = get_loaded_classes,
     .IsArrayClass = is_array_class,
-    .Deallocate = deallocate,
+    .Deallocate = fake_deallocate,
 };
 static const struct JNINativeInterface_ JNI = {
-    .DeleteLocalRef = delete_local_ref,
-    .PushLocalFrame = push_local_frame,
-    .PopLocalFrame = pop_local_frame,
+    .DeleteLocalRef = fake_delete_local_ref,
+    .PushLocalFrame = fake_push_local_frame,
+    .PopLocalFrame = fake_pop_local_frame,
 };
 static jvmtiEnv jvmti = &JVMTI;
 static JNIEnv env = &JNI;
@@ -169,9 +135,7 @@ static struct jmethod_ids_bill bill_of(const struct jmethod_ids *ids)
     struct jmethod_ids_bill bill;
     jmethod_ids_bill(ids, &bill);
     assert_int_equal(bill.jvmti_bytes, 0);
-    assert_int_equal(jvm.held_blocks, 0);
-    assert_int_equal(jvm.local_refs, 0);
-    assert_int_equal(jvm.frames, 0);
+    assert_true(fake_holds_nothing());
     return bill;
 }
 
@@ -179,6 +143,7 @@ static int new_jvm(void **state)
 {
     (void)state;
     memset(&jvm, 0, sizeof jvm);
+    fake_hold_nothing();
     return 0;
 }
 

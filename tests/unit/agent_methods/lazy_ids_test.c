@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/methods/lazy_ids.h"
+#include "tests/unit/agent_methods/fake_held.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 static struct {
     int running; /* threads below are */
     int stacks, classes_asked, declaring_asked;
-    int64_t held_blocks, local_refs, frames;
     jvmtiError refuse;
 } jvm;
 
@@ -27,17 +27,11 @@ static jmethodID method_of(int class, int number)
     return (jmethodID)(intptr_t)(class * 4 + 4 + number);
 }
 
-static void *result(size_t bytes)
-{
-    jvm.held_blocks++;
-    return malloc(bytes);
-}
-
 static jvmtiError JNICALL get_all_threads(jvmtiEnv *env, jint *count, jthread **threads)
 {
     (void)env;
     *count = THREADS;
-    *threads = result(THREADS * sizeof **threads);
+    *threads = fake_block(THREADS * sizeof **threads);
     for (int i = 0; i < THREADS; i++)
         (*threads)[i] = (jthread)(intptr_t)(i + 1);
     return JVMTI_ERROR_NONE;
@@ -69,7 +63,7 @@ static jvmtiError JNICALL get_declaring_class(jvmtiEnv *env, jmethodID method, j
 {
     (void)env;
     jvm.declaring_asked++;
-    jvm.local_refs++;
+    held.local_refs++;
     *class = (jclass)(((intptr_t)method - 4) / 4 + 1);
     return JVMTI_ERROR_NONE;
 }
@@ -80,7 +74,7 @@ static jvmtiError JNICALL get_class_methods(jvmtiEnv *env, jclass class, jint *c
     (void)env;
     jvm.classes_asked++;
     *count = METHODS;
-    *methods = result(METHODS * sizeof **methods);
+    *methods = fake_block(METHODS * sizeof **methods);
     for (int i = 0; i < METHODS; i++)
         (*methods)[i] = method_of((int)(intptr_t) class - 1, i);
     return JVMTI_ERROR_NONE;
@@ -93,34 +87,6 @@ static jvmtiError JNICALL get_class_loader(jvmtiEnv *env, jclass class, jobject 
     return JVMTI_ERROR_NONE;
 }
 
-static jvmtiError JNICALL deallocate(jvmtiEnv *env, unsigned char *block)
-{
-    (void)env;
-    free(block);
-    jvm.held_blocks--;
-    return JVMTI_ERROR_NONE;
-}
-
-static void JNICALL delete_local_ref(JNIEnv *env, jobject reference)
-{
-    (void)env, (void)reference;
-    jvm.local_refs--;
-}
-
-static jint JNICALL push_local_frame(JNIEnv *env, jint capacity)
-{
-    (void)env, (void)capacity;
-    jvm.frames++;
-    return JNI_OK;
-}
-
-static jobject JNICALL pop_local_frame(JNIEnv *env, jobject kept)
-{
-    (void)env;
-    jvm.frames--;
-    return kept;
-}
-
 static const struct jvmtiInterface_1_ JVMTI = {
     .GetAllThreads = get_all_threads,
     .GetThreadState = get_thread_state,
@@ -128,12 +94,12 @@ static const struct jvmtiInterface_1_ JVMTI = {
     .GetMethodDeclaringClass = get_declaring_class,
     .GetClassMethods = get_class_methods,
     .GetClassLoader = get_class_loader,
-    .Deallocate = deallocate,
+    .Deallocate = fake_deallocate,
 };
 static const struct JNINativeInterface_ JNI = {
-    .DeleteLocalRef = delete_local_ref,
-    .PushLocalFrame = push_local_frame,
-    .PopLocalFrame = pop_local_frame,
+    .DeleteLocalRef = fake_delete_local_ref,
+    .PushLocalFrame = fake_push_local_frame,
+    .PopLocalFrame = fake_pop_local_frame,
 };
 static jvmtiEnv jvmti = &JVMTI;
 static JNIEnv env = &JNI;
@@ -145,6 +111,7 @@ static int set_up(void **state)
 {
     (void)state;
     memset(&jvm, 0, sizeof jvm);
+    fake_hold_nothing();
     jvm.running = THREADS;
     ids = jmethod_ids_create(&jvmti, 17);
     jmethod_ids_set_policy(ids, IDS_LAZY, 0);
@@ -157,7 +124,7 @@ static int tear_down(void **state)
     (void)state;
     lazy_ids_destroy(lazy);
     jmethod_ids_destroy(ids);
-    return jvm.held_blocks != 0 || jvm.local_refs != 0 || jvm.frames != 0;
+    return !fake_holds_nothing();
 }
 
 static int64_t prepared(void)

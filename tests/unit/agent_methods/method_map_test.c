@@ -8,6 +8,7 @@
 #include "agent/mem/mem.h"
 #include "agent/methods/method_map.h"
 #include "agent/stack/engine.h"
+#include "tests/unit/agent_methods/fake_held.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static struct {
     bool native[METHODS];
     bool refuse_class_signature;
     const char *class_signature; /* for all, in place of their own */
-    int64_t held_blocks, local_refs, questions, unprotected;
+    int64_t questions, unprotected;
 } jvm;
 
 static int number_of(const void *id)
@@ -39,15 +40,14 @@ static intptr_t id_of(int number)
 
 static char *text_result(const char *text)
 {
-    jvm.held_blocks++;
-    return strdup(text);
+    return strcpy(fake_block(strlen(text) + 1), text);
 }
 
 /* Every question about a method but the first must be asked while its class is held. */
 static jvmtiError question(jmethodID method)
 {
     jvm.questions++;
-    jvm.unprotected += jvm.local_refs != 1;
+    jvm.unprotected += held.local_refs != 1;
     return jvm.unloaded[number_of(method)] ? JVMTI_ERROR_INVALID_METHODID : JVMTI_ERROR_NONE;
 }
 
@@ -58,7 +58,7 @@ static jvmtiError JNICALL get_declaring_class(jvmtiEnv *env, jmethodID method, j
     if (jvm.unloaded[number_of(method)])
         return JVMTI_ERROR_INVALID_METHODID;
     *class = (jclass)method;
-    jvm.local_refs++;
+    held.local_refs++;
     return JVMTI_ERROR_NONE;
 }
 
@@ -108,24 +108,9 @@ static jvmtiError JNICALL get_line_number_table(jvmtiEnv *env, jmethodID method,
     if (jvm.native[number_of(method)])
         return JVMTI_ERROR_NATIVE_METHOD;
     *count = 3;
-    *entries = malloc(sizeof LINES);
+    *entries = fake_block(sizeof LINES);
     memcpy(*entries, LINES, sizeof LINES);
-    jvm.held_blocks++;
     return JVMTI_ERROR_NONE;
-}
-
-static jvmtiError JNICALL deallocate(jvmtiEnv *env, unsigned char *block)
-{
-    (void)env;
-    free(block);
-    jvm.held_blocks--;
-    return JVMTI_ERROR_NONE;
-}
-
-static void JNICALL delete_local_ref(JNIEnv *env, jobject reference)
-{
-    (void)env, (void)reference;
-    jvm.local_refs--;
 }
 
 static const struct jvmtiInterface_1_ JVMTI = {
@@ -134,9 +119,9 @@ static const struct jvmtiInterface_1_ JVMTI = {
     .GetClassSignature = get_class_signature,
     .GetMethodModifiers = get_method_modifiers,
     .GetLineNumberTable = get_line_number_table,
-    .Deallocate = deallocate,
+    .Deallocate = fake_deallocate,
 };
-static const struct JNINativeInterface_ JNI = {.DeleteLocalRef = delete_local_ref};
+static const struct JNINativeInterface_ JNI = {.DeleteLocalRef = fake_delete_local_ref};
 static jvmtiEnv jvmti = &JVMTI;
 static JNIEnv env = &JNI;
 
@@ -175,6 +160,7 @@ static int set_up(void **state)
 {
     (void)state;
     memset(&jvm, 0, sizeof jvm);
+    fake_hold_nothing();
     bytes_before = agent_bytes();
     names = new_names(100000);
     map = method_map_create(&jvmti, &names, true);
@@ -187,8 +173,7 @@ static int tear_down(void **state)
     method_map_destroy(map);
     destroy_names(&names);
     assert_int_equal(agent_bytes(), bytes_before);
-    assert_int_equal(jvm.held_blocks, 0);
-    assert_int_equal(jvm.local_refs, 0);
+    assert_true(fake_holds_nothing());
     assert_int_equal(jvm.unprotected, 0);
     return 0;
 }
@@ -338,7 +323,7 @@ static void half_an_answer_is_given_back(void **state)
     (void)state;
     jvm.refuse_class_signature = true;
     assert_true(get(java(1, 0))->unknown);
-    assert_int_equal(jvm.held_blocks, 0);
+    assert_int_equal(held.blocks, 0);
     assert_int_equal(counts().unknown, 1);
 }
 
