@@ -31,7 +31,7 @@ MODEL := nmt_category sample sample_nmt event
 TREND := theil_sen rate warmup history wander despike student trend_line bend ascent stretch driver tide verdict \
          verdict_ask \
          verdict_sentence growth_alarm
-CLASSES := normalize pattern family shape stem_table census census_text loader_table definer
+CLASSES := normalize pattern family shape stem_table census census_text class_source loader_table definer
 NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result
 PLAN := suitability class_cost plan_input plan_component measured sizing plan_core what_if plan

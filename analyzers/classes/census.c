@@ -1,5 +1,6 @@
 #include "analyzers/classes/census.h"
 
+#include "analyzers/classes/class_source.h"
 #include "analyzers/classes/stem_table.h"
 #include "analyzers/parse/saturated.h"
 
@@ -124,26 +125,10 @@ static void make_room(struct census *census)
 
 /* --- feeding ---------------------------------------------------------------------------------- */
 
-/* From the CDS archive or the runtime image; on JDK 8 that is a folder of jars. */
-static bool is_archived(struct span source)
-{
-    return span_equals(source, SPAN_LITERAL("shared objects file")) ||
-           span_starts_with(source, SPAN_LITERAL("jrt:/")) ||
-           (source.len > 0 && source.ptr[0] == '/' &&
-            (span_ends_with(source, SPAN_LITERAL("/rt.jar")) ||
-             span_find(source, SPAN_LITERAL("/jre/lib/")) >= 0));
-}
-
-/* "__JVM_DefineClass__", "__dynamic_proxy__", the host of a lambda: no path, no URL. */
-static bool is_defined_by_code(struct span source)
-{
-    return source.len > 0 && memchr(source.ptr, '/', source.len) == NULL;
-}
-
 void census_load(struct census *census, struct span name, struct span source)
 {
     census->totals.loads = saturated_add(census->totals.loads, 1);
-    if (is_archived(source)) {
+    if (class_source_is_archive(source)) {
         census->totals.archived++;
         return;
     }
@@ -162,7 +147,7 @@ void census_load(struct census *census, struct span name, struct span source)
         return;
     }
     shape_add(&stem->shape, &arrival.parts, arrival.parts.folded ? stem_hash(name) : 0,
-              is_defined_by_code(source));
+              class_source_is_code(source));
 }
 
 void census_unload(struct census *census, struct span name)

@@ -1,5 +1,6 @@
 #include "analyzers/classlog/class_rows.h"
 
+#include "analyzers/classes/class_source.h"
 #include "analyzers/classes/stem_table.h"
 
 #include <stdio.h>
@@ -104,22 +105,6 @@ static void fold_source(struct span source, char out[STEM_MAX])
     out[len] = '\0';
 }
 
-/* The archive of shared classes, its upper layer "(top)" included, or the runtime image; on JDK 8
- * that is a folder of jars. */
-static bool is_archived(struct span source)
-{
-    return span_starts_with(source, SPAN_LITERAL("shared objects file")) ||
-           span_starts_with(source, SPAN_LITERAL("jrt:/")) ||
-           (source.len > 0 && source.ptr[0] == '/' &&
-            (span_ends_with(source, SPAN_LITERAL("/rt.jar")) ||
-             span_find(source, SPAN_LITERAL("/jre/lib/")) >= 0));
-}
-
-static bool is_defined_by_code(struct span source)
-{
-    return source.len > 0 && memchr(source.ptr, '/', source.len) == NULL;
-}
-
 /* --- stems ------------------------------------------------------------------------------------ */
 
 static struct class_stem **slot_of(struct class_stem **stems, size_t slot_count, struct span stem,
@@ -214,7 +199,7 @@ static struct class_row *insert_row(struct class_rows *rows, struct class_stem *
     row->family = family_match(name);
     if (row->family == NULL)
         row->family = family_of_source(source);
-    row->archived = is_archived(source);
+    row->archived = class_source_is_archive(source);
     row->example_at = (uint16_t)(source_len + 1);
     memcpy(row->text, folded_source, source_len + 1);
     span_copy(name, row->text + row->example_at, example_len + 1);
@@ -315,7 +300,7 @@ static void add_shape(struct class_row *row, const struct arrival *arrival, stru
 {
     const struct name_parts *parts = &arrival->parts;
     shape_add(&row->shape, parts, parts->folded ? stem_hash(arrival->name) : 0,
-              is_defined_by_code(source));
+              class_source_is_code(source));
 }
 
 struct class_row *class_rows_load(struct class_rows *rows, struct span name, struct span source,
