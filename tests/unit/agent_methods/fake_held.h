@@ -6,6 +6,7 @@
 #define TESTS_UNIT_AGENT_METHODS_FAKE_HELD_H
 
 #include <jvmti.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
