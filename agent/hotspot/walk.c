@@ -14,6 +14,8 @@
 #define STEPS_MAX             16384
 /* A ContinuationEntry and what lies around it. */
 #define ENTRY_WORDS           24
+/* Of a virtual thread's frames that are fetched at a time, in bytes. */
+#define FETCHED_MAX           32768
 /* What class files allow for an expression stack, and locks. */
 #define INTERPRETED_WORDS_MAX 0x20000
 /* Of the call stub, in bytes: where to look for its first instruction, and what follows the call.
@@ -145,15 +147,36 @@ static enum walk_step step_method(struct walk_state *walk, const struct code_blo
     return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
 }
 
+/* While frames are fetched they are being written below the word that returns into such a stub.
+ * Words of earlier fetches lie below it; above are frames of the carrier, which has no such word.
+ */
+static bool move_above_fetched(struct walk_state *walk)
+{
+    uintptr_t found = 0, end = walk->stack_high;
+    if (end - walk->sp > FETCHED_MAX)
+        end = walk->sp + FETCHED_MAX;
+    for (uintptr_t at = walk->sp; at < end; at += WORD_BYTES) {
+        struct code_blob blob;
+        uintptr_t pc = load_pointer(at);
+        if (code_cache_contains(pc) && code_cache_find(pc, &blob) && blob.kind == CODE_CONTINUATION)
+            found = at;
+    }
+    walk->sp = found + WORD_BYTES;
+    return found != 0;
+}
+
 /* A virtual thread that was unmounted deep in its stack comes back with its innermost frames only;
  * the last of them returns into a stub that fetches more. The rest is not on this stack; what goes
  * on is the carrier, from the entry of the continuation. Where this JVM's tables do not tell of
- * that (JDK 21), from the frame after it, and only where no frames are being fetched. */
+ * that (JDK 21), from the frame after it. */
 static enum walk_step step_continuation(struct walk_state *walk)
 {
-    if (layout.thread_cont_entry < 0 || layout.cont_return_pc == 0)
-        return walk->topmost || walk->called_native ? WALK_BROKEN
-                                                    : topmost_find_caller(walk, ENTRY_WORDS);
+    if (layout.thread_cont_entry < 0 || layout.cont_return_pc == 0) {
+        if ((walk->topmost || walk->called_native) &&
+            (!walk_on_stack(walk, walk->sp) || !move_above_fetched(walk)))
+            return WALK_BROKEN;
+        return topmost_find_caller(walk, ENTRY_WORDS);
+    }
     /* The entry lies where its frame begins. */
     uintptr_t entry = load_pointer(walk->thread + (uintptr_t)layout.thread_cont_entry);
     if (entry < walk->sp || !walk_on_stack(walk, entry))

@@ -262,6 +262,31 @@ static void a_stub_has_no_frame_at_its_entry(void **state)
     frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 }
 
+/* Without the place of the entry (JDK 21), while the JVM fetches frames of a virtual thread: what
+ * is below the last word that returns into the stub is being written, or is left over. */
+static void goes_on_at_the_carrier_while_frames_are_fetched(void **state)
+{
+    (void)state;
+    build(17);
+    uintptr_t stub = fake_code(0x800, 0x400, 0, 0, "StubRoutines (continuation") + 128;
+    put_word(S + 0x120, stub + 16);
+    put_word(S + 0x130, compiled + 0x40);
+    put_word(S + 0x138 + 24, FAKE_CALL_STUB);
+    put_word(S + 0x138 + 16, S + 0x700);
+    put_word(S + 0x1e0, stub + 16);
+    put_word(S + 0x208, compiled + 0x40);
+    struct walk_start start = {.thread = FAKE_THREAD, .pc = stub + 32, .sp = S + 0x100};
+    assert_int_equal(walk_java_from_call(&start, frames, MAX, &code), 2);
+    assert_int_equal(code, WALK_OK);
+    frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+    frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+
+    put_word(S + 0x120, 0);
+    put_word(S + 0x1e0, 0);
+    assert_int_equal(walk_java_from_call(&start, frames, MAX, &code), 0);
+    assert_int_equal(code, WALK_UNKNOWN_JAVA);
+}
+
 static void damaged_stacks_end(void **state)
 {
     (void)state;
@@ -342,6 +367,7 @@ int main(void)
         cmocka_unit_test(enters_the_interpreter_from_the_call_stub),
         cmocka_unit_test(passes_over_the_call_stub_before_and_after_its_call),
         cmocka_unit_test(a_stub_has_no_frame_at_its_entry),
+        cmocka_unit_test(goes_on_at_the_carrier_while_frames_are_fetched),
         cmocka_unit_test(damaged_stacks_end),
         cmocka_unit_test(any_memory_is_survived),
     };
