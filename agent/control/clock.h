@@ -1,6 +1,6 @@
 /*
- * clock: the time that everything here is measured in, in ns since some moment. It does not jump, and
- * JFR's ticks are the same. Any thread, signal handlers included.
+ * clock: the time that everything here is measured in, in ns since some moment. It does not jump,
+ * and JFR's ticks are the same. Any thread, signal handlers included.
  */
 #ifndef AGENT_CONTROL_CLOCK_H
 #define AGENT_CONTROL_CLOCK_H
