@@ -61,7 +61,8 @@ static int count_links(const struct walk_state *walk, uintptr_t at, uintptr_t me
             method = walk_interpreted_method(fp);
             break;
         case CODE_METHOD:
-            if (!is_in_caller(&blob, pc) || calls_another(&blob, pc, method))
+            if (blob.frame_bytes == 0 || !is_in_caller(&blob, pc) ||
+                calls_another(&blob, pc, method))
                 return links;
             at = sp + (uintptr_t)blob.frame_bytes - WORD_BYTES;
             sp = at + WORD_BYTES;
