@@ -4,13 +4,13 @@
 #include "agent/alloc/alloc_threads.h"
 #include "agent/alloc/exact_bytes.h"
 #include "agent/mem/mem.h"
+#include "agent/sampling/clock.h"
 #include "agent/sampling/thread_names.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #define FIRST_SAMPLES      256
 #define JVM_INTERVAL_BYTES (512 << 10) /* what it is when nobody has set it */
@@ -152,10 +152,8 @@ void alloc_profile_see(struct alloc_profile *profile, JNIEnv *env, jclass class,
                        struct alloc_seen *seen)
 {
     jvmtiEnv *jvmti = profile->jvmti;
-    struct timespec now;
     char *signature = NULL;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    seen->ticks = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    seen->ticks = clock_now_ns();
     seen->size = size;
     seen->thread_bytes = exact_bytes_own(env);
     seen->class = 0;

@@ -1,9 +1,9 @@
 #include "agent/control/breaker_apply.h"
 
 #include "agent/alloc/alloc_profile.h"
-#include "agent/control/clock.h"
 #include "agent/control/commands.h"
 #include "agent/control/published.h"
+#include "agent/sampling/clock.h"
 
 #include <pthread.h>
 #include <string.h>

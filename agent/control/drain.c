@@ -1,9 +1,9 @@
 #include "agent/control/drain.h"
 
 #include "agent/control/breaker_apply.h"
-#include "agent/control/clock.h"
 #include "agent/control/commands.h"
 #include "agent/control/published.h"
+#include "agent/sampling/clock.h"
 #include "agent/stack/unwind_tables.h"
 
 #include <pthread.h>
@@ -51,9 +51,9 @@ static void work(struct drain *drain, JNIEnv *env)
         if (clock_now_ns() >= next_scan_ns) {
             threads_scan(drain->recording->threads);
             unwind_tables_release();
+            /* What the chunk holds is given back, and the step told. */
             if (breaker_apply_turn(drain->recording))
-                chunk_end_ns =
-                    clock_now_ns(); /* what the chunk holds is given back, and the step told */
+                chunk_end_ns = clock_now_ns();
             next_scan_ns = clock_now_ns() + SCAN_NS;
         }
         if (end_ns != 0 && clock_now_ns() >= end_ns && commands_stop_itself())

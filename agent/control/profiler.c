@@ -2,12 +2,12 @@
 
 #include "agent/context/context.h"
 #include "agent/control/breaker_apply.h"
-#include "agent/control/clock.h"
 #include "agent/control/drain.h"
 #include "agent/control/profiler_json.h"
 #include "agent/control/published.h"
 #include "agent/hotspot/layout.h"
 #include "agent/methods/class_data.h"
+#include "agent/sampling/clock.h"
 #include "agent/stack/native.h"
 #include "agent/stack/unwind_tables.h"
 

@@ -4,7 +4,6 @@
 #include "agent/hotspot/load.h"
 #include "agent/hotspot/method.h"
 
-#define WORD_BYTES   8
 #define PROLOGUE_MAX 64 /* bytes of it */
 
 /* Bytes as a load has them, the first lowest. */

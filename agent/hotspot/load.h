@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define WORD_BYTES 8 /* of an address, as load_pointer reads it */
+
 /* What lies at the address; instead where that cannot be read. Of any alignment. */
 uint64_t load_u64(uintptr_t address, uint64_t instead);
 uint32_t load_u32(uintptr_t address, uint32_t instead);

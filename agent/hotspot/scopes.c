@@ -7,7 +7,6 @@
 
 #define INLINED_MAX      128     /* HotSpot inlines at most 100 deep, method handles included */
 #define DESCRIPTIONS_MAX 4000000 /* of one method */
-#define WORD_BYTES       8
 
 /* Numbers of compressed streams: a digit below 192 ends one, at most five digits. */
 #define DIGITS_MAX       5

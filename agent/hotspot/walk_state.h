@@ -9,8 +9,6 @@
 
 #include <stdbool.h>
 
-#define WORD_BYTES 8
-
 enum walk_step { WALK_ON, WALK_ENDED, WALK_BROKEN };
 
 struct walk_state {

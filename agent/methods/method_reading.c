@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define WORD_BYTES          8
 #define LINES_HASHED        64
 #define MODIFIERS_WRITTEN   0x7fff /* what stands in class files; JDK 17 keeps more beside it */
 #define LINES_ESCAPE        0xff

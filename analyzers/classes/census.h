@@ -9,8 +9,8 @@
  * members really form a family (dense counter, random tails, many repeats); a class that merely has
  * digits in its name (Base64) is left alone and shows up in the totals only.
  *
- * Classes from the CDS archive or the runtime image (class_source.h) are
- * counted in the totals and never in a family.
+ * Classes from the CDS archive or the runtime image (class_source.h) are counted in the totals and
+ * never in a family.
  *
  *   census_create -> census_load/unload/... -> census_rows -> census_destroy
  *

@@ -164,13 +164,3 @@ victims() {
         /method of an unloaded class/ { unnamed++ }
         END { printf "%d %d %d %d\n", frames, lines, mixed, unnamed }'
 }
-
-# A walk is led astray by what an earlier call has left on the stack now and then (docs/measurements.md:
-# of ten million frames two were none). So one is let pass, and one more for each 100 000 frames.
-next_to_none() { # NAME COUNT FRAMES EVIDENCE_FILE
-    if [ "$2" -le $((1 + $3 / 100000)) ]; then
-        pass "$1"
-    else
-        fail "$1" "$2 of $3 frames"$'\n'"$(head -n 20 "$4")"
-    fi
-}

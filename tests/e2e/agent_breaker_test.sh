@@ -32,7 +32,7 @@ for jdk in $(agent_jdks); do
     wait_for 10 grep -q '"type":"tick"' "$SCRATCH/watch"
     check "$JVM_NAME: starts" profile start --engine agct --jmethodid all --cpu 1ms --file "$file" \
         --warn 64k --shed 128k --stop-at 256k
-    check "$JVM_NAME: the profiler stops itself" wait_for 60 status_is '.running == false'
+    check "$JVM_NAME: the profiler stops itself" wait_for 20 status_is '.running == false'
     is "$JVM_NAME: and says so" "$(status '.breaker.state')" stopped
     contains "$JVM_NAME: with the reason" "$(status '.breaker.reason')" "more than stop_at=256.0 KB"
     is "$JVM_NAME: each step is in the recording, in order" \
@@ -62,7 +62,7 @@ for jdk in $(agent_jdks); do
     jvm_start "$jdk" shed \
         "-agentpath:$AGENT=start,engine=agct,cpu=1ms,chunk=1s,file=$file,warn=64k,shed=128k" \
         ClassChurn 0 500
-    check "$JVM_NAME: it gives way" wait_for 60 status_is '.breaker.state == "shedding"'
+    check "$JVM_NAME: it gives way" wait_for 20 status_is '.breaker.state == "shedding"'
     prepared=$(status .jmethodid.prepared_classes)
     sleep 3
     is "$JVM_NAME: no class is prepared any more" "$(status \
@@ -74,7 +74,7 @@ for jdk in $(agent_jdks); do
     jvm_start "$jdk" budget \
         "-agentpath:$AGENT=start,engine=agct,jmethodid=budget=256k,cpu=1ms,chunk=1s,file=$file" \
         ClassChurn 0 1000
-    check "$JVM_NAME: the budget is reached" wait_for 60 status_is '.jmethodid.skipped_classes > 500'
+    check "$JVM_NAME: the budget is reached" wait_for 20 status_is '.jmethodid.skipped_classes > 500'
     check "$JVM_NAME: and kept within 5 %" status_is \
         '.jmethodid | .asked_bytes >= .budget_bytes and .asked_bytes <= .budget_bytes * 1.05'
     check "$JVM_NAME: what was loaded at the start is predicted" status_is \
@@ -90,7 +90,7 @@ for jdk in $(agent_jdks); do
     jvm_start "$jdk" lazy "-agentpath:$AGENT=start,engine=agct,jmethodid=lazy,cpu=1ms,file=$file" \
         -XX:-Inline Checksum 100000000
     check "$JVM_NAME: classes that are met are asked for" \
-        wait_for 60 status_is '.samples > 300 and .jmethodid.prepared_classes > 0'
+        wait_for 20 status_is '.samples > 300 and .jmethodid.prepared_classes > 0'
     # Without ids it is about ten a sample. Methods that are always inlined stay without, nobody stops in
     # them: hence nothing is inlined here.
     named_by_now() {
@@ -120,7 +120,7 @@ for jdk in $(agent_jdks); do
     # --- ids that the engine does not need ---
     jvm_start "$jdk" both "-agentpath:$AGENT=start,engine=vm,jmethodid=all,cpu=1ms,file=$file" \
         ClassChurn 0 300
-    check "$JVM_NAME: ids are asked for, and none is missing" wait_for 60 status_is \
+    check "$JVM_NAME: ids are asked for, and none is missing" wait_for 20 status_is \
         '.samples > 100 and .jmethodid.prepared_classes > 500 and .unnamed_frames == 0'
     kill_jvm "$JVM_PID"
 
@@ -153,7 +153,7 @@ check "$JVM_NAME: what it holds is beyond memory=" wait_for 40 status_is \
     '.breaker.state == "shedding" or .breaker.state == "silent"'
 check "$JVM_NAME: giving way is not enough: no more samples" wait_for 40 status_is \
     '.breaker.state == "silent" and .timers == 0'
-check "$JVM_NAME: that is" wait_for 60 status_is '.breaker.own_bytes < .breaker.memory_bytes'
+check "$JVM_NAME: that is" wait_for 20 status_is '.breaker.own_bytes < .breaker.memory_bytes'
 is "$JVM_NAME: it is still there" "$(status '"\(.running) \(.breaker.state)"')" "true silent"
 is "$JVM_NAME: each step is in the recording already" \
     "$("$JVM_JFR" print --events nmtagent.Breaker "$file" |

@@ -173,6 +173,7 @@ static void does_not_believe_what_is_left_over(void **state)
         uintptr_t calls_other = call(compiled + 0x60, other);
         put_word(S + 0x1e8, FAKE_INTERPRETER + 64); /* without an interpreted frame */
         put_word(S + 0x1f0, calls_other);           /* it has not called the method on top */
+        put_word(S + 0x1f8 + 24, FAKE_CALL_STUB);   /* but leads to the end */
         put_word(S + 0x1f8, compiled + 0x41);       /* not after a call */
         put_word(S + 0x200, call(compiled + 0x80, top));
         put_word(S + 0x208 + 24, FAKE_CALL_STUB);
