@@ -16,7 +16,17 @@ CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
 CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"'
 ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -fno-strict-aliasing -fstack-protector-strong
+# What the compiler takes of these: CET is x86's. Overflow checks of the libc (FORTIFY) need optimization,
+# would hide errors from a sanitizer, and stay as CFLAGS says (a Debian package does).
+takes     = $(shell echo 'int main(void){return 0;}' | $(CC) -Werror $(1) -x c -include stdio.h -fsyntax-only - 2>/dev/null && echo '$(1)')
+ALL_CFLAGS += $(call takes,-fstack-clash-protection) $(call takes,-fcf-protection=full)
+ifeq ($(SANITIZE)$(findstring _FORTIFY_SOURCE,$(CFLAGS) $(CPPFLAGS)),)
+FORTIFY   := $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),$(or $(call takes,-O2 -D_FORTIFY_SOURCE=3),$(call takes,-O2 -D_FORTIFY_SOURCE=2)))
+ALL_CFLAGS += $(filter -D%,$(FORTIFY))
+endif
 LDFLAGS  ?=
+# Relocations are done at start and read-only from then on.
+LDFLAGS  += -Wl,-z,relro -Wl,-z,now
 ifneq ($(SANITIZE),)
 ALL_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS  += -fsanitize=$(SANITIZE)
@@ -25,46 +35,57 @@ endif
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
-PARSE := span line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
-         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk jmap_clstats
-MODEL := nmt_category sample sample_nmt event
-TREND := theil_sen rate warmup history wander despike student trend_line bend ascent stretch driver tide verdict \
+HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause
+PARSE := span redact line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
+         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk java_flags hs_err oom_killer oom_lines pmap process_row ticket_text jmap_clstats
+CLEAN := clean_text prefixes wraps
+MODEL := texts nmt_category sample sample_nmt event
+TREND := theil_sen rate warmup history drawdown despike student trend_line curve_fit envelope window regressor seasonality verdict \
          verdict_ask \
          verdict_sentence growth_alarm
 CLASSES := normalize pattern family shape stem_table census census_text class_source loader_table definer
 NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result
 PLAN := suitability class_cost plan_input plan_component measured sizing plan_core what_if plan
-CLASSLOG := name_count class_rows body_cache line_head time_line classlog scan_lines_plain scan_lines_sse2 scan_lines_avx2
-TRIAGE := dossier dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_suitability
-JUDGE := thresholds finding agent_shedding judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge_agent judge judge_resume check
-ANALYZERS := $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
+CLASSLOG := class_rows line_head time_line classlog
+TRIAGE := crash dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_ticket triage_categories triage_suitability
+JUDGE := thresholds finding agent_shedding category_advice judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge_agent judge_owner judge judge_resume level check
+ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
              $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \
-             $(PLAN:%=analyzers/plan/%)
+             $(PLAN:%=analyzers/plan/%) $(HEAP:%=analyzers/heap/%)
 
 # --- reports: findings and series to whatever people read -----------------------------------------
-REPORTS := $(addprefix reports/,escape units json_out event_json event_json_read finding_json terminal \
-             plugin story story_verdict chart_series chart_canvas chart evidence html markdown \
-             report_json exposition prometheus_rules agent_terminal alloc_report call_tree collapsed toptable flamegraph soak_words \
-             soak_terminal soak_json junit tap difference difference_out page page_write triage_report plan_page plan_json)
+TEXT := escape units
+JSON := json_out json_fields event_json
+PAGE := terminal page page_terminal page_markdown page_html
+WATCH_VIEW := watch_view plugin
+STORY := story chart_canvas chart story_report
+DIAGNOSIS := triage_report plan_report holders_report
+SOAK_REPORT := soak_words soak_report difference
+PROFILE_VIEW := call_tree flamegraph agent_report
+METRICS := exposition prometheus_rules
+REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \
+           $(STORY:%=reports/story/%) $(DIAGNOSIS:%=reports/diagnosis/%) $(SOAK_REPORT:%=reports/soak/%) \
+           $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-JVM := failure rooted user_map proc perfdata memory_limit agent_figures jdk_files target discover attach attach_connect
-WATCH := pause_budget tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler session
-RECORD := writer reader
+JVM := failure as_target rooted user_map proc perfdata memory_limit agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
+WATCH := watch_options pause_budget pressure tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler watch_cost session
+RECORD := writer reader replay
 ALERT := notify receiver message queue http_post lane delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live
 SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run alloc_verb
-COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog serve
-SERVE := mhd body users sparkline snapshot target_rules serve_options facts scan archive member saved_json saved_state \
-         outlets fleet_keep fleet_join fleet fleet_picture metrics view_json view_page web service serve
-TRIAGE_RUN := saved recorded mapped_agents live
+COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
+SERVE := mhd callers body users sparkline snapshot target_rules serve_options facts scan archive member saved_json saved_state owners \
+         outlets fleet_keep fleet_join fleet fleet_picture metrics view_json view_page web service permitted confine helper serve
+TRIAGE_RUN := saved unpack recorded mapped_agents live
 PLAN_RUN := plan_live plan_recorded
+HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options nmtwatch/config nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers nmtwatch/config nmtwatch/tell nmtwatch/privileged nmtwatch/clock nmtwatch/pid_path nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
@@ -78,7 +99,7 @@ AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-fra
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo test jdks test-jdks bench bench-agent bench-alloc bench-fleet serve-week bench-memory bench-churn-ids verdict-error-rates fuzz stress soak-test format lint clean install uninstall dist deb sbom
+.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test format lint clean install uninstall dist deb sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -97,6 +118,9 @@ $(BUILD)/obj/%.o: %.c VERSION
 	@echo "  CC   $<"
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# The pages are part of the program: `nmtwatch explain`.
+$(BUILD)/obj/nmtwatch/commands/runbooks.o: $(wildcard docs/runbooks/*.md)
+
 $(BUILD)/obj-agent/%.o: %.c VERSION
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent)"
@@ -106,7 +130,7 @@ $(BUILD)/libagent.a: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 $(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@echo "  LINK $@"
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
-# With a leak, for scripts/soak-test.sh: the check has to find it.
+# With a leak, for scripts/test/soak-test.sh: the check has to find it.
 $(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent with a leak)"
@@ -164,7 +188,7 @@ VERDICT_TRIALS := random noise shape baselines trial tally tables error_rates
 $(BUILD)/error_rates: $(call obj,$(VERDICT_TRIALS:%=tests/verdict/%)) $(BUILD)/libanalyzers.a
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
-# Measuring programs for scripts/bench.sh.
+# Measuring programs for scripts/bench/bench.sh.
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 # The agent's own, without the rest of us.
 $(BUILD)/bench/mem_bench: tests/bench/mem_bench.c $(BUILD)/libagent.a
@@ -192,60 +216,52 @@ demo:
 	@$(MAKE) --no-print-directory -s all
 	@scripts/demo.sh $(BUILD)
 
+# Every day: unit, golden, sim, one JVM. The whole is `make test`.
+check: setup
+	@scripts/test/test.sh check
 test: setup
-	@scripts/test.sh
+	@scripts/test/jdks.sh second
+	@scripts/test/test.sh
 test-%: setup
-	@scripts/test.sh $*
+	@scripts/test/test.sh $*
 
 # Every JDK of Debian unstable, in a folder outside this tree; all of them with all their collectors.
 jdks:
-	@scripts/jdks.sh
+	@scripts/test/jdks.sh
 test-jdks: setup
 	@$(MAKE) --no-print-directory -s all
-	@BUILD=$(BUILD) scripts/test-jdks.sh --update $(JDKS)
+	@BUILD=$(BUILD) scripts/test/test-jdks.sh --update $(JDKS)
 
+# bench-NAME runs scripts/bench/NAME.sh: agent alloc churn-ids classes classlog fleet memory plan.
 bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
-	@scripts/bench.sh $(BUILD)
-	@NMTWATCH=$(BUILD)/nmtwatch scripts/bench-classlog.sh
-	@scripts/bench-classes.sh $(BUILD)
-	@PAIRS=2 ROUNDS=2000 MEGABYTES=200 scripts/bench-alloc.sh $(BUILD)
-bench-agent: setup
-	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
-	@scripts/bench-agent.sh --fetch $(BUILD)
-bench-alloc: setup
-	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
-	@scripts/bench-alloc.sh $(BUILD)
+	@scripts/bench/bench.sh $(BUILD)
+	@scripts/bench/classlog.sh $(BUILD)
+	@scripts/bench/classes.sh $(BUILD)
+	@PAIRS=2 ROUNDS=2000 MEGABYTES=200 scripts/bench/alloc.sh $(BUILD)
+bench-%: setup
+	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
+	@scripts/bench/$*.sh $(if $(filter agent,$*),--fetch) $(BUILD)
 # Ten minutes: a week of samples at a thousand times the speed of time.
 serve-week: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/fake_jvm
-	@scripts/serve-week.sh $(BUILD) $(or $(DAYS),7)
-bench-fleet: setup
-	@$(MAKE) --no-print-directory -s $(BUILD)/nmtwatch $(BUILD)/fake_jvm
-	@scripts/bench-fleet.sh $(BUILD)
-bench-memory: setup
-	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
-	@scripts/bench-memory.sh $(BUILD)
+	@scripts/test/serve-week.sh $(BUILD) $(or $(DAYS),7)
 
-bench-churn-ids: setup
-	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
-	@scripts/bench-churn-ids.sh $(BUILD)
-
-# Rewrites the generated part of docs/verdict.md; minutes.
+# Rewrites the generated part of docs/internals/error-rates.md; minutes.
 verdict-error-rates:
 	@$(MAKE) --no-print-directory -s $(BUILD)/error_rates
-	@scripts/verdict-error-rates.sh $(BUILD)
+	@scripts/bench/verdict-error-rates.sh $(BUILD)
 
 fuzz: setup
-	@scripts/fuzz.sh $(FUZZ_SECONDS)
+	@scripts/test/fuzz.sh $(FUZZ_SECONDS)
 
 stress: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so $(BUILD)/fake_jvm $(BUILD)/fake_receiver
-	@scripts/stress.sh $(BUILD)
+	@scripts/test/stress.sh $(BUILD)
 # Minutes: make soak-test MINUTES=5
 soak-test: setup
 	@$(MAKE) --no-print-directory -s all $(BUILD)/libnmtagent.so
-	@scripts/soak-test.sh $(or $(MINUTES),30) $(BUILD)
+	@scripts/test/soak-test.sh $(or $(MINUTES),30) $(BUILD)
 
 # The agent is loaded into JVMs, never linked to: a folder of its own, not the linker's.
 LIBDIR     ?= $(PREFIX)/lib/nmtwatch
@@ -255,8 +271,8 @@ DOCDIR     := $(PREFIX)/share/doc/nmtwatch
 INSTALL    := install -D -m 644
 
 # One page for each verb, from the tables that parse its options.
-$(BUILD)/man/nmtwatch.1: $(BUILD)/nmtwatch scripts/man-pages.sh docs/nmtwatch.1 $(wildcard docs/man/*.1)
-	@scripts/man-pages.sh $(BUILD)/nmtwatch $(@D)
+$(BUILD)/man/nmtwatch.1: $(BUILD)/nmtwatch scripts/package/man-pages.sh docs/nmtwatch.1 $(wildcard docs/man/*.1)
+	@scripts/package/man-pages.sh $(BUILD)/nmtwatch $(@D)
 
 install: all $(BUILD)/man/nmtwatch.1
 	install -D -m 755 $(BUILD)/nmtwatch $(DESTDIR)$(PREFIX)/bin/nmtwatch
@@ -267,6 +283,8 @@ install: all $(BUILD)/man/nmtwatch.1
 	$(INSTALL) agent/context/java/nmtagent/Context.java $(DESTDIR)$(PREFIX)/share/nmtwatch/java/nmtagent/Context.java
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR) README.md SECURITY.md docs/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/runbooks docs/runbooks/*.md
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/internals docs/internals/*.md
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/json docs/json/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/schema docs/schema/*.json
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples packaging/grafana/*.json packaging/kubernetes/*.yaml packaging/prometheus/*.yml
 	$(INSTALL) LICENSE $(DESTDIR)$(DOCDIR)/copyright
@@ -280,22 +298,22 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/nmtwatch \
 		$(DESTDIR)$(PREFIX)/include/nmtagent_context.h $(DESTDIR)$(UNITDIR)/nmtwatch.service
 
-# The same sources make the same bytes: scripts/dist.sh says how.
+# The same sources make the same bytes: scripts/package/dist.sh says how.
 dist:
-	@scripts/dist.sh $(BUILD)
-# A Debian package in build/deb, with debhelper; scripts/test-deb.sh tries it in a system of its own.
+	@scripts/package/dist.sh $(BUILD)
+# A Debian package in build/deb, with debhelper; scripts/package/test-deb.sh tries it in a system of its own.
 deb:
-	@scripts/deb.sh $(BUILD)
+	@scripts/package/deb.sh $(BUILD)
 # What is in the program that is not ours, as CycloneDX.
 sbom: $(BUILD)/nmtwatch $(AGENT)
-	@scripts/sbom.sh $^ >$(BUILD)/nmtwatch.cdx.json
+	@scripts/package/sbom.sh $^ >$(BUILD)/nmtwatch.cdx.json
 	@echo "$(BUILD)/nmtwatch.cdx.json"
 
 C_FILES = $(shell git ls-files '*.c' '*.h')
 format:
 	clang-format -i $(C_FILES)
 lint:
-	@scripts/lint.sh
+	@scripts/test/lint.sh
 
 clean:
 	rm -rf build

@@ -7,6 +7,7 @@
  * goes to the asker's file (control/answer.h), and the JVM gets a code for asker that have none.
  */
 #include "agent/control/agent_options.h"
+#include "agent/control/answer_format.h"
 #include "agent/control/commands.h"
 #include "agent/control/other_copy.h"
 #include "agent/control/profiler.h"
@@ -120,6 +121,8 @@ static void listen_to_class_unload(jvmtiEnv *jvmti)
     (*jvmti)->Deallocate(jvmti, (unsigned char *)events);
 }
 
+#define STILL_STARTING "the JVM is still starting: ask again in a moment"
+
 /* --- set-up ----------------------------------------------------------------------------------- */
 
 static bool broken_by(const char *call, jvmtiError code)
@@ -133,6 +136,10 @@ static bool prepare_jvmti(JavaVM *vm)
 {
     jvmtiEnv *jvmti = NULL;
     jint result = (*vm)->GetEnv(vm, (void **)&jvmti, JVMTI_VERSION_1_2);
+    if (result == JNI_EDETACHED) { /* HotSpot's answer to everybody until it is live */
+        snprintf(agent.broken, sizeof agent.broken, STILL_STARTING);
+        return false;
+    }
     if (result != JNI_OK || jvmti == NULL) {
         snprintf(agent.broken, sizeof agent.broken, "this JVM has no JVMTI 1.2: error %d",
                  (int)result);
@@ -164,23 +171,50 @@ static bool prepare_jvmti(JavaVM *vm)
     return true;
 }
 
-/* NULL, or why this copy of the agent can do nothing. Once; agents are loaded one after another. */
+static void give_back_jvmti(void)
+{
+    if (agent.jvmti != NULL)
+        (*agent.jvmti)->DisposeEnvironment(agent.jvmti);
+    agent.jvmti = NULL;
+}
+
+/* NULL, or why this copy of the agent can do nothing now: a JVM that has just begun to start
+ * refuses what it grants later, so that is tried again at the next load. Agents are loaded one
+ * after another.
+ */
 static const char *set_up(JavaVM *vm)
 {
     char path[300];
     if (agent.vm != NULL)
-        return agent.broken[0] != '\0' ? agent.broken : NULL;
-    if (other_copy_in_charge(path, sizeof path)) { /* agent.vm stays NULL: looked at each time */
-        snprintf(agent.broken, sizeof agent.broken,
-                 "another copy of the agent is at work in this JVM: %s", path);
+        return NULL;
+    if (other_copy_in_charge(path, sizeof path)) {
+        snprintf(agent.broken, sizeof agent.broken, ANSWER_OTHER_COPY "%s", path);
+        return agent.broken;
+    }
+    if (!prepare_jvmti(vm)) {
+        give_back_jvmti();
         return agent.broken;
     }
     agent.vm = vm;
     libraries_count_own();
     other_copy_take_charge();
-    bool good = prepare_jvmti(vm);
-    commands_setup(vm, agent.jvmti, good ? NULL : agent.broken);
-    return good ? NULL : agent.broken;
+    commands_setup(vm, agent.jvmti);
+    return NULL;
+}
+
+/* By attach a JVM may be asked before it has got so far that it can be profiled. */
+static const char *set_up_by_attach(JavaVM *vm, JNIEnv **env)
+{
+    jvmtiPhase phase = JVMTI_PHASE_LIVE;
+    const char *broken = set_up(vm);
+    if (broken != NULL)
+        return broken;
+    if ((*agent.jvmti)->GetPhase(agent.jvmti, &phase) == JVMTI_ERROR_NONE &&
+        phase != JVMTI_PHASE_LIVE)
+        return phase == JVMTI_PHASE_DEAD ? "the JVM is ending" : STILL_STARTING;
+    if ((*vm)->GetEnv(vm, (void **)env, JNI_VERSION_1_6) != JNI_OK)
+        return "the agent was loaded on a thread that is no Java thread";
+    return NULL;
 }
 
 /* --- the doors -------------------------------------------------------------------------------- */
@@ -224,11 +258,16 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
 
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
 {
+    static bool listed;
     JNIEnv *env = NULL;
     (void)reserved;
-    const char *broken = set_up(vm);
-    if (broken == NULL && (*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK)
-        broken = "the agent was loaded on a thread that is no Java thread";
-    bool told = broken == NULL ? commands_run(text, env) : commands_refuse(text, broken);
-    return told ? JNI_OK : JNI_ERR;
+    const char *broken = set_up_by_attach(vm, &env);
+    enum commands_told told =
+        broken == NULL ? commands_run(text, env) : commands_refuse(text, broken);
+    /* Of each load that went well the JVM keeps a record, for ever. One is needed: JDK 21 and later
+     * warn of a library that is in none. Who has a file does not look at the code. */
+    if (told == COMMANDS_TOLD_NOBODY || (told == COMMANDS_TOLD_IN_FILE && listed))
+        return JNI_ERR;
+    listed = true;
+    return JNI_OK;
 }

@@ -1,6 +1,6 @@
 #include "nmtwatch/config.h"
 
-#include "reports/units.h"
+#include "reports/text/units.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -55,54 +55,6 @@ static bool take_threshold(struct loading *loading, const char *key, const char 
     return true;
 }
 
-static bool take_watch(struct loading *loading, const char *key, const char *text)
-{
-    struct watch_options *options = loading->options;
-    const struct {
-        const char *key;
-        int64_t *ms;
-    } durations[] = {
-        {"interval", &options->interval_ms},
-        {"nmt_interval", &options->nmt_interval_ms},
-        {"loaders_interval", &options->loaders_interval_ms},
-    };
-    char why[128];
-    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
-        if (strcmp(durations[i].key, key) != 0)
-            continue;
-        if (units_parse_duration(text, durations[i].ms, why, sizeof why) && *durations[i].ms > 0)
-            return true;
-        snprintf(loading->problem, sizeof loading->problem,
-                 "%s: a duration above 0 is needed, as 5s", key);
-        return false;
-    }
-    int64_t pause_ms, span_ms, warmup_ms;
-    if (strcmp(key, "pause_budget") == 0) {
-        if (!units_parse_budget(text, &pause_ms, &span_ms, why, sizeof why)) {
-            snprintf(loading->problem, sizeof loading->problem, "%s: %s", key, why);
-            return false;
-        }
-        options->pause_budget_us = pause_ms * 1000;
-        options->pause_window_ms = span_ms;
-        return true;
-    }
-    if (strcmp(key, "warmup") == 0) {
-        if (strcmp(text, "auto") == 0) {
-            options->warmup_s = -1;
-            return true;
-        }
-        if (units_parse_duration(text, &warmup_ms, why, sizeof why)) {
-            options->warmup_s = warmup_ms / 1000;
-            return true;
-        }
-        snprintf(loading->problem, sizeof loading->problem,
-                 "warmup: 'auto' or a duration is needed");
-        return false;
-    }
-    snprintf(loading->problem, sizeof loading->problem, "unknown key '%.60s' in [watch]", key);
-    return false;
-}
-
 static int take(void *context, const char *section, const char *key, const char *text)
 {
     struct loading *loading = context;
@@ -111,7 +63,8 @@ static int take(void *context, const char *section, const char *key, const char 
     if (strcmp(section, "thresholds") == 0)
         return take_threshold(loading, key, text);
     if (strcmp(section, "watch") == 0)
-        return take_watch(loading, key, text);
+        return watch_options_take_key(loading->options, key, text, loading->problem,
+                                      sizeof loading->problem);
     if (strcmp(section, "serve") == 0)
         return serve_options_take(loading->serve, key, text, loading->problem,
                                   sizeof loading->problem);

@@ -4,12 +4,8 @@
  *   [thresholds]                 keys and limits: `nmtwatch help thresholds`, docs/thresholds.md
  *   internal_investigate_bytes = 500MB
  *   family_rate_per_s = 2
- *   [watch]
- *   interval = 1s
+ *   [watch]                      keys: nmtwatch/watch/watch_options.def
  *   nmt_interval = 5s
- *   loaders_interval = 1min
- *   warmup = auto
- *   pause_budget = 200ms/10min
  *   [serve]                      keys: nmtwatch/serve/serve_options.def, docs/serve.md
  *   listen = 127.0.0.1:9779
  *   [receiver NAME]              keys: nmtwatch/alert/receiver.h, docs/alerting.md

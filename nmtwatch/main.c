@@ -1,6 +1,7 @@
 /* nmtwatch: the verbs are a table; everything else is in their files. */
 #include "nmtwatch/commands/options.h"
-#include "reports/json_out.h"
+#include "reports/json/json_out.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,10 +30,11 @@ static const struct command command_version = {
 };
 
 static const struct command *const commands[] = {
-    &command_list,     &command_check,   &command_watch,  &command_record,  &command_replay,
-    &command_report,   &command_verdict, &command_repair, &command_rules,   &command_profile,
-    &command_soak,     &command_diff,    &command_plan,   &command_triage,  &command_analyze,
-    &command_classlog, &command_serve,   &command_help,   &command_version,
+    &command_list,     &command_check,   &command_watch,   &command_record, &command_replay,
+    &command_report,   &command_verdict, &command_repair,  &command_rules,  &command_profile,
+    &command_soak,     &command_diff,    &command_plan,    &command_triage, &command_analyze,
+    &command_classlog, &command_holders, &command_explain, &command_serve,  &command_help,
+    &command_version,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -76,10 +78,9 @@ static int unknown_command(const char *name)
             least = distance(name, nearest->name);
         }
     if (nearest != NULL)
-        fprintf(stderr, "nmtwatch: unknown command '%s'; did you mean '%s'?\n", name,
-                nearest->name);
+        tell_error("nmtwatch: unknown command '%s'; did you mean '%s'?\n", name, nearest->name);
     else
-        fprintf(stderr, "nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
+        tell_error("nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
     return EXIT_USAGE;
 }
 
@@ -166,8 +167,8 @@ static int finish_output(const struct command *command, int code)
                        (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
     if (!failed || reader_left)
         return code;
-    fprintf(stderr, "nmtwatch: writing to standard output: %s\n",
-            error != 0 ? strerror(error) : "it failed");
+    tell_error("nmtwatch: writing to standard output: %s\n",
+               error != 0 ? strerror(error) : "it failed");
     return command == &command_check ? EXIT_UNKNOWN : EXIT_IO;
 }
 

@@ -1,6 +1,8 @@
 #include "nmtwatch/write_all.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool write_all(int fd, const char *data, size_t size)
@@ -29,4 +31,19 @@ bool copy_all(int from, int into)
         if (!write_all(into, bytes, (size_t)got))
             return false;
     }
+}
+
+int create_private(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return fd;
+    /* The mode before the content; of somebody else's file it stays. */
+    if ((status.st_uid != geteuid() || fchmod(fd, 0600) == 0) && ftruncate(fd, 0) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
 }

@@ -8,7 +8,7 @@
 # Exit status 0 when class-explosion was raised for each.
 
 set -u
-cd "$(dirname "$0")/.." || exit 1
+. "$(dirname "$0")/lib.sh"
 build=${1:-build}
 dir=$build/demo
 

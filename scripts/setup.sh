@@ -2,40 +2,87 @@
 # setup: installs what Debian 12 lacks for building, the demo and the tests. Silent and quick when
 # nothing is missing; without root it says the one command that helps.
 #
-# usage: setup.sh build|demo|test      each level holds the one before it
+# usage: setup.sh [build|demo|test]    each level holds the one before it; scripts/packages.tsv
+#        setup.sh --check              is everything that the scripts call in that table?
 #
-# What a test can do without is optional: it is reported and skipped where it does not exist, and
-# the tests that need it say so. Nothing that is installed is upgraded, no service is started.
+# Nothing that is installed is upgraded, no service is started. What cannot be had is said here, and
+# the tests that need it fail: a test is skipped for what a machine refuses, not for what it lacks.
 
 set -eu
-cd "$(dirname "$0")/.."
+. "$(dirname "$0")/lib.sh"
 level=${1:-test}
 log=${TMPDIR:-/tmp}/nmtwatch-setup.$UID.log
+table=scripts/packages.tsv
 
-required=(gcc make libc6-dev libjansson-dev zlib1g-dev libinih-dev libmicrohttpd-dev)
-# Only its headers are used, and the two flavours exclude each other.
-dpkg-query -W -f '${db:Status-Status}' libcurl4-openssl-dev 2>/dev/null | grep -qx installed ||
-    required+=(libcurl4-gnutls-dev)
-optional=()
+is_installed() { # PACKAGE
+    dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed
+}
+rows() { # LEVEL: its packages, one a line
+    awk -F '\t' -v level="$1" '$1 == level { print $2 }' "$table"
+}
+
+# Each command that a script calls is promised by the table or part of every Debian, and comes from
+# the package that the table names.
+check() {
+    local scripts wrong=0 command where level package commands
+    mapfile -t scripts < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
+    declare -A promised=() own=() base=()
+    while IFS=$'\t' read -r level package commands; do
+        [[ $level != '#'* && -n $level ]] || continue
+        for command in $commands; do
+            if [ "$level" = own ]; then own[$command]=1; else promised[$command]=1; fi
+            [ "$command" != - ] || continue
+            for package in ${package//|/ }; do
+                if is_installed "$package" && [ "$level" != test-unpacked ] &&
+                    ! dpkg-query -L "$package" | grep -qE "(/s?bin/|/)$command\$"; then
+                    echo "setup: $package does not hold $command, as $table says"
+                    wrong=1
+                fi
+            done
+        done
+    done <"$table"
+    while read -r package; do
+        while read -r command; do
+            base[${command##*/}]=1
+        done < <(dpkg-query -L "$package" 2>/dev/null | grep -E '^(/usr)?/s?bin/')
+    done < <(dpkg-query -W -f '${Essential} ${Priority} ${Package}\n' | awk '$1 == "yes" || /required/ { print $NF }')
+    base[awk]=1 # by an alternative
+    while IFS=$'\t' read -r command where; do
+        [ -z "${promised[$command]-}${base[$command]-}" ] || continue
+        case ${own[$command]-}$where in
+        1scripts/bench/* | 1scripts/package/* | 1scripts/test/jdks.sh:* | 1scripts/test/lint.sh:* | 1scripts/setup.sh:*) continue ;;
+        esac
+        echo "setup: $where calls $command, which no row of $table promises"
+        wrong=1
+    done < <(perl scripts/test/commands_used.pl "${scripts[@]}")
+    return $wrong
+}
+
 case $level in
-build) ;;
-demo | test)
-    required+=(gnuplot-nox)
-    optional+=(libunwind-dev) # native frames of the agent; it builds without
+build) levels=(build) ;;
+demo) levels=(build demo) ;;
+test) levels=(build demo test) ;;
+--check)
+    check
+    exit
     ;;
 *)
-    echo "setup: unknown level '$level': build, demo or test" >&2
+    echo "setup: unknown level '$level': build, demo or test; or --check" >&2
     exit 64
     ;;
 esac
-if [ "$level" = test ]; then
-    required+=(clang libclang-rt-14-dev libcmocka-dev jq openjdk-17-jdk-headless)
-    optional+=(libxml2-utils groovy libcglib-java libjavassist-java libbyte-buddy-java jruby clojure jattach mandoc
-        libmonitoring-plugin-perl python3-yaml)
-elif [ "$level" = demo ]; then
-    # Any JDK serves the demo; Debian's is installed when there is none.
-    scripts/workloads.sh jdk >/dev/null 2>&1 || required+=(openjdk-17-jdk-headless)
-fi
+
+required=()
+for one in "${levels[@]}"; do
+    while read -r package; do
+        for alternative in ${package//|/ }; do
+            ! is_installed "$alternative" || break
+        done
+        required+=("$alternative")
+    done < <(rows "$one")
+done
+# Any JDK serves the demo; Debian's is installed when there is none.
+[ "$level" != demo ] || scripts/workloads.sh jdk >/dev/null 2>&1 || required+=(openjdk-17-jdk-headless)
 
 missing_of() { # PACKAGE...: those that are not installed, one a line
     dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
@@ -57,7 +104,7 @@ unpack() { # PACKAGE PROGRAM...
         if [ -d usr/share/prometheus ]; then
             mkdir -p ../usr/share && cp -r usr/share/prometheus ../usr/share/
         fi) >>"$log" 2>&1 ||
-        echo "setup: $package is not available; the tests that use it will be skipped"
+        echo "setup: $package is not available (see $log); the tests that use it will fail"
     rm -rf "$dir/unpacked"
 }
 has_program() {
@@ -81,8 +128,7 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 
 mapfile -t need < <(missing_of "${required[@]}")
-mapfile -t want < <([ ${#optional[@]} = 0 ] || missing_of "${optional[@]}")
-if [ ${#need[@]} = 0 ] && [ ${#want[@]} = 0 ]; then
+if [ ${#need[@]} = 0 ]; then
     unpack_tools
     exit 0
 fi
@@ -93,9 +139,8 @@ if [ "$(id -u)" != 0 ]; then
         root=(sudo -n)
     else
         echo "setup: missing packages; run: sudo apt-get install --no-install-recommends" \
-            "${need[*]}${want[*]:+ ${want[*]}}" >&2
-        [ ${#need[@]} = 0 ] # only optional ones are missing: go on without them
-        exit
+            "${need[*]}" >&2
+        exit 1
     fi
 fi
 
@@ -113,33 +158,25 @@ install() {
 }
 
 : >"$log"
-for package in "${need[@]}" "${want[@]}"; do
-    exists "$package" || update
-done
 found=()
-for package in "${want[@]}"; do
+for package in "${need[@]}"; do
+    exists "$package" || update
     if exists "$package"; then
         found+=("$package")
     else
-        echo "setup: $package is not available here; the tests that use it will be skipped"
+        echo "setup: $package is not available here; what needs it will fail" >&2
     fi
 done
-
-if [ ${#need[@]} != 0 ]; then
-    echo "setup: installing ${need[*]}"
-    if ! install "${need[@]}"; then
+if [ ${#found[@]} != 0 ]; then
+    echo "setup: installing ${found[*]}"
+    if ! install "${found[@]}"; then
         update # the lists may be older than the mirror
-        if ! install "${need[@]}"; then
+        if ! install "${found[@]}"; then
             tail -n 5 "$log" >&2
             echo "setup: could not install; see $log, or run:" \
-                "apt-get install --no-install-recommends ${need[*]}" >&2
+                "apt-get install --no-install-recommends ${found[*]}" >&2
             exit 1
         fi
     fi
-fi
-if [ ${#found[@]} != 0 ]; then
-    echo "setup: installing ${found[*]} (for tests)"
-    install "${found[@]}" || { update && install "${found[@]}"; } ||
-        echo "setup: not all of them could be installed (see $log); their tests will be skipped"
 fi
 unpack_tools

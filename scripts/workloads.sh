@@ -12,29 +12,13 @@
 # JVM_FLAGS="..."   more flags for the JVM; NMT=off|detail in place of summary
 
 set -u
-cd "$(dirname "$0")/.." || exit 1
+. "$(dirname "$0")/lib.sh"
 out=build/workloads
 jars=/usr/share/java
 
 die() {
     echo "workloads: $1" >&2
     exit 1
-}
-
-# The home of a JDK with compiler: by major version or path.
-jdk_home() { # VERSION|PATH
-    local home
-    case $1 in
-    /*) [ -x "$1/bin/javac" ] && echo "$1" ;;
-    *)
-        for home in /usr/lib/jvm/*; do
-            [ -x "$home/bin/javac" ] && [ ! -L "$home" ] &&
-                grep -q "^JAVA_VERSION=\"$1[.\"]" "$home/release" 2>/dev/null &&
-                echo "$home" && return
-        done
-        false
-        ;;
-    esac
 }
 
 find_jdk() {

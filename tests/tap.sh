@@ -8,9 +8,13 @@
 # A test that needs more than two minutes says so near its top: "# timeout: SECONDS".
 
 set -u
-cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 export LC_ALL=C
 
+# The seconds of limits are for a quiet machine. The runner, which starts several tests beside each other
+# on machines that others use too, sets this factor, which grows with the machine's load: a limit is
+# never what a test measures.
+TAP_PATIENCE=${TAP_PATIENCE:-1}
 TAP_COUNT=0
 TAP_FAILED=0
 TAP_PIDS=()
@@ -49,7 +53,17 @@ fail() { # NAME [DETAIL]
     fi
 }
 
+# For what this machine refuses, and for nothing else; WHY begins with one of
+#
+#   no JDK ...        it cannot be had here
+#   refused: ...      by the kernel, by a container, or because we are not root
+#
+# Any other reason is a failure, here and in the runner: what set-up installs is there.
 skip() { # NAME WHY
+    [[ $2 =~ ^("no JDK "|"refused: ") ]] || {
+        fail "$1" "$2"
+        return
+    }
     TAP_COUNT=$((TAP_COUNT + 1))
     echo "ok $TAP_COUNT - $1 # SKIP $2"
 }
@@ -57,6 +71,35 @@ skip() { # NAME WHY
 skip_all() { # WHY
     skip "$(basename "$0" .sh)" "$1"
     done_testing
+}
+
+bail() { # WHY: nothing of this test can be tried, and that is a failure
+    fail "$(basename "$0" .sh)" "$1"
+    done_testing
+}
+
+need() { # COMMAND...: set-up installs them
+    local command
+    for command; do
+        command -v "$command" >/dev/null && continue
+        bail "$command is not installed: make setup"
+    done
+}
+
+need_library() { # NAME...: as the dynamic linker knows it
+    local name
+    for name; do
+        ldconfig -p | grep -q "^[[:space:]]*$name" && continue
+        bail "$name is not installed: make setup"
+    done
+}
+
+need_built() { # FILE...
+    local file
+    for file; do
+        [ -e "$file" ] && continue
+        bail "$file is not built"
+    done
 }
 
 is() { # NAME GOT WANTED
@@ -100,13 +143,15 @@ spawn() { # COMMAND...: runs in the background; the pid is left in $SPAWNED
     TAP_PIDS+=("$SPAWNED")
 }
 
-# The seconds are for a quiet machine. The runner, which starts several tests beside each other on
-# machines that others use too, sets TAP_PATIENCE to a factor: a limit is never what a test measures.
 wait_for() { # SECONDS COMMAND...: until the command succeeds; fails when the time is over
-    local end=$((SECONDS + $1 * ${TAP_PATIENCE:-1}))
+    local seconds=$(($1 * TAP_PATIENCE))
+    local end=$((SECONDS + seconds))
     shift
     until "$@" >/dev/null 2>&1; do
-        [ "$SECONDS" -lt "$end" ] || return 1
+        [ "$SECONDS" -lt "$end" ] || {
+            echo "# waited $seconds s in vain for: $*; load $(cut -d ' ' -f 1-3 /proc/loadavg)" >&2
+            return 1
+        }
         sleep 0.1
     done
 }

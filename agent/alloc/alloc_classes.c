@@ -1,6 +1,5 @@
 #include "agent/alloc/alloc_classes.h"
 
-#include "agent/control/answer.h"
 #include "agent/dict/dictionary.h"
 #include "agent/mem/mem.h"
 
@@ -118,25 +117,24 @@ char *alloc_class_java_name(const char *name, char *out, size_t size)
     return out;
 }
 
-void alloc_classes_json(const struct alloc_classes *classes, double stretch, FILE *out)
+void alloc_classes_json(const struct alloc_classes *classes, double stretch, struct json *json)
 {
-    const char *before = "";
     char name[NAME_MAX_BYTES + 2 * 256];
-    fputc('[', out);
+    json_begin(json, "classes", '[');
     for (uint32_t i = 0; i < classes->count; i++) {
         const struct alloc_class *row = &classes->row[i];
         if (row->samples == 0)
             continue;
         double variance = row->settled_variance + weight_sums_variance(&row->pool, stretch);
-        fprintf(out, "%s{\"class\":", before);
-        answer_json_text(out, alloc_class_java_name(row->name, name, sizeof name));
-        fprintf(out,
-                ",\"bytes\":%.0f,\"se_bytes\":%.0f,\"samples\":%" PRId64 ",\"counted_bytes\":%.0f}",
-                row->settled_bytes + weight_sums_bytes(&row->pool, stretch), sqrt(variance),
-                row->samples, row->counted_bytes);
-        before = ",";
+        json_begin(json, NULL, '{');
+        json_text(json, "class", alloc_class_java_name(row->name, name, sizeof name));
+        json_double(json, "bytes", row->settled_bytes + weight_sums_bytes(&row->pool, stretch));
+        json_double(json, "se_bytes", sqrt(variance));
+        json_int(json, "samples", row->samples);
+        json_double(json, "counted_bytes", row->counted_bytes);
+        json_end(json, '}');
     }
-    fputc(']', out);
+    json_end(json, ']');
 }
 
 void alloc_classes_destroy(struct alloc_classes *classes)

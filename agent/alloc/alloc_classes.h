@@ -13,8 +13,7 @@
 #define AGENT_ALLOC_ALLOC_CLASSES_H
 
 #include "agent/alloc/weights.h"
-
-#include <stdio.h>
+#include "agent/json/json.h"
 
 #define ALLOC_CLASSES_MAX 4096
 
@@ -36,7 +35,7 @@ struct alloc_class *alloc_classes_at(struct alloc_classes *classes, uint32_t num
 uint32_t alloc_classes_count(const struct alloc_classes *classes); /* numbers are below this */
 /* An array of {"class", "bytes", "se_bytes", "samples", "counted_bytes"}, with Java's names, of
  * the classes that have samples. stretch: of the pool. */
-void alloc_classes_json(const struct alloc_classes *classes, double stretch, FILE *out);
+void alloc_classes_json(const struct alloc_classes *classes, double stretch, struct json *json);
 void alloc_classes_destroy(struct alloc_classes *classes);
 
 /* "[Ljava/lang/String;" -> "java.lang.String[]". Returns out. */

@@ -45,8 +45,7 @@ struct alloc_profile {
     bool gave_way, closed; /* closed: the chunk that was going on then has ended, too */
 };
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static bool take_capability(jvmtiEnv *jvmti, char *error, size_t error_size)
 {
@@ -72,7 +71,8 @@ struct alloc_profile *alloc_profile_create(JavaVM *vm, jvmtiEnv *jvmti, JNIEnv *
     if (profile != NULL) {
         profile->jvmti = jvmti;
         profile->interval_bytes = profile->counts.interval_bytes = interval_bytes;
-        profile->exact = exact_bytes_setup(env) && thread_names_open(&profile->names, vm);
+        profile->exact = exact_bytes_setup(env);
+        thread_names_open(&profile->names, vm, jvmti);
         profile->threads = alloc_threads_create();
         profile->classes = alloc_classes_create();
         pthread_mutex_init(&profile->lock, NULL);
@@ -84,13 +84,11 @@ struct alloc_profile *alloc_profile_create(JavaVM *vm, jvmtiEnv *jvmti, JNIEnv *
     return NULL;
 }
 
-static void add_thread(void *context, const void *env, char **name, int64_t java_id)
+static void add_thread(void *context, JNIEnv *jni, jthread thread, const void *env)
 {
     struct alloc_profile *profile = context;
-    JNIEnv *own = NULL;
-    (void)name;
-    (*profile->names.vm)->GetEnv(profile->names.vm, (void **)&own, JNI_VERSION_1_6);
-    int64_t bytes = exact_bytes_of(own, java_id);
+    int64_t java_id = thread_names_java_id(&profile->names, jni, thread);
+    int64_t bytes = exact_bytes_of(jni, java_id);
     if (bytes >= 0)
         alloc_threads_add(profile->threads, env, java_id, bytes);
 }
@@ -136,7 +134,6 @@ void alloc_profile_destroy(struct alloc_profile *profile)
     alloc_profile_quiet(profile);
     (*profile->jvmti)->SetHeapSamplingInterval(profile->jvmti, JVM_INTERVAL_BYTES);
     (*profile->jvmti)->RelinquishCapabilities(profile->jvmti, &ours);
-    thread_names_close(&profile->names);
     alloc_threads_destroy(profile->threads);
     alloc_classes_destroy(profile->classes);
     mem_free(profile->samples.at);
@@ -145,8 +142,7 @@ void alloc_profile_destroy(struct alloc_profile *profile)
     mem_free(profile);
 }
 
-/* --- callbacks ----------------------------------------------------------------------------------
- */
+/* --- callbacks -------------------------------------------------------------------------------- */
 
 void alloc_profile_see(struct alloc_profile *profile, JNIEnv *env, jclass class, jlong size,
                        struct alloc_seen *seen)
@@ -227,12 +223,9 @@ static void end_thread(struct alloc_profile *profile, int32_t number, int64_t by
 
 void alloc_profile_thread_started(struct alloc_profile *profile, JNIEnv *env, jthread thread)
 {
-    char *name = NULL;
-    int64_t java_id = 0;
     if (!profile->exact)
         return;
-    thread_names_of(&profile->names, env, thread, &name, &java_id);
-    mem_free(name);
+    int64_t java_id = thread_names_java_id(&profile->names, env, thread);
     pthread_mutex_lock(&profile->lock);
     int32_t before = alloc_threads_find(profile->threads, env);
     if (before >= 0 && alloc_threads_at(profile->threads, before)->java_id != java_id)
@@ -253,8 +246,7 @@ void alloc_profile_thread_ended(struct alloc_profile *profile, JNIEnv *env)
     pthread_mutex_unlock(&profile->lock);
 }
 
-/* --- the end of a chunk -------------------------------------------------------------------------
- */
+/* --- the end of a chunk ----------------------------------------------------------------------- */
 
 /* The pool's stretch, once it is worth it. */
 static double pool_stretch(const struct alloc_profile *profile)
@@ -373,8 +365,7 @@ void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct 
     write_samples(profile, &samples, writer, classes);
 }
 
-/* --- what people ask ----------------------------------------------------------------------------
- */
+/* --- what people ask -------------------------------------------------------------------------- */
 
 void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *counts)
 {
@@ -386,23 +377,21 @@ void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *co
         counts->total_bytes = -1;
 }
 
-void alloc_profile_json(struct alloc_profile *profile, FILE *out)
+void alloc_profile_json(struct alloc_profile *profile, struct json *json, const char *name)
 {
     struct alloc_counts counts;
     alloc_profile_counts(profile, &counts);
     pthread_mutex_lock(&profile->lock);
-    fprintf(out,
-            "{\"interval_bytes\":%" PRId64 ",\"samples\":%" PRId64 ",\"without_stack\":%" PRId64
-            ",\"lost\":%" PRId64 ",\"threads_refused\":%" PRId64 ",\"short_threads_bytes\":%" PRId64
-            ",\"gave_way\":%s,\"total_bytes\":",
-            counts.interval_bytes, counts.samples, counts.without_stack, counts.lost,
-            counts.threads_refused, counts.short_bytes, profile->gave_way ? "true" : "false");
-    if (counts.total_bytes >= 0)
-        fprintf(out, "%" PRId64, counts.total_bytes);
-    else
-        fprintf(out, "null");
-    fprintf(out, ",\"classes\":");
-    alloc_classes_json(profile->classes, pool_stretch(profile), out);
-    fprintf(out, "}");
+    json_begin(json, name, '{');
+    json_int(json, "interval_bytes", counts.interval_bytes);
+    json_int(json, "samples", counts.samples);
+    json_int(json, "without_stack", counts.without_stack);
+    json_int(json, "lost", counts.lost);
+    json_int(json, "threads_refused", counts.threads_refused);
+    json_int(json, "short_threads_bytes", counts.short_bytes);
+    json_bool(json, "gave_way", profile->gave_way);
+    json_int_if(json, "total_bytes", counts.total_bytes, counts.total_bytes >= 0);
+    alloc_classes_json(profile->classes, pool_stretch(profile), json);
+    json_end(json, '}');
     pthread_mutex_unlock(&profile->lock);
 }

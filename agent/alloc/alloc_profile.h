@@ -24,9 +24,9 @@
 
 #include "agent/dict/dictionary.h"
 #include "agent/jfr/jfr_writer.h"
+#include "agent/json/json.h"
 
 #include <jvmti.h>
-#include <stdio.h>
 
 #define ALLOC_OWN_INTERVALS   16
 /* HotSpot's sampler begins each thread with a random number made from the address of its structure.
@@ -81,7 +81,7 @@ struct alloc_counts {
 void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *counts);
 /* {"interval_bytes","samples","total_bytes","classes":[{"class","bytes","se_bytes","samples"}...],
  * ...} (docs/json.md); whole chunks only. */
-void alloc_profile_json(struct alloc_profile *profile, FILE *out);
+void alloc_profile_json(struct alloc_profile *profile, struct json *json, const char *name);
 void alloc_profile_destroy(struct alloc_profile *profile);
 
 #endif

@@ -22,6 +22,23 @@ struct thread_id_tables *thread_id_tables_create(void)
     return tables;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    int first = *(const int *)a, second = *(const int *)b;
+    return (first > second) - (first < second);
+}
+
+size_t thread_ids_sort(int *ids, size_t count)
+{
+    size_t kept = 0;
+    qsort(ids, count, sizeof *ids, by_number);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || ids[i] != ids[i - 1])
+            ids[kept++] = ids[i];
+    }
+    return kept;
+}
+
 void thread_id_tables_destroy(struct thread_id_tables *tables)
 {
     if (tables == NULL)
@@ -50,14 +67,7 @@ static size_t read_half(struct thread_id_half *half, bool empty, int *ids)
     return count;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int first = *(const int *)a, second = *(const int *)b;
-    return (first > second) - (first < second);
-}
-
-void thread_id_tables_collect(struct thread_id_tables *tables, thread_id_visit_fn *visit,
-                              void *context, int64_t *missed)
+size_t thread_id_tables_collect(struct thread_id_tables *tables, const int **found, int64_t *missed)
 {
     int active = atomic_load_explicit(&tables->active, memory_order_relaxed);
     int resting = 1 - active;
@@ -67,9 +77,6 @@ void thread_id_tables_collect(struct thread_id_tables *tables, thread_id_visit_f
     /* Release; partner: the acquire in thread_id_tables_add. */
     atomic_store_explicit(&tables->active, resting, memory_order_release);
     count += read_half(&tables->half[active], false, ids + count);
-    qsort(ids, count, sizeof *ids, by_number);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || ids[i] != ids[i - 1])
-            visit(context, ids[i]);
-    }
+    *found = ids;
+    return thread_ids_sort(ids, count);
 }

@@ -12,16 +12,18 @@
 #ifndef AGENT_BUFFER_THREAD_ID_TABLES_H
 #define AGENT_BUFFER_THREAD_ID_TABLES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct thread_id_tables;
 
 struct thread_id_tables *thread_id_tables_create(void);
 void thread_id_tables_add(struct thread_id_tables *tables, int index, int tid);
-/* Turns the double buffer and reports each id once; how often one found no room: *missed. */
-typedef void thread_id_visit_fn(void *context, int tid);
-void thread_id_tables_collect(struct thread_id_tables *tables, thread_id_visit_fn *visit,
-                              void *context, int64_t *missed);
+/* Turns the double buffer; *ids, each once, in order, until the next collect; how often one found
+ * no room: *missed. Returns how many. */
+size_t thread_id_tables_collect(struct thread_id_tables *tables, const int **ids, int64_t *missed);
+/* Sorts, drops what is there twice, returns how many are left. */
+size_t thread_ids_sort(int *ids, size_t count);
 void thread_id_tables_destroy(struct thread_id_tables *tables);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "agent/classdef/class_size.h"
 #include "agent/classdef/family_table.h"
-#include "agent/control/answer.h"
 #include "agent/control/sampler_here.h"
 #include "agent/dict/fold_hash.h"
 
@@ -236,20 +235,19 @@ static int largest(struct family_table *families, struct family_row *out, int ma
     return found;
 }
 
-static void put_row(const struct family_row *row, FILE *out)
+static void put_row(const struct family_row *row, struct json *json)
 {
-    fputs("{\"family\":", out);
-    answer_json_text(out, row->name);
-    fprintf(out,
-            ",\"loaded\":%" PRId64 ",\"unloaded\":%" PRId64 ",\"sized\":%" PRId64 ",\"bytes\":",
-            row->loaded, row->unloaded, row->sized);
-    if (row->sized > 0)
-        fprintf(out, "%" PRId64 "}", row->bytes);
-    else
-        fputs("null}", out);
+    json_begin(json, NULL, '{');
+    json_text(json, "family", row->name);
+    json_int(json, "loaded", row->loaded);
+    json_int(json, "unloaded", row->unloaded);
+    json_int(json, "sized", row->sized);
+    json_int_if(json, "bytes", row->bytes, row->sized > 0);
+    json_end(json, '}');
 }
 
-void class_definitions_json(struct class_definitions *definitions, FILE *out)
+void class_definitions_json(struct class_definitions *definitions, struct json *json,
+                            const char *name)
 {
     struct family_row rows[JSON_ROWS];
     int64_t loaded, unloaded, bytes;
@@ -260,21 +258,20 @@ void class_definitions_json(struct class_definitions *definitions, FILE *out)
     bool stacks = definitions->stacks;
     uint32_t families = family_table_count(definitions->families);
     pthread_mutex_unlock(&definitions->lock);
-    fprintf(out,
-            "{\"stacks\":%s,\"loaded\":%" PRId64 ",\"unloaded\":%" PRId64 ",\"families\":%" PRIu32
-            ",\"families_max\":%d,\"families_folded\":%" PRId64 ",\"nameless\":%" PRId64
-            ",\"stacks_taken\":%" PRId64 ",\"stacks_lost\":%" PRId64 ",\"bytes\":",
-            stacks ? "true" : "false", loaded, unloaded, families, FAMILIES_MAX, counts.folded,
-            counts.nameless, counts.stacks_taken, counts.stacks_lost);
-    if (definitions->sizes)
-        fprintf(out, "%" PRId64, bytes);
-    else
-        fputs("null", out);
-    fputs(",\"top\":[", out);
-    for (int i = 0; i < count; i++) {
-        if (i > 0)
-            fputc(',', out);
-        put_row(&rows[i], out);
-    }
-    fputs("]}", out);
+    json_begin(json, name, '{');
+    json_bool(json, "stacks", stacks);
+    json_int(json, "loaded", loaded);
+    json_int(json, "unloaded", unloaded);
+    json_int(json, "families", families);
+    json_int(json, "families_max", FAMILIES_MAX);
+    json_int(json, "families_folded", counts.folded);
+    json_int(json, "nameless", counts.nameless);
+    json_int(json, "stacks_taken", counts.stacks_taken);
+    json_int(json, "stacks_lost", counts.stacks_lost);
+    json_int_if(json, "bytes", bytes, definitions->sizes);
+    json_begin(json, "top", '[');
+    for (int i = 0; i < count; i++)
+        put_row(&rows[i], json);
+    json_end(json, ']');
+    json_end(json, '}');
 }

@@ -24,9 +24,9 @@
 #include "agent/classdef/class_family.h"
 #include "agent/control/sampler.h"
 #include "agent/jfr/jfr_writer.h"
+#include "agent/json/json.h"
 
 #include <jvmti.h>
-#include <stdio.h>
 
 #define CLASS_STACK_EVERY_MS 100
 #define CLASS_STACKS_PER_S   200
@@ -46,7 +46,8 @@ void class_definitions_loaded(struct class_definitions *definitions, struct samp
 void class_definitions_unloaded(struct class_definitions *definitions, const char *name);
 void class_definitions_end_chunk(struct class_definitions *definitions, struct jfr_writer *writer);
 /* A JSON object: the sums and the families that loaded most (docs/json.md). */
-void class_definitions_json(struct class_definitions *definitions, FILE *out);
+void class_definitions_json(struct class_definitions *definitions, struct json *json,
+                            const char *name);
 
 struct class_churn {
     int64_t loaded, unloaded; /* since the start */

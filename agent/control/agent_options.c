@@ -23,8 +23,9 @@ static const struct {
 _Static_assert(AGENT_OPTION_COUNT <= 32, "a bit each in agent_options.given");
 
 static const char *const commands[AGENT_COMMAND_COUNT] = {
-    [AGENT_START] = "start",   [AGENT_STOP] = "stop",     [AGENT_DUMP] = "dump",
-    [AGENT_STATUS] = "status", [AGENT_MEMORY] = "memory", [AGENT_ALLOC] = "alloc",
+    [AGENT_START] = "start",   [AGENT_STOP] = "stop",         [AGENT_DUMP] = "dump",
+    [AGENT_STATUS] = "status", [AGENT_MEMORY] = "memory",     [AGENT_ALLOC] = "alloc",
+    [AGENT_SITES] = "sites",   [AGENT_BASELINE] = "baseline",
 };
 
 /* What a number may be; 0 at both ends: anything that its type can hold. */
@@ -354,7 +355,8 @@ static bool take_command(struct piece piece, struct agent_options *options,
             return true;
         }
     return refuse(complaint,
-                  "'%.*s' is no command; start, stop, dump, status, memory or alloc comes first",
+                  "'%.*s' is no command; start, stop, dump, status, memory, sites, baseline or "
+                  "alloc comes first",
                   shown(piece.length), piece.text);
 }
 

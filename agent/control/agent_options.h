@@ -33,8 +33,17 @@ enum agent_option_type {
     AGENT_TYPE_BOOL,
 };
 
-enum agent_command { AGENT_START, AGENT_STOP, AGENT_DUMP, AGENT_STATUS, AGENT_MEMORY, AGENT_ALLOC };
-#define AGENT_COMMAND_COUNT (AGENT_ALLOC + 1)
+enum agent_command {
+    AGENT_START,
+    AGENT_STOP,
+    AGENT_DUMP,
+    AGENT_STATUS,
+    AGENT_MEMORY,
+    AGENT_ALLOC,
+    AGENT_SITES,    /* as memory, with the call sites of level detail */
+    AGENT_BASELINE, /* as memory, and what is now is subtracted in later answers */
+};
+#define AGENT_COMMAND_COUNT (AGENT_BASELINE + 1)
 
 #define AGENT_TEXT_MAX        1024
 #define AGENT_WHOLE_MAX       2048

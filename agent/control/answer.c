@@ -1,7 +1,6 @@
 #include "agent/control/answer.h"
 
 #include "agent/control/answer_format.h"
-#include "agent/jfr/jfr_bytes.h"
 #include "agent/mem/mem.h"
 
 #include <errno.h>
@@ -41,6 +40,7 @@ bool answer_begin(struct answer *answer)
         answer->lost = true;
         return false;
     }
+    answer->json.out = answer->out;
     setvbuf(answer->out, NULL, _IONBF, 0); /* no second buffer that nobody accounts for */
     return true;
 }
@@ -52,24 +52,6 @@ void answer_refuse(struct answer *answer, const char *format, ...)
     vsnprintf(answer->sentence, sizeof answer->sentence, format, arguments);
     va_end(arguments);
     answer->refused = true;
-}
-
-void answer_json_text(FILE *out, const char *text)
-{
-    size_t length = 1;
-    fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c += length) {
-        int32_t code = jfr_text_character(c, &length);
-        if (code <= 0) /* none, or a NUL, which readers refuse */
-            fputs("\\ufffd", out);
-        else if (code >= 0x10000)
-            fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
-        else if (*c == '"' || *c == '\\' || *c < 0x20 || *c == 0x7f)
-            fprintf(out, "\\u%04x", *c);
-        else
-            fwrite(c, 1, length, out);
-    }
-    fputc('"', out);
 }
 
 static bool fail(char *error, size_t size, const char *path, const char *why)

@@ -1,7 +1,7 @@
 /*
  * answer: what a command has to say, collected in memory and then written to the asker's file.
  *
- *   answer_begin -> write to answer.out, or answer_refuse -> answer_send -> answer_end
+ *   answer_begin -> write to answer.json, or answer_refuse -> answer_send -> answer_end
  *
  * The file is the asker's: it exists already, is empty, a regular file of this process's user, with
  * one name. Nothing else is ever written to, so an option string cannot make the agent create or
@@ -13,12 +13,15 @@
 #ifndef AGENT_CONTROL_ANSWER_H
 #define AGENT_CONTROL_ANSWER_H
 
+#include "agent/json/json.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
 struct answer {
-    FILE *out; /* NULL after a failed begin: a refusal can be sent all the same */
+    FILE *out;        /* NULL after a failed begin: a refusal can be sent all the same */
+    struct json json; /* onto out */
     char *text;
     size_t length, capacity;
     bool lost; /* memory ran out: what was collected is not whole */
@@ -30,9 +33,6 @@ bool answer_begin(struct answer *answer);
 /* What was written to out before is dropped. */
 __attribute__((format(printf, 2, 3))) void answer_refuse(struct answer *answer, const char *format,
                                                          ...);
-/* A JSON string with its quotes, of a text of the JVM's (modified UTF-8). What is no character
- * becomes U+FFFD. */
-void answer_json_text(FILE *out, const char *text);
 /* To the file, or, when path is "", to the JVM's standard error. False with a sentence. */
 bool answer_send(struct answer *answer, const char *path, char *error, size_t error_size);
 void answer_end(struct answer *answer);

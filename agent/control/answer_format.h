@@ -15,4 +15,7 @@
 #define ANSWER_REFUSED  "refused"
 #define ANSWER_HEAD_MAX 64
 
+/* A refusal that names the library to ask in its place. */
+#define ANSWER_OTHER_COPY "another copy of the agent is at work in this JVM: "
+
 #endif

@@ -1,7 +1,6 @@
 #include "agent/control/breaker_apply.h"
 
 #include "agent/alloc/alloc_profile.h"
-#include "agent/control/commands.h"
 #include "agent/control/published.h"
 #include "agent/sampling/clock.h"
 
@@ -95,7 +94,7 @@ static void do_what_it_says(struct recording *recording, enum breaker_state stat
         break;
     case BREAKER_STOPPED:
         /* Stopping waits for this very thread. Without another one: quiet at least. */
-        if (!commands_stop_itself())
+        if (!recording->stop_later())
             threads_stop(recording->threads);
         break;
     case BREAKER_NORMAL:

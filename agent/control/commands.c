@@ -20,18 +20,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     JavaVM *vm;
     jvmtiEnv *jvmti;
-    const char *broken;
     bool dead; /* the JVM ends */
 } served;
 
-void commands_setup(JavaVM *vm, jvmtiEnv *jvmti, const char *broken)
+void commands_setup(JavaVM *vm, jvmtiEnv *jvmti)
 {
     pthread_mutex_lock(&lock);
-    if (served.vm == NULL) {
-        served.vm = vm;
-        served.jvmti = jvmti;
-        served.broken = broken;
-    }
+    served.vm = vm;
+    served.jvmti = jvmti;
     pthread_mutex_unlock(&lock);
 }
 
@@ -51,24 +47,22 @@ static void start(const struct agent_options *options, JNIEnv *env, struct answe
     else if (!profiler_start(options, env, error, sizeof error))
         answer_refuse(answer, "%s", error);
     else
-        profiler_status_json(answer->out);
+        profiler_status_json(&answer->json, NULL);
 }
 
 static void stop(JNIEnv *env, struct answer *answer)
 {
     char notes[1024] = "";
-    if (answer->out != NULL)
-        fputc('{', answer->out);
+    struct json *json = &answer->json;
+    json_begin(json, NULL, '{');
     if (!profiler_is_running()) {
         answer_refuse(answer, "not running");
-    } else if (!profiler_stop_telling(env, answer->out, notes, sizeof notes)) {
+    } else if (!profiler_stop_telling(env, json, notes, sizeof notes)) {
         answer_refuse(answer, "%s", notes);
     } else {
-        fputs("\"notes\":", answer->out);
-        answer_json_text(answer->out, notes);
-        fputs(",\"status\":", answer->out);
-        profiler_status_json(answer->out);
-        fputs("}\n", answer->out);
+        json_text(json, "notes", notes);
+        profiler_status_json(json, "status");
+        json_end(json, '}');
     }
 }
 
@@ -80,7 +74,7 @@ static void dump(JNIEnv *env, struct answer *answer)
     else if (!profiler_dump(env, error, sizeof error))
         answer_refuse(answer, "%s", error);
     else
-        profiler_status_json(answer->out);
+        profiler_status_json(&answer->json, NULL);
 }
 
 static void alloc(JNIEnv *env, struct answer *answer)
@@ -93,87 +87,7 @@ static void alloc(JNIEnv *env, struct answer *answer)
     else if (!profiler_dump(env, error, sizeof error)) /* the table is of whole chunks */
         answer_refuse(answer, "%s", error);
     else
-        profiler_alloc_json(answer->out);
-}
-
-static void obey(const struct agent_options *options, JNIEnv *env, struct answer *answer)
-{
-    char error[400];
-    if (served.dead) {
-        answer_refuse(answer, "the JVM is ending");
-        return;
-    }
-    if (served.broken != NULL) {
-        answer_refuse(answer, "%s", served.broken);
-        return;
-    }
-    if (!profiler_setup(served.vm, served.jvmti, error, sizeof error)) {
-        answer_refuse(answer, "%s", error);
-        return;
-    }
-    switch (options->command) {
-    case AGENT_START:
-        start(options, env, answer);
-        break;
-    case AGENT_STOP:
-        stop(env, answer);
-        break;
-    case AGENT_DUMP:
-        dump(env, answer);
-        break;
-    case AGENT_STATUS:
-        profiler_status_json(answer->out);
-        break;
-    case AGENT_MEMORY:
-        profiler_memory_json(answer->out);
-        break;
-    case AGENT_ALLOC:
-        alloc(env, answer);
-        break;
-    }
-}
-
-/* refusal: NULL, or what to answer in any case. env may be NULL then. */
-static bool serve(const char *text, const char *refusal, JNIEnv *env)
-{
-    /* 18 KB of stack: the level of the account has to be known before anything is allocated. */
-    struct agent_options options;
-    struct answer answer;
-    char error[400] = "";
-    bool understood = agent_options_parse(text, &options, error, sizeof error);
-
-    pthread_mutex_lock(&lock);
-    if (refusal == NULL && understood && options.command == AGENT_START && !profiler_is_running())
-        mem_set_level(wanted_level(&options));
-    if (!answer_begin(&answer))
-        answer_refuse(&answer, "out of memory");
-    else if (refusal != NULL)
-        answer_refuse(&answer, "%s", refusal);
-    else if (!understood)
-        answer_refuse(&answer, "%s", error);
-    else
-        obey(&options, env, &answer);
-
-    const char *file = options.text[OPTION_ANSWER];
-    bool told = file[0] != '\0' || !answer.refused;
-    /* Nobody waits for "done" without a file; a figure that was asked for has to go somewhere. */
-    bool silent = file[0] == '\0' && !answer.refused && options.command != AGENT_STATUS &&
-                  options.command != AGENT_MEMORY && options.command != AGENT_ALLOC;
-    if (!silent && !answer_send(&answer, file, error, sizeof error))
-        told = false;
-    answer_end(&answer);
-    pthread_mutex_unlock(&lock);
-    return told;
-}
-
-bool commands_run(const char *text, JNIEnv *env)
-{
-    return serve(text, NULL, env);
-}
-
-bool commands_refuse(const char *text, const char *sentence)
-{
-    return serve(text, sentence, NULL);
+        profiler_alloc_json(&answer->json);
 }
 
 static void *stop_itself(void *argument)
@@ -195,7 +109,8 @@ static void *stop_itself(void *argument)
     return NULL;
 }
 
-bool commands_stop_itself(void)
+/* If it is still that recording when its turn comes. Drain thread. */
+static bool stop_later(void)
 {
     pthread_t thread;
     sigset_t all, before;
@@ -208,6 +123,91 @@ bool commands_stop_itself(void)
     return failed == 0;
 }
 
+static void obey(const struct agent_options *options, JNIEnv *env, struct answer *answer)
+{
+    char error[400];
+    if (served.dead) {
+        answer_refuse(answer, "the JVM is ending");
+        return;
+    }
+    if (!profiler_setup(served.vm, served.jvmti, stop_later, error, sizeof error)) {
+        answer_refuse(answer, "%s", error);
+        return;
+    }
+    switch (options->command) {
+    case AGENT_START:
+        start(options, env, answer);
+        break;
+    case AGENT_STOP:
+        stop(env, answer);
+        break;
+    case AGENT_DUMP:
+        dump(env, answer);
+        break;
+    case AGENT_STATUS:
+        profiler_status_json(&answer->json, NULL);
+        break;
+    case AGENT_MEMORY:
+    case AGENT_SITES:
+    case AGENT_BASELINE:
+        profiler_memory_json(&answer->json, options->command == AGENT_SITES);
+        if (options->command == AGENT_BASELINE)
+            profiler_memory_baseline();
+        break;
+    case AGENT_ALLOC:
+        alloc(env, answer);
+        break;
+    }
+}
+
+/* refusal: NULL, or what to answer in any case. env may be NULL then. */
+static enum commands_told serve(const char *text, const char *refusal, JNIEnv *env)
+{
+    /* 18 KB of stack: the level of the account has to be known before anything is allocated. */
+    struct agent_options options;
+    struct answer answer;
+    char error[400] = "";
+    bool understood = agent_options_parse(text, &options, error, sizeof error);
+
+    pthread_mutex_lock(&lock);
+    if (refusal == NULL && understood && options.command == AGENT_START && !profiler_is_running())
+        mem_set_level(wanted_level(&options));
+    if (!answer_begin(&answer))
+        answer_refuse(&answer, "out of memory");
+    else if (refusal != NULL)
+        answer_refuse(&answer, "%s", refusal);
+    else if (!understood)
+        answer_refuse(&answer, "%s", error);
+    else
+        obey(&options, env, &answer);
+    if (answer.out != NULL)
+        fputc('\n', answer.out);
+
+    const char *file = options.text[OPTION_ANSWER];
+    enum commands_told told = file[0] != '\0'  ? COMMANDS_TOLD_IN_FILE
+                              : answer.refused ? COMMANDS_TOLD_NOBODY
+                                               : COMMANDS_TOLD;
+    /* Nobody waits for "done" without a file; a figure that was asked for has to go somewhere. */
+    bool silent = file[0] == '\0' && !answer.refused && options.command != AGENT_STATUS &&
+                  options.command != AGENT_MEMORY && options.command != AGENT_ALLOC &&
+                  options.command != AGENT_SITES && options.command != AGENT_BASELINE;
+    if (!silent && !answer_send(&answer, file, error, sizeof error))
+        told = COMMANDS_TOLD_NOBODY;
+    answer_end(&answer);
+    pthread_mutex_unlock(&lock);
+    return told;
+}
+
+enum commands_told commands_run(const char *text, JNIEnv *env)
+{
+    return serve(text, NULL, env);
+}
+
+enum commands_told commands_refuse(const char *text, const char *sentence)
+{
+    return serve(text, sentence, NULL);
+}
+
 void commands_vm_death(JNIEnv *env)
 {
     struct timespec until;
@@ -215,7 +215,7 @@ void commands_vm_death(JNIEnv *env)
     until.tv_sec += DEATH_WAIT_S;
     if (pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) != 0)
         return; /* a command hangs: what it holds is not safe to touch */
-    if (!served.dead && served.vm != NULL && served.broken == NULL)
+    if (!served.dead && served.vm != NULL)
         profiler_vm_death(env);
     served.dead = true;
     pthread_mutex_unlock(&lock);

@@ -12,17 +12,16 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-/* What the agent can do in this JVM; NULL: all of it, else why it can do nothing (kept). Calls
- * after the first have no effect. */
-void commands_setup(JavaVM *vm, jvmtiEnv *jvmti, const char *broken);
-/* True: the asker has the answer in the file of the option `answer`, or it was done as asked.
- * False: it was not, and the asker has no file: the code of the caller is all that can be given. */
-bool commands_run(const char *text, JNIEnv *env);
+/* Once. */
+void commands_setup(JavaVM *vm, jvmtiEnv *jvmti);
+enum commands_told {
+    COMMANDS_TOLD_IN_FILE, /* the asker has the answer in the file of the option `answer` */
+    COMMANDS_TOLD,         /* it has no file, and it was done as asked */
+    COMMANDS_TOLD_NOBODY,  /* not done, or the answer is lost: the caller's code has to say it */
+};
+enum commands_told commands_run(const char *text, JNIEnv *env);
 /* Refuses whatever is asked. */
-bool commands_refuse(const char *text, const char *sentence);
-/* The circuit breaker: stops the profiler from a thread of its own, if it is still that recording
- * when its turn comes. Drain thread; returns at once. False: there can be no such thread. */
-bool commands_stop_itself(void);
+enum commands_told commands_refuse(const char *text, const char *sentence);
 void commands_vm_death(JNIEnv *env);
 
 #endif

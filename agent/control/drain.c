@@ -1,7 +1,6 @@
 #include "agent/control/drain.h"
 
 #include "agent/control/breaker_apply.h"
-#include "agent/control/commands.h"
 #include "agent/control/published.h"
 #include "agent/sampling/clock.h"
 #include "agent/stack/unwind_tables.h"
@@ -16,6 +15,10 @@
 #define TURN_NS 100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
 #define SCAN_NS 1000000000 /* for threads that announce themselves to nobody */
 #define TELL_NS 5000000000 /* a watch asks NMT that often */
+
+#define RETRY_MAX_NS                                                                               \
+    60000000000 /* between two tries to begin a chunk, unless chunks are longer                    \
+                 */
 
 struct drain {
     JavaVM *vm;
@@ -34,17 +37,31 @@ static void wait_until(struct drain *drain, int64_t until_ns)
         continue;
 }
 
+/* When the next chunk ends; while none can be begun, when that is tried again: after twice the time
+ * each time. */
+static int64_t next_end_ns(const struct drain *drain, int *failures)
+{
+    int64_t longest_ns = drain->chunk_ns > RETRY_MAX_NS ? drain->chunk_ns : RETRY_MAX_NS;
+    int64_t wait_ns = drain->chunk_ns;
+    *failures = recording_is_interrupted(drain->recording) ? *failures + 1 : 0;
+    for (int i = 1; i < *failures && wait_ns < longest_ns; i++)
+        wait_ns *= 2;
+    return clock_now_ns() + (wait_ns < longest_ns ? wait_ns : longest_ns);
+}
+
 static void work(struct drain *drain, JNIEnv *env)
 {
     int64_t chunk_end_ns = clock_now_ns() + drain->chunk_ns,
             next_scan_ns = clock_now_ns() + SCAN_NS;
     int64_t next_tell_ns = clock_now_ns(), end_ns = drain->recording->end_ns;
+    int failures = 0;
     pthread_mutex_lock(&drain->lock);
     while (!drain->stop) {
         wait_until(drain, clock_now_ns() + TURN_NS);
         if (drain->stop)
             break;
         recording_turn(drain->recording);
+        threads_pause(drain->recording->threads, recording_is_interrupted(drain->recording));
         recording_meet(drain->recording, env);
         if (drain->recording->live != NULL)
             live_objects_turn(drain->recording->live, env);
@@ -56,7 +73,7 @@ static void work(struct drain *drain, JNIEnv *env)
                 chunk_end_ns = clock_now_ns();
             next_scan_ns = clock_now_ns() + SCAN_NS;
         }
-        if (end_ns != 0 && clock_now_ns() >= end_ns && commands_stop_itself())
+        if (end_ns != 0 && clock_now_ns() >= end_ns && drain->recording->stop_later())
             end_ns = 0; /* stopping waits for this very thread: another one does it */
         if (clock_now_ns() >= next_tell_ns) {
             published_figures(drain->recording->ids);
@@ -64,7 +81,8 @@ static void work(struct drain *drain, JNIEnv *env)
         }
         if (clock_now_ns() >= chunk_end_ns) {
             recording_end_chunk(drain->recording, env, false);
-            chunk_end_ns = clock_now_ns() + drain->chunk_ns;
+            chunk_end_ns = next_end_ns(drain, &failures);
+            threads_pause(drain->recording->threads, recording_is_interrupted(drain->recording));
         }
     }
     pthread_mutex_unlock(&drain->lock);

@@ -1,7 +1,7 @@
 /*
  * other_copy: is another copy of the agent at work in this process?
  *
- * The same library under two paths is two agents: two owners of SIGPROF, every thread with two
+ * The same library under two paths is two agents: two handlers of signals, every thread with two
  * timers. Each copy that serves commands says so through the exported function
  * nmtagent_in_charge(), and looks for that function in every other library that is loaded. So no
  * file, property or environment variable has to be left behind.

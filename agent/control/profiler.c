@@ -42,18 +42,20 @@ static void read_version(jvmtiEnv *jvmti)
     }
 }
 
-bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
+bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, profiler_stop_later_fn *stop_later, char *error,
+                    size_t error_size)
 {
     if (profiler.vm != NULL)
         return true;
     profiler.rss_before_bytes = profiler_json_rss();
     read_version(jvmti);
-    profiler.threads = threads_create(vm);
+    profiler.threads = threads_create(vm, jvmti);
     if (profiler.threads == NULL) {
         snprintf(error, error_size, "out of memory");
         return false;
     }
     profiler.jvmti = jvmti;
+    profiler.stop_later = stop_later;
     profiler.vm = vm;
     published_begin();
     return true;
@@ -130,6 +132,7 @@ static enum timer_kind wanted_timer(const struct agent_options *options)
 static bool start_timers(const struct agent_options *options, char *error, size_t error_size)
 {
     threads_on_sample(profiler.threads, sampler_sample, &profiler.recording->sampler);
+    threads_set_stack(profiler.threads, profiler.recording->sampler.engine->stack_bytes);
     if (!threads_start(profiler.threads, wanted_timer(options), options->number[OPTION_CPU], error,
                        error_size))
         return false;
@@ -232,6 +235,7 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         .ids = profiler.ids,
         .file = profiler.file,
         .jvm_version = profiler.jvm_version,
+        .stop_later = profiler.stop_later,
     };
     profiler.recording = recording_create(&parts, options, error, error_size);
     if (profiler.recording == NULL || !create_allocs(options, env, error, error_size)) {
@@ -286,14 +290,14 @@ static void describe_rest(char *notes, size_t size)
     snprintf(notes, size,
              "cannot be given back: the jmethodIDs of %" PRId64 " classes, %" PRId64
              " methods, about %" PRId64 " bytes in the JVM (%" PRId64
-             " of them stay for ever even when the classes unload)",
+             " of them are never freed, not even when the classes unload)",
              bill.classes, bill.methods, bill.loaded_bytes, bill.kept_if_all_unload_bytes);
 }
 
-void profiler_alloc_json(FILE *out)
+void profiler_alloc_json(struct json *json)
 {
     if (profiler.allocs != NULL)
-        alloc_profile_json(profiler.allocs, out);
+        alloc_profile_json(profiler.allocs, json, NULL);
 }
 
 bool profiler_has_alloc(void)
@@ -306,7 +310,7 @@ bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
     return profiler_stop_telling(env, NULL, notes, notes_size);
 }
 
-bool profiler_stop_telling(JNIEnv *env, FILE *tables, char *notes, size_t notes_size)
+bool profiler_stop_telling(JNIEnv *env, struct json *json, char *notes, size_t notes_size)
 {
     if (!profiler.running) {
         snprintf(notes, notes_size, "not running");
@@ -318,11 +322,8 @@ bool profiler_stop_telling(JNIEnv *env, FILE *tables, char *notes, size_t notes_
     if (profiler.allocs != NULL)
         alloc_profile_quiet(profiler.allocs);
     recording_end_chunk(profiler.recording, env, true);
-    if (tables != NULL && profiler.allocs != NULL) {
-        fputs("\"alloc\":", tables);
-        alloc_profile_json(profiler.allocs, tables);
-        fputc(',', tables);
-    }
+    if (json != NULL && profiler.allocs != NULL)
+        alloc_profile_json(profiler.allocs, json, "alloc");
     recording_counts(profiler.recording, &profiler.last);
     profiler.running = false;
     describe_rest(notes, notes_size);
@@ -340,10 +341,9 @@ void profiler_vm_death(JNIEnv *env)
     published_end();
 }
 
-/* --- what people ask ----------------------------------------------------------------------------
- */
+/* --- what people ask -------------------------------------------------------------------------- */
 
-void profiler_status_json(FILE *out)
+void profiler_status_json(struct json *json, const char *name)
 {
     struct recording_counts counts = profiler.last;
     if (profiler.recording != NULL)
@@ -362,10 +362,10 @@ void profiler_status_json(FILE *out)
         .allocs = profiler.allocs,
         .jdk_major = profiler.jdk_major,
     };
-    profiler_json_status(&view, out);
+    profiler_json_status(&view, json, name);
 }
 
-void profiler_memory_json(FILE *out)
+void profiler_memory_json(struct json *json, bool sites)
 {
     const struct profiler_view view = {
         .running = profiler.running,
@@ -375,6 +375,14 @@ void profiler_memory_json(FILE *out)
         .live = profiler.live,
         .jdk_major = profiler.jdk_major,
         .rss_before_bytes = profiler.rss_before_bytes,
+        .baseline_ns = profiler.baseline_ns,
+        .sites = sites,
     };
-    profiler_json_memory(&view, out);
+    profiler_json_memory(&view, json);
+}
+
+void profiler_memory_baseline(void)
+{
+    mem_baseline();
+    profiler.baseline_ns = clock_now_ns();
 }

@@ -11,13 +11,18 @@
 #define AGENT_CONTROL_PROFILER_H
 
 #include "agent/control/agent_options.h"
+#include "agent/json/json.h"
 
 #include <jvmti.h>
 #include <stdbool.h>
-#include <stdio.h>
+
+/* What stops the profiler from a thread of its own: stopping waits for the drain thread, which is
+ * the one that finds out. Returns at once; false: there can be no such thread. */
+typedef bool profiler_stop_later_fn(void);
 
 /* Once per process, before the first start; vm and jvmti stay valid for the process's life. */
-bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
+bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, profiler_stop_later_fn *stop_later, char *error,
+                    size_t error_size);
 bool profiler_start(const struct agent_options *options, JNIEnv *env, char *error,
                     size_t error_size);
 bool profiler_is_running(void);
@@ -27,14 +32,17 @@ bool profiler_is_overdue(void);
 bool profiler_dump(JNIEnv *env, char *error, size_t error_size);
 /* Back to quiet. notes: what cannot be given back, in sentences. */
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size);
-/* The same; tables of what was collected go to out as members of an object, each with a comma. */
-bool profiler_stop_telling(JNIEnv *env, FILE *out, char *notes, size_t notes_size);
-/* One JSON object each (docs/json.md). */
-void profiler_status_json(FILE *out);
-void profiler_memory_json(FILE *out);
+/* The same; tables of what was collected become members of an object that json has begun. */
+bool profiler_stop_telling(JNIEnv *env, struct json *json, char *notes, size_t notes_size);
+/* One JSON object each (docs/json.md). name: as a member of another one, or NULL. */
+void profiler_status_json(struct json *json, const char *name);
+/* sites: the call sites as well. */
+void profiler_memory_json(struct json *json, bool sites);
+/* From now on the answers above tell what has grown since. */
+void profiler_memory_baseline(void);
 bool profiler_has_alloc(void);
 /* Of whole chunks: dump first. */
-void profiler_alloc_json(FILE *out);
+void profiler_alloc_json(struct json *json);
 
 /* JVMTI callbacks, as long as profiling runs. */
 void profiler_class_load(JNIEnv *env, jclass class);

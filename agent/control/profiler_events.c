@@ -49,10 +49,13 @@ void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong si
             live_objects_see(profiler.live, env, object, class, size, &live);
         bool stack = sampler_here_begin(sampler, env, true, &here);
         alloc_profile_sample(profiler.allocs, env, &seen, here.tid, stack ? here.trace : 0);
-        if (profiler.live != NULL)
-            live_objects_sample(profiler.live, env, &live, stack ? &here : NULL);
+        bool kept = profiler.live == NULL ||
+                    live_objects_sample(profiler.live, &live, stack ? &here : NULL);
         if (stack)
             sampler_here_end(sampler, &here, 0);
+        /* The JVM may hold the thread here, for a safepoint or a debugger: not inside a table. */
+        if (!kept)
+            live_objects_forget(env, &live);
     }
     door_go_out(&profiler.door);
 }

@@ -1,157 +1,169 @@
 #include "agent/control/profiler_json.h"
 
-#include "agent/control/limits_json.h"
+#include "agent/control/breaker_apply.h"
 #include "agent/hotspot/faults.h"
+#include "agent/methods/native_symbols.h"
+#include "agent/sampling/clock.h"
 
-#include <inttypes.h>
 #include <unistd.h>
 
-static void put_text(FILE *out, const char *text)
+/* --- status ----------------------------------------------------------------------------------- */
+
+/* What the agent may cost, and how far it has given way. */
+static void put_ids(const struct jmethod_ids *ids, struct json *json)
 {
-    fputc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        if (*at == '"' || *at == '\\' || *at < 0x20 || *at >= 0x7f)
-            fprintf(out, "\\u%04x", *at);
-        else
-            fputc(*at, out);
+    struct jmethod_ids_bill bill;
+    if (ids == NULL) {
+        json_null(json, "jmethodid");
+        return;
     }
-    fputc('"', out);
+    jmethod_ids_bill(ids, &bill);
+    json_begin(json, "jmethodid", '{');
+    json_text(json, "policy", id_policy_name(bill.policy));
+    json_int_if(json, "budget_bytes", bill.budget_bytes, bill.policy == IDS_BUDGET);
+    json_int_if(json, "predicted_bytes", bill.predicted_bytes, bill.predicted_bytes >= 0);
+    json_int(json, "asked_bytes", bill.loaded_bytes);
+    json_int(json, "prepared_classes", bill.classes);
+    json_int(json, "skipped_classes", bill.skipped_classes);
+    json_end(json, '}');
 }
 
-static void put_member(FILE *out, const char *name, int64_t value, bool last)
+static void put_breaker(struct json *json)
 {
-    fprintf(out, "\"%s\":%" PRId64 "%s", name, value, last ? "" : ",");
+    struct breaker_view view;
+    breaker_apply_view(&view);
+    json_begin(json, "breaker", '{');
+    json_text(json, "state", breaker_state_name(view.state));
+    json_text_or_null(json, "reason", view.reason);
+    json_int(json, "own_bytes", view.own_bytes);
+    json_int(json, "jvm_bytes", view.jvm_bytes);
+    json_int(json, "memory_bytes", view.limits.memory_bytes);
+    json_int(json, "warn_bytes", view.limits.warn_bytes);
+    json_int(json, "shed_bytes", view.limits.shed_bytes);
+    json_int(json, "stop_at_bytes", view.limits.stop_bytes);
+    json_end(json, '}');
 }
 
-static void put_walks(const struct recording_counts *counts, FILE *out)
+static void put_walks(const struct recording_counts *counts, struct json *json)
 {
-    fprintf(out, "\"walks\":{\"%s\":%" PRId64, walk_code_name(WALK_OK), counts->walks[WALK_OK]);
+    json_begin(json, "walks", '{');
+    json_int(json, walk_code_name(WALK_OK), counts->walks[WALK_OK]);
     for (int i = 0; i < WALK_CODE_COUNT; i++) {
         if (i != WALK_OK && counts->walks[i] != 0)
-            fprintf(out, ",\"%s\":%" PRId64, walk_code_name((enum walk_code)i), counts->walks[i]);
+            json_int(json, walk_code_name((enum walk_code)i), counts->walks[i]);
     }
-    fprintf(out, "},");
+    json_end(json, '}');
 }
 
-static void put_methods(const struct recording_counts *counts, FILE *out)
+static void put_methods(const struct recording_counts *counts, struct json *json)
 {
     const struct seen_methods_counts *seen = &counts->seen;
-    fprintf(out, "\"methods\":{");
-    put_member(out, "known", counts->methods.methods, false);
-    put_member(out, "unknown", counts->methods.unknown, false);
-    put_member(out, "over_budget", counts->methods.over_budget + seen->over_budget,
-               seen->seen == 0);
+    json_begin(json, "methods", '{');
+    json_int(json, "known", counts->methods.methods);
+    json_int(json, "unknown", counts->methods.unknown);
+    json_int(json, "over_budget", counts->methods.over_budget + seen->over_budget);
     if (seen->seen > 0) {
-        put_member(out, "seen", seen->seen, false);
-        put_member(out, "forgotten", seen->forgotten, false);
-        put_member(out, "reused_addresses", seen->reused, false);
-        put_member(out, "compared", seen->compared, false);
-        put_member(out, "unreadable", seen->unreadable, false);
-        put_member(out, "held_bytes", seen->held_bytes, true);
+        json_int(json, "seen", seen->seen);
+        json_int(json, "forgotten", seen->forgotten);
+        json_int(json, "reused_addresses", seen->reused);
+        json_int(json, "compared", seen->compared);
+        json_int(json, "unreadable", seen->unreadable);
+        json_int(json, "held_bytes", seen->held_bytes);
     }
-    fprintf(out, "},");
+    json_end(json, '}');
 }
 
-static void put_counts(const struct recording_counts *counts, FILE *out)
+static void put_counts(const struct recording_counts *counts, struct json *json)
 {
-    fprintf(out, "\"engine\":\"%s\",", counts->engine);
-    put_member(out, "samples", counts->samples, false);
-    put_member(out, "stored", counts->stored, false);
-    fprintf(out, "\"dropped\":{");
-    put_member(out, "slots", counts->dropped_slots, false);
-    put_member(out, "buffers", counts->dropped_buffers, true);
-    fprintf(out, "},");
-    put_member(out, "without_trace", counts->without_trace, false);
-    put_member(out, "torn_contexts", counts->torn_contexts, false);
-    put_walks(counts, out);
-    put_methods(counts, out);
-    put_member(out, "traces", counts->traces, false);
-    put_member(out, "trace_capacity", counts->trace_capacity, false);
-    put_member(out, "chunks", counts->chunks, false);
-    put_member(out, "file_bytes", counts->file_bytes, false);
-    fprintf(out, "\"recording_error\":");
-    if (counts->error[0] != '\0')
-        put_text(out, counts->error);
-    else
-        fprintf(out, "null");
-    fprintf(out, ",");
+    json_text(json, "engine", counts->engine);
+    json_int(json, "samples", counts->samples);
+    json_int(json, "stored", counts->stored);
+    json_begin(json, "dropped", '{');
+    json_int(json, "slots", counts->dropped_slots);
+    json_int(json, "buffers", counts->dropped_buffers);
+    json_end(json, '}');
+    json_int(json, "without_trace", counts->without_trace);
+    json_int(json, "torn_contexts", counts->torn_contexts);
+    put_walks(counts, json);
+    put_methods(counts, json);
+    json_int(json, "traces", counts->traces);
+    json_int(json, "trace_capacity", counts->trace_capacity);
+    json_int(json, "chunks", counts->chunks);
+    json_int(json, "file_bytes", counts->file_bytes);
+    json_text_or_null(json, "recording_error", counts->error);
+    json_begin(json, "lost", '{');
+    json_int(json, "chunks", counts->lost_chunks);
+    json_int(json, "events", counts->lost_events);
+    json_text_or_null(json, "reason", counts->last_error);
+    json_end(json, '}');
 }
 
-static void put_alloc(const struct profiler_view *view, FILE *out)
+static void put_alloc(const struct profiler_view *view, struct json *json)
 {
     struct alloc_counts counts;
     alloc_profile_counts(view->allocs, &counts);
-    fprintf(out, "\"alloc\":{");
-    put_member(out, "interval_bytes", counts.interval_bytes, false);
-    put_member(out, "samples", counts.samples, false);
-    put_member(out, "without_stack", counts.without_stack, false);
-    put_member(out, "lost", counts.lost, false);
-    put_member(out, "threads_refused", counts.threads_refused, false);
-    if (counts.total_bytes >= 0)
-        put_member(out, "total_bytes", counts.total_bytes, false);
-    else
-        fprintf(out, "\"total_bytes\":null,");
-    fprintf(out, "\"stacks\":%s},",
-            view->recording->sampler.engine->walk_here != NULL ? "true" : "false");
+    json_begin(json, "alloc", '{');
+    json_int(json, "interval_bytes", counts.interval_bytes);
+    json_int(json, "samples", counts.samples);
+    json_int(json, "without_stack", counts.without_stack);
+    json_int(json, "lost", counts.lost);
+    json_int(json, "threads_refused", counts.threads_refused);
+    json_int_if(json, "total_bytes", counts.total_bytes, counts.total_bytes >= 0);
+    json_bool(json, "stacks", view->recording->sampler.engine->walk_here != NULL);
+    json_end(json, '}');
 }
 
-void profiler_json_status(const struct profiler_view *view, FILE *out)
+void profiler_json_status(const struct profiler_view *view, struct json *json, const char *name)
 {
     struct threads_counts threads;
     threads_counts(view->threads, &threads);
-    fprintf(out, "{\"running\":%s,", view->running ? "true" : "false");
-    put_member(out, "pid", getpid(), false);
-    put_member(out, "jdk_major", view->jdk_major, false);
-    fprintf(out, "\"timer\":\"%s\",", timer_kind_name(threads_timer(view->threads)));
-    limits_json(view->ids, view->counts->unnamed_frames, out);
+    json_begin(json, name, '{');
+    json_bool(json, "running", view->running);
+    json_int(json, "pid", getpid());
+    json_int(json, "jdk_major", view->jdk_major);
+    json_text(json, "timer", timer_kind_name(threads_timer(view->threads)));
+    put_ids(view->ids, json);
+    json_int(json, "unnamed_frames", view->counts->unnamed_frames);
+    put_breaker(json);
     if (view->counts->engine != NULL) {
-        put_counts(view->counts, out);
-        if (view->engine_fallback[0] != '\0') {
-            fprintf(out, "\"engine_fallback\":");
-            put_text(out, view->engine_fallback);
-            fputc(',', out);
-        }
-        put_member(out, "faults", faults_caught(), false);
-        fprintf(out, "\"file\":");
-        put_text(out, view->file);
-        fprintf(out, ",\"native\":%s,", view->native_missing[0] == '\0' ? "true" : "false");
-        if (view->native_missing[0] != '\0') {
-            fprintf(out, "\"native_missing\":");
-            put_text(out, view->native_missing);
-            fputc(',', out);
-        }
+        put_counts(view->counts, json);
+        if (view->engine_fallback[0] != '\0')
+            json_text(json, "engine_fallback", view->engine_fallback);
+        json_int(json, "faults", faults_caught());
+        json_text(json, "file", view->file);
+        json_bool(json, "native", view->native_missing[0] == '\0');
+        if (view->native_missing[0] != '\0')
+            json_text(json, "native_missing", view->native_missing);
     }
     if (view->allocs != NULL)
-        put_alloc(view, out);
-    put_member(out, "threads", threads.threads, false);
-    put_member(out, "timers", threads.timers, false);
-    put_member(out, "failed_timers", threads.failed_timers, false);
-    put_member(out, "signals", threads.signals, false);
-    put_member(out, "foreign_signals", threads.foreign_signals, false);
-    put_member(out, "late_signals", threads.late_signals, false);
-    put_member(out, "nested_signals", threads.nested_signals, false);
-    if (view->classes != NULL) {
-        fprintf(out, "\"classes\":");
-        class_definitions_json(view->classes, out);
-        fputc(',', out);
-    }
-    if (view->live != NULL) {
-        fprintf(out, "\"live\":");
-        live_objects_json(view->live, out);
-        fputc(',', out);
-    }
-    fprintf(out, "\"handler_replaced\":%s", threads.handler_replaced ? "true" : "false");
-    fprintf(out, "}\n");
+        put_alloc(view, json);
+    json_int(json, "threads", threads.threads);
+    json_int(json, "timers", threads.timers);
+    json_int(json, "failed_timers", threads.failed_timers);
+    json_int(json, "revived_timers", threads.revived_timers);
+    json_int(json, "signals", threads.signals);
+    json_int(json, "foreign_signals", threads.foreign_signals);
+    json_int(json, "late_signals", threads.late_signals);
+    json_int(json, "nested_signals", threads.nested_signals);
+    json_int(json, "small_stacks", threads.small_stacks);
+    if (view->classes != NULL)
+        class_definitions_json(view->classes, json, "classes");
+    if (view->live != NULL)
+        live_objects_json(view->live, json, "live");
+    json_bool(json, "handler_replaced", threads.handler_replaced);
+    json_end(json, '}');
 }
 
-static void put_usage(FILE *out, const struct component_usage *usage)
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static void put_usage(struct json *json, const struct component_usage *usage)
 {
-    put_member(out, "requested_bytes", usage->requested_bytes, false);
-    put_member(out, "reserved_bytes", usage->reserved_bytes, false);
-    put_member(out, "resident_bytes", usage->resident_bytes, false);
-    put_member(out, "peak_bytes", usage->peak_bytes, false);
-    put_member(out, "allocations", usage->allocations, false);
-    put_member(out, "frees", usage->frees, true);
+    json_int(json, "requested_bytes", usage->requested_bytes);
+    json_int(json, "reserved_bytes", usage->reserved_bytes);
+    json_int(json, "resident_bytes", usage->resident_bytes);
+    json_int(json, "peak_bytes", usage->peak_bytes);
+    json_int(json, "allocations", usage->allocations);
+    json_int(json, "frees", usage->frees);
 }
 
 int64_t profiler_json_rss(void)
@@ -166,7 +178,117 @@ int64_t profiler_json_rss(void)
     return (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
-void profiler_json_memory(const struct profiler_view *view, FILE *out)
+static void put_components(const struct mem_snapshot *snapshot, struct json *json)
+{
+    json_begin(json, "components", '[');
+    for (int i = 0; i < COMPONENT_COUNT; i++) {
+        int64_t documented = component_documented_bytes((enum component)i);
+        json_begin(json, NULL, '{');
+        json_text(json, "name", component_name((enum component)i));
+        json_int_if(json, "documented_bytes", documented, documented >= 0);
+        put_usage(json, &snapshot->component[i]);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_begin(json, "total", '{');
+    put_usage(json, &snapshot->total);
+    json_end(json, '}');
+    json_bool(json, "consistent", snapshot->consistent);
+    json_int(json, "damaged_blocks", mem_damaged());
+}
+
+#define SITES_SHOWN 200 /* a recording of an ordinary program has about 100 */
+
+/* As the walk in site_table.c found them: what called mem_alloc or mem_map comes first. */
+static void put_site(const struct mem_site *site, struct native_symbols *symbols, struct json *json)
+{
+    json_begin(json, NULL, '{');
+    json_text(json, "component", component_name(site->component));
+    json_int(json, "bytes", site->bytes);
+    json_int(json, "blocks", site->blocks);
+    json_begin(json, "frames", '[');
+    for (int i = 0; i < 4 && site->frame[i] != NULL; i++) {
+        struct native_place place;
+        struct native_symbol symbol;
+        char text[sizeof symbol.library + sizeof symbol.function + 24];
+        uintptr_t pc = (uintptr_t)site->frame[i] - 1; /* the call, not what comes after it */
+        if (symbols == NULL || !native_symbols_place(symbols, pc, &place))
+            break;
+        native_symbols_name(symbols, &place, &symbol);
+        if (symbol.function[0] != '\0')
+            snprintf(text, sizeof text, "%s", symbol.function);
+        else
+            snprintf(text, sizeof text, "%s+0x%zx", symbol.library, (size_t)(pc - place.start));
+        json_text(json, NULL, text);
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
+static void put_sites(const char *name, int (*read)(struct mem_site *out, int max),
+                      struct native_symbols *symbols, struct json *json)
+{
+    static struct mem_site sites[SITES_SHOWN]; /* commands come one at a time */
+    int count = read(sites, SITES_SHOWN);
+    json_begin(json, name, '[');
+    for (int i = 0; i < count; i++)
+        put_site(&sites[i], symbols, json);
+    json_end(json, ']');
+}
+
+static void put_growth(const char *name, const struct component_usage *growth, struct json *json)
+{
+    json_begin(json, NULL, '{');
+    json_text(json, "name", name);
+    json_int(json, "requested_bytes", growth->requested_bytes);
+    json_int(json, "reserved_bytes", growth->reserved_bytes);
+    json_int(json, "resident_bytes", growth->resident_bytes);
+    json_int(json, "allocations", growth->allocations);
+    json_int(json, "frees", growth->frees);
+    json_end(json, '}');
+}
+
+/* Components of which something has changed, and their sum. */
+static void put_since_baseline(const struct profiler_view *view, struct native_symbols *symbols,
+                               struct json *json)
+{
+    struct mem_snapshot growth;
+    if (view->baseline_ns == 0) {
+        json_null(json, "since_baseline");
+        return;
+    }
+    mem_diff(&growth);
+    json_begin(json, "since_baseline", '{');
+    json_int(json, "age_ms", (clock_now_ns() - view->baseline_ns) / 1000000);
+    json_begin(json, "components", '[');
+    for (int i = 0; i < COMPONENT_COUNT; i++) {
+        const struct component_usage *usage = &growth.component[i];
+        if (usage->allocations != 0 || usage->frees != 0 || usage->reserved_bytes != 0)
+            put_growth(component_name((enum component)i), usage, json);
+    }
+    put_growth("total", &growth.total, json);
+    json_end(json, ']');
+    if (view->sites)
+        put_sites("sites", mem_diff_sites, symbols, json);
+    json_end(json, '}');
+}
+
+static void put_detail(const struct profiler_view *view, struct json *json)
+{
+    static const char *const LEVELS[] = {
+        [MEM_OFF] = "off", [MEM_SUMMARY] = "summary", [MEM_DETAIL] = "detail"};
+    struct native_symbols *symbols = view->sites ? native_symbols_create() : NULL;
+    json_text(json, "level", LEVELS[mem_get_level()]);
+    if (view->sites)
+        put_sites("sites", mem_sites, symbols, json);
+    put_since_baseline(view, symbols, json);
+    if (symbols != NULL) {
+        native_symbols_rest(symbols);
+        native_symbols_destroy(symbols);
+    }
+}
+
+void profiler_json_memory(const struct profiler_view *view, struct json *json)
 {
     struct mem_snapshot snapshot;
     struct jmethod_ids_bill bill = {0};
@@ -180,42 +302,33 @@ void profiler_json_memory(const struct profiler_view *view, FILE *out)
     if (view->recording != NULL)
         method_map_counts(view->recording->methods, &methods);
 
-    fprintf(out, "{\"components\":[");
-    for (int i = 0; i < COMPONENT_COUNT; i++) {
-        int64_t documented = component_documented_bytes((enum component)i);
-        fprintf(out, "%s{\"name\":\"%s\",\"documented_bytes\":", i == 0 ? "" : ",",
-                component_name((enum component)i));
-        if (documented >= 0)
-            fprintf(out, "%" PRId64 ",", documented);
-        else
-            fprintf(out, "null,");
-        put_usage(out, &snapshot.component[i]);
-        fprintf(out, "}");
-    }
-    fprintf(out, "],\"total\":{");
-    put_usage(out, &snapshot.total);
-    fprintf(out, "},\"consistent\":%s,", snapshot.consistent ? "true" : "false");
-    put_member(out, "damaged_blocks", mem_damaged(), false);
+    json_begin(json, NULL, '{');
+    put_components(&snapshot, json);
+    put_detail(view, json);
 
-    fprintf(out, "\"jvm\":{\"jmethod_ids\":{");
-    put_member(out, "classes", bill.classes, false);
-    put_member(out, "methods", bill.methods, false);
-    put_member(out, "loaded_bytes", bill.loaded_bytes, false);
-    put_member(out, "unloaded_classes", bill.unloaded_classes, false);
-    put_member(out, "kept_after_unload_bytes", bill.kept_after_unload_bytes, false);
-    put_member(out, "present_bytes", bill.present_bytes, true);
-    fprintf(out, "},\"weak_references\":{");
-    put_member(out, "count", live.held, false);
-    put_member(out, "bytes", live.jvm_bytes, true);
-    fprintf(out, "},");
-    put_member(out, "jvmti_bytes", bill.jvmti_bytes + methods.jvmti_bytes, true);
+    json_begin(json, "jvm", '{');
+    json_begin(json, "jmethod_ids", '{');
+    json_int(json, "classes", bill.classes);
+    json_int(json, "methods", bill.methods);
+    json_int(json, "loaded_bytes", bill.loaded_bytes);
+    json_int(json, "unloaded_classes", bill.unloaded_classes);
+    json_int(json, "kept_after_unload_bytes", bill.kept_after_unload_bytes);
+    json_int(json, "present_bytes", bill.present_bytes);
+    json_end(json, '}');
+    json_begin(json, "weak_references", '{');
+    json_int(json, "count", live.held);
+    json_int(json, "bytes", live.jvm_bytes);
+    json_end(json, '}');
+    json_int(json, "jvmti_bytes", bill.jvmti_bytes + methods.jvmti_bytes);
+    json_end(json, '}');
 
     int64_t rss = profiler_json_rss();
     int64_t explained = snapshot.total.resident_bytes + bill.present_bytes + live.jvm_bytes;
-    fprintf(out, "},\"rss\":{");
-    put_member(out, "process_bytes", rss, false);
-    put_member(out, "before_agent_bytes", view->rss_before_bytes, false);
-    put_member(out, "explained_bytes", explained, false);
-    put_member(out, "unexplained_growth_bytes", rss - view->rss_before_bytes - explained, true);
-    fprintf(out, "}}\n");
+    json_begin(json, "rss", '{');
+    json_int(json, "process_bytes", rss);
+    json_int(json, "before_agent_bytes", view->rss_before_bytes);
+    json_int(json, "explained_bytes", explained);
+    json_int(json, "unexplained_growth_bytes", rss - view->rss_before_bytes - explained);
+    json_end(json, '}');
+    json_end(json, '}');
 }

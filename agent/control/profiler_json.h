@@ -1,15 +1,13 @@
 /*
  * profiler_json: status and memory of the profiler as JSON objects (docs/json.md).
  *
- * The agent links no JSON library: the objects are flat, and only names of our own and the file's
- * path go into them. Commands' thread; the counters are read while handlers count.
+ * Commands' thread; the counters are read while handlers count.
  */
 #ifndef AGENT_CONTROL_PROFILER_JSON_H
 #define AGENT_CONTROL_PROFILER_JSON_H
 
 #include "agent/control/recording.h"
-
-#include <stdio.h>
+#include "agent/json/json.h"
 
 struct profiler_view {
     bool running;
@@ -25,10 +23,12 @@ struct profiler_view {
     struct alloc_profile *allocs;      /* NULL: not asked for */
     int jdk_major;
     int64_t rss_before_bytes;
+    int64_t baseline_ns; /* 0: there is none */
+    bool sites;          /* of the account: wanted */
 };
 
-void profiler_json_status(const struct profiler_view *view, FILE *out);
-void profiler_json_memory(const struct profiler_view *view, FILE *out);
+void profiler_json_status(const struct profiler_view *view, struct json *json, const char *name);
+void profiler_json_memory(const struct profiler_view *view, struct json *json);
 /* Resident memory of the process, from /proc/self/statm; 0 when it cannot be read. */
 int64_t profiler_json_rss(void);
 

@@ -14,8 +14,10 @@
 
 struct profiler {
     int64_t rss_before_bytes; /* of the process, when the agent was loaded */
+    int64_t baseline_ns;      /* when the account was remembered; 0: never */
     JavaVM *vm;
     jvmtiEnv *jvmti;
+    profiler_stop_later_fn *stop_later;
     int jdk_major;
     char jvm_version[128];
     bool running;

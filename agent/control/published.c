@@ -1,13 +1,17 @@
 #include "agent/control/published.h"
 
+#include "agent/control/leftovers.h"
 #include "agent/control/published_format.h"
 #include "agent/mem/mem.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,22 +35,64 @@ static int64_t start_time_ticks(void)
     return at != NULL ? strtoll(at, NULL, 10) : -1;
 }
 
+static uint64_t library_at(void)
+{
+    Dl_info own;
+    return dladdr(&told, &own) != 0 ? (uint64_t)(uintptr_t)own.dli_fbase : 0;
+}
+
+/* A process of the same number that lives, in another container on the same /tmp. */
+static bool is_another_ones(void)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return locked;
+}
+
+/* Locked before there is anything in it: see leftovers.h. Where it cannot be locked it is left
+ * behind when the JVM is killed. */
+static void create(void)
+{
+    if (is_another_ones())
+        return;
+    /* A JVM that was killed may have left one. What is not ours to remove is left alone. */
+    unlink(path);
+    file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file >= 0)
+        (void)!flock(file, LOCK_EX | LOCK_NB);
+}
+
 void published_begin(void)
 {
     int64_t ticks = start_time_ticks();
     if (file >= 0 || ticks < 0)
         return;
+    leftovers_remove_own("/tmp");
     snprintf(path, sizeof path, PUBLISHED_PATH, (int)getpid());
-    /* A JVM that was killed may have left one. What is not ours to remove is left alone. */
-    unlink(path);
-    file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    told = (struct published){.start_time_ticks = ticks};
+    create();
+    told = (struct published){.start_time_ticks = ticks, .library_at = library_at()};
     memcpy(told.magic, PUBLISHED_MAGIC, sizeof told.magic);
     published_figures(NULL);
 }
 
+/* Whoever cleans /tmp has removed it. */
+static bool is_gone(void)
+{
+    struct stat status;
+    return fstat(file, &status) == 0 && status.st_nlink == 0;
+}
+
 static void tell(struct published *now)
 {
+    if (is_gone()) {
+        close(file);
+        create();
+        told.checksum = 0; /* to be written whole */
+    }
+    if (file < 0)
+        return;
     now->checksum = published_checksum(now);
     if (memcmp(now, &told, sizeof *now) != 0 &&
         pwrite(file, now, sizeof *now, 0) == (ssize_t)sizeof *now)

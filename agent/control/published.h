@@ -4,8 +4,10 @@
  *
  *   published_begin -> published_figures ... -> published_end (removes the file)
  *
- * Written only when a figure has changed. Without the file, /tmp full or read-only, the agent works
- * as before. Setup, drain thread and commands, one at a time.
+ * published_begin first removes what killed JVMs of this user left in /tmp (leftovers.h). The file
+ * is made again when somebody has removed it. Written only when a figure has changed. Without the
+ * file, /tmp full or read-only, the agent works as before. Setup, drain thread and commands, one at
+ * a time.
  */
 #ifndef AGENT_CONTROL_PUBLISHED_H
 #define AGENT_CONTROL_PUBLISHED_H

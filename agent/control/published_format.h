@@ -3,7 +3,8 @@
  * asking: /tmp/.nmtagent_PID, PID as the JVM calls itself. Read by nmtwatch/jvm/agent_figures.
  *
  * As with hsperfdata a JVM that is killed leaves the file behind, so it names the process it is of:
- * a pid alone is not an identity. A reader may come while it is written: the checksum tells.
+ * a pid alone is not an identity. The agent holds a lock (flock) on it as long as it lives:
+ * leftovers.h. A reader may come while it is written: the checksum tells.
  */
 #ifndef AGENT_CONTROL_PUBLISHED_FORMAT_H
 #define AGENT_CONTROL_PUBLISHED_FORMAT_H
@@ -13,12 +14,13 @@
 
 #define PUBLISHED_NAME  ".nmtagent_%d"
 #define PUBLISHED_PATH  "/tmp/" PUBLISHED_NAME
-#define PUBLISHED_MAGIC "nmtagnt2"
+#define PUBLISHED_MAGIC "nmtagnt4"
 
 /* The whole file. In the machine's byte order: it never leaves the machine. */
 struct published {
     char magic[8];            /* PUBLISHED_MAGIC; its digit is the version */
     int64_t start_time_ticks; /* field 22 of /proc/PID/stat */
+    uint64_t library_at;      /* where the library begins that answers, as in /proc/PID/maps */
     int64_t reserved_bytes;   /* the total of `profile PID memory` */
     int64_t resident_bytes;   /* likewise */
     int64_t jmethod_id_bytes; /* in the JVM because of the agent, part of NMT's categories */
@@ -26,7 +28,7 @@ struct published {
     char breaker_reason[160]; /* a sentence, NUL-terminated; empty while normal */
     uint64_t checksum;        /* of what stands before it */
 };
-_Static_assert(sizeof(struct published) == 216, "no padding: the same on both sides");
+_Static_assert(sizeof(struct published) == 224, "no padding: the same on both sides");
 
 static inline uint64_t published_checksum(const struct published *published)
 {

@@ -2,6 +2,7 @@
 
 #include "agent/context/context.h"
 #include "agent/control/shares.h"
+#include "agent/mem/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +80,7 @@ struct recording *recording_create(const struct recording_parts *parts,
     }
     recording->threads = parts->threads;
     recording->ids = parts->ids;
+    recording->stop_later = parts->stop_later;
     if (parts->engine->needs_method_ids && jmethod_ids_policy(parts->ids) == IDS_LAZY)
         recording->lazy = lazy_ids_create(parts->jvmti, parts->ids);
     recording->classes = parts->classes;
@@ -217,14 +219,49 @@ static void write_context_value(void *context, uint32_t id, const char *text, si
     jfr_pool_context_value(context, id, text);
 }
 
-static void write_thread(void *context, int tid)
+static void name_threads(struct recording *recording, const int *tids, size_t count)
 {
-    struct recording *recording = context;
-    char name[128];
-    int64_t java_id = 0;
-    if (!threads_describe(recording->threads, tid, name, sizeof name, &java_id))
-        snprintf(name, sizeof name, "[tid %d]", tid);
-    jfr_pool_thread(recording->writer, tid, name, java_id);
+    threads_learn_names(recording->threads, tids, count);
+    for (size_t i = 0; i < count; i++) {
+        char name[THREAD_NAME_BYTES];
+        int64_t java_id = 0;
+        if (!threads_describe(recording->threads, tids[i], name, sizeof name, &java_id))
+            snprintf(name, sizeof name, "[tid %d]", tids[i]);
+        jfr_pool_thread(recording->writer, tids[i], name, java_id);
+    }
+}
+
+/* The tables had no room for all: every thread that may have an event. */
+static bool name_all_threads(struct recording *recording, const int *tids, size_t count)
+{
+    int *sampled;
+    size_t more = threads_sampled(recording->threads, &sampled);
+    int *all = sampled != NULL
+                   ? mem_resize(COMPONENT_CONTROL, sampled, (more + count) * sizeof *all)
+                   : NULL;
+    if (all == NULL) {
+        mem_free(sampled);
+        return false;
+    }
+    memcpy(all + more, tids, count * sizeof *all);
+    name_threads(recording, all, thread_ids_sort(all, more + count));
+    mem_free(all);
+    return true;
+}
+
+/* An id is in the tables of two chunks (thread_id_tables.h): so is one that found no room. */
+static void write_threads(struct recording *recording)
+{
+    const int *tids;
+    int64_t missed;
+    size_t count = thread_id_tables_collect(recording->sampler.thread_ids, &tids, &missed);
+    bool all = missed + recording->thread_ids_before > 0;
+    if (!all || !name_all_threads(recording, tids, count)) {
+        name_threads(recording, tids, count);
+        recording->thread_ids_missed += missed;
+    }
+    recording->thread_ids_before = missed;
+    threads_chunk_written(recording->threads);
 }
 
 static void write_pools(struct recording *recording, JNIEnv *env)
@@ -247,8 +284,7 @@ static void write_pools(struct recording *recording, JNIEnv *env)
         dictionary_each(context_values(), write_context_value, recording->writer);
 }
 
-/* --- what must come after the pools to be true --------------------------------------------------
- */
+/* --- what must come after the pools to be true ------------------------------------------------ */
 
 static void write_losses(struct recording *recording)
 {
@@ -256,6 +292,7 @@ static void write_losses(struct recording *recording)
     struct jfr_writer *writer = recording->writer;
     struct method_map_counts methods;
     struct seen_methods_counts seen = {0};
+    struct jfr_counts jfr;
     method_map_counts(recording->methods, &methods);
     if (recording->seen != NULL)
         seen_methods_counts(recording->seen, &seen);
@@ -263,6 +300,9 @@ static void write_losses(struct recording *recording)
     jfr_loss(writer, "buffers", atomic_load(&sampler->dropped_buffers));
     jfr_loss(writer, "traces", atomic_load(&sampler->without_trace));
     jfr_loss(writer, "thread_ids", recording->thread_ids_missed);
+    jfr_counts(writer, &jfr);
+    jfr_loss(writer, "chunks", jfr.lost_chunks);
+    jfr_loss(writer, "events_of_lost_chunks", jfr.lost_events);
     jfr_loss(writer, "torn_contexts", atomic_load(&sampler->torn_contexts));
     jfr_loss(writer, "unknown_methods", methods.unknown);
     if (recording->allocs != NULL) {
@@ -330,14 +370,10 @@ static void renew_names(struct recording *recording)
 bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last)
 {
     struct sampler *sampler = &recording->sampler;
-    int64_t missed = 0;
     if (recording->live != NULL)
         live_objects_put_stacks(recording->live, sampler->traces);
     calltrace_rotate(sampler->traces);
     recording_turn(recording);
-    thread_id_tables_collect(sampler->thread_ids, write_thread, recording, &missed);
-    recording->thread_ids_missed += missed;
-
     if (recording->allocs != NULL)
         alloc_profile_end_chunk(recording->allocs, env, recording->writer,
                                 recording->names.classes);
@@ -345,13 +381,21 @@ bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last)
         live_objects_end_chunk(recording->live, env, recording->writer);
     if (recording->classes != NULL)
         class_definitions_end_chunk(recording->classes, recording->writer);
+    write_threads(recording); /* after all that write events of threads that may go on meanwhile */
     write_pools(recording, env);
     write_losses(recording);
     write_account(recording);
     bool good = jfr_chunk_end(recording->writer);
     method_map_sweep(recording->methods);
     renew_names(recording);
-    return good && (last || jfr_chunk_begin(recording->writer));
+    if (!last)
+        jfr_chunk_begin(recording->writer);
+    return good;
+}
+
+bool recording_is_interrupted(const struct recording *recording)
+{
+    return jfr_error(recording->writer) != NULL;
 }
 
 void recording_counts(const struct recording *recording, struct recording_counts *counts)
@@ -380,9 +424,13 @@ void recording_counts(const struct recording *recording, struct recording_counts
         seen_methods_counts(recording->seen, &counts->seen);
     for (int i = 0; i < WALK_CODE_COUNT; i++)
         counts->walks[i] = atomic_load(&sampler->walks[i]);
-    const char *error = jfr_error(recording->writer);
+    counts->lost_chunks = jfr.lost_chunks;
+    counts->lost_events = jfr.lost_events;
+    const char *error = jfr_error(recording->writer), *last = jfr_last_error(recording->writer);
     if (error != NULL)
         snprintf(counts->error, sizeof counts->error, "%s", error);
+    if (last != NULL)
+        snprintf(counts->last_error, sizeof counts->last_error, "%s", last);
 }
 
 void recording_destroy(struct recording *recording)

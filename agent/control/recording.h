@@ -37,8 +37,9 @@ struct recording {
     uint32_t texts;        /* bound of each of them */
     int64_t texts_refused; /* by those before them */
     struct jfr_writer *writer;
-    int64_t thread_ids_missed;
+    int64_t thread_ids_missed, thread_ids_before; /* without a name; in the last chunk */
     int64_t end_ns;                               /* CLOCK_MONOTONIC: it stops then; 0: not so */
+    bool (*stop_later)(void);                     /* profiler.h */
     JNIEnv *env;                                  /* while a chunk is written */
     struct jfr_frame frames[RECORDING_DEPTH_MAX]; /* of the stack that is written */
 };
@@ -56,7 +57,9 @@ struct recording_counts {
     struct seen_methods_counts seen; /* of engine vm */
     int64_t traces, trace_capacity;
     int64_t chunks, file_bytes;
-    char error[256]; /* why recording stopped; empty while all is well */
+    int64_t lost_chunks, lost_events; /* that could not be written (jfr_writer.h) */
+    char error[256];                  /* why nothing is kept now; empty while all is well */
+    char last_error[256];             /* the latest of them */
 };
 
 /* What a recording is given; all of it outlives the recording. */
@@ -69,6 +72,7 @@ struct recording_parts {
     struct class_definitions *classes;
     const char *file;
     const char *jvm_version;
+    bool (*stop_later)(void); /* profiler.h */
 };
 /* Timers do not run yet. NULL with a sentence; nothing is left then. */
 struct recording *recording_create(const struct recording_parts *parts,
@@ -81,8 +85,11 @@ void recording_meet(struct recording *recording, JNIEnv *env);
 /* A class was loaded or prepared, or unloaded (name: seen_methods.h). Any thread. */
 void recording_class_loaded(struct recording *recording);
 void recording_class_unloaded(struct recording *recording, const char *name);
-/* Writes the chunk with everything up to now, and begins the next one unless last. */
+/* Writes the chunk with everything up to now, and begins the next one unless last. False: it is
+ * lost; beginning the next one is tried all the same. */
 bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last);
+/* What comes now cannot be kept: until a chunk can be begun again. */
+bool recording_is_interrupted(const struct recording *recording);
 /* Any thread: counters may be a moment apart while handlers count. */
 void recording_counts(const struct recording *recording, struct recording_counts *counts);
 void recording_destroy(struct recording *recording);

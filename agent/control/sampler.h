@@ -1,5 +1,5 @@
 /*
- * sampler: what a SIGPROF does: from the interrupted thread to an encoded event in a buffer.
+ * sampler: what a signal does: from the interrupted thread to an encoded event in a buffer.
  *
  * The profiler fills this struct before the first timer runs and clears it after the last one has
  * stopped; in between handlers read it and count in it. sampler_sample is signal context and lives

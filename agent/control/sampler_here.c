@@ -1,5 +1,7 @@
 #include "agent/control/sampler_here.h"
 
+#include "agent/sampling/threads.h"
+
 #include <unistd.h>
 
 static void walk(struct sampler *sampler, JNIEnv *env, struct sampler_here *here)
@@ -32,6 +34,7 @@ bool sampler_here_begin(struct sampler *sampler, JNIEnv *env, bool stack, struct
     if (stack)
         walk(sampler, env, here);
     thread_id_tables_add(sampler->thread_ids, here->index, here->tid);
+    threads_mark_self(env);
     return true;
 }
 

@@ -6,7 +6,7 @@
  *
  * In between the thread is inside a table of stacks and has a recording buffer: what is written
  * down under the stack's id by then is in the chunk that holds the stack. So be quick, and wait for
- * nothing. A SIGPROF may interrupt it at any instruction: it finds the buffer taken, and uses its
+ * nothing. A signal may interrupt it at any instruction: it finds the buffer taken, and uses its
  * neighbour.
  *
  * The stack is walked from the last Java frame by the engine's walk_here, which creates no

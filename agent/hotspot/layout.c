@@ -179,8 +179,7 @@ static bool read_row(enum row_kind kind, const char *names, int64_t *out)
     }
 }
 
-/* --- all of it ---------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 #define NEEDED   true
 #define OPTIONAL false

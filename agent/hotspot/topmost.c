@@ -10,6 +10,7 @@
 #define FRAME_MAX   8192 /* bytes from sp to fp, of a stub that uses fp */
 #define ENTRY_BYTES 4    /* push %rbp; mov %rsp, %rbp: no frame yet */
 #define PUSH_RDX    0x52
+#define COOKIE      UINT64_MAX /* what the stub of a method's entry barrier pushes before its frame */
 
 static enum walk_step move_up(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
@@ -86,6 +87,18 @@ static bool leave_whole_stub(struct walk_state *walk, const struct code_blob *bl
     return return_address_is(walk, pc, sp, fp) && move_up(walk, pc, sp, fp) == WALK_ON;
 }
 
+/* A method that has its frame, and has called the stub before its first instruction: below is the
+ * stub's frame, [ %rbp | cookie | return address ], and in it words of calls that are over. */
+static bool leave_entry_barrier(struct walk_state *walk)
+{
+    struct code_blob method;
+    uintptr_t fp = walk->fp, sp = fp + 3 * WORD_BYTES, pc = load_pointer(sp - WORD_BYTES);
+    return fp >= walk->sp && fp - walk->sp < FRAME_MAX && walk_on_stack(walk, fp) &&
+           walk_on_stack(walk, sp) && load_u64(fp + WORD_BYTES, 0) == COOKIE &&
+           code_cache_find(pc, &method) && method.kind == CODE_METHOD &&
+           move_up(walk, pc, sp, load_pointer(fp)) == WALK_ON;
+}
+
 enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob)
 {
     uintptr_t sp = walk->sp, fp = walk->fp;
@@ -93,6 +106,8 @@ enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blo
     if (walk->topmost && walk->pc == blob->code && load_u8(walk->pc, 0) == PUSH_RDX &&
         return_address_is(walk, walk->start->thrown_at, sp, fp))
         return move_up(walk, walk->start->thrown_at, sp, fp);
+    if (leave_entry_barrier(walk))
+        return WALK_ON;
     if (leave_whole_stub(walk, blob) || topmost_find_caller(walk, STUB_WORDS) == WALK_ON)
         return WALK_ON;
     sp = fp + 2 * WORD_BYTES;

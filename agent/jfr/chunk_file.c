@@ -12,14 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES 32768
-#define PATH_BYTES   1100
+#define BUFFER_BYTES   32768
+#define PATH_BYTES     1100
+#define ROOM_MIN_BYTES 65536
 
 struct chunk_file {
     char path[PATH_BYTES], chunk_path[PATH_BYTES + 8], old_path[PATH_BYTES + 8];
     int64_t max_bytes;
-    int fd;            /* of FILE.chunk; -1: none */
-    bool ours;         /* FILE holds chunks of this recording */
+    int fd;    /* of FILE.chunk; -1: none */
+    bool ours; /* FILE holds chunks of this recording, and is this one: */
+    dev_t device;
+    ino_t inode;
+    int64_t size;      /* as it was left: a number of an inode may be given again */
     int64_t published; /* chunks */
     int64_t position;  /* bytes of the chunk, buffered ones included */
     size_t buffered;
@@ -28,8 +32,7 @@ struct chunk_file {
     uint8_t buffer[BUFFER_BYTES];
 };
 
-/* --- errors ------------------------------------------------------------------------------------
- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static void drop_chunk(struct chunk_file *file)
 {
@@ -57,12 +60,17 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct chunk_file *file, 
 /* errno says why nothing more can be written. */
 static bool fail_writing(struct chunk_file *file)
 {
-    return fail(file, "recording to %s stopped: %s; %" PRId64 " complete chunks are kept",
+    return fail(file, "recording to %s is interrupted: %s; %" PRId64 " complete chunks are kept",
                 file->path, strerror(errno), file->published);
 }
 
-/* --- the chunk ---------------------------------------------------------------------------------
- */
+static bool fail_renaming(struct chunk_file *file, const char *from, const char *to)
+{
+    return fail(file, "%s cannot be renamed to %s: %s; %" PRId64 " complete chunks are kept", from,
+                to, strerror(errno), file->published);
+}
+
+/* --- the chunk -------------------------------------------------------------------------------- */
 
 /* Opens FILE.chunk, also one that a killed process left behind. */
 static bool open_chunk(struct chunk_file *file)
@@ -80,6 +88,11 @@ static bool open_chunk(struct chunk_file *file)
     if (info.st_uid != geteuid()) {
         close(fd);
         return fail(file, "%s: belongs to another user", file->chunk_path);
+    }
+    /* A hard link to a file of this user's: it would be emptied. */
+    if (info.st_nlink > 1) {
+        close(fd);
+        return fail(file, "%s: it has another name (a hard link)", file->chunk_path);
     }
     /* A file system that cannot lock is no reason not to record. */
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -123,10 +136,22 @@ struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *er
     return file;
 }
 
+/* For a chunk like the one that was lost, which may have to be copied: what is buffered would fail
+ * only later. What the file system does not say is taken for room. */
+static bool has_room(struct chunk_file *file)
+{
+    int64_t wanted = 2 * file->position > ROOM_MIN_BYTES ? 2 * file->position : ROOM_MIN_BYTES;
+    return fallocate(file->fd, 0, 0, wanted) == 0 || (errno != ENOSPC && errno != EDQUOT);
+}
+
 bool chunk_file_begin(struct chunk_file *file)
 {
-    if (file->failed || (file->fd < 0 && !open_chunk(file)))
+    bool again = file->failed;
+    file->failed = false;
+    if (file->fd < 0 && !open_chunk(file))
         return false;
+    if (again && !has_room(file))
+        return fail_writing(file);
     file->position = 0;
     file->buffered = 0;
     return ftruncate(file->fd, 0) == 0 || fail_writing(file);
@@ -175,6 +200,11 @@ bool chunk_file_write(struct chunk_file *file, const void *bytes, size_t length)
     return true;
 }
 
+bool chunk_file_flush(struct chunk_file *file)
+{
+    return !file->failed && file->fd >= 0 && flush(file);
+}
+
 int64_t chunk_file_position(const struct chunk_file *file)
 {
     return file->position;
@@ -187,8 +217,7 @@ bool chunk_file_patch(struct chunk_file *file, int64_t position, const void *byt
     return write_all(file->fd, bytes, length, position) || fail_writing(file);
 }
 
-/* --- publishing --------------------------------------------------------------------------------
- */
+/* --- publishing ------------------------------------------------------------------------------- */
 
 /* From the chunk to the end of FILE. The buffer is empty and serves the copy. */
 static bool copy_chunk(struct chunk_file *file, int to, int64_t end)
@@ -209,11 +238,20 @@ static bool copy_chunk(struct chunk_file *file, int to, int64_t end)
     return true;
 }
 
+/* FILE as this recording has left it: somebody may have put another one in its place. */
+static bool is_ours(const struct chunk_file *file, const struct stat *info)
+{
+    return file->ours && info->st_dev == file->device && info->st_ino == file->inode &&
+           info->st_size == file->size;
+}
+
 static bool append_chunk(struct chunk_file *file)
 {
     struct stat info;
     int to = open(file->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (to < 0 || fstat(to, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (to < 0 || fstat(to, &info) != 0 || !is_ours(file, &info)) {
+        if (to >= 0)
+            errno = ESTALE;
         fail_writing(file);
         if (to >= 0)
             close(to);
@@ -229,17 +267,25 @@ static bool append_chunk(struct chunk_file *file)
         reason = errno;
     }
     errno = reason;
+    if (good)
+        file->size = info.st_size + file->position;
     return good || fail_writing(file);
 }
 
 /* FILE.chunk becomes FILE. */
 static bool rename_chunk(struct chunk_file *file)
 {
-    if (rename(file->chunk_path, file->path) != 0)
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
         return fail_writing(file);
+    if (rename(file->chunk_path, file->path) != 0)
+        return fail_renaming(file, file->chunk_path, file->path);
     int fd = file->fd;
     file->fd = -1;
     file->ours = true;
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
+    file->size = info.st_size;
     return close(fd) == 0 || fail_writing(file);
 }
 
@@ -250,11 +296,15 @@ bool chunk_file_publish(struct chunk_file *file)
         return false;
     bool exists = lstat(file->path, &info) == 0;
     if (exists && !S_ISREG(info.st_mode))
-        return fail(file, "recording stopped: %s is not a regular file any more", file->path);
+        return fail(file, "recording is interrupted: %s is not a regular file any more",
+                    file->path);
+    if (exists && info.st_uid != geteuid())
+        return fail(file, "recording is interrupted: %s belongs to another user by now",
+                    file->path);
     bool full = file->max_bytes > 0 && exists && info.st_size > file->max_bytes - file->position;
-    if (exists && (!file->ours || full)) {
+    if (exists && (!is_ours(file, &info) || full)) {
         if (rename(file->path, file->old_path) != 0)
-            return fail_writing(file);
+            return fail_renaming(file, file->path, file->old_path);
         exists = false;
     }
     bool good = exists ? append_chunk(file) : rename_chunk(file);
@@ -265,6 +315,11 @@ bool chunk_file_publish(struct chunk_file *file)
 const char *chunk_file_error(const struct chunk_file *file)
 {
     return file->failed ? file->error : NULL;
+}
+
+const char *chunk_file_last_error(const struct chunk_file *file)
+{
+    return file->error[0] != '\0' ? file->error : NULL;
 }
 
 void chunk_file_close(struct chunk_file *file)

@@ -11,11 +11,13 @@
  * (`nmtwatch` repairs it).
  *
  * What FILE was before the recording becomes FILE.1, and so does FILE when it would grow beyond
- * max_bytes. Only regular files are ever renamed, and links are not followed. New files have mode
- * 0600: class names may be nobody else's business. FILE.chunk is locked: a second process that
- * records to the same FILE is refused.
+ * max_bytes, and another file that somebody has put in its place meanwhile. Only regular files of
+ * this user are ever renamed, and links are not followed. New files have mode 0600: class names may
+ * be nobody else's business. FILE.chunk is locked: a second process that records to the same FILE
+ * is refused.
  *
- * Errors: one sentence, after which every call does nothing and returns false. Drain thread only.
+ * Errors: one sentence; what belongs to the chunk does nothing and returns false from then on, and
+ * the chunk is lost. chunk_file_begin tries again. Drain thread only.
  */
 #ifndef AGENT_JFR_CHUNK_FILE_H
 #define AGENT_JFR_CHUNK_FILE_H
@@ -26,17 +28,24 @@
 
 struct chunk_file;
 
+/* The first bytes of a chunk that is being written: what a killed process leaves behind is known by
+ * them (control/leftovers.h). Of JFR_HEADER_BYTES at most. */
+#define CHUNK_UNFINISHED "nmtagent: unfinished chunk\n"
+
 /* max_bytes 0: no bound. NULL with a sentence in error. */
 struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *error,
                                    size_t error_size);
 bool chunk_file_begin(struct chunk_file *file);
 bool chunk_file_write(struct chunk_file *file, const void *bytes, size_t length);
+/* What was written is in the file. */
+bool chunk_file_flush(struct chunk_file *file);
 /* Bytes of the chunk so far. */
 int64_t chunk_file_position(const struct chunk_file *file);
 /* Over what is written already. */
 bool chunk_file_patch(struct chunk_file *file, int64_t position, const void *bytes, size_t length);
 bool chunk_file_publish(struct chunk_file *file);
-const char *chunk_file_error(const struct chunk_file *file); /* NULL while all is well */
+const char *chunk_file_error(const struct chunk_file *file);      /* NULL while all is well */
+const char *chunk_file_last_error(const struct chunk_file *file); /* also of a chunk before */
 /* A chunk that was not published is forgotten. */
 void chunk_file_close(struct chunk_file *file);
 

@@ -57,8 +57,7 @@ void jfr_bytes_int(struct jfr_bytes *bytes, int32_t value)
     jfr_bytes_number(bytes, (uint32_t)value);
 }
 
-/* --- text ---------------------------------------------------------------------------------------
- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 /* Code of one character in modified UTF-8, at most three bytes, and its length; -1: none, one byte.
  * The terminating NUL is no continuation byte, so nothing behind it is read. */

@@ -58,6 +58,7 @@ struct jfr_writer {
     int64_t damaged_bytes;   /* handed over as events that were none; since the start */
     struct jfr_bytes event;  /* the one being encoded */
     int64_t events, samples; /* of the chunk */
+    int64_t losable;         /* of them what counts as lost with it */
     struct jfr_counts counts;
 };
 

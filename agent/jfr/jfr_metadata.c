@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- the table ----------------------------------------------------------------------------------
- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 enum row_kind {
     ROW_PRIMITIVE,
@@ -59,8 +58,7 @@ static const struct row context_rows[] = {
 };
 #define CONTEXT_ROWS (sizeof context_rows / sizeof context_rows[0])
 
-/* --- ids that move ------------------------------------------------------------------------------
- */
+/* --- ids that move ---------------------------------------------------------------------------- */
 
 uint32_t jfr_pool_type_id(enum jfr_type type, uint32_t salt)
 {
@@ -81,8 +79,7 @@ uint32_t jfr_chunk_salt(uint64_t recording, int64_t chunk)
     return mixed << 1 | (uint32_t)(chunk & 1);
 }
 
-/* --- strings and elements -----------------------------------------------------------------------
- */
+/* --- strings and elements --------------------------------------------------------------------- */
 
 struct building {
     struct jfr_bytes texts; /* NUL-terminated, one behind the other */
@@ -155,8 +152,7 @@ static void category(struct building *building, const struct row *row)
     child_count(building, 0);
 }
 
-/* --- fields and classes -------------------------------------------------------------------------
- */
+/* --- fields and classes ----------------------------------------------------------------------- */
 
 static void field(struct building *building, const struct row *row)
 {
@@ -284,8 +280,7 @@ static void tree(struct building *building)
     child_count(building, 0);
 }
 
-/* --- the event ----------------------------------------------------------------------------------
- */
+/* --- the event -------------------------------------------------------------------------------- */
 
 static uint64_t hash(uint64_t seed, const struct jfr_bytes *bytes)
 {

@@ -31,8 +31,7 @@ static const enum jfr_type pool_types[JFR_POOL_COUNT] = {
     [POOL_STRING] = JFR_STRING,
 };
 
-/* --- checkpoints --------------------------------------------------------------------------------
- */
+/* --- checkpoints ------------------------------------------------------------------------------ */
 
 static bool flush_pool(struct jfr_writer *writer, enum jfr_pool_kind kind)
 {
@@ -131,8 +130,7 @@ void jfr_pools_free(struct jfr_writer *writer)
     }
 }
 
-/* --- entries ------------------------------------------------------------------------------------
- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 void jfr_pool_thread(struct jfr_writer *writer, int tid, const char *name, int64_t java_id)
 {

@@ -36,8 +36,7 @@ int64_t jfr_now_ticks(void)
     return jfr_clock_ticks(now_ns(CLOCK_MONOTONIC));
 }
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static char *copy_text(const char *text)
 {
@@ -81,13 +80,17 @@ const char *jfr_error(const struct jfr_writer *writer)
     return chunk_file_error(writer->file);
 }
 
+const char *jfr_last_error(const struct jfr_writer *writer)
+{
+    return chunk_file_last_error(writer->file);
+}
+
 void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts)
 {
     *counts = writer->counts;
 }
 
-/* --- our own events -----------------------------------------------------------------------------
- */
+/* --- our own events --------------------------------------------------------------------------- */
 
 static struct jfr_bytes *begin_event_at(struct jfr_writer *writer, enum jfr_type type,
                                         int64_t ticks)
@@ -120,6 +123,15 @@ static void end_event(struct jfr_writer *writer)
     writer->events += chunk_file_write(writer->file, event->at, event->length);
 }
 
+/* An event that is kept when its chunk is; or lost at once. */
+static void count_kept(struct jfr_writer *writer, int64_t events, bool written)
+{
+    if (written)
+        writer->losable += events;
+    else
+        writer->counts.lost_events += events;
+}
+
 void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid, uint32_t trace_id,
                            uint32_t class_id, int64_t weight_bytes)
 {
@@ -129,6 +141,7 @@ void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid
     jfr_bytes_number(event, class_id);
     jfr_bytes_number(event, (uint64_t)weight_bytes);
     end_event(writer);
+    count_kept(writer, 1, writer->open && jfr_error(writer) == NULL);
 }
 
 /* An event about what the chunk took to write: the pools go first. */
@@ -229,8 +242,7 @@ void jfr_breaker(struct jfr_writer *writer, const char *state, const char *reaso
     end_event(writer);
 }
 
-/* --- chunks -------------------------------------------------------------------------------------
- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 static bool write_metadata(struct jfr_writer *writer)
 {
@@ -250,14 +262,14 @@ static bool write_metadata(struct jfr_writer *writer)
 
 bool jfr_chunk_begin(struct jfr_writer *writer)
 {
-    static const uint8_t
-        no_header[JFR_HEADER_BYTES]; /* whoever reads an unfinished chunk sees none */
+    /* Who reads an unfinished chunk sees no header of JFR. */
+    static const uint8_t no_header[JFR_HEADER_BYTES] = CHUNK_UNFINISHED;
     if (writer->open || !chunk_file_begin(writer->file))
         return false;
     writer->salt = jfr_chunk_salt(writer->recording, writer->chunk++);
     writer->start_ticks = jfr_now_ticks();
     writer->checkpoint_at = 0;
-    writer->events = writer->samples = 0;
+    writer->events = writer->samples = writer->losable = 0;
     if (!chunk_file_write(writer->file, no_header, sizeof no_header))
         return false;
     writer->metadata_at = chunk_file_position(writer->file);
@@ -266,7 +278,7 @@ bool jfr_chunk_begin(struct jfr_writer *writer)
     writer->open = true;
     settings_event(writer);
     jfr_pools_begin(writer);
-    return jfr_error(writer) == NULL;
+    return jfr_error(writer) == NULL && chunk_file_flush(writer->file);
 }
 
 /* Bytes of the leading whole events, and how many; what is behind them would ruin the chunk. */
@@ -294,7 +306,9 @@ bool jfr_events(struct jfr_writer *writer, const uint8_t *bytes, size_t length)
 {
     int64_t count = 0;
     size_t whole = whole_events(bytes, length, &count);
-    if (!writer->open || !chunk_file_write(writer->file, bytes, whole))
+    bool written = writer->open && chunk_file_write(writer->file, bytes, whole);
+    count_kept(writer, count, written);
+    if (!written)
         return false;
     writer->damaged_bytes += (int64_t)(length - whole);
     writer->events += count;
@@ -337,6 +351,10 @@ bool jfr_chunk_end(struct jfr_writer *writer)
         writer->counts.bytes += bytes;
         writer->counts.events += writer->events;
         writer->counts.samples += writer->samples;
+    } else {
+        writer->counts.lost_chunks++;
+        writer->counts.lost_events += writer->losable;
     }
+    writer->losable = 0;
     return good;
 }

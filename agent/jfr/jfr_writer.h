@@ -12,7 +12,8 @@
  * first chunk is complete. A chunk that was begun and not ended when jfr_destroy comes is
  * forgotten.
  *
- * Disk full or any write error: one sentence (jfr_error), recording stops, the host is unharmed.
+ * Disk full or any write error: one sentence (jfr_error), the chunk is lost and counted, the next
+ * jfr_chunk_begin tries again; the host is unharmed.
  * Drain thread only, but for jfr_encode_sample: signal context.
  */
 #ifndef AGENT_JFR_JFR_WRITER_H
@@ -110,11 +111,14 @@ void jfr_breaker(struct jfr_writer *writer, const char *state, const char *reaso
                  int64_t own_bytes, int64_t jvm_bytes);
 
 bool jfr_chunk_end(struct jfr_writer *writer);
-const char *jfr_error(const struct jfr_writer *writer); /* NULL while all is well */
+const char *jfr_error(const struct jfr_writer *writer);      /* NULL while all is well */
+const char *jfr_last_error(const struct jfr_writer *writer); /* also of a chunk before; or NULL */
 struct jfr_counts {
     int64_t chunks, bytes; /* complete ones */
     int64_t events;        /* in them, all types */
     int64_t samples;       /* of these, by jfr_events */
+    int64_t lost_chunks; /* begun, and not to be had: the disk was full, there was no descriptor */
+    int64_t lost_events; /* by jfr_events and of allocations, in those or while there was none */
 };
 void jfr_counts(const struct jfr_writer *writer, struct jfr_counts *counts);
 void jfr_destroy(struct jfr_writer *writer);

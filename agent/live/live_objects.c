@@ -3,7 +3,6 @@
 #include "agent/alloc/alloc_classes.h"
 #include "agent/alloc/weights.h"
 #include "agent/classdef/class_family.h"
-#include "agent/control/answer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,8 +40,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static bool switch_event(jvmtiEnv *jvmti, jvmtiEventMode mode)
 {
@@ -91,8 +89,7 @@ void live_objects_destroy(struct live_objects *live, JNIEnv *env)
     mem_free(live);
 }
 
-/* --- callbacks ---------------------------------------------------------------------------------
- */
+/* --- callbacks -------------------------------------------------------------------------------- */
 
 void live_objects_gc_finished(struct live_objects *live)
 {
@@ -148,12 +145,12 @@ void live_objects_see(struct live_objects *live, JNIEnv *env, jobject object, jc
     refuse(live);
 }
 
-void live_objects_sample(struct live_objects *live, JNIEnv *env, const struct live_seen *seen,
+bool live_objects_sample(struct live_objects *live, const struct live_seen *seen,
                          const struct sampler_here *here)
 {
     static const struct sampler_here NOWHERE;
     if (seen->reference == NULL)
-        return;
+        return true;
     if (here == NULL)
         here = &NOWHERE;
     struct live_object born = {
@@ -173,12 +170,15 @@ void live_objects_sample(struct live_objects *live, JNIEnv *env, const struct li
         live->counts.refused++;
     }
     pthread_mutex_unlock(&live->lock);
-    if (!room) /* others took the last places meanwhile */
-        (*env)->DeleteWeakGlobalRef(env, seen->reference);
+    return room;
 }
 
-/* --- drain thread ------------------------------------------------------------------------------
- */
+void live_objects_forget(JNIEnv *env, const struct live_seen *seen)
+{
+    (*env)->DeleteWeakGlobalRef(env, seen->reference);
+}
+
+/* --- drain thread ----------------------------------------------------------------------------- */
 
 /* Of the objects from..to: those that were collected go, and the last ones take their places.
  * Locked. */
@@ -283,8 +283,7 @@ void live_objects_end_chunk(struct live_objects *live, JNIEnv *env, struct jfr_w
     pthread_mutex_unlock(&live->lock);
 }
 
-/* --- what people ask ---------------------------------------------------------------------------
- */
+/* --- what people ask -------------------------------------------------------------------------- */
 
 static void read_counts(struct live_objects *live, struct live_counts *counts)
 {
@@ -301,14 +300,19 @@ void live_objects_counts(struct live_objects *live, struct live_counts *counts)
     pthread_mutex_unlock(&live->lock);
 }
 
-void live_objects_json(struct live_objects *live, FILE *out)
+void live_objects_json(struct live_objects *live, struct json *json, const char *name)
 {
     struct live_counts counts;
     live_objects_counts(live, &counts);
-    fprintf(out,
-            "{\"max\":%" PRId64 ",\"sampled\":%" PRId64 ",\"held\":%" PRId64
-            ",\"collected\":%" PRId64 ",\"refused\":%" PRId64 ",\"sites\":%" PRId64
-            ",\"without_stack\":%" PRId64 ",\"collections\":%" PRId64 ",\"jvm_bytes\":%" PRId64 "}",
-            counts.max, counts.sampled, counts.held, counts.collected, counts.refused, counts.sites,
-            counts.without_stack, counts.collections, counts.jvm_bytes);
+    json_begin(json, name, '{');
+    json_int(json, "max", counts.max);
+    json_int(json, "sampled", counts.sampled);
+    json_int(json, "held", counts.held);
+    json_int(json, "collected", counts.collected);
+    json_int(json, "refused", counts.refused);
+    json_int(json, "sites", counts.sites);
+    json_int(json, "without_stack", counts.without_stack);
+    json_int(json, "collections", counts.collections);
+    json_int(json, "jvm_bytes", counts.jvm_bytes);
+    json_end(json, '}');
 }

@@ -27,10 +27,10 @@
 #include "agent/calltrace/calltrace.h"
 #include "agent/control/sampler_here.h"
 #include "agent/jfr/jfr_writer.h"
+#include "agent/json/json.h"
 #include "agent/live/live_sites.h"
 
 #include <jvmti.h>
-#include <stdio.h>
 
 /* Of allocation sampling, where only live objects are asked for. */
 #define LIVE_INTERVAL_BYTES (512 << 10)
@@ -50,9 +50,12 @@ struct live_seen {
 };
 void live_objects_see(struct live_objects *live, JNIEnv *env, jobject object, jclass class,
                       jlong size, struct live_seen *seen);
-/* here: its stack, between sampler_here_begin and _end, copied; NULL: none. Takes the reference. */
-void live_objects_sample(struct live_objects *live, JNIEnv *env, const struct live_seen *seen,
+/* here: its stack, between sampler_here_begin and _end, copied; NULL: none. Takes the reference.
+ * False: others took the last places meanwhile; live_objects_forget after sampler_here_end, because
+ * the JVM may hold the thread there. */
+bool live_objects_sample(struct live_objects *live, const struct live_seen *seen,
                          const struct sampler_here *here);
+void live_objects_forget(JNIEnv *env, const struct live_seen *seen);
 void live_objects_gc_finished(struct live_objects *live);
 
 /* A few times a second: drops what was collected, if there was a collection. */
@@ -74,7 +77,7 @@ struct live_counts {
     int64_t jvm_bytes;     /* of the weak references that are held */
 };
 void live_objects_counts(struct live_objects *live, struct live_counts *counts);
-void live_objects_json(struct live_objects *live, FILE *out);
+void live_objects_json(struct live_objects *live, struct json *json, const char *name);
 /* Gives all references back. */
 void live_objects_destroy(struct live_objects *live, JNIEnv *env);
 

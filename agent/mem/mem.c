@@ -233,7 +233,7 @@ void *mem_resize(enum component component, void *block, size_t size)
 }
 
 #ifdef NMTAGENT_INJECT_LEAK
-/* Only for scripts/soak-test.sh, to see that it finds a leak. */
+/* Only for scripts/test/soak-test.sh, to see that it finds a leak. */
 static bool is_forgotten(enum component component)
 {
     static _Atomic unsigned freed;

@@ -14,7 +14,7 @@
  *            counted. What has been asked for counts, whether the class is unloaded or not.
  *   all      of all classes
  *
- * Formula, M methods of a class (checked against NMT on 17 and 25; docs/memory-budget.md):
+ * Formula, M methods of a class (checked against NMT on 17 and 25; docs/internals/memory-budget.md):
  *
  *   JDK 9..25  loaded = 8(M+1) + 8 max(M,8) + 24, + 16 for the first class of its loader
  *              kept after unload = loaded - 8(M+1)

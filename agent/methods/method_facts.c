@@ -90,6 +90,20 @@ bool method_facts_ask(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct met
     return good;
 }
 
+bool method_facts_lines(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct line_table **lines,
+                        int64_t *held_bytes)
+{
+    jclass class = NULL;
+    if ((*jvmti)->GetMethodDeclaringClass(jvmti, method, &class) != JVMTI_ERROR_NONE ||
+        class == NULL)
+        return false;
+    struct line_table *found = ask_lines(jvmti, method, held_bytes);
+    (*env)->DeleteLocalRef(env, class);
+    if (found != NULL)
+        *lines = found;
+    return found != NULL;
+}
+
 void method_facts_end(jvmtiEnv *jvmti, struct method_facts *facts, int64_t *held_bytes)
 {
     give_back_text(jvmti, &facts->name, held_bytes);

@@ -31,6 +31,9 @@ struct method_facts {
 /* False: nothing is known of it, and there is nothing to end. */
 bool method_facts_ask(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct method_facts *facts,
                       int64_t *held_bytes);
+/* Its lines only, as they are now. False: the class is gone, or has none; lines is as before. */
+bool method_facts_lines(jvmtiEnv *jvmti, JNIEnv *env, jmethodID method, struct line_table **lines,
+                        int64_t *held_bytes);
 void method_facts_end(jvmtiEnv *jvmti, struct method_facts *facts, int64_t *held_bytes);
 
 #endif

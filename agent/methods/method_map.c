@@ -62,8 +62,26 @@ static void learn_java(struct method_map *map, JNIEnv *env, struct entry *entry)
     entry->info.signature_id = put_text(map->names.labels, facts.signature);
     entry->info.modifiers = facts.modifiers;
     entry->lines = facts.lines;
+    entry->lines_chunk = (uint32_t)map->chunk;
     method_facts_end(map->jvmti, &facts, &map->counts.jvmti_bytes);
     count_in_or_refuse(map, entry);
+}
+
+/* A jmethodID is of the newest version of its method: once the class is redefined other lines are
+ * its. Nothing cheap announces that, so they are asked for once a chunk. Stacks of the chunk in
+ * which it happens may have the lines of the other version; engine vm knows them apart. */
+static void renew_lines(struct method_map *map, JNIEnv *env, struct entry *entry)
+{
+    struct line_table *lines;
+    jmethodID id;
+    if (entry->lines == NULL || entry->lines_chunk == (uint32_t)map->chunk)
+        return;
+    entry->lines_chunk = (uint32_t)map->chunk;
+    memcpy(&id, &entry->value, sizeof id);
+    if (!method_facts_lines(map->jvmti, env, id, &lines, &map->counts.jvmti_bytes))
+        return;
+    line_table_destroy(entry->lines);
+    entry->lines = lines;
 }
 
 static size_t package_length(const char *class_name)
@@ -281,6 +299,8 @@ const struct method_info *method_map_get(struct method_map *map, JNIEnv *env,
     }
     map->last = entry;
     entry->chunk = map->chunk;
+    if (entry->kind == METHOD_JAVA)
+        renew_lines(map, env, entry);
     if (entry->stands_for == NULL)
         return &entry->info;
     entry->stands_for->chunk = map->chunk;

@@ -39,7 +39,8 @@ struct entry {
     struct line_table *lines;
     struct method_info info;
     enum method_kind kind;
-    bool gone; /* METHOD_SEEN: its number is in no stack of a later chunk */
+    bool gone;            /* METHOD_SEEN: its number is in no stack of a later chunk */
+    uint32_t lines_chunk; /* METHOD_JAVA: in which its lines were asked for */
 };
 _Static_assert(sizeof(struct entry) <= 80, "the documented design takes 104 bytes a method");
 

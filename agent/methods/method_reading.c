@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#define LINES_HASHED        64
 #define MODIFIERS_WRITTEN   0x7fff /* what stands in class files; JDK 17 keeps more beside it */
 #define LINES_ESCAPE        0xff
 #define UNSIGNED5_LAST      192 /* a byte below it ends a number */
@@ -89,7 +88,7 @@ static bool hash_bytes(uintptr_t address, size_t length, uint64_t *hash)
 bool method_reading_hash(const struct method_reading *reading, uint64_t *hash, uint32_t *class_hash)
 {
     size_t lines_bytes =
-        reading->lines_room < LINES_HASHED ? reading->lines_room : (size_t)LINES_HASHED;
+        reading->lines_room < METHOD_LINES_MAX ? reading->lines_room : (size_t)METHOD_LINES_MAX;
     *hash = 0;
     if (!hash_bytes(reading->class_name.address, reading->class_name.length, hash))
         return false;

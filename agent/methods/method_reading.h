@@ -43,8 +43,8 @@ struct method_reading {
 uintptr_t method_reading_identity(uintptr_t method);
 /* False: not a method, as far as can be seen. */
 bool method_reading_begin(uintptr_t method, struct method_reading *reading);
-/* A hash of what was read: texts, modifiers and the first of the lines. False: a text cannot be
- * read. class_hash: of the class name alone, method_class_hash of it. */
+/* A hash of what was read: texts, modifiers and all that lies where the lines do. False: a text
+ * cannot be read. class_hash: of the class name alone, method_class_hash of it. */
 bool method_reading_hash(const struct method_reading *reading, uint64_t *hash,
                          uint32_t *class_hash);
 /* text->length + 1 bytes with the NUL. A hidden class's "Name+0x..." becomes "Name/0x...", as the

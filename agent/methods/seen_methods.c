@@ -177,10 +177,13 @@ static void leave_index(struct seen_methods *seen, struct seen_entry *entry)
     seen_count(&seen->forgotten, 1);
     if (entry->place == SEEN_NOWHERE)
         return;
-    /* Release: nothing, but that TSan and readers see the place given up after its use. Who takes
-     * it fills an entry of his own. */
-    atomic_store_explicit(&seen->index[entry->place >> 24][entry->place & 0xffffff], 0,
-                          memory_order_release);
+    uint32_t mine =
+        seen_tag(seen_place_hash(entry->method)) | ((uint32_t)(entry - seen->entries) + 1);
+    /* Only if a handler has not given it up already (withdraw). Release: nothing, but that TSan and
+     * readers see the place given up after its use. Who takes it fills an entry of his own. */
+    atomic_compare_exchange_strong_explicit(
+        &seen->index[entry->place >> 24][entry->place & 0xffffff], &mine, 0, memory_order_release,
+        memory_order_relaxed);
 }
 
 void seen_methods_turn(struct seen_methods *seen, seen_method_gone_fn *gone, void *context)
@@ -196,6 +199,7 @@ void seen_methods_turn(struct seen_methods *seen, seen_method_gone_fn *gone, voi
         } else if (entry->life == SEEN_COLLECTED &&
                    (chunk - atomic_load_explicit(&entry->met, memory_order_relaxed) >=
                         SEEN_AGE_MAX ||
+                    atomic_load_explicit(&entry->checked, memory_order_relaxed) == SEEN_DIFFERS ||
                     (unloaded && is_unloaded(seen, entry->class_hash)))) {
             leave_index(seen, entry);
         }

@@ -11,18 +11,22 @@
  *                               +- texts, handed over: collected a few times a second
  *                                                      by who keeps names (method_map.h)
  *
- * Is it still this method? After unloading, the same address, and all that it points to, may be
- * another method of another name; classes that are loaded and unloaded in turn make the JVM reuse
- * whole patterns of addresses. But a new method runs only after the JVM has announced its class
- * (seen_methods_class_loaded). So an entry that was compared, names and all, since the last
- * announcement is right; another one is compared again, and a difference makes a new entry with a
- * new number. Numbers are never used twice in a recording.
+ * Is it still this method? After unloading or redefinition the same address, and all that it points
+ * to, may be another method of another name; classes that come and go in turn make the JVM reuse
+ * whole patterns of addresses. A new method runs only after the JVM has announced its class
+ * (seen_methods_class_loaded) or, where a class was redefined, which nothing announces, after a
+ * safepoint (hotspot/safepoints.h): while a method is on a stack it is not freed, and it takes one
+ * safepoint to free it and another one to let its successor run. So an entry that was compared,
+ * names, signature and line table, since the last announcement and the last safepoint is right;
+ * another one is compared again, and a difference makes a new entry with a new number. A JVM that
+ * does not count its safepoints (-XX:-UsePerfData) is compared at each frame: 26 ns become 1.1 us
+ * with cold caches. Numbers are never used twice in a recording.
  *
  * Forgetting takes two turns, one a chunk:
  *
- *   turn n    what was not met for three chunks, or is of a class that was reported as unloaded, is
- *             taken out of the index: no handler finds it from now on. One that has just found it
- *             puts its stack in the chunk that has begun.
+ *   turn n    what was not met for three chunks, is of a class that was reported as unloaded, or was
+ *             found to be another method by now, is taken out of the index: no handler finds it from
+ *             now on. One that has just found it puts its stack in the chunk that has begun.
  *   turn n+1  that chunk has been written, with its names; whoever had found it has left. The entry
  *             is free, and `gone` is told its number.
  *

@@ -28,6 +28,7 @@
 #ifndef AGENT_METHODS_SEEN_METHODS_LAYOUT_H
 #define AGENT_METHODS_SEEN_METHODS_LAYOUT_H
 
+#include "agent/dict/fold_hash.h"
 #include "agent/methods/seen_methods.h"
 #include "agent/sampling/handlers.h"
 
@@ -41,6 +42,7 @@
 #define SEEN_TAG_SHIFT      20
 #define SEEN_ENTRIES_MAX    65536 /* less than a third of all places */
 #define SEEN_NOWHERE        UINT32_MAX
+#define SEEN_NEVER          0 /* as `checked`: compare each time; nobody counts safepoints */
 #define SEEN_DIFFERS        UINT64_MAX /* as `checked`: another method has its address now */
 /* Beside its texts: an entry and its place, a method_map entry, cells in the dictionaries. */
 #define SEEN_METHOD_BYTES   512
@@ -50,12 +52,13 @@
 
 struct seen_entry {
     uintptr_t method;
-    uintptr_t identity;       /* method_reading_identity when it was met first */
-    uint64_t hash;            /* of all that was read */
-    _Atomic uint64_t number;  /* 0: not to be found (yet) */
-    _Atomic uint64_t checked; /* the announcement after which it was compared last */
-    _Atomic uint32_t met;     /* the chunk */
-    _Atomic uint32_t next;    /* free list: entry + 1 */
+    uintptr_t identity;      /* method_reading_identity when it was met first */
+    uint64_t hash;           /* of all that was read */
+    _Atomic uint64_t number; /* 0: not to be found (yet) */
+    _Atomic uint64_t
+        checked;           /* the moment (announcements and safepoints) it was compared at last */
+    _Atomic uint32_t met;  /* the chunk */
+    _Atomic uint32_t next; /* free list: entry + 1 */
     uint32_t class_hash;
     uint32_t place; /* level << 24 | place in it; SEEN_NOWHERE */
     uint32_t held_bytes;
@@ -110,6 +113,16 @@ struct seen_methods {
 static inline uint32_t seen_buckets(int level)
 {
     return (uint32_t)SEEN_TOP_BUCKETS << (SEEN_LEVEL_SHIFT * level);
+}
+
+static inline uint64_t seen_place_hash(uintptr_t method)
+{
+    return fold_multiply(method ^ UINT64_C(0xE7037ED1A0B428DB), UINT64_C(0x9E3779B97F4A7C15));
+}
+
+static inline uint32_t seen_tag(uint64_t place_hash)
+{
+    return (uint32_t)(place_hash >> (64 - (32 - SEEN_TAG_SHIFT))) << SEEN_TAG_SHIFT;
 }
 
 static inline void seen_count(_Atomic int64_t *counter, int64_t by)

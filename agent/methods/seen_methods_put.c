@@ -2,6 +2,7 @@
 #include "agent/methods/seen_methods_layout.h"
 
 #include "agent/dict/fold_hash.h"
+#include "agent/hotspot/safepoints.h"
 #include "agent/methods/method_reading.h"
 
 #define METHOD_ALIGNMENT 8
@@ -10,7 +11,7 @@
 struct wanted {
     uintptr_t method;
     uint64_t place_hash;
-    uint64_t announced;
+    uint64_t moment; /* as seen_entry.checked */
     uintptr_t identity;
     bool read; /* what follows */
     struct method_reading reading;
@@ -27,11 +28,6 @@ static _Atomic uint32_t *bucket_of(const struct seen_methods *seen, int level, u
     return seen->index[level] + (size_t)bucket * SEEN_PLACES;
 }
 
-static uint32_t tag_of(uint64_t place_hash)
-{
-    return (uint32_t)(place_hash >> (64 - (32 - SEEN_TAG_SHIFT))) << SEEN_TAG_SHIFT;
-}
-
 static bool read_all(struct wanted *wanted)
 {
     if (!wanted->read)
@@ -40,21 +36,39 @@ static bool read_all(struct wanted *wanted)
     return wanted->read;
 }
 
+/* Nobody finds it any more: neither a handler, nor does it stand in the way of others. */
+static void withdraw(struct seen_methods *seen, struct seen_entry *entry)
+{
+    uint32_t at = (uint32_t)(entry - seen->entries);
+    uint32_t mine = seen_tag(seen_place_hash(entry->method)) | (at + 1);
+    atomic_store_explicit(&entry->checked, SEEN_DIFFERS, memory_order_relaxed);
+    if (entry->place != SEEN_NOWHERE)
+        /* Release: as in leave_index, which may come first. */
+        atomic_compare_exchange_strong_explicit(
+            &seen->index[entry->place >> 24][entry->place & 0xffffff], &mine, 0,
+            memory_order_release, memory_order_relaxed);
+}
+
 static bool is_still(struct seen_methods *seen, struct seen_entry *entry, struct wanted *wanted)
 {
-    /* Relaxed: a comparison by another thread under the same announcement was of the same method;
-     * under an older one it only makes us compare again. */
+    /* Relaxed: a comparison by another thread at the same moment was of the same method; one at an
+     * older moment only makes us compare again. */
     uint64_t checked = atomic_load_explicit(&entry->checked, memory_order_relaxed);
-    if (checked == SEEN_DIFFERS || entry->identity != wanted->identity)
+    if (checked == SEEN_DIFFERS)
         return false;
-    if (checked == wanted->announced)
+    bool same = entry->identity == wanted->identity;
+    if (same && checked == wanted->moment && checked != SEEN_NEVER)
         return true;
-    seen_count(&seen->compared, 1);
-    if (!read_all(wanted))
-        return false;
-    bool same = entry->hash == wanted->hash;
-    atomic_store_explicit(&entry->checked, same ? wanted->announced : SEEN_DIFFERS,
-                          memory_order_relaxed);
+    if (same) {
+        seen_count(&seen->compared, 1);
+        if (!read_all(wanted))
+            return false;
+        same = entry->hash == wanted->hash;
+    }
+    if (same)
+        atomic_store_explicit(&entry->checked, wanted->moment, memory_order_relaxed);
+    else
+        withdraw(seen, entry);
     return same;
 }
 
@@ -62,7 +76,7 @@ static bool is_still(struct seen_methods *seen, struct seen_entry *entry, struct
 static uint64_t find_in(struct seen_methods *seen, const _Atomic uint32_t *bucket,
                         struct wanted *wanted)
 {
-    uint32_t tag = tag_of(wanted->place_hash);
+    uint32_t tag = seen_tag(wanted->place_hash);
     for (int i = 0; i < SEEN_PLACES; i++) {
         /* Acquire; partner: the release in take_place. Forbidden: an entry that is not filled. */
         uint32_t found = atomic_load_explicit(&bucket[i], memory_order_acquire);
@@ -154,7 +168,7 @@ static void take_place(struct seen_methods *seen, uint32_t at, uint64_t place_ha
             entry->place = (uint32_t)level << 24 | ((uint32_t)(bucket - seen->index[level]) + i);
             if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == 0 &&
                 atomic_compare_exchange_strong_explicit(
-                    &bucket[i], &nobody, tag_of(place_hash) | (at + 1), memory_order_release,
+                    &bucket[i], &nobody, seen_tag(place_hash) | (at + 1), memory_order_release,
                     memory_order_relaxed)) {
                 note_level(seen, level);
                 return;
@@ -218,7 +232,7 @@ static uint64_t publish(struct seen_methods *seen, struct seen_note *note, uint3
     entry->hash = wanted->hash;
     entry->class_hash = wanted->class_hash;
     entry->held_bytes = held_bytes;
-    atomic_store_explicit(&entry->checked, wanted->announced, memory_order_relaxed);
+    atomic_store_explicit(&entry->checked, wanted->moment, memory_order_relaxed);
     atomic_store_explicit(&entry->met, atomic_load_explicit(&seen->chunk, memory_order_relaxed),
                           memory_order_relaxed);
     take_place(seen, at, wanted->place_hash);
@@ -281,17 +295,24 @@ static uint64_t put_new(struct seen_methods *seen, struct wanted *wanted)
     return number;
 }
 
+/* A number that is the same only if no class was announced and no safepoint begun in between. */
+static uint64_t moment_of(const struct seen_methods *seen)
+{
+    uint64_t safepoints;
+    /* Acquire; partner: the release in seen_methods_class_loaded. What is read below is read after
+     * it: a class that is announced later makes the comparison one of before. */
+    uint64_t announced = atomic_load_explicit(&seen->announced, memory_order_acquire);
+    return safepoints_count(&safepoints) ? announced + safepoints : SEEN_NEVER;
+}
+
 uint64_t seen_methods_put(struct seen_methods *seen, uintptr_t method)
 {
     struct wanted wanted = {.method = method};
-    /* Acquire; partner: the release in seen_methods_class_loaded. What is read below is read after
-     * it: a class that is announced later makes the comparison one of before. */
-    wanted.announced = atomic_load_explicit(&seen->announced, memory_order_acquire);
+    wanted.moment = moment_of(seen);
     wanted.identity = method_reading_identity(method);
     if (method % METHOD_ALIGNMENT != 0 || wanted.identity == 0)
         return unreadable(seen);
-    wanted.place_hash =
-        fold_multiply(method ^ UINT64_C(0xE7037ED1A0B428DB), UINT64_C(0x9E3779B97F4A7C15));
+    wanted.place_hash = seen_place_hash(method);
     uint64_t number = find(seen, &wanted);
     return number != 0 ? number : put_new(seen, &wanted);
 }

@@ -1,11 +1,20 @@
 /*
- * sigprof: our SIGPROF handler, and living with other people's.
+ * sigprof: our signal and its handler, and living with other people's.
+ *
+ * The signal is a real-time one that nobody has a handler for: the kernel keeps one SIGPROF for a
+ * thread, and a second one that comes while it waits is lost, whosever it is. So an application
+ * that uses SIGPROF gets all of its own, and we all of ours, before or after it installs its
+ * handler. Only an itimer sends SIGPROF. (Neither the JVM nor its libraries use SIGPROF; the JDK's
+ * network code wakes threads by SIGRTMAX - 2.)
+ *
+ * When the kernel has no room for another queued signal it sends SIGIO in place of perf's, which
+ * would end the process: where SIGIO has its default action, it gets a handler that does nothing.
  *
  * A signal is ours when it carries our mark (posix timers, wall clock), comes from the perf
  * descriptor of this thread, or from the itimer when that is what we use. Every other one goes to
  * the handler that was there before, and is counted. When the profiler stops, our handler goes
- * passive first; it is taken away only while it is still the one installed and no thread has a
- * SIGPROF pending: the default action would end the process.
+ * passive first; it is taken away only while it is still the one installed and no thread has such
+ * a signal pending: the default action would end the process.
  *
  * sigprof_install, _release: setup. The handler itself is in threads_signal.c.
  */
@@ -23,16 +32,19 @@ struct sigprof {
     struct handlers handlers;
     _Atomic uint32_t start; /* counts starts: what a thread remembers of an earlier one is void */
     bool itimer;
+    int signal;         /* its number */
+    int perf_batch;     /* how many signals of an event the handler enables */
+    size_t stack_bytes; /* what the handler needs of an alternate stack */
     JavaVM *vm;
     bool have_jvm_key;
     pthread_key_t jvm_key; /* where the JVM keeps what GetEnv reads: jvm_key.h */
     struct thread_registry *registry;
     threads_sample_fn *sample;
     void *context;
-    struct sigaction previous;
-    bool have_previous;      /* a handler, not SIG_DFL or SIG_IGN */
-    _Atomic int64_t signals; /* = ours, foreign, late and nested ones, added up */
-    _Atomic int64_t foreign, late, nested;
+    struct sigaction previous; /* of SIGPROF */
+    bool have_previous;        /* a handler, not SIG_DFL or SIG_IGN */
+    _Atomic int64_t signals;   /* = ours, foreign, late, nested and small-stack ones, added up */
+    _Atomic int64_t foreign, late, nested, small_stacks;
 };
 extern struct sigprof sigprof;
 
@@ -41,8 +53,8 @@ void sigprof_handler(int number, siginfo_t *info, void *ucontext);
 /* What the calling thread remembers of itself; for a forked child. */
 void sigprof_forget_self(void);
 
-/* sigprof.c. False with a sentence. */
-bool sigprof_install(char *error, size_t error_size);
+/* sigprof.c. itimer: SIGPROF it must be. False with a sentence. */
+bool sigprof_install(bool itimer, char *error, size_t error_size);
 /* The kernel still has our handler. */
 bool sigprof_is_ours(void);
 /* Waits until no handler is inside; timers are stopped, active is false. Then gives the signal back

@@ -6,13 +6,19 @@
  * that structure's address in a field. The distance is learnt from the calling thread, so only Java
  * fields are read and nothing of the JVM's memory.
  *
+ * Names are read from the field of java.lang.Thread: JVMTI's GetThreadInfo takes the lock under
+ * which threads start and end, once a thread.
+ *
  * On a Java thread in the live phase; not under a lock that callbacks take.
  */
 #ifndef AGENT_SAMPLING_THREAD_NAMES_H
 #define AGENT_SAMPLING_THREAD_NAMES_H
 
+#include "agent/sampling/threads.h" /* THREAD_NAME_BYTES */
+
 #include <jvmti.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct thread_names {
@@ -20,22 +26,27 @@ struct thread_names {
     jvmtiEnv *jvmti;
     jfieldID java_id; /* java.lang.Thread.tid */
     jfieldID address; /* java.lang.Thread.eetop */
+    jfieldID name;    /* java.lang.Thread.name */
 };
 
-/* False: there is no JVM to ask (a test); names are the kernel's then. */
-bool thread_names_open(struct thread_names *names, JavaVM *vm);
-void thread_names_close(struct thread_names *names);
+/* jvmti: of the agent, not of these names: each environment costs the JVM memory that it does not
+ * give back. NULL: there is no JVM to ask (a test); names are the kernel's then. */
+void thread_names_open(struct thread_names *names, JavaVM *vm, jvmtiEnv *jvmti);
 
-/* A copy of the name in *name (component THREADS, the caller's), NULL when it cannot be had.
- * thread: NULL for the calling one. */
-void thread_names_of(struct thread_names *names, JNIEnv *env, jthread thread, char **name,
+/* Modified UTF-8 into name (THREAD_NAME_BYTES). thread: NULL for the calling one. False: it cannot
+ * be had. */
+bool thread_names_of(struct thread_names *names, JNIEnv *env, jthread thread, char *name,
                      int64_t *java_id);
+
+/* Thread.getId; 0 when it cannot be had. */
+int64_t thread_names_java_id(struct thread_names *names, JNIEnv *env, jthread thread);
 
 /* Of the JVM's structure for the calling thread; 0 when it cannot be had. */
 int64_t thread_names_own_address(struct thread_names *names);
 
-/* Visits every Java thread with its JNIEnv; the visitor may take the name and leaves NULL. */
-typedef void thread_names_visit_fn(void *context, const void *env, char **name, int64_t java_id);
+/* Visits every Java thread with its JNIEnv; thread_names_of tells the visitor its name. jni is the
+ * calling thread's. */
+typedef void thread_names_visit_fn(void *context, JNIEnv *jni, jthread thread, const void *env);
 void thread_names_each(struct thread_names *names, thread_names_visit_fn *visit, void *context);
 
 #endif

@@ -27,12 +27,14 @@ struct thread_entry {
     _Atomic(struct thread_entry *) next;
     _Atomic(void *) env; /* the JNIEnv a handler found, for finding the Java name */
     struct timer timer;
-    bool blocked; /* SIGPROF was blocked: no timer yet */
+    _Atomic uint32_t wall_rounds; /* since a wall-clock signal that has not arrived yet; 0: none */
+    _Atomic bool sampled;         /* it has an event in the recording: its name is wanted */
+    bool blocked;                 /* our signal was blocked: no timer yet */
+    bool ended;                   /* it said so; the kernel may still have it */
     uint32_t seen;
     char comm[16]; /* the kernel's name */
     char *name;    /* the Java name, NULL: not known */
     int64_t java_id;
-    void *named_env;           /* the env the name was looked up for */
     struct thread_entry *list; /* free or retired */
 };
 

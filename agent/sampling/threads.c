@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
+
+#define WALL_ROUNDS 1000
 
 /* For the fork handlers, which cannot be taken away again. */
 static struct threads *of_this_process;
@@ -16,12 +19,12 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* A thread that blocks SIGPROF would keep it pending for ever: it gets its timer when it does not.
- * The profiler's own threads are such. */
+/* A thread that blocks our signal would keep it pending for ever: it gets its timer when it does
+ * not. The profiler's own threads are such. */
 static void start_timer(struct threads *threads, struct thread_entry *entry, bool blocked)
 {
     entry->blocked = blocked;
-    if (blocked || entry->timer.kind != TIMER_NONE)
+    if (blocked || threads->paused || entry->timer.kind != TIMER_NONE)
         return;
     int why = timer_start(&threads->timers, &entry->timer, entry_tid(entry));
     if (why != 0 && why != ESRCH)
@@ -31,18 +34,33 @@ static void start_timer(struct threads *threads, struct thread_entry *entry, boo
 static void forget(struct threads *threads, struct thread_entry *entry)
 {
     timer_stop(&threads->timers, &entry->timer);
-    char *name = entry->name != NULL
-                     ? entry->name
-                     : mem_copy_text(COMPONENT_THREADS, entry->comm, strlen(entry->comm));
-    ended_threads_add(&threads->ended, entry_tid(entry), name, entry->java_id);
+    if (entry->name == NULL)
+        entry->name = mem_copy_text(COMPONENT_THREADS, entry->comm, strlen(entry->comm));
+    if (atomic_load_explicit(&entry->sampled, memory_order_relaxed))
+        ended_threads_add(&threads->ended, entry_tid(entry), entry->name, entry->java_id);
+    else
+        mem_free(entry->name);
     entry->name = NULL;
     registry_remove(&threads->registry, entry);
+}
+
+static void forget_ended(struct threads *threads)
+{
+    struct thread_entry *entry;
+    for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
+        if (entry_tid(entry) != 0 && entry->ended)
+            forget(threads, entry);
+    }
 }
 
 static struct thread_entry *add(struct threads *threads, int tid,
                                 const struct thread_signals *signals)
 {
     struct thread_entry *entry = registry_add(&threads->registry, tid, &sigprof.handlers);
+    if (entry == NULL) { /* room may be taken by those that have ended since the last scan */
+        forget_ended(threads);
+        entry = registry_add(&threads->registry, tid, &sigprof.handlers);
+    }
     if (entry == NULL) {
         threads->failed_timers++;
         return NULL;
@@ -71,8 +89,13 @@ static void scan(struct threads *threads)
             continue;
         }
         entry->seen = threads->scan;
-        if (entry->blocked && sigprof_thread_signals(tid, &signals))
+        /* Ended, and still here: it is on its way out, or has left the JVM and goes on without. */
+        if ((entry->blocked || entry->ended) && sigprof_thread_signals(tid, &signals)) {
+            entry->ended = false;
             start_timer(threads, entry, signals.blocked);
+        } else if (entry->timer.kind == TIMER_PERF) {
+            threads->revived_timers += timer_revive(&threads->timers, &entry->timer, tid);
+        }
     }
     proc_numbers_close(&tasks);
     for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
@@ -95,16 +118,21 @@ void threads_scan(struct threads *threads)
 
 void threads_started(struct threads *threads, JNIEnv *env, jthread thread)
 {
-    char *name;
+    char text[THREAD_NAME_BYTES], *name = NULL;
     int64_t java_id;
     int tid = gettid();
     struct thread_signals signals;
-    thread_names_of(&threads->names, env, thread, &name, &java_id);
+    if (thread_names_of(&threads->names, env, thread, text, &java_id))
+        name = mem_copy_text(COMPONENT_THREADS, text, strlen(text));
     bool have_signals = sigprof_thread_signals(tid, &signals);
     pthread_mutex_lock(&threads->lock);
     struct thread_entry *entry = NULL;
     if (threads->running && have_signals) {
         entry = registry_find(&threads->registry, tid);
+        if (entry != NULL && entry->ended) { /* of one that had this number, or of its own past */
+            forget(threads, entry);
+            entry = NULL;
+        }
         if (entry == NULL)
             entry = add(threads, tid, &signals);
     }
@@ -112,7 +140,6 @@ void threads_started(struct threads *threads, JNIEnv *env, jthread thread)
         mem_free(entry->name);
         entry->name = name;
         entry->java_id = java_id;
-        entry->named_env = env;
         atomic_store_explicit(&entry->env, (void *)env, memory_order_relaxed);
         memcpy(entry->comm, signals.comm, sizeof entry->comm);
         name = NULL;
@@ -124,12 +151,13 @@ void threads_started(struct threads *threads, JNIEnv *env, jthread thread)
 void threads_ended(struct threads *threads)
 {
     JNIEnv *env = NULL;
-    char *name = NULL;
+    char text[THREAD_NAME_BYTES], *name = NULL;
     int64_t java_id = 0;
     int tid = gettid();
     if (threads->names.jvmti != NULL &&
-        (*threads->names.vm)->GetEnv(threads->names.vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK)
-        thread_names_of(&threads->names, env, NULL, &name, &java_id);
+        (*threads->names.vm)->GetEnv(threads->names.vm, (void **)&env, JNI_VERSION_1_6) == JNI_OK &&
+        thread_names_of(&threads->names, env, NULL, text, &java_id))
+        name = mem_copy_text(COMPONENT_THREADS, text, strlen(text));
     pthread_mutex_lock(&threads->lock);
     struct thread_entry *entry = registry_find(&threads->registry, tid);
     if (entry != NULL && threads->running) {
@@ -139,7 +167,10 @@ void threads_ended(struct threads *threads)
             entry->java_id = java_id;
             name = NULL;
         }
-        forget(threads, entry);
+        /* Its entry stays until the kernel has no such thread any more: a scan that comes before
+         * would take it for a new one without a name. */
+        timer_stop(&threads->timers, &entry->timer);
+        entry->ended = true;
     }
     pthread_mutex_unlock(&threads->lock);
     mem_free(name);
@@ -182,13 +213,13 @@ static void listen_to_fork(void)
     pthread_atfork(before_fork, after_fork, in_child);
 }
 
-struct threads *threads_create(JavaVM *vm)
+struct threads *threads_create(JavaVM *vm, jvmtiEnv *jvmti)
 {
     struct threads *threads = mem_alloc(COMPONENT_THREADS, sizeof *threads);
     if (threads == NULL)
         return NULL;
     pthread_mutex_init(&threads->lock, NULL);
-    thread_names_open(&threads->names, vm);
+    thread_names_open(&threads->names, vm, jvmti);
     sigprof.vm = vm;
     of_this_process = threads;
     pthread_once(&fork_once, listen_to_fork);
@@ -209,6 +240,24 @@ void threads_on_sample(struct threads *threads, threads_sample_fn *sample, void 
     pthread_mutex_unlock(&threads->lock);
 }
 
+/* The handler first: what the timers send while they are tried is late and dropped. */
+static bool open_timers(struct threads *threads, enum timer_kind forced, int64_t interval_ns,
+                        char *error, size_t error_size)
+{
+    if (!sigprof_install(forced == TIMER_ITIMER, error, error_size))
+        return false;
+    if (interval_ns == 0 || timers_open(&threads->timers, forced, sigprof.signal, interval_ns,
+                                        &sigprof, error, error_size))
+        return true;
+    sigprof_release();
+    return false;
+}
+
+void threads_set_stack(struct threads *threads, size_t bytes)
+{
+    threads->stack_bytes = bytes;
+}
+
 static bool start(struct threads *threads, enum timer_kind forced, int64_t interval_ns, char *error,
                   size_t error_size)
 {
@@ -216,25 +265,27 @@ static bool start(struct threads *threads, enum timer_kind forced, int64_t inter
         snprintf(error, error_size, threads->running ? "already running" : "nobody takes samples");
         return false;
     }
-    /* The handler first: what the timers send while they are tried is late and dropped. */
     registry_clear(&threads->registry);
     ended_threads_clear(&threads->ended);
-    if (!sigprof_install(error, error_size))
-        return false;
-    threads->failed_timers = 0;
+    threads->failed_timers = threads->revived_timers = 0;
     threads->handler_replaced = false;
+    threads->paused = false;
     threads->timers = (struct timers){.kind = TIMER_NONE};
-    if (interval_ns > 0 &&
-        !timers_open(&threads->timers, forced, interval_ns, &sigprof, error, error_size)) {
-        sigprof_release();
+    if (!open_timers(threads, forced, interval_ns, error, error_size) &&
+        (forced != TIMER_NONE ||
+         !open_timers(threads, TIMER_ITIMER, interval_ns, error, error_size)))
         return false;
-    }
+    sigprof.perf_batch = timer_perf_batch(interval_ns);
+    /* A fault may interrupt the walk: one more frame of the kernel's, which is 3.6 KB with AVX-512.
+     */
+    sigprof.stack_bytes = threads->stack_bytes + getauxval(AT_MINSIGSTKSZ);
     sigprof.itimer = threads->timers.kind == TIMER_ITIMER;
     sigprof.registry = &threads->registry;
     atomic_store(&sigprof.signals, 0);
     atomic_store(&sigprof.foreign, 0);
     atomic_store(&sigprof.late, 0);
     atomic_store(&sigprof.nested, 0);
+    atomic_store(&sigprof.small_stacks, 0);
     atomic_fetch_add(&sigprof.start, 1);
     threads->running = true;
     /* Sequentially consistent, after all of the above; partner: the handler's load of active. */
@@ -256,6 +307,35 @@ bool threads_start(struct threads *threads, enum timer_kind forced, int64_t inte
     return started;
 }
 
+/* Real-time signals queue: a thread that blocks them for a while is sent one, and another one only
+ * when that was to be found for so many rounds. */
+static bool is_on_its_way(struct thread_entry *entry)
+{
+    uint32_t rounds = atomic_load_explicit(&entry->wall_rounds, memory_order_relaxed);
+    atomic_store_explicit(&entry->wall_rounds, rounds < WALL_ROUNDS ? rounds + 1 : 1,
+                          memory_order_relaxed);
+    return rounds != 0 && rounds < WALL_ROUNDS;
+}
+
+void threads_pause(struct threads *threads, bool pause)
+{
+    struct thread_entry *entry;
+    pthread_mutex_lock(&threads->lock);
+    if (threads->running && threads->paused != pause) {
+        threads->paused = pause;
+        timers_pause(&threads->timers, pause);
+        for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
+            if (entry_tid(entry) == 0 || entry->ended)
+                continue;
+            if (pause)
+                timer_stop(&threads->timers, &entry->timer);
+            else
+                start_timer(threads, entry, entry->blocked);
+        }
+    }
+    pthread_mutex_unlock(&threads->lock);
+}
+
 static int pick(void *context, int *tids, int max)
 {
     struct threads *threads = context;
@@ -263,9 +343,9 @@ static int pick(void *context, int *tids, int max)
     int count = 0;
     pthread_mutex_lock(&threads->lock);
     int all = threads->registry.slabs * THREAD_SLAB;
-    for (int i = 0; i < all && count < max; i++) {
+    for (int i = 0; i < all && count < max && !threads->paused; i++) {
         entry = registry_at(&threads->registry, threads->wall_at++ % all);
-        if (entry_tid(entry) != 0 && !entry->blocked)
+        if (entry_tid(entry) != 0 && !entry->blocked && !is_on_its_way(entry))
             tids[count++] = entry_tid(entry);
     }
     threads->wall_at = all > 0 ? threads->wall_at % all : 0;
@@ -281,8 +361,8 @@ bool threads_start_wall(struct threads *threads, int64_t interval_ns, int max_th
                  threads->running ? "already running" : "start the profiler first");
         return false;
     }
-    threads->wall =
-        wall_start(interval_ns, max_threads, &sigprof, pick, threads, error, error_size);
+    threads->wall = wall_start(interval_ns, max_threads, sigprof.signal, &sigprof, pick, threads,
+                               error, error_size);
     return threads->wall != NULL;
 }
 
@@ -312,7 +392,6 @@ void threads_destroy(struct threads *threads)
 {
     threads_stop(threads);
     threads_on_sample(threads, NULL, NULL);
-    thread_names_close(&threads->names);
     of_this_process = NULL;
     pthread_mutex_destroy(&threads->lock);
     mem_free(threads);
@@ -333,10 +412,12 @@ void threads_counts(const struct threads *threads, struct threads_counts *counts
     *counts = (struct threads_counts){
         .threads = threads->registry.threads,
         .failed_timers = threads->failed_timers,
+        .revived_timers = threads->revived_timers,
         .signals = atomic_load(&sigprof.signals),
         .foreign_signals = atomic_load(&sigprof.foreign),
         .late_signals = atomic_load(&sigprof.late),
         .nested_signals = atomic_load(&sigprof.nested),
+        .small_stacks = atomic_load(&sigprof.small_stacks),
         .posix_instead = threads->timers.posix_instead,
         .wall_signals = threads->wall != NULL ? wall_signals(threads->wall) : 0,
         .user_only = threads->timers.user_only,

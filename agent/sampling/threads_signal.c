@@ -3,6 +3,7 @@
  * system calls gettid and ioctl, pthread_getspecific, and the JVM's GetEnv, which reads a
  * thread-local variable (jvm_key.h).
  */
+#include "agent/sampling/signal_stack.h"
 #include "agent/sampling/sigprof.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-struct sigprof sigprof;
+struct sigprof sigprof = {.signal = SIGPROF};
 
 /* Initial-exec: reading it takes no call and never allocates, also in a library opened late. */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
@@ -55,6 +56,26 @@ static struct thread_entry *own_entry(void)
     return self.entry;
 }
 
+/* It has an event in the recording. Written only when it changes: the entry is read by others. */
+static void mark(struct thread_entry *entry, JNIEnv *env)
+{
+    if (env != NULL && atomic_load_explicit(&entry->env, memory_order_relaxed) != env)
+        atomic_store_explicit(&entry->env, (void *)env, memory_order_relaxed);
+    if (!atomic_load_explicit(&entry->sampled, memory_order_relaxed))
+        atomic_store_explicit(&entry->sampled, true, memory_order_relaxed);
+}
+
+void threads_mark_self(JNIEnv *env)
+{
+    uint32_t epoch = handlers_enter(&sigprof.handlers);
+    if (atomic_load_explicit(&sigprof.active, memory_order_seq_cst)) {
+        struct thread_entry *entry = own_entry();
+        if (entry != NULL)
+            mark(entry, env);
+    }
+    handlers_leave(&sigprof.handlers, epoch);
+}
+
 enum origin { OURS, OURS_PERF, OURS_WALL, FOREIGN };
 
 /* Only while active: the registry may be gone otherwise. */
@@ -94,12 +115,18 @@ static JNIEnv *own_env(const struct thread_entry *entry)
 static void take(enum origin origin, struct thread_entry *entry, void *ucontext)
 {
     JNIEnv *env = own_env(entry);
-    if (entry != NULL && env != NULL &&
-        atomic_load_explicit(&entry->env, memory_order_relaxed) != env)
-        atomic_store_explicit(&entry->env, (void *)env, memory_order_relaxed);
+    if (entry != NULL)
+        mark(entry, env);
     self.wall = origin == OURS_WALL;
     sigprof.sample(sigprof.context, self.tid, env, ucontext);
     self.wall = false;
+}
+
+/* Of this thread alone: no read-modify-write. */
+static void count_perf(struct timer *timer)
+{
+    uint32_t signals = atomic_load_explicit(&timer->perf_signals, memory_order_relaxed);
+    atomic_store_explicit(&timer->perf_signals, signals + 1, memory_order_relaxed);
 }
 
 /* True: it was for us. */
@@ -112,10 +139,16 @@ static bool handle(const siginfo_t *info, void *ucontext)
     if (atomic_load_explicit(&sigprof.active, memory_order_seq_cst)) {
         struct thread_entry *entry = own_entry();
         enum origin origin = origin_of(info, entry);
-        if (origin != FOREIGN)
+        if (origin == OURS_PERF)
+            count_perf(&entry->timer);
+        if (origin == OURS_WALL && entry != NULL)
+            atomic_store_explicit(&entry->wall_rounds, 0, memory_order_relaxed);
+        if (origin != FOREIGN && signal_stack_left(ucontext) < sigprof.stack_bytes)
+            count(&sigprof.small_stacks);
+        else if (origin != FOREIGN)
             take(origin, entry, ucontext);
-        if (origin == OURS_PERF && info->si_code == POLL_HUP) /* it was enabled for one only */
-            ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, 1);
+        if (origin == OURS_PERF && info->si_code == POLL_HUP) /* the last one it was enabled for */
+            ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, sigprof.perf_batch);
         done = origin != FOREIGN;
     }
     handlers_leave(&sigprof.handlers, epoch);
@@ -130,12 +163,13 @@ static bool is_late(const siginfo_t *info)
         return info->si_value.sival_ptr == &sigprof;
     if (info->si_code == SI_KERNEL)
         return sigprof.itimer;
-    return (info->si_code == POLL_IN || info->si_code == POLL_HUP) && !sigprof.have_previous;
+    return (info->si_code == POLL_IN || info->si_code == POLL_HUP) &&
+           (info->si_signo != SIGPROF || !sigprof.have_previous);
 }
 
 static void pass_on(int number, siginfo_t *info, void *ucontext)
 {
-    if (!sigprof.have_previous)
+    if (number != SIGPROF || !sigprof.have_previous)
         return;
     if ((sigprof.previous.sa_flags & SA_SIGINFO) != 0)
         sigprof.previous.sa_sigaction(number, info, ucontext);

@@ -14,13 +14,15 @@
 struct threads {
     pthread_mutex_t lock; /* of everything here but what handlers read */
     bool running;
+    bool paused; /* no timers, until it is over */
     struct thread_names names;
     struct timers timers;
     struct thread_registry registry;
     struct wall *wall;
     int wall_at;
     uint32_t scan;
-    int64_t failed_timers;
+    int64_t failed_timers, revived_timers;
+    size_t stack_bytes;
     bool handler_replaced;
     struct ended_threads ended;
 };

@@ -19,7 +19,8 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-#define NS_PER_S 1000000000
+#define NS_PER_S  1000000000
+#define REVIVE_NS 1000000 /* of CPU time that the event should have counted */
 
 const char *timer_kind_name(enum timer_kind kind)
 {
@@ -71,16 +72,23 @@ static int perf_open(struct timers *timers, int tid)
     return fd;
 }
 
-/* A timer that runs freely saves a system call in the handler: 32 us a sample instead of 42, nearly
- * all of it the kernel's and the hypervisor's (virtual machine, 100 us). But below this interval a
- * handler on a deep stack could be overrun by the next signal, and the thread get nowhere: there
- * each overflow disables the event, and the handler enables it for one more. */
-#define FREE_RUNNING_MIN_NS 1000000
+/* Real-time signals queue, so an event that ran freely would fill the queue of a thread that blocks
+ * them. Each event sends so many, then it is off until the handler enables it again. An enabling
+ * costs the handler 10 us of 42, nearly all of it the kernel's and the hypervisor's (virtual
+ * machine, 100 us), so there are several between two; but below this interval a handler on a deep
+ * stack could be overrun by the next signal, and the thread get nowhere: there each signal is the
+ * last one. */
+#define BATCH_MIN_NS 1000000
+#define BATCH        16
+
+int timer_perf_batch(int64_t interval_ns)
+{
+    return interval_ns >= BATCH_MIN_NS ? BATCH : 1;
+}
 
 static int perf_run(const struct timers *timers, int fd)
 {
-    return timers->interval_ns >= FREE_RUNNING_MIN_NS ? ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)
-                                                      : ioctl(fd, PERF_EVENT_IOC_REFRESH, 1);
+    return ioctl(fd, PERF_EVENT_IOC_REFRESH, timer_perf_batch(timers->interval_ns));
 }
 
 static int perf_start(struct timers *timers, struct timer *timer, int tid)
@@ -93,7 +101,7 @@ static int perf_start(struct timers *timers, struct timer *timer, int tid)
     struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
     /* The handler must know the descriptor before the first signal. */
     atomic_store(&timer->perf_fd, fd);
-    if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 || fcntl(fd, F_SETSIG, SIGPROF) != 0 ||
+    if (fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 || fcntl(fd, F_SETSIG, timers->signal) != 0 ||
         fcntl(fd, F_SETOWN_EX, &owner) != 0 || perf_run(timers, fd) != 0) {
         int why = errno;
         atomic_store(&timer->perf_fd, -1);
@@ -116,7 +124,7 @@ static clockid_t thread_cpu_clock(int tid)
 
 static int posix_start(struct timers *timers, struct timer *timer, int tid)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = timers->signal};
     event.sigev_value.sival_ptr = timers->mark;
     event.sigev_notify_thread_id = tid;
     int id;
@@ -185,13 +193,14 @@ static bool is_long_for_a_tick(int64_t interval_ns)
            interval_ns >= TICKS_MIN * ((int64_t)tick.tv_sec * NS_PER_S + tick.tv_nsec);
 }
 
-bool timers_open(struct timers *timers, enum timer_kind forced, int64_t interval_ns, void *mark,
-                 char *error, size_t error_size)
+bool timers_open(struct timers *timers, enum timer_kind forced, int signal, int64_t interval_ns,
+                 void *mark, char *error, size_t error_size)
 {
-    enum timer_kind kinds[] = {TIMER_PERF, TIMER_POSIX, TIMER_ITIMER};
+    enum timer_kind kinds[] = {TIMER_PERF, TIMER_POSIX};
     size_t count = sizeof kinds / sizeof *kinds;
     int why = 0;
-    *timers = (struct timers){.kind = TIMER_NONE, .interval_ns = interval_ns, .mark = mark};
+    *timers = (struct timers){
+        .kind = TIMER_NONE, .signal = signal, .interval_ns = interval_ns, .mark = mark};
     timers->perf_left = free_descriptors() / 2;
     if (forced != TIMER_NONE) {
         kinds[0] = forced;
@@ -242,12 +251,44 @@ void timer_stop(struct timers *timers, struct timer *timer)
     timer->posix_id = -1;
 }
 
+bool timer_revive(const struct timers *timers, struct timer *timer, int tid)
+{
+    struct timespec cpu;
+    uint64_t counted;
+    uint32_t signals = atomic_load_explicit(&timer->perf_signals, memory_order_relaxed);
+    int fd = atomic_load_explicit(&timer->perf_fd, memory_order_relaxed);
+    bool heard = signals != timer->perf_signals_before;
+    timer->perf_signals_before = signals;
+    if (timer->kind != TIMER_PERF || heard)
+        return false;
+    if (clock_gettime(thread_cpu_clock(tid), &cpu) != 0 ||
+        read(fd, &counted, sizeof counted) != (ssize_t)sizeof counted)
+        return false;
+    int64_t cpu_ns = (int64_t)cpu.tv_sec * NS_PER_S + cpu.tv_nsec;
+    bool dead = timer->cpu_ns != 0 && (int64_t)counted == timer->perf_ns &&
+                cpu_ns - timer->cpu_ns > timers->interval_ns + REVIVE_NS;
+    timer->cpu_ns = cpu_ns;
+    timer->perf_ns = (int64_t)counted;
+    return dead && perf_run(timers, fd) == 0;
+}
+
 void timer_forget_in_child(struct timer *timer)
 {
     int fd = atomic_load(&timer->perf_fd);
     if (timer->kind == TIMER_PERF)
         close(fd);
     *timer = TIMER_INIT;
+}
+
+void timers_pause(const struct timers *timers, bool pause)
+{
+    static const struct itimerval OFF;
+    if (timers->kind != TIMER_ITIMER)
+        return;
+    if (pause)
+        setitimer(ITIMER_PROF, &OFF, NULL);
+    else
+        itimer_start(timers->interval_ns); /* refused: somebody else uses it by now */
 }
 
 void timers_close(struct timers *timers)

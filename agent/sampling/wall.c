@@ -17,6 +17,7 @@
 struct wall {
     int64_t interval_ns;
     int max_threads;
+    int signal;
     void *mark;
     wall_pick_fn *pick;
     void *context;
@@ -34,13 +35,13 @@ static void signal_round(struct wall *wall)
     int sent = 0;
     siginfo_t info;
     memset(&info, 0, sizeof info);
-    info.si_signo = SIGPROF;
+    info.si_signo = wall->signal;
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value.sival_ptr = wall->mark;
     for (int i = 0; i < count; i++) /* who has ended meanwhile is not there: ESRCH */
-        sent += syscall(SYS_rt_tgsigqueueinfo, getpid(), wall->tids[i], SIGPROF, &info) == 0;
+        sent += syscall(SYS_rt_tgsigqueueinfo, getpid(), wall->tids[i], wall->signal, &info) == 0;
     atomic_fetch_add_explicit(&wall->signals, sent, memory_order_relaxed);
 }
 
@@ -72,8 +73,8 @@ static void *run(void *argument)
     return NULL;
 }
 
-struct wall *wall_start(int64_t interval_ns, int max_threads, void *mark, wall_pick_fn *pick,
-                        void *context, char *error, size_t error_size)
+struct wall *wall_start(int64_t interval_ns, int max_threads, int signal, void *mark,
+                        wall_pick_fn *pick, void *context, char *error, size_t error_size)
 {
     if (interval_ns <= 0 || max_threads < 1 || max_threads > WALL_THREADS_MAX) {
         snprintf(error, error_size, "wall clock: 1 to %d threads a round, interval above 0",
@@ -87,6 +88,7 @@ struct wall *wall_start(int64_t interval_ns, int max_threads, void *mark, wall_p
     }
     wall->interval_ns = interval_ns;
     wall->max_threads = max_threads;
+    wall->signal = signal;
     wall->mark = mark;
     wall->pick = pick;
     wall->context = context;

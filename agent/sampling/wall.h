@@ -19,10 +19,11 @@ struct wall;
 /* Fills tids with the next threads in turn, at most max; returns how many. */
 typedef int wall_pick_fn(void *context, int *tids, int max);
 
-/* max_threads: 1 to WALL_THREADS_MAX. mark: si_value of the signals. NULL with a sentence. */
+/* max_threads: 1 to WALL_THREADS_MAX. signal: its number. mark: si_value of the signals. NULL with
+ * a sentence. */
 #define WALL_THREADS_MAX 1024
-struct wall *wall_start(int64_t interval_ns, int max_threads, void *mark, wall_pick_fn *pick,
-                        void *context, char *error, size_t error_size);
+struct wall *wall_start(int64_t interval_ns, int max_threads, int signal, void *mark,
+                        wall_pick_fn *pick, void *context, char *error, size_t error_size);
 int64_t wall_signals(const struct wall *wall);
 void wall_stop(struct wall *wall);
 /* In a forked child, where the thread is not. */

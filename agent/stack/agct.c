@@ -23,6 +23,7 @@ static bool setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
 
 const struct stack_engine engine_agct = {
     .name = "agct",
+    .stack_bytes = 8192, /* measured: 6 008 (JDK 17), 6 344 (25), most of it HotSpot's */
     .needs_method_ids = true,
     .unnamed_frames = &agct_unnamed_frames,
     .setup = setup,

@@ -72,8 +72,7 @@ static void count(_Atomic int64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* --- the two stacks ----------------------------------------------------------------------------
- */
+/* --- the two stacks --------------------------------------------------------------------------- */
 
 static uintptr_t agct_method(struct frame frame)
 {
@@ -182,8 +181,7 @@ int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum w
     return depth;
 }
 
-/* --- set-up and end ----------------------------------------------------------------------------
- */
+/* --- set-up and end --------------------------------------------------------------------------- */
 
 bool compare_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
 {

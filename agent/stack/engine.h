@@ -32,6 +32,8 @@ struct seen_methods;
 struct stack_engine {
     const char *name;
     bool needs_method_ids; /* jmethodIDs must be preallocated */
+    /* Of the stack a signal handler runs on, for a walk with its native frames. */
+    size_t stack_bytes;
     /* Java frames since setup whose method has no jmethodID; NULL: this engine needs none. */
     const _Atomic int64_t *unnamed_frames;
     /* False with a sentence in error when this JVM cannot do it. */

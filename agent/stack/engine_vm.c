@@ -2,6 +2,7 @@
 
 #include "agent/hotspot/faults.h"
 #include "agent/hotspot/layout.h"
+#include "agent/hotspot/safepoints.h"
 #include "agent/stack/native.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@ static bool setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
     }
     if (!layout_read(jvmti, env, error, error_size) || !faults_install(error, error_size))
         return false;
+    safepoints_find();    /* without: names are compared at each frame */
     native_setup_rules(); /* without: stacks of native code that left no anchor are not found */
     return true;
 }
@@ -27,6 +29,7 @@ static void use_seen(struct seen_methods *seen)
 
 const struct stack_engine engine_vm = {
     .name = "vm",
+    .stack_bytes = 4096, /* measured: 2 360 (x86-64, JDK 17 and 25) */
     .setup = setup,
     .end = faults_remove,
     .use_seen = use_seen,

@@ -2,6 +2,7 @@
  * Signal context: the walk over native frames. Reaches libunwind's init, step and get_reg,
  * _dl_find_object, and the system call that tells whether an address can be read.
  */
+#include "agent/sampling/signal_stack.h"
 #include "agent/stack/frame_rule.h"
 #include "agent/stack/frame_table.h"
 #include "agent/stack/native_unwind.h"
@@ -28,6 +29,8 @@ static bool is_java(uintptr_t pc)
 
 struct native_unwind native_unwind;
 
+#define LIBRARY_STACK_BYTES 16384
+
 #define PAGE_BYTES ((uintptr_t)4096)
 #define CALLS_MAX  64 /* deep, from Java into what it calls as if it were Java */
 
@@ -38,8 +41,7 @@ struct walk {
     struct native_caller caller;       /* where the walk came to Java; pc 0: it did not */
 };
 
-/* --- what libunwind asks ------------------------------------------------------------------------
- */
+/* --- what libunwind asks ---------------------------------------------------------------------- */
 
 /* A way to try an address without a fault: a sigprocmask that is refused for its unknown `how`, but
  * only after the kernel has read the mask. */
@@ -243,6 +245,12 @@ static int walk_by_rules(struct walk *walk, struct frame *out, int max)
     return depth;
 }
 
+/* libunwind keeps its state on the stack; on a small alternate one only rules are used. */
+static bool library_fits(const void *ucontext)
+{
+    return signal_stack_left(ucontext) >= LIBRARY_STACK_BYTES;
+}
+
 int native_walk(void *ucontext, struct frame *out, int max)
 {
     struct walk walk = {.context = ucontext};
@@ -250,6 +258,8 @@ int native_walk(void *ucontext, struct frame *out, int max)
     if (native_unwind.space == NULL || max <= 0 || is_java(pc))
         return 0;
     int depth = walk_by_rules(&walk, out, max);
+    if (depth == 0 && !library_fits(ucontext))
+        return 1; /* the pc alone, which is there already */
     return depth > 0 ? depth : walk_by_libunwind(&walk, out, max);
 }
 
@@ -258,7 +268,8 @@ bool native_find_java(void *ucontext, struct native_caller *caller)
     struct walk walk = {.context = ucontext};
     if (native_unwind.find_object == NULL)
         return false;
-    if (walk_by_rules(&walk, NULL, CALLS_MAX) == 0 && native_unwind.space != NULL)
+    if (walk_by_rules(&walk, NULL, CALLS_MAX) == 0 && native_unwind.space != NULL &&
+        library_fits(ucontext))
         walk_by_libunwind(&walk, NULL, CALLS_MAX);
     *caller = walk.caller;
     return caller->pc != 0;

@@ -50,7 +50,7 @@ struct census *census_create(size_t max_stems)
     struct census *census = calloc(1, sizeof *census);
     if (census == NULL)
         return NULL;
-    if (!stem_table_init(&census->table, max_stems)) {
+    if (!stem_table_init(&census->table, max_stems, sizeof(struct stem))) {
         free(census);
         return NULL;
     }
@@ -146,8 +146,7 @@ void census_load(struct census *census, struct span name, struct span source)
         census->totals.folded++;
         return;
     }
-    shape_add(&stem->shape, &arrival.parts, arrival.parts.folded ? stem_hash(name) : 0,
-              class_source_is_code(source));
+    stem_add(stem, &arrival, source);
 }
 
 void census_unload(struct census *census, struct span name)
@@ -305,8 +304,8 @@ static void fill_row(const struct census *census, const struct sum *sum, struct 
     const struct stem *stem = sum->biggest;
     if (stem != NULL) {
         copy(stem->text, row->stem);
-        copy(stem->text + stem->example_at, row->example);
-        copy(stem->text + stem->source_at, row->source);
+        copy(stem->example, row->example);
+        copy(stem->source, row->source);
     }
     if (sum->family == NULL) {
         /* One name repeated is called by that name: nothing has shown that its digits vary. */
@@ -336,10 +335,7 @@ int census_rows(const struct census *census, struct family_row *rows, int max)
     if (max <= 0)
         return 0;
 
-    for (size_t i = 0; i < census->table.slot_count; i++) {
-        const struct stem *stem = census->table.slots[i];
-        if (stem == NULL)
-            continue;
+    for (const struct stem *stem = NULL; (stem = stem_table_next(&census->table, stem)) != NULL;) {
         if (stem->family != NULL && stem->family->evidence == FAMILY_BY_NAME) {
             sum_add(&known[family_index(stem->family)], stem);
             continue;

@@ -1,5 +1,8 @@
 #include "analyzers/classes/normalize.h"
 
+#define PATTERN_NAME_MAX 256
+#define DIGITS_SURE      19 /* of a number that fits into 64 bits */
+
 enum { OTHER, LOWER, UPPER, DIGIT };
 
 static const unsigned char kind_of[256] = {
@@ -18,6 +21,9 @@ struct out {
     char *stem;
     size_t len;
     struct name_parts *parts;
+    struct name_pattern *pattern;
+    const char *varying; /* of the pattern, in the name */
+    size_t varying_len;
 };
 
 static void put(struct out *out, const char *text, size_t len)
@@ -48,7 +54,15 @@ static void put_number(struct out *out, const char *digits, size_t len)
         out->parts->first_number = number;
     out->parts->last_number = number;
     out->parts->counted = true;
+    out->pattern->is_last = false;
     put(out, "#", 1);
+}
+
+static void vary(struct out *out, int what, const char *at, size_t len)
+{
+    out->pattern->varies = what;
+    out->varying = at;
+    out->varying_len = len;
 }
 
 static size_t run_of_digits(const char *at, const char *end)
@@ -85,36 +99,67 @@ struct look {
     bool number_at_end_only;
 };
 
-static struct look look_at(struct span piece)
+/* What a byte adds, and what a change from one kind to another adds: sums of up to 64 K in fields
+ * of their own, so that a piece is read once with two additions a byte. */
+#define FIELD(n)         (UINT64_C(1) << 16 * (n))
+#define FIELD_OF(sum, n) ((size_t)((sum) >> 16 * (n)&0xffff))
+enum { DIGITS, UPPERS, ABOVE_F };
+enum { SWITCHES, NUMBERS };
+#define PIECE_MAX 0xffff /* bytes that fit; what follows is another piece */
+
+static const uint64_t weight_of[256] = {
+    ['0' ... '9'] = FIELD(DIGITS),
+    ['A' ... 'F'] = FIELD(UPPERS),
+    ['G' ... 'Z'] = FIELD(UPPERS) + FIELD(ABOVE_F),
+    ['g' ... 'z'] = FIELD(ABOVE_F),
+    [128 ... 255] = FIELD(ABOVE_F),
+};
+static const uint32_t change_of[4][4] = {
+    [OTHER] = {[DIGIT] = FIELD(NUMBERS)},
+    [LOWER] = {[UPPER] = FIELD(SWITCHES), [DIGIT] = FIELD(SWITCHES) + FIELD(NUMBERS)},
+    [UPPER] = {[LOWER] = FIELD(SWITCHES), [DIGIT] = FIELD(SWITCHES) + FIELD(NUMBERS)},
+    [DIGIT] = {[LOWER] = FIELD(SWITCHES), [UPPER] = FIELD(SWITCHES)},
+};
+
+/* The piece that begins at text.ptr. */
+static struct span take_piece(struct span text, struct look *look)
 {
-    struct look look = {.hex = true};
-    size_t above_f = 0;
-    for (size_t i = 0; i < piece.len; i++) {
-        int now = kind(piece.ptr[i]), before = i > 0 ? kind(piece.ptr[i - 1]) : now;
-        look.digits += now == DIGIT;
-        look.lower += now == LOWER;
-        look.upper += now == UPPER;
-        look.switches += now != before;
-        look.numbers += now == DIGIT && (i == 0 || before != DIGIT);
-        above_f += now != DIGIT && ((unsigned char)piece.ptr[i] | 0x20) > 'f';
+    uint64_t sum = 0, changes = 0;
+    int before = OTHER, now;
+    size_t len = 0, most = text.len < PIECE_MAX ? text.len : PIECE_MAX;
+    for (; len < most && (now = kind(text.ptr[len])) != OTHER; len++) {
+        sum += weight_of[(unsigned char)text.ptr[len]];
+        changes += change_of[before][now];
+        before = now;
     }
-    look.hex = above_f == 0 && (look.lower == 0 || look.upper == 0);
-    look.number_at_end_only = look.numbers == 1 && kind(piece.ptr[piece.len - 1]) == DIGIT;
-    return look;
+    look->digits = FIELD_OF(sum, DIGITS);
+    look->upper = FIELD_OF(sum, UPPERS);
+    look->lower = len - look->digits - look->upper;
+    look->switches = FIELD_OF(changes, SWITCHES);
+    look->numbers = FIELD_OF(changes, NUMBERS);
+    look->hex = FIELD_OF(sum, ABOVE_F) == 0 && (look->lower == 0 || look->upper == 0);
+    look->number_at_end_only = look->numbers == 1 && before == DIGIT;
+    return span_of(text.ptr, len);
 }
 
 /* Words in CamelCase change their kind of letter in less than half of the places (EntrySet 3 of 7,
  * Base64Encoder 4 of 12), random ones of base 62 in six of ten. */
-bool name_looks_random(struct span piece)
+static bool looks_random(struct span piece, const struct look *look)
 {
     if (piece.len < 6)
         return false;
-    struct look look = look_at(piece);
-    if (look.digits == piece.len || look.number_at_end_only) /* Script12, CBC128 */
+    if (look->digits == piece.len || look->number_at_end_only) /* Script12, CBC128 */
         return false;
-    if (look.hex)
-        return look.digits > 0;
-    return (look.numbers >= 3 && piece.len >= 12) || look.switches * 2 >= piece.len;
+    if (look->hex)
+        return look->digits > 0;
+    return (look->numbers >= 3 && piece.len >= 12) || look->switches * 2 >= piece.len;
+}
+
+bool name_looks_random(struct span piece)
+{
+    struct look look;
+    take_piece(piece, &look);
+    return looks_random(piece, &look);
 }
 
 #define GLUED_MIN 8 /* 32 bits in hexadecimal */
@@ -150,31 +195,33 @@ static size_t glued_hash(struct span piece)
 /* The piece after one that ends like this is random or a number, whatever it looks like. */
 static bool announces_random(struct span piece)
 {
-    static const char *const endings[] = {
-        "ByteBuddy",
-        "auxiliary",
-        "MockitoMock",
-        "ByCGLIB",
-        "BySpringCGLIB",
-        "ByGuice",
-        "ByProxool",
-        "HibernateProxy",
-        "HibernateBasicProxy",
-        "HibernateInstantiator",
-        "HibernateAccessOptimizer",
+    static const struct span endings[] = {
+        SPAN_INIT("ByteBuddy"),
+        SPAN_INIT("auxiliary"),
+        SPAN_INIT("MockitoMock"),
+        SPAN_INIT("ByCGLIB"),
+        SPAN_INIT("BySpringCGLIB"),
+        SPAN_INIT("ByGuice"),
+        SPAN_INIT("ByProxool"),
+        SPAN_INIT("HibernateProxy"),
+        SPAN_INIT("HibernateBasicProxy"),
+        SPAN_INIT("HibernateInstantiator"),
+        SPAN_INIT("HibernateAccessOptimizer"),
     };
     if (piece.len < 7)
         return false;
+    char last = piece.ptr[piece.len - 1];
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        if (span_ends_with(piece, span_from_cstr(endings[i])))
+        if (endings[i].ptr[endings[i].len - 1] == last && span_ends_with(piece, endings[i]))
             return true;
     }
     return false;
 }
 
-static bool is_hex(struct span piece)
+static bool is_hex(struct span text)
 {
-    return look_at(piece).hex;
+    struct look look;
+    return take_piece(text, &look).len == text.len && look.hex;
 }
 
 static bool is_jvst(struct span piece)
@@ -187,8 +234,8 @@ static bool is_jvst(struct span piece)
 enum before { NOTHING, ANNOUNCED, CGLIB_HASH, JVST, RANDOM };
 
 /* Folds one piece and says what that means for the next one. */
-static enum before put_piece(struct out *out, struct span piece, char separator, bool last,
-                             enum before before)
+static enum before put_piece(struct out *out, struct span piece, const struct look *look,
+                             char separator, bool last, enum before before)
 {
     bool marked = separator != '\0' && separator != '.';
 
@@ -197,25 +244,24 @@ static enum before put_piece(struct out *out, struct span piece, char separator,
         put_random(out, piece.len - 4);
         return JVST;
     }
-    if (before == ANNOUNCED || (before == JVST && is_hex(piece))) {
+    if (before == ANNOUNCED || (before == JVST && look->hex)) {
+        if (before == ANNOUNCED && last && separator != '/' && separator != '+')
+            vary(out, NAME_RANDOM, piece.ptr, piece.len);
         put_random(out, piece.len);
         return CGLIB_HASH;
     }
-    if (before == RANDOM && piece.len >= 4 && is_hex(piece)) { /* the rest of a UUID */
+    if ((before == RANDOM && piece.len >= 4 && look->hex) || /* the rest of a UUID */
+        (marked && looks_random(piece, look))) {
         put_random(out, piece.len);
         return RANDOM;
     }
-    if (marked && name_looks_random(piece)) {
-        put_random(out, piece.len);
-        return RANDOM;
-    }
-    size_t hash = glued_hash(piece);
+    size_t hash = look->digits >= 3 ? glued_hash(piece) : 0;
     if (hash > 0) {
         put_folding_numbers(out, span_of(piece.ptr, piece.len - hash), 1);
         put_random(out, hash);
         return RANDOM;
     }
-    if (!marked && piece.len >= 12 && look_at(piece).upper == 0 && look_at(piece).numbers >= 3) {
+    if (!marked && piece.len >= 12 && look->upper == 0 && look->numbers >= 3) {
         size_t word = 0; /* Derby: ac12345a0x0158x */
         while (kind(piece.ptr[word]) != DIGIT)
             word++;
@@ -228,7 +274,20 @@ static enum before put_piece(struct out *out, struct span piece, char separator,
         out->parts->tail_bytes = (uint32_t)piece.len;
         out->parts->anonymous = separator == '$' && kind(piece.ptr[0]) == DIGIT;
     }
-    put_folding_numbers(out, piece, 1);
+    if (look->digits == 0) {
+        put(out, piece.ptr, piece.len);
+    } else if (before == NOTHING && look->number_at_end_only) {
+        /* None of the rules above asks how long such a number is, or which. */
+        size_t letters = piece.len - look->digits;
+        bool is_first = !out->parts->counted;
+        put(out, piece.ptr, letters);
+        put_number(out, piece.ptr + letters, look->digits);
+        vary(out, NAME_NUMBER, piece.ptr + letters, look->digits);
+        out->pattern->is_first = is_first;
+        out->pattern->is_last = true;
+    } else {
+        put_folding_numbers(out, piece, 1);
+    }
     return marked && announces_random(piece) ? ANNOUNCED : NOTHING;
 }
 
@@ -242,9 +301,9 @@ static void put_simple_name(struct out *out, struct span name)
             p++;
         struct span gap = span_of(separators, (size_t)(p - separators));
         const char *start = p;
-        while (p < end && kind(*p) != OTHER)
-            p++;
-        struct span piece = span_of(start, (size_t)(p - start));
+        struct look look;
+        struct span piece = take_piece(span_of(p, (size_t)(end - p)), &look);
+        p += piece.len;
         /* CGLIB's _N says that the key missed its cache; the class is one of the same kind. */
         if (before == CGLIB_HASH && p == end && gap.len == 1 && *gap.ptr == '_' &&
             run_of_digits(start, end) == piece.len)
@@ -252,23 +311,25 @@ static void put_simple_name(struct out *out, struct span name)
         put(out, gap.ptr, gap.len);
         if (piece.len == 0)
             return;
-        before = put_piece(out, piece, gap.len > 0 ? gap.ptr[gap.len - 1] : '\0', p == end, before);
+        before = put_piece(out, piece, &look, gap.len > 0 ? gap.ptr[gap.len - 1] : '\0', p == end,
+                           before);
     }
 }
 
 /* --- the package ------------------------------------------------------------------------------ */
-
-static bool is_one_piece(struct span text)
-{
-    struct look look = look_at(text);
-    return look.digits + look.lower + look.upper == text.len;
-}
 
 /* A package keeps its digits (org.h2, log4j, v1_20_R1) unless a name in it is random or ends in a
  * number of two digits (com.acme.gen17): that may be a counter. jdk.proxy2 is counted from the
  * start. */
 static void put_package(struct out *out, struct span package)
 {
+    size_t ordinary = 0; /* nearly all packages are: small letters only */
+    while (ordinary < package.len && kind(package.ptr[ordinary]) <= LOWER)
+        ordinary++;
+    if (ordinary == package.len) {
+        put(out, package.ptr, package.len);
+        return;
+    }
     size_t shortest = span_starts_with(package, SPAN_LITERAL("jdk.proxy")) ? 1 : 2;
     const char *end = package.ptr + package.len;
     for (const char *p = package.ptr; p < end;) {
@@ -278,7 +339,9 @@ static void put_package(struct out *out, struct span package)
         size_t len = (size_t)(p - start), digits = 0;
         while (digits < len && kind(start[len - digits - 1]) == DIGIT)
             digits++;
-        if (is_one_piece(span_of(start, len)) && name_looks_random(span_of(start, len))) {
+        struct look look;
+        struct span part = span_of(start, len);
+        if (take_piece(part, &look).len == len && looks_random(part, &look)) {
             put_random(out, len);
         } else if (digits >= shortest) {
             put(out, start, len - digits);
@@ -314,13 +377,15 @@ static size_t before_address(struct span name, const char **fold)
     return *fold != NULL ? at - 1 : name.len;
 }
 
-size_t normalize(struct span name, char stem[STEM_MAX], struct name_parts *parts)
+size_t normalize_pattern(struct span name, char stem[STEM_MAX], struct name_parts *parts,
+                         struct name_pattern *pattern)
 {
     *parts = (struct name_parts){0};
+    *pattern = (struct name_pattern){0};
     stem[0] = '\0';
     if (name.len == 0)
         return 0;
-    struct out out = {stem, 0, parts};
+    struct out out = {.stem = stem, .parts = parts, .pattern = pattern};
 
     const char *address;
     struct span body = span_of(name.ptr, before_address(name, &address));
@@ -334,8 +399,64 @@ size_t normalize(struct span name, char stem[STEM_MAX], struct name_parts *parts
     if (address != NULL) {
         parts->hidden = true;
         put(&out, address, strlen(address));
+        const char *digits = body.ptr + body.len + sizeof "/0x" - 1;
+        pattern->varies = NAME_FIXED;
+        if (address[1] == '0')
+            vary(&out, NAME_ADDRESS, digits, (size_t)(name.ptr + name.len - digits));
     }
     stem[out.len] = '\0';
     parts->folded = out.len != name.len || memcmp(stem, name.ptr, out.len) != 0;
+    if (name.len > PATTERN_NAME_MAX)
+        pattern->varies = NAME_FIXED;
+    if (pattern->varies != NAME_FIXED) {
+        pattern->front = (uint32_t)(out.varying - name.ptr);
+        pattern->back = (uint32_t)(name.len - pattern->front - out.varying_len);
+        pattern->digits = (uint32_t)out.varying_len;
+        pattern->parts = *parts;
+    }
     return out.len;
+}
+
+size_t normalize(struct span name, char stem[STEM_MAX], struct name_parts *parts)
+{
+    struct name_pattern ignored;
+    return normalize_pattern(name, stem, parts, &ignored);
+}
+
+bool name_pattern_fits(const struct name_pattern *pattern, const char *front_text,
+                       const char *back_text, struct span name, struct name_parts *parts)
+{
+    size_t around = (size_t)pattern->front + pattern->back;
+    if (pattern->varies == NAME_FIXED || name.len <= around || name.len > PATTERN_NAME_MAX ||
+        memcmp(name.ptr, front_text, pattern->front) != 0 ||
+        memcmp(name.ptr + name.len - pattern->back, back_text, pattern->back) != 0)
+        return false;
+    struct span varying = span_of(name.ptr + pattern->front, name.len - around);
+    if (pattern->varies == NAME_NUMBER) {
+        uint64_t number = 0;
+        for (size_t i = 0; i < varying.len; i++) {
+            unsigned digit = (unsigned)(varying.ptr[i] - '0');
+            if (digit > 9)
+                return false;
+            number = number * 10 + digit;
+        }
+        if (varying.len > DIGITS_SURE)
+            return false;
+        *parts = pattern->parts;
+        if (pattern->is_first)
+            parts->first_number = number;
+        if (pattern->is_last)
+            parts->last_number = number;
+        if (parts->tail_bytes > 0 && pattern->back == 0) /* the number ends the tail */
+            parts->tail_bytes += (uint32_t)varying.len - pattern->digits;
+        return true;
+    }
+    struct look look;
+    if (take_piece(varying, &look).len != varying.len ||
+        (pattern->varies == NAME_ADDRESS ? !look.hex : is_jvst(varying)))
+        return false;
+    *parts = pattern->parts;
+    if (pattern->varies == NAME_RANDOM)
+        parts->random_bytes = (uint32_t)varying.len;
+    return true;
 }

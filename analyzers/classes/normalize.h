@@ -38,6 +38,28 @@ struct name_parts {
 /* Writes the NUL-terminated stem and returns its length. */
 size_t normalize(struct span name, char stem[STEM_MAX], struct name_parts *parts);
 
+/* What in a name may vary without a change of its stem, for a caller who meets many names of one
+ * generator: comparing is much cheaper than normalising.
+ *
+ *   Script12$_run_closure1       front "Script", a number, back "$_run_closure1"
+ */
+struct name_pattern {
+    enum { NAME_FIXED, NAME_NUMBER, NAME_ADDRESS, NAME_RANDOM } varies;
+    bool is_first, is_last; /* number of the name */
+    uint32_t front, back;   /* bytes of the name before and after what varies, */
+    uint32_t digits;        /* and what it was long in the name */
+    struct name_parts parts;
+};
+
+/* As normalize, and the pattern of the name. NAME_FIXED: there is none. */
+size_t normalize_pattern(struct span name, char stem[STEM_MAX], struct name_parts *parts,
+                         struct name_pattern *pattern);
+/* Does the name have the stem of that other name, whose pattern it is? Then *parts is as normalize
+ * fills it; false: it may have it or not. front_text, back_text: the first front and the last back
+ * bytes of the other name. */
+bool name_pattern_fits(const struct name_pattern *pattern, const char *front_text,
+                       const char *back_text, struct span name, struct name_parts *parts);
+
 /* Does a piece of a name, letters and digits only, look random: hexadecimal, base 62, base 36? */
 bool name_looks_random(struct span piece);
 

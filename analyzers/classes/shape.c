@@ -115,6 +115,16 @@ int64_t shape_max_same_name(const struct shape *shape)
     return most;
 }
 
+bool shape_names_are_exact(const struct shape *shape)
+{
+    return shape->sketch == NULL;
+}
+
+bool shape_max_same_name_is_exact(const struct shape *shape)
+{
+    return !shape->folded || (shape->sketch == NULL && shape->exact_count <= SHAPE_REPEATED_NAMES);
+}
+
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 void shape_add(struct shape *shape, const struct name_parts *parts, uint64_t name_hash,
@@ -163,16 +173,25 @@ static bool is_generated(uint64_t min, uint64_t max, int64_t names)
     return dense || (range > 0 && min >= SHORTEST_UNLIKELY_NUMBER);
 }
 
+/* As shape_names, without the estimate: min is at most SHAPE_EXACT_NAMES. */
+static bool has_names(const struct shape *shape, int64_t min)
+{
+    if (!shape->folded)
+        return min <= (shape->loads > 0);
+    return shape->sketch != NULL || shape->exact_count >= min;
+}
+
 enum shape_kind shape_kind(const struct shape *shape)
 {
     if (shape->loads < SHAPE_MEMBERS)
         return SHAPE_NONE;
-    int64_t names = shape_names(shape);
-    if (names >= SHAPE_MEMBERS && shape->hidden)
+    bool members = has_names(shape, SHAPE_MEMBERS);
+    if (members && shape->hidden)
         return SHAPE_HIDDEN;
-    if (names >= SHAPE_MEMBERS && shape->random_min_bytes > 0 &&
+    if (members && shape->random_min_bytes > 0 &&
         shape->random_max_bytes - shape->random_min_bytes <= 2)
         return SHAPE_RANDOM;
+    int64_t names = shape_names(shape);
     int64_t enough = shape->defined && !shape->anonymous ? SHAPE_MEMBERS : SHAPE_FILE_MEMBERS;
     if (names >= enough && shape->counted &&
         (is_generated(shape->first_min, shape->first_max, names) ||

@@ -10,8 +10,8 @@
  *
  *   shape_init -> shape_add ... -> shape_kind, shape_names, shape_max_same_name -> shape_free
  *
- * Bounds: distinct names are exact up to SHAPE_EXACT_NAMES, an estimate beyond (standard error 6.5
- * %, 256 bytes, allocated then). The count of the most repeated name is exact for up to four names
+ * Bounds: distinct names are exact up to SHAPE_EXACT_NAMES, an estimate beyond (standard error 4.6
+ * %, 512 bytes, allocated then). The count of the most repeated name is exact for up to four names
  * and a lower bound otherwise. Calling context: one thread per shape.
  */
 #ifndef ANALYZERS_CLASSES_SHAPE_H
@@ -61,6 +61,8 @@ void shape_add(struct shape *shape, const struct name_parts *parts, uint64_t nam
 enum shape_kind shape_kind(const struct shape *shape);
 int64_t shape_names(const struct shape *shape);
 int64_t shape_max_same_name(const struct shape *shape);
+bool shape_names_are_exact(const struct shape *shape);
+bool shape_max_same_name_is_exact(const struct shape *shape);
 void shape_free(struct shape *shape);
 
 #endif

@@ -1,12 +1,14 @@
 #include "analyzers/classes/stem_table.h"
 
+#include "analyzers/classes/class_source.h"
 #include "analyzers/model/event.h"
 
 #include <stdlib.h>
 
-bool stem_table_init(struct stem_table *table, size_t max_stems)
+bool stem_table_init(struct stem_table *table, size_t max_stems, size_t entry_bytes)
 {
-    *table = (struct stem_table){.max_stems = max_stems, .slot_count = 16};
+    *table =
+        (struct stem_table){.max_stems = max_stems, .entry_bytes = entry_bytes, .slot_count = 16};
     while (table->slot_count < 2 * max_stems)
         table->slot_count *= 2;
     table->slots = calloc(table->slot_count, sizeof table->slots[0]);
@@ -24,15 +26,22 @@ void stem_destroy(struct stem *stem)
 void stem_table_clear(struct stem_table *table)
 {
     for (size_t i = 0; i < table->slot_count; i++) {
-        stem_destroy(table->slots[i]);
+        struct stem *stem = table->slots[i];
+        while (stem != NULL) {
+            struct stem *next = stem->next;
+            stem_destroy(stem);
+            stem = next;
+        }
         table->slots[i] = NULL;
     }
     table->stem_count = 0;
+    memset(table->recent, 0, sizeof table->recent);
 }
 
 void stem_table_free(struct stem_table *table)
 {
-    stem_table_clear(table);
+    if (table->slots != NULL)
+        stem_table_clear(table);
     free(table->slots);
     table->slots = NULL;
 }
@@ -61,85 +70,155 @@ uint64_t stem_hash(struct span span)
 }
 
 /* The slot that holds the stem, or the empty one where it belongs. */
-static struct stem **slot_of(struct stem **slots, size_t slot_count, struct span stem,
+static struct stem **slot_of(struct stem **slots, size_t slot_count, struct span text,
                              uint64_t hash)
 {
     size_t at = (size_t)hash & (slot_count - 1);
-    while (slots[at] != NULL && (slots[at]->hash != hash || slots[at]->stem_len != stem.len ||
-                                 memcmp(slots[at]->text, stem.ptr, stem.len) != 0))
+    while (slots[at] != NULL && (slots[at]->hash != hash || slots[at]->text_len != text.len ||
+                                 memcmp(slots[at]->text, text.ptr, text.len) != 0))
         at = (at + 1) & (slot_count - 1);
     return &slots[at];
 }
 
-static struct stem *look_up(const struct stem_table *table, struct arrival *arrival)
+static bool has_tails_of(const struct stem *stem, uint32_t bytes)
 {
-    struct span stem = span_of(arrival->stem, arrival->stem_len);
-    arrival->stem_hash = stem_hash(stem);
-    return *slot_of(table->slots, table->slot_count, stem, arrival->stem_hash);
+    for (; stem != NULL; stem = stem->next) {
+        if (stem->shape.random_min_bytes == bytes && shape_kind(&stem->shape) == SHAPE_RANDOM)
+            return true;
+    }
+    return false;
 }
+
+/* Names of one generator begin alike. */
+static struct stem **recent_of(struct stem_table *table, struct span name)
+{
+    uint64_t words[2] = {0};
+    if (name.len >= sizeof words)
+        memcpy(words, name.ptr, sizeof words);
+    else
+        memcpy(words, name.ptr, name.len < 4 ? name.len : 4);
+    uint64_t hash = (words[0] ^ words[1] >> 7) * UINT64_C(0x9E3779B97F4A7C15);
+    return table->recent[hash >> 58];
+}
+
+_Static_assert(STEMS_RECENT == 1 << 6, "the top six bits of a hash");
 
 /* A quarter of all random tails do not look random by themselves: one that stands where others of
  * the same length do is taken for one of them. */
-struct stem *stem_table_find(const struct stem_table *table, struct span name,
-                             struct arrival *arrival)
+static struct stem *find_neighbour(const struct stem_table *table, struct arrival *arrival)
 {
-    arrival->name = name;
-    arrival->stem_len = normalize(name, arrival->stem, &arrival->parts);
-    struct stem *stem = look_up(table, arrival);
-    if (stem != NULL || arrival->parts.tail_bytes < 6 || arrival->parts.hidden)
-        return stem;
-
-    struct arrival neighbour = *arrival;
-    neighbour.stem_len = neighbour.parts.tail_at + 1;
-    if (neighbour.stem_len >= STEM_MAX)
+    struct name_parts *parts = &arrival->parts;
+    if (parts->tail_bytes < 6 || parts->hidden || parts->tail_at + 1 >= STEM_MAX)
         return NULL;
-    neighbour.stem[neighbour.parts.tail_at] = '*';
-    stem = look_up(table, &neighbour);
-    if (stem == NULL || stem->shape.random_min_bytes != arrival->parts.tail_bytes ||
-        shape_kind(&stem->shape) != SHAPE_RANDOM)
+    char tail = arrival->stem[parts->tail_at];
+    arrival->stem[parts->tail_at] = '*';
+    struct span text = span_of(arrival->stem, parts->tail_at + 1);
+    uint64_t hash = stem_hash(text);
+    struct stem *stem = *slot_of(table->slots, table->slot_count, text, hash);
+    if (!has_tails_of(stem, parts->tail_bytes)) {
+        arrival->stem[parts->tail_at] = tail;
         return NULL;
-    neighbour.parts.folded = true;
-    neighbour.parts.counted = false;
-    neighbour.parts.random_bytes = neighbour.parts.tail_bytes;
-    *arrival = neighbour;
+    }
+    arrival->stem_len = text.len;
+    arrival->stem_hash = hash;
+    arrival->pattern.varies = NAME_FIXED;
+    parts->folded = true;
+    parts->counted = false;
+    parts->random_bytes = parts->tail_bytes;
     return stem;
 }
 
-static struct stem *stem_create(const struct arrival *arrival, struct span source)
+/* The stem met lately whose pattern the name fits; it comes first then. */
+static struct stem *find_recent(struct stem **recent, struct span name, struct name_parts *parts)
+{
+    for (int i = 0; i < 2 && recent[i] != NULL; i++) {
+        struct stem *stem = recent[i];
+        const char *back = stem->example + stem->example_len - stem->pattern.back;
+        if (!name_pattern_fits(&stem->pattern, stem->example, back, name, parts))
+            continue;
+        recent[i] = recent[0];
+        recent[0] = stem;
+        return stem;
+    }
+    return NULL;
+}
+
+struct stem *stem_table_find(struct stem_table *table, struct span name, struct arrival *arrival)
+{
+    struct stem **recent = recent_of(table, name);
+    struct stem *stem = find_recent(recent, name, &arrival->parts);
+    arrival->name = name;
+    arrival->known = stem;
+    if (stem != NULL)
+        return stem;
+    arrival->stem_len = normalize_pattern(name, arrival->stem, &arrival->parts, &arrival->pattern);
+    arrival->stem_hash = stem_hash(span_of(arrival->stem, arrival->stem_len));
+    stem = *slot_of(table->slots, table->slot_count, span_of(arrival->stem, arrival->stem_len),
+                    arrival->stem_hash);
+    if (stem == NULL)
+        stem = find_neighbour(table, arrival);
+    if (stem != NULL && stem->pattern.varies != NAME_FIXED && recent[0] != stem) {
+        recent[1] = recent[0];
+        recent[0] = stem;
+    }
+    return stem;
+}
+
+/* Behind the entry: the stem, the example and the source, each with its NUL. */
+static struct stem *stem_create(size_t entry_bytes, const struct arrival *arrival, struct span text,
+                                struct span source)
 {
     struct span name = arrival->name;
     size_t example_len = name.len < EVENT_NAME_MAX ? name.len : EVENT_NAME_MAX - 1;
     size_t source_len = source.len < EVENT_NAME_MAX ? source.len : EVENT_NAME_MAX - 1;
-    struct stem *stem = malloc(sizeof *stem + arrival->stem_len + example_len + source_len + 3);
+    struct stem *stem = calloc(1, entry_bytes + text.len + example_len + source_len + 3);
     if (stem == NULL)
         return NULL;
-    stem->hash = arrival->stem_hash;
+    char *text_at = (char *)stem + entry_bytes, *example_at = text_at + text.len + 1;
+    char *source_at = example_at + example_len + 1;
+    memcpy(text_at, text.ptr, text.len);
+    span_copy(name, example_at, example_len + 1);
+    span_copy(source, source_at, source_len + 1);
     stem->family = family_match(name);
     if (stem->family == NULL)
         stem->family = family_of_source(source);
-    stem->unloads = 0;
     shape_init(&stem->shape);
-    stem->stem_len = (uint16_t)arrival->stem_len;
-    stem->example_at = (uint16_t)(arrival->stem_len + 1);
-    stem->source_at = (uint16_t)(stem->example_at + example_len + 1);
-    memcpy(stem->text, arrival->stem, arrival->stem_len + 1);
-    span_copy(name, stem->text + stem->example_at, example_len + 1);
-    span_copy(source, stem->text + stem->source_at, source_len + 1);
+    stem->text = text_at;
+    stem->example = example_at;
+    stem->source = source_at;
+    stem->text_len = (uint16_t)text.len;
+    stem->example_len = (uint16_t)example_len;
+    stem->source_len = (uint16_t)source_len;
+    if (arrival->known == NULL && name.len == example_len)
+        stem->pattern = arrival->pattern;
     return stem;
 }
 
 struct stem *stem_table_insert(struct stem_table *table, const struct arrival *arrival,
                                struct span source)
 {
+    const struct stem *known = arrival->known;
+    struct span text = known != NULL ? span_of(known->text, known->text_len)
+                                     : span_of(arrival->stem, arrival->stem_len);
+    uint64_t hash = known != NULL ? known->hash : arrival->stem_hash;
     if (table->stem_count >= table->max_stems)
         return NULL;
-    struct stem *stem = stem_create(arrival, source);
+    struct stem *stem = stem_create(table->entry_bytes, arrival, text, source);
     if (stem == NULL)
         return NULL;
-    *slot_of(table->slots, table->slot_count, span_of(arrival->stem, arrival->stem_len),
-             arrival->stem_hash) = stem;
+    stem->hash = hash;
+    struct stem **link = slot_of(table->slots, table->slot_count, text, hash);
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = stem;
     table->stem_count++;
     return stem;
+}
+
+void stem_add(struct stem *stem, const struct arrival *arrival, struct span source)
+{
+    shape_add(&stem->shape, &arrival->parts, arrival->parts.folded ? stem_hash(arrival->name) : 0,
+              class_source_is_code(source));
 }
 
 bool stem_table_sweep(struct stem_table *table, int64_t loads,
@@ -149,18 +228,39 @@ bool stem_table_sweep(struct stem_table *table, int64_t loads,
     if (slots == NULL)
         return false;
     for (size_t i = 0; i < table->slot_count; i++) {
-        struct stem *stem = table->slots[i];
-        if (stem == NULL)
-            continue;
-        if (stem->shape.loads <= loads) {
+        for (struct stem **link = &table->slots[i]; *link != NULL;) {
+            struct stem *stem = *link;
+            if (stem->shape.loads > loads) {
+                link = &stem->next;
+                continue;
+            }
+            *link = stem->next;
+            stem->next = NULL;
             evict(context, stem);
             table->stem_count--;
-        } else {
-            *slot_of(slots, table->slot_count, span_of(stem->text, stem->stem_len), stem->hash) =
-                stem;
         }
+        struct stem *stem = table->slots[i];
+        if (stem != NULL)
+            *slot_of(slots, table->slot_count, span_of(stem->text, stem->text_len), stem->hash) =
+                stem;
     }
     free(table->slots);
     table->slots = slots;
+    memset(table->recent, 0, sizeof table->recent);
     return true;
+}
+
+struct stem *stem_table_next(const struct stem_table *table, const struct stem *stem)
+{
+    size_t at = 0;
+    if (stem != NULL) {
+        if (stem->next != NULL)
+            return stem->next;
+        struct span text = span_of(stem->text, stem->text_len);
+        at =
+            (size_t)(slot_of(table->slots, table->slot_count, text, stem->hash) - table->slots) + 1;
+    }
+    while (at < table->slot_count && table->slots[at] == NULL)
+        at++;
+    return at < table->slot_count ? table->slots[at] : NULL;
 }

@@ -1,10 +1,12 @@
 /*
- * stem_table: the stems a census has seen, and which of them a class name belongs to.
+ * stem_table: the stems of class names seen so far, and which of them a class name belongs to. A
+ * census of live classes (census.h) keeps one entry per stem; the rows of a class-load log
+ * (analyzers/classlog/class_rows.h) keep one per stem and source, chained by next.
  *
  *   stem_table_init -> stem_table_find -> (stem_table_insert) ... -> stem_table_free
  *
- * Open addressing, linear probing, at most half full; no stem leaves but in a sweep. A stem found
- * or inserted stays where it is until it is swept. Calling context: one thread per table.
+ * Open addressing, linear probing, at most half full; an entry leaves only in a sweep and does not
+ * move before. Calling context: one thread per table.
  */
 #ifndef ANALYZERS_CLASSES_STEM_TABLE_H
 #define ANALYZERS_CLASSES_STEM_TABLE_H
@@ -12,47 +14,62 @@
 #include "analyzers/classes/family.h"
 #include "analyzers/classes/shape.h"
 
+/* The first member of whatever entry_bytes describes; the texts follow the entry. */
 struct stem {
     uint64_t hash;
+    struct stem *next;           /* the same stem from another source */
     const struct family *family; /* NULL: no row matches */
     int64_t unloads;
-    struct shape shape;
-    uint16_t stem_len;
-    uint16_t example_at; /* offsets of two more C strings in text */
-    uint16_t source_at;
-    char text[];
+    struct shape shape;  /* of the classes counted here */
+    const char *text;    /* C strings: the stem; */
+    const char *example; /* the first name, and the source it had, cut to EVENT_NAME_MAX */
+    const char *source;
+    struct name_pattern pattern; /* of the example */
+    uint16_t example_len;
+    uint16_t text_len;
+    uint16_t source_len;
 };
 
+#define STEMS_RECENT 64
+
 struct stem_table {
-    size_t max_stems;
+    size_t max_stems; /* entries */
+    size_t entry_bytes;
     size_t slot_count; /* power of two, at least twice max_stems */
     struct stem **slots;
-    size_t stem_count;
+    size_t stem_count;                    /* entries */
+    struct stem *recent[STEMS_RECENT][2]; /* met lately, by how names begin */
 };
 
 /* A class on its way to its stem. */
 struct arrival {
     struct span name;
-    char stem[STEM_MAX];
-    size_t stem_len;
-    uint64_t stem_hash;
     struct name_parts parts;
+    const struct stem *known; /* whose pattern the name fits: what follows is not set */
+    struct name_pattern pattern;
+    uint64_t stem_hash;
+    size_t stem_len;
+    char stem[STEM_MAX];
 };
 
-/* False when out of memory. */
-bool stem_table_init(struct stem_table *table, size_t max_stems);
-/* The stem of a name, or NULL; *arrival is filled for stem_table_insert and shape_add. name: not
- * empty. */
-struct stem *stem_table_find(const struct stem_table *table, struct span name,
-                             struct arrival *arrival);
-/* After a find that found nothing. NULL when the table is full or memory is out. */
+/* entry_bytes: of a struct that begins with a struct stem; the rest of a new entry is zero. False
+ * when out of memory. */
+bool stem_table_init(struct stem_table *table, size_t max_stems, size_t entry_bytes);
+/* The first entry of the name's stem, or NULL; *arrival is filled for stem_table_insert and
+ * stem_add. name: not empty. */
+struct stem *stem_table_find(struct stem_table *table, struct span name, struct arrival *arrival);
+/* After a find: an entry behind those of its stem. NULL when the table is full or memory is out. */
 struct stem *stem_table_insert(struct stem_table *table, const struct arrival *arrival,
                                struct span source);
-/* Takes out the stems that were loaded at most so often and gives each to evict, which owns it
+/* One more class: arrival as stem_table_find left it. */
+void stem_add(struct stem *stem, const struct arrival *arrival, struct span source);
+/* Takes out the entries that were loaded at most so often and gives each to evict, which owns it
  * then. False, and nothing happened, when out of memory. */
 bool stem_table_sweep(struct stem_table *table, int64_t loads,
                       void (*evict)(void *context, struct stem *stem), void *context);
-/* Frees the stems; the table is empty and usable. */
+/* The entry after this one, in no order; NULL: the first, and after the last. */
+struct stem *stem_table_next(const struct stem_table *table, const struct stem *stem);
+/* Frees the entries; the table is empty and usable. */
 void stem_table_clear(struct stem_table *table);
 void stem_table_free(struct stem_table *table);
 void stem_destroy(struct stem *stem); /* NULL is fine */

@@ -7,29 +7,23 @@
  * A source that is a class name, as the host of a lambda is, is normalised like one; in a path long
  * numbers and what looks random are folded. A line of an unload names no source: it is counted in
  * the row of that stem with the most loaded classes left, which is exact while a stem has one
- * source, as nearly all have.
+ * source, as nearly all have. Different names and the most frequent one are counted as
+ * analyzers/classes/shape.h does: exactly for a few, estimated beyond.
  *
- *   class_rows_create -> class_rows_load, class_rows_unload -> class_rows_pick -> ..._destroy
+ *   class_rows_init -> class_rows_load, class_rows_unload -> class_rows_pick -> class_rows_free
  *
- * Memory is bounded (memory_bytes in class_rows_create): when the table is full, the rows seen
- * least make room; what they had stays counted in a fold per known family and one for all others.
- * Calling context: one thread.
+ * Memory is bounded by row_max, about 1 KB a row: when the table is full, the rows seen least make
+ * room; what they had stays counted in a fold per known family and one for all others. Calling
+ * context: one thread.
  */
 #ifndef ANALYZERS_CLASSLOG_CLASS_ROWS_H
 #define ANALYZERS_CLASSLOG_CLASS_ROWS_H
 
-#include "analyzers/classes/family.h"
-#include "analyzers/classes/shape.h"
-#include "analyzers/classlog/name_count.h"
-#include "analyzers/classlog/name_hash.h"
+#include "analyzers/classes/stem_table.h"
 #include "analyzers/classlog/time_line.h"
 #include "analyzers/model/event.h"
 
-#define CLASS_ROWS_MAX   8192
-/* Loads of a row whose names are looked at for a shape; the rest is counted only. */
-#define CLASS_ROW_SHAPED 128
-
-struct class_stem;
+#define CLASS_ROWS_MAX 8192
 
 /* Where in the log: the time since its beginning, and the line. */
 struct log_place {
@@ -38,29 +32,11 @@ struct log_place {
 };
 
 struct class_row {
-    struct class_stem *stem;
-    struct class_row *next; /* of the same stem */
-    int64_t loads;
-    int64_t unloads;
+    struct stem stem;       /* its shape counts the loads; its source is folded */
     struct log_place first; /* load; of a row without loads, unload */
     struct log_place last;
     uint32_t marks; /* time_line.marks when these were taken: */
     struct time_bucket at_mark, at_mark_before;
-    struct name_count names; /* not used when the stem is the name itself */
-    const struct family *family;
-    struct shape shape; /* of the first CLASS_ROW_SHAPED loads */
-    bool archived;      /* from the CDS archive or the runtime image */
-    uint16_t example_at;
-    char text[]; /* source, example */
-};
-
-struct class_stem {
-    uint64_t hash;
-    struct class_row *rows;
-    int row_count;
-    bool folded; /* the stem stands for more than one name */
-    uint16_t len;
-    char text[];
 };
 
 /* What rows had that gave up their place. */
@@ -72,14 +48,11 @@ struct class_fold {
 };
 
 struct class_rows {
-    struct class_stem **stems; /* open addressing, at most half full */
-    size_t slot_count;
-    int stem_count, row_count, row_max;
-    struct name_budget budget;
+    struct stem_table table;
     int sweeps;
     int64_t evict_loads;
     int64_t next_sweep; /* not before so many loads in all */
-    int64_t loads;      /* of the log, for next_sweep: whoever feeds sets it */
+    int64_t loads;
     struct class_fold fold[FAMILY_COUNT + 1]; /* by family_index; the last: all others */
 };
 
@@ -87,44 +60,11 @@ struct class_rows {
 bool class_rows_init(struct class_rows *rows, int row_max);
 void class_rows_free(struct class_rows *rows);
 
-/* The row or stem it was counted in; NULL when it was counted in a fold. *swept: rows and stems
- * handed out before are gone. */
-struct class_row *class_rows_load(struct class_rows *rows, struct span name, struct span source,
-                                  struct log_place at, const struct time_line *time, bool *swept);
-struct class_stem *class_rows_unload(struct class_rows *rows, struct span name, struct log_place at,
-                                     const struct time_line *time, bool *swept);
-
-void class_row_roll(struct class_row *row, uint32_t marks);
-
-/* One more load of a row that has had CLASS_ROW_SHAPED of them. */
-static inline void class_row_count(struct class_row *row, struct log_place at, uint32_t marks)
-{
-    if (row->marks != marks)
-        class_row_roll(row, marks);
-    row->loads++;
-    row->last = at;
-}
-
-/* The row an unload of the stem is counted in. */
-static inline struct class_row *class_stem_unloading(struct class_stem *stem)
-{
-    struct class_row *most = stem->rows;
-    for (struct class_row *row = most->next; row != NULL; row = row->next) {
-        if (row->loads - row->unloads > most->loads - most->unloads)
-            most = row;
-    }
-    return most;
-}
-
-static inline void class_stem_count(struct class_stem *stem, struct log_place at, uint32_t marks)
-{
-    struct class_row *row = class_stem_unloading(stem);
-    if (row->marks != marks)
-        class_row_roll(row, marks);
-    row->unloads++;
-    if (row->loads == 0)
-        row->last = at;
-}
+/* name: not empty. time: at at.ms. */
+void class_rows_load(struct class_rows *rows, struct span name, struct span source,
+                     struct log_place at, const struct time_line *time);
+void class_rows_unload(struct class_rows *rows, struct span name, struct log_place at,
+                       const struct time_line *time);
 
 /* One row of the result. */
 struct class_family {

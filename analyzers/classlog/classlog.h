@@ -3,11 +3,10 @@
  * on. For a file afterwards; a watch uses the census (analyzers/classes/census.h).
  *
  *   classlog_create -> classlog_feed ... classlog_feed_last -> classlog_totals, classlog_families,
- *                   classlog_time, classlog_growth -> classlog_destroy
+ *                   classlog_time, classlog_folded -> classlog_destroy
  *
- * One pass, at the speed of memory for text that repeats itself as logs do (scan_lines.h). Memory
- * is bounded, about 45 MB at worst for names without end: what gave up its place is counted in
- * folds and in `other`.
+ * One pass. Memory is bounded, about 10 MB for names without end: what gave up its place is counted
+ * in folds and in `other`.
  *
  * Calling context: one thread a log. The text is never kept.
  */
@@ -16,22 +15,13 @@
 
 #include "analyzers/classlog/class_rows.h"
 
-/* Whoever feeds owns so many readable bytes behind the text, whatever they are. */
-#define CLASSLOG_PADDING 128
-
-/* How the text is looked at; the results are the same. */
-enum classlog_scan {
-    CLASSLOG_SCAN_BEST, /* that this processor has */
-    CLASSLOG_SCAN_PLAIN,
-    CLASSLOG_SCAN_SSE2,
-    CLASSLOG_SCAN_AVX2,
-};
-bool classlog_scan_exists(enum classlog_scan scan);
+/* Readable bytes that the caller of classlog_feed owns behind the text; their content is ignored.
+ */
+#define CLASSLOG_PADDING 8
 
 struct classlog_options {
-    enum classlog_scan scan; /* must exist */
-    bool count_only;         /* totals, no families and no times */
-    int row_max;             /* 0: CLASS_ROWS_MAX */
+    bool count_only; /* totals, no families and no times */
+    int row_max;     /* 0: CLASS_ROWS_MAX */
 };
 
 struct classlog;
@@ -60,7 +50,8 @@ int classlog_families(const struct classlog *log, struct class_family *picked, i
 /* Rows folded to make room: the sum of them. */
 struct class_fold classlog_folded(const struct classlog *log);
 
-enum classlog_clock { CLASSLOG_UPTIME, CLASSLOG_WALL, CLASSLOG_LINES };
+/* What the times in a log are; decided by its first load or unload. */
+enum classlog_clock { CLASSLOG_UPTIME = 1, CLASSLOG_WALL, CLASSLOG_LINES };
 /* What is "ms" in this log's times: for CLASSLOG_LINES it is lines. */
 enum classlog_clock classlog_clock(const struct classlog *log);
 const struct time_line *classlog_time(const struct classlog *log);

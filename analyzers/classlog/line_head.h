@@ -1,15 +1,15 @@
 /*
- * line_head: how the lines of this log begin, in front of the class's name.
+ * line_head: how the lines of a class-load log begin, up to the class's name.
  *
  *   [0.108s][info][class,load  ] Script1 source: ...
  *   <---------- head ----------->
  *
- * All that varies in a head is digits: times, ids. So one that class_log.h has understood once is
- * known again by comparing bytes, and a line with a known head is of the same kind, its name begins
- * at the same place and its time is at the same place: for text that class_log.h calls a load or an
- * unload, the head alone decides which, as long as the name after it holds no '['.
+ * All that varies in a head is digits: times, ids. So a head that class_log.h has understood once
+ * is recognised by comparing bytes, and a line with a known head is of the same kind, its name
+ * begins at the same offset and so does its time: the head alone decides, as long as the name that
+ * follows has no '['.
  *
- *   line_heads_learn (a line class_log.h has understood) -> the scan compares (scan_lines.h)
+ *   line_heads_learn (a line class_log.h has understood) -> line_heads_read
  *
  * A zeroed struct knows none. Calling context: one thread.
  */
@@ -19,66 +19,38 @@
 #include "analyzers/parse/class_log.h"
 
 #define LINE_HEADS      8
-#define LINE_HEAD_BYTES 128
-
-/* What stands behind the head. */
-enum line_form {
-    LINE_LOAD,        /* NAME source: SOURCE */
-    LINE_PLAIN_LOAD,  /* the same, and NAME has no blank */
-    LINE_JDK8_LOAD,   /* NAME from SOURCE] */
-    LINE_UNLOAD,      /* NAME 0x00007fa330086000 */
-    LINE_JDK8_UNLOAD, /* NAME 0x00000001000b3828] */
-};
-
-enum line_clock { CLOCK_NONE, CLOCK_UPTIME, CLOCK_WALL };
+#define LINE_HEAD_BYTES 128 /* longer heads are not learnt */
 
 struct line_head {
-    uint8_t len; /* 0: an empty head, which every line has */
-    enum line_form form;
-    enum line_clock clock;
-    uint8_t clock_at; /* offset of its digits */
-    uint8_t whole;    /* how many of them before the dot; 0: an ISO 8601 time */
-    char unit;        /* 's', 'm' (ms), 'n' (ns) */
-    uint64_t literal[LINE_HEAD_BYTES / 64]; /* bits: bytes that must be the same */
-    uint64_t digit[LINE_HEAD_BYTES / 64];   /* bits: bytes that must be digits */
-    char text[LINE_HEAD_BYTES];
+    enum class_log_kind kind;
+    enum class_log_form form;
+    size_t len;
+    size_t clock_at, clock_len; /* of the decoration with the time; 0: none */
+    int64_t unit_per_ms;
+    bool uptime;                           /* or a time of day: */
+    bool iso;                              /* ISO 8601, or a number */
+    uint64_t text[LINE_HEAD_BYTES / 8];    /* digits as '0' */
+    uint64_t digit[LINE_HEAD_BYTES / 8];   /* 0xff in each byte where any digit may stand */
+    uint64_t literal[LINE_HEAD_BYTES / 8]; /* 0xff where the byte must be the same */
 };
 
 struct line_heads {
     int count;
-    int next;   /* to be replaced */
-    int last;   /* the one met last: most probably the next line's too */
-    bool plain; /* an empty head is among the log's: the name begins the line */
+    int next; /* to be replaced */
+    int last; /* matched last: most probably the next line's too */
     struct line_head head[LINE_HEADS];
+    char clock[32]; /* the time of the last line, as text and as what it means */
+    size_t clock_len;
+    int64_t clock_ms;
 };
 
-/* line: kind LOAD or UNLOAD, text: the whole of it. Heads that are longer than LINE_HEAD_BYTES or
- * tell the time in a way of their own are not learnt: such lines are all class_log.h's. */
+/* line: kind load or unload, as class_log_parse read it from text. A head that is empty, too long
+ * or has a time of another form is not learnt. */
 void line_heads_learn(struct line_heads *heads, struct span text,
                       const struct class_log_line *line);
 
-enum line_form line_form_of(const struct class_log_line *line);
-
-/* 1 to 8 digits, or up to 19, as a number. Eight bytes are readable at text. */
-static inline uint64_t line_digits(const char *text, unsigned count)
-{
-    uint64_t value = 0;
-    if (count > 8) {
-        for (unsigned i = 0; i < count; i++)
-            value = value * 10 + (uint64_t)(text[i] - '0');
-        return value;
-    }
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(&value, text, 8);
-    value <<= 64 - 8 * count; /* leading zeros */
-    value = (value & UINT64_C(0x0f0f0f0f0f0f0f0f)) * (2561) >> 8;
-    value = (value & UINT64_C(0x00ff00ff00ff00ff)) * (6553601) >> 16;
-    return (value & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
-#else
-    for (unsigned i = 0; i < count; i++)
-        value = value * 10 + (uint64_t)(text[i] - '0');
-    return value;
-#endif
-}
+/* The line as class_log_parse would read it; false when its head is unknown or what follows is not
+ * what the head promises: then class_log_parse decides. Eight bytes after the text are readable. */
+bool line_heads_read(struct line_heads *heads, struct span text, struct class_log_line *line);
 
 #endif

@@ -10,7 +10,7 @@ static const struct {
     {"normal", ""},
     {"warned", "the profiler agent warns of what it costs"},
     {"shedding",
-     "the profiler agent gives way: no further jmethodIDs, smaller tables, no allocation "
+     "the profiler agent reduces collection: no further jmethodIDs, smaller tables, no allocation "
      "and class profiles"},
     {"silent", "the profiler agent has switched its samples off"},
     {"stopped", "the profiler agent has stopped itself"},
@@ -29,7 +29,8 @@ int agent_breaker_step(const struct sample *sample)
     return step < AGENT_BREAKER_STEPS ? (int)step : AGENT_BREAKER_STEPS;
 }
 
-void agent_shedding_finding(const struct sample *sample, struct finding *finding)
+void agent_shedding_finding(const struct sample *sample, struct texts *texts,
+                            struct finding *finding)
 {
     static const struct {
         enum sample_field field;
@@ -43,10 +44,9 @@ void agent_shedding_finding(const struct sample *sample, struct finding *finding
     int64_t resident = 0, ids = 0, value;
     sample_get(sample, SAMPLE_AGENT_RESIDENT_BYTES, &resident);
     sample_get(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, &ids);
-    finding_init(finding, FINDING_AGENT_SHEDDING);
-    snprintf(finding->title, sizeof finding->title,
-             "%s: it holds %.1f MB, the JVM %.1f MB of jmethodIDs for it", STEPS[step].sentence,
-             (double)resident / MB, (double)ids / MB);
+    finding_init(finding, texts, FINDING_AGENT_SHEDDING);
+    finding_title(finding, "%s: it holds %.1f MB, the JVM %.1f MB of jmethodIDs for it",
+                  STEPS[step].sentence, (double)resident / MB, (double)ids / MB);
     finding_add_text(finding, "step", STEPS[step].name);
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
         if (sample_get(sample, FIGURES[i].field, &value))

@@ -14,6 +14,7 @@ const char *agent_breaker_step_name(int step);
 /* 0: there is no agent, or it has not given way. */
 int agent_breaker_step(const struct sample *sample);
 /* For a step above 0. */
-void agent_shedding_finding(const struct sample *sample, struct finding *finding);
+void agent_shedding_finding(const struct sample *sample, struct texts *texts,
+                            struct finding *finding);
 
 #endif

@@ -33,39 +33,23 @@ static void add(struct check_result *result, const struct finding *finding)
     result->findings[at] = *finding;
 }
 
-/* The highest documented step that Internal has passed; the lower ones are implied. */
-static void look_at_internal(const struct check_input *input, struct check_result *result)
+/* Levels of all categories; true when Class + Metaspace is among them. */
+static bool look_at_levels(const struct check_input *input, struct check_result *result)
 {
-    static const struct {
-        enum finding_kind kind;
-        enum threshold threshold;
-    } STEPS[] = {
-        {FINDING_INTERNAL_UNACCEPTABLE, TH_INTERNAL_UNACCEPTABLE_BYTES},
-        {FINDING_INTERNAL_EXPLOSION, TH_INTERNAL_EXPLOSION_BYTES},
-        {FINDING_INTERNAL_INVESTIGATE, TH_INTERNAL_INVESTIGATE_BYTES},
-    };
-    int jdk = input->identity->jdk_major;
-    int64_t now, before = 0;
-    if (!internal_bytes(input->sample, jdk, &now))
-        return;
-    bool based = input->baseline != NULL && internal_bytes(input->baseline, jdk, &before);
-    for (size_t i = 0; i < sizeof STEPS / sizeof *STEPS; i++) {
-        int64_t threshold = input->thresholds->value[STEPS[i].threshold];
-        if (now - before <= threshold)
-            continue;
+    const struct level_pair pair = {input->sample, input->baseline, LEVEL_SINCE_BASELINE};
+    const struct level_pair *pairs = input->level_pair_count > 0 ? input->level_pairs : &pair;
+    int pair_count = input->level_pair_count > 0 ? input->level_pair_count : 1;
+    struct level levels[LEVELS_MAX];
+    bool classes = false;
+    int count =
+        levels_judge(input->identity->jdk_major, input->thresholds, pairs, pair_count, levels);
+    for (int i = 0; i < count; i++) {
         struct finding finding;
-        finding_init(&finding, STEPS[i].kind);
-        snprintf(finding.title, sizeof finding.title, "%s is %.0f MB, +%.0f MB since %s",
-                 internal_meaning(jdk), (double)now / MB, (double)(now - before) / MB,
-                 based ? "the baseline" : "the JVM's start (no baseline given)");
-        finding_add_text(&finding, "internal_means", internal_meaning(jdk));
-        finding_add_int(&finding, "internal_bytes", now);
-        finding_add_int(&finding, "growth_bytes", now - before);
-        finding_add_int(&finding, "threshold_bytes", threshold);
-        finding_add_text(&finding, "since", based ? "baseline" : "start");
+        level_finding(&levels[i], &result->texts, &finding);
         add(result, &finding);
-        return;
+        classes = classes || levels[i].kind == FINDING_CLASS_METASPACE_GROWTH;
     }
+    return classes;
 }
 
 static void look_at_class_metaspace(const struct check_input *input, struct check_result *result)
@@ -76,9 +60,9 @@ static void look_at_class_metaspace(const struct check_input *input, struct chec
         !class_metaspace_bytes(input->baseline, &before) || now - before <= threshold)
         return;
     struct finding finding;
-    finding_init(&finding, FINDING_CLASS_METASPACE_GROWTH);
-    snprintf(finding.title, sizeof finding.title, "%s: +%.0f MB, now %.0f MB",
-             finding_row(finding.kind)->title, (double)(now - before) / MB, (double)now / MB);
+    finding_init(&finding, &result->texts, FINDING_CLASS_METASPACE_GROWTH);
+    finding_title(&finding, "%s: +%.0f MB, now %.0f MB", finding_row(finding.kind)->title,
+                  (double)(now - before) / MB, (double)now / MB);
     finding_add_int(&finding, "class_metaspace_bytes", now);
     finding_add_int(&finding, "growth_bytes", now - before);
     finding_add_int(&finding, "threshold_bytes", threshold);
@@ -95,9 +79,10 @@ static void look_at_metaspace_limit(const struct check_input *input, struct chec
     if (percent < (double)input->thresholds->value[TH_METASPACE_LIMIT_PERCENT])
         return;
     struct finding finding;
-    finding_init(&finding, FINDING_METASPACE_LIMIT);
-    snprintf(finding.title, sizeof finding.title, "%s: %.0f MB committed of %.0f MB, %.0f %%",
-             finding_row(finding.kind)->title, (double)committed / MB, (double)max / MB, percent);
+    finding_init(&finding, &result->texts, FINDING_METASPACE_LIMIT);
+    finding_title(&finding, "%s: %.0f MB committed of %.0f MB, %.0f %%",
+                  finding_row(finding.kind)->title, (double)committed / MB, (double)max / MB,
+                  percent);
     finding_add_int(&finding, "metaspace_committed_bytes", committed);
     finding_add_int(&finding, "metaspace_max_bytes", max);
     finding_add_int(&finding, "percent", (int64_t)percent);
@@ -118,11 +103,11 @@ static bool look_at_class_counters(const struct check_input *input, struct check
     int64_t percent = (int64_t)((double)unloaded * 100.0 / (double)loaded);
     bool churn = percent >= input->thresholds->value[TH_CHURN_UNLOADED_PERCENT];
     struct finding finding;
-    finding_init(&finding, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
-    snprintf(finding.title, sizeof finding.title,
-             "%" PRId64 " classes loaded in %" PRId64 " min, %.1f/s on average, %" PRId64
-             " %% of them unloaded again",
-             loaded, uptime_ms / 60000, per_s, percent);
+    finding_init(&finding, &result->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
+    finding_title(&finding,
+                  "%" PRId64 " classes loaded in %" PRId64 " min, %.1f/s on average, %" PRId64
+                  " %% of them unloaded again",
+                  loaded, uptime_ms / 60000, per_s, percent);
     finding_add_real(&finding, "rate_per_s", per_s);
     finding_add_int(&finding, "classes_loaded", loaded);
     finding_add_int(&finding, "classes_unloaded", unloaded);
@@ -148,16 +133,14 @@ static void look_at_loaders(const struct check_input *input, struct check_result
             continue;
         const struct family *family = family_by_id(rows[i].family);
         struct finding finding;
-        finding_init(&finding, FINDING_CLASS_EXPLOSION);
+        finding_init(&finding, &result->texts, FINDING_CLASS_EXPLOSION);
         finding.severity = SEVERITY_WARNING; /* a level, not a rate: `watch` can tell */
-        memcpy(finding.family, rows[i].family, sizeof finding.family);
-        snprintf(finding.title, sizeof finding.title,
-                 "%" PRId64 " of %" PRId64 " classes belong to %.100s (%.60s)", rows[i].loads,
-                 input->loaders->classes, family != NULL ? family->producer : "one generator",
-                 rows[i].family);
+        finding_family(&finding, rows[i].family);
+        finding_title(&finding, "%" PRId64 " of %" PRId64 " classes belong to %.100s (%.60s)",
+                      rows[i].loads, input->loaders->classes,
+                      family != NULL ? family->producer : "one generator", rows[i].family);
         if (family != NULL)
-            snprintf(finding.advice, sizeof finding.advice, "%s Why it grows: %s", family->fix,
-                     family->cause);
+            finding_advice(&finding, "%s Why it grows: %s", family->fix, family->cause);
         finding_add_int(&finding, "classes", rows[i].loads);
         finding_add_int(&finding, "all_classes", input->loaders->classes);
         finding_add_text(&finding, "loader_type", rows[i].source);
@@ -185,15 +168,22 @@ static void describe_ok(const struct check_input *input, struct check_result *re
                  (double)agent / MB);
 }
 
+void check_result_free(struct check_result *result)
+{
+    texts_free(&result->texts);
+    result->finding_count = 0;
+}
+
 void check_jvm(const struct check_input *input, struct check_result *result)
 {
+    check_result_free(result);
     memset(result, 0, sizeof *result);
-    look_at_internal(input, result);
-    look_at_class_metaspace(input, result);
+    if (!look_at_levels(input, result))
+        look_at_class_metaspace(input, result);
     look_at_metaspace_limit(input, result);
     if (agent_breaker_step(input->sample) > 0) {
         struct finding finding;
-        agent_shedding_finding(input->sample, &finding);
+        agent_shedding_finding(input->sample, &result->texts, &finding);
         add(result, &finding);
     }
     if (!look_at_class_counters(input, result))

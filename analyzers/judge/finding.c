@@ -1,5 +1,6 @@
 #include "analyzers/judge/finding.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 static const struct finding_row ROWS[FINDING_KIND_COUNT] = {
@@ -27,51 +28,110 @@ const struct finding_row *finding_row(enum finding_kind kind)
     return &ROWS[kind];
 }
 
-void finding_init(struct finding *finding, enum finding_kind kind)
+bool finding_runbook_url(enum finding_kind kind, const char *base, char *out, size_t size)
 {
-    memset(finding, 0, sizeof *finding);
-    finding->kind = kind;
-    finding->severity = ROWS[kind].severity;
-    snprintf(finding->title, sizeof finding->title, "%s", ROWS[kind].title);
-    snprintf(finding->advice, sizeof finding->advice, "%s", ROWS[kind].advice);
+    if (base[0] == '\0')
+        base = FINDING_RUNBOOKS;
+    const char *slash = base[strlen(base) - 1] == '/' ? "" : "/";
+    int length = snprintf(out, size, "%s%s%s.md", base, slash, ROWS[kind].runbook);
+    return length >= 0 && (size_t)length < size;
 }
 
-static struct evidence *add(struct finding *finding, const char *key)
+void finding_init(struct finding *finding, struct texts *texts, enum finding_kind kind)
 {
-    if (finding->evidence_count == EVIDENCE_MAX)
+    *finding = (struct finding){
+        .kind = kind,
+        .severity = ROWS[kind].severity,
+        .family = "",
+        .title = ROWS[kind].title,
+        .advice = ROWS[kind].advice,
+        .texts = texts,
+    };
+}
+
+/* Cut to `size` bytes with NUL. */
+static __attribute__((format(printf, 3, 0))) const char *
+keep_format(struct finding *finding, size_t size, const char *format, va_list arguments)
+{
+    char text[FINDING_ADVICE_MAX];
+    vsnprintf(text, size, format, arguments);
+    return texts_copy(finding->texts, text);
+}
+
+void finding_title(struct finding *finding, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    finding->title = keep_format(finding, FINDING_TITLE_MAX, format, arguments);
+    va_end(arguments);
+}
+
+void finding_advice(struct finding *finding, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    finding->advice = keep_format(finding, FINDING_ADVICE_MAX, format, arguments);
+    va_end(arguments);
+}
+
+void finding_family(struct finding *finding, const char *family)
+{
+    char text[EVENT_FAMILY_MAX];
+    span_copy(span_from_cstr(family), text, sizeof text);
+    finding->family = texts_copy(finding->texts, text);
+}
+
+static bool make_room(struct finding *finding)
+{
+    if (finding->evidence_count < finding->evidence_room)
+        return true;
+    int room = finding->evidence_room == 0 ? EVIDENCE_MAX / 2 : EVIDENCE_MAX;
+    struct evidence *more =
+        finding->evidence_count < EVIDENCE_MAX
+            ? texts_take(finding->texts, (size_t)room * sizeof *finding->evidence)
+            : NULL;
+    if (more == NULL)
+        return false;
+    if (finding->evidence_count > 0)
+        memcpy(more, finding->evidence, (size_t)finding->evidence_count * sizeof *more);
+    finding->evidence = more;
+    finding->evidence_room = room;
+    return true;
+}
+
+static struct evidence *add(struct finding *finding, const char *key, enum evidence_type type)
+{
+    char own[EVIDENCE_KEY_MAX];
+    if (!make_room(finding))
         return NULL;
     struct evidence *evidence = &finding->evidence[finding->evidence_count++];
-    snprintf(evidence->key, sizeof evidence->key, "%s", key);
+    snprintf(own, sizeof own, "%s", key);
+    *evidence = (struct evidence){.key = texts_copy(finding->texts, own), .type = type, .text = ""};
     return evidence;
 }
 
 void finding_add_int(struct finding *finding, const char *key, int64_t number)
 {
-    struct evidence *evidence = add(finding, key);
-    if (evidence == NULL)
-        return;
-    evidence->type = EVIDENCE_INT;
-    evidence->number = number;
+    struct evidence *evidence = add(finding, key, EVIDENCE_INT);
+    if (evidence != NULL)
+        evidence->number = number;
 }
 
 void finding_add_real(struct finding *finding, const char *key, double real)
 {
-    struct evidence *evidence = add(finding, key);
-    if (evidence == NULL)
-        return;
-    evidence->type = EVIDENCE_REAL;
-    evidence->real = real;
+    struct evidence *evidence = add(finding, key, EVIDENCE_REAL);
+    if (evidence != NULL)
+        evidence->real = real;
 }
 
 void finding_add_text(struct finding *finding, const char *key, const char *text)
 {
-    if (text[0] == '\0')
-        return;
-    struct evidence *evidence = add(finding, key);
+    char own[EVENT_NAME_MAX];
+    struct evidence *evidence = text[0] != '\0' ? add(finding, key, EVIDENCE_TEXT) : NULL;
     if (evidence == NULL)
         return;
-    evidence->type = EVIDENCE_TEXT;
-    span_copy(span_from_cstr(text), evidence->text, sizeof evidence->text);
+    span_copy(span_from_cstr(text), own, sizeof own);
+    evidence->text = texts_copy(finding->texts, own);
 }
 
 const struct evidence *finding_evidence(const struct finding *finding, const char *key)
@@ -81,4 +141,26 @@ const struct evidence *finding_evidence(const struct finding *finding, const cha
             return &finding->evidence[i];
     }
     return NULL;
+}
+
+void finding_copy(struct finding *to, struct texts *texts, const struct finding *from)
+{
+    struct finding copy = *from;
+    copy.texts = texts;
+    copy.family = texts_copy(texts, from->family);
+    /* What the table says needs no copy. */
+    if (from->title != ROWS[from->kind].title)
+        copy.title = texts_copy(texts, from->title);
+    if (from->advice != ROWS[from->kind].advice)
+        copy.advice = texts_copy(texts, from->advice);
+    copy.evidence = from->evidence_count == 0
+                        ? NULL
+                        : texts_take(texts, (size_t)from->evidence_count * sizeof *copy.evidence);
+    copy.evidence_count = copy.evidence_room = copy.evidence != NULL ? from->evidence_count : 0;
+    for (int i = 0; i < copy.evidence_count; i++) {
+        copy.evidence[i] = from->evidence[i];
+        copy.evidence[i].key = texts_copy(texts, from->evidence[i].key);
+        copy.evidence[i].text = texts_copy(texts, from->evidence[i].text);
+    }
+    *to = copy;
 }

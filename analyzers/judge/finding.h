@@ -2,12 +2,15 @@
  * finding: one thing that is wrong, with its evidence and what to change.
  *
  * The judge raises and clears findings (then they are alerts), `check` lists them. The kinds are
- * rows of findings.def. Ownership: plain data, copy freely. Any thread.
+ * rows of findings.def. A finding is small: its texts and its evidence stand in an arena (texts.h)
+ * of whoever made it, and live as long as that. It may be copied by value; finding_copy is for who
+ * keeps it longer. Any thread.
  */
 #ifndef ANALYZERS_JUDGE_FINDING_H
 #define ANALYZERS_JUDGE_FINDING_H
 
 #include "analyzers/model/event.h"
+#include "analyzers/model/texts.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 const char *severity_name(enum severity severity); /* "INFO" "WARNING" "CRITICAL" */
@@ -28,35 +31,51 @@ struct finding_row {
     const char *runbook;
 };
 const struct finding_row *finding_row(enum finding_kind kind);
+/* Where the Debian package has them, as an address. */
+#define FINDING_RUNBOOKS "file:///usr/share/doc/nmtwatch/runbooks/"
+/* The address of its page below base ("": FINDING_RUNBOOKS). False when it was cut. */
+bool finding_runbook_url(enum finding_kind kind, const char *base, char *out, size_t size);
 
 /* Evidence: named figures in a fixed order. The key carries the unit (_bytes, _per_s, _percent). */
 enum evidence_type { EVIDENCE_INT, EVIDENCE_REAL, EVIDENCE_TEXT };
 struct evidence {
-    char key[40];
+    const char *key;
     enum evidence_type type;
     int64_t number;
     double real;
-    char text[EVENT_NAME_MAX];
+    const char *text; /* never NULL */
 };
-#define EVIDENCE_MAX 20
+#define EVIDENCE_MAX       20
+#define EVIDENCE_KEY_MAX   40 /* bytes with NUL; longer texts are cut */
+#define FINDING_TITLE_MAX  400
+#define FINDING_ADVICE_MAX 800
 
 struct finding {
     enum finding_kind kind;
     enum severity severity;
-    char family[EVENT_FAMILY_MAX]; /* empty when the finding is about no family */
-    char title[400];               /* one sentence with the main figures */
-    char advice[800];              /* what to change: the family's fix where there is one */
-    int evidence_count;
-    struct evidence evidence[EVIDENCE_MAX];
+    const char *family; /* "" when the finding is about no family */
+    const char *title;  /* one sentence with the main figures */
+    const char *advice; /* what to change: the family's fix where there is one */
+    int evidence_count, evidence_room;
+    struct evidence *evidence;
+    struct texts *texts; /* what is added goes there */
 };
 
 /* Starts a finding from its row: severity, title, advice. */
-void finding_init(struct finding *finding, enum finding_kind kind);
+void finding_init(struct finding *finding, struct texts *texts, enum finding_kind kind);
+void finding_title(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void finding_advice(struct finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void finding_family(struct finding *finding, const char *family);
 void finding_add_int(struct finding *finding, const char *key, int64_t number);
 void finding_add_real(struct finding *finding, const char *key, double real);
 /* Nothing is added for an empty text. */
 void finding_add_text(struct finding *finding, const char *key, const char *text);
 /* NULL when absent. */
 const struct evidence *finding_evidence(const struct finding *finding, const char *key);
+/* The same with its texts in another arena. Without memory texts are empty and evidence is left
+ * out. `to` may be `from`. */
+void finding_copy(struct finding *to, struct texts *texts, const struct finding *from);
 
 #endif

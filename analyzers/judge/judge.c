@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 struct judge *judge_create(const struct target_identity *identity,
-                           const struct thresholds *thresholds, int64_t warmup_s,
-                           judge_alert_fn *on_alert, void *context)
+                           const struct thresholds *thresholds, int64_t warmup_s)
 {
     struct judge *judge = calloc(1, sizeof *judge);
     if (judge == NULL)
@@ -24,8 +23,6 @@ struct judge *judge_create(const struct target_identity *identity,
                                      : value > row->max ? row->max
                                                         : value;
     }
-    judge->on_alert = on_alert;
-    judge->context = context;
     judge->baseline_ms = -1;
     judge->classes_loaded = judge->classes_unloaded = judge->gc_old = -1;
     judge->suspicious_ms = judge->names_ms = -1;
@@ -55,8 +52,11 @@ static void feed_sample(struct judge *judge, const struct sample *raw)
         judge_memory_baseline(judge);
 }
 
-void judge_feed(struct judge *judge, const struct event *event)
+void judge_feed(struct judge *judge, const struct event *event, struct alerts *alerts)
 {
+    alerts->count = 0;
+    judge->alerts = alerts;
+    texts_free(&judge->texts);
     int64_t ms = judge_value(event->ms);
     if (ms > judge->now_ms)
         judge->now_ms = ms; /* a recording may be damaged: time does not go back */
@@ -70,12 +70,15 @@ void judge_feed(struct judge *judge, const struct event *event)
     case EVENT_LOADERS:
         judge_loaders(judge, &event->loaders);
         break;
+    case EVENT_NOTE:
+        judge_note(judge, event->text);
+        break;
     case EVENT_COST:
     case EVENT_GONE:
-    case EVENT_NOTE:
     case EVENT_KIND_COUNT:
         break;
     }
+    judge->alerts = NULL;
 }
 
 void judge_view(const struct judge *judge, struct judge_view *view)
@@ -122,16 +125,6 @@ bool judge_has_named(const struct judge *judge, const char *family)
     return false;
 }
 
-int judge_active(const struct judge *judge, struct finding *out, int max)
-{
-    int count = 0;
-    for (int i = 0; i < judge->episode_count && count < max; i++) {
-        if (judge->episodes[i].active)
-            out[count++] = judge->episodes[i].finding;
-    }
-    return count;
-}
-
 int judge_active_alerts(const struct judge *judge, struct alert *out, int max)
 {
     int count = 0;
@@ -149,7 +142,12 @@ int judge_active_alerts(const struct judge *judge, struct alert *out, int max)
 
 void judge_destroy(struct judge *judge)
 {
-    if (judge != NULL)
-        judge_growth_destroy(judge);
+    if (judge == NULL)
+        return;
+    judge_growth_destroy(judge);
+    for (int i = 0; i < judge->episode_count; i++)
+        texts_free(&judge->episodes[i].texts);
+    texts_free(&judge->texts);
+    free(judge->families);
     free(judge);
 }

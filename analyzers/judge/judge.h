@@ -34,14 +34,20 @@ struct alert {
     struct finding finding;
 };
 
-/* Called from inside judge_feed; the alert is valid during the call. */
-typedef void judge_alert_fn(void *context, const struct alert *alert);
+/* What one event has raised and cleared, in this order. An event clears each of the judge's 48
+ * episodes at most once and raises each at most twice. */
+#define JUDGE_ALERTS_MAX (3 * 48)
+struct alerts {
+    int count;
+    struct alert alert[JUDGE_ALERTS_MAX];
+};
 
 /* warmup_s < 0: automatic. NULL when out of memory. */
 struct judge *judge_create(const struct target_identity *identity,
-                           const struct thresholds *thresholds, int64_t warmup_s,
-                           judge_alert_fn *on_alert, void *context);
-void judge_feed(struct judge *judge, const struct event *event);
+                           const struct thresholds *thresholds, int64_t warmup_s);
+/* alerts: the caller's list, emptied and filled; the texts of its findings are valid until the
+ * judge is fed again or destroyed. */
+void judge_feed(struct judge *judge, const struct event *event, struct alerts *alerts);
 
 /* What the judge holds at this moment, for tables, ticks and pages. */
 struct judge_view {
@@ -66,10 +72,8 @@ struct judge_view {
 };
 void judge_view(const struct judge *judge, struct judge_view *view);
 
-/* The active findings; returns how many were written. */
-int judge_active(const struct judge *judge, struct finding *out, int max);
-
-/* The same as alerts: with the time they were raised. */
+/* What is active, each with the time it was raised; returns how many were written. Texts are valid
+ * as those of judge_feed. */
 int judge_active_alerts(const struct judge *judge, struct alert *out, int max);
 
 /* Would names help now? The watch's ladder asks this before it pays for a census: true while the

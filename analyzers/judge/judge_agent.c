@@ -18,6 +18,6 @@ void judge_agent_sample(struct judge *judge, const struct sample *sample)
         judge_episode(judge, FINDING_AGENT_SHEDDING, agent_breaker_step_name(step)) != NULL)
         return;
     struct finding finding;
-    agent_shedding_finding(sample, &finding);
+    agent_shedding_finding(sample, &judge->texts, &finding);
     judge_raise(judge, &finding, agent_breaker_step_name(step), judge->now_ms);
 }

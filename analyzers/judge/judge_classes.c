@@ -63,8 +63,7 @@ void judge_describe_unloading(const struct judge *judge, char *out, size_t size)
         snprintf(out, size, "none unloaded so far (no GC that unloads classes has run since)");
 }
 
-/* --- counters ------------------------------------------------------------------------------------
- */
+/* --- counters --------------------------------------------------------------------------------- */
 
 static void follow_suspicion(struct judge *judge)
 {
@@ -133,9 +132,10 @@ static void raise_load_rate(struct judge *judge, double per_s, int64_t span_s)
     struct finding finding;
     char unloading[96];
     judge_describe_unloading(judge, unloading, sizeof unloading);
-    finding_init(&finding, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
-    snprintf(finding.title, sizeof finding.title, "%s: %.1f classes/s for %" PRId64 " s; %s",
-             churn ? "class churn" : finding_row(finding.kind)->title, per_s, span_s, unloading);
+    finding_init(&finding, &judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
+    finding_title(&finding, "%s: %.1f classes/s for %" PRId64 " s; %s",
+                  churn ? "class churn" : finding_row(finding.kind)->title, per_s, span_s,
+                  unloading);
     finding_add_real(&finding, "rate_per_s", per_s);
     finding_add_int(&finding, "observed_s", span_s);
     finding_add_int(&finding, "classes_loaded", judge->classes_loaded);
@@ -178,18 +178,18 @@ static void reconsider(struct judge *judge, struct episode *episode)
     bool to_leak = episode->kind == FINDING_CLASS_CHURN && percent * 2 < churn_percent;
     if (!to_churn && !to_leak)
         return;
-    struct finding finding = episode->finding;
-    struct finding fresh;
-    finding_init(&fresh, to_churn ? FINDING_CLASS_CHURN
-                                  : (finding.family[0] != '\0' ? FINDING_CLASS_EXPLOSION
-                                                               : FINDING_CLASS_LOAD_RATE));
+    struct finding finding, fresh;
+    finding_copy(&finding, &judge->texts, &episode->finding);
+    finding_init(
+        &fresh, &judge->texts,
+        to_churn ? FINDING_CLASS_CHURN
+                 : (finding.family[0] != '\0' ? FINDING_CLASS_EXPLOSION : FINDING_CLASS_LOAD_RATE));
     finding.kind = fresh.kind;
     finding.severity = fresh.severity;
     char unloading[96];
     judge_describe_unloading(judge, unloading, sizeof unloading);
-    snprintf(finding.title, sizeof finding.title, "%s: %.180s; %s",
-             to_churn ? "class churn" : "class explosion",
-             finding.family[0] != '\0' ? finding.family : fresh.title, unloading);
+    finding_title(&finding, "%s: %.180s; %s", to_churn ? "class churn" : "class explosion",
+                  finding.family[0] != '\0' ? finding.family : fresh.title, unloading);
     finding_add_int(&finding, "unloaded_percent_now", percent);
     char subject[EVENT_FAMILY_MAX];
     snprintf(subject, sizeof subject, "%s", episode->subject);

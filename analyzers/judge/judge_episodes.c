@@ -54,13 +54,16 @@ bool judge_episode_of_kind(const struct judge *judge, enum finding_kind kind)
     return false;
 }
 
-static void announce(const struct judge *judge, enum alert_state state, int64_t started_ms,
+static void announce(struct judge *judge, enum alert_state state, int64_t started_ms,
                      const struct finding *finding)
 {
-    struct alert alert = {
-        .state = state, .ms = judge->now_ms, .started_ms = started_ms, .finding = *finding};
-    if (judge->on_alert != NULL)
-        judge->on_alert(judge->context, &alert);
+    struct alerts *alerts = judge->alerts;
+    if (alerts == NULL || alerts->count == JUDGE_ALERTS_MAX)
+        return;
+    struct alert *alert = &alerts->alert[alerts->count++];
+    *alert = (struct alert){.state = state, .ms = judge->now_ms, .started_ms = started_ms};
+    /* The episode may be another one before the event is through. */
+    finding_copy(&alert->finding, &judge->texts, finding);
 }
 
 void judge_raise(struct judge *judge, const struct finding *finding, const char *subject,
@@ -84,7 +87,8 @@ void judge_raise(struct judge *judge, const struct finding *finding, const char 
     episode->kind = finding->kind;
     episode->raised_ms = started_ms;
     episode->below_since_ms = -1;
-    episode->finding = *finding;
+    texts_free(&episode->texts);
+    finding_copy(&episode->finding, &episode->texts, finding);
     snprintf(episode->subject, sizeof episode->subject, "%s", subject);
     if (finding->severity > judge->worst_ever)
         judge->worst_ever = finding->severity;

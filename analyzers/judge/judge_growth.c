@@ -67,11 +67,11 @@ static void raise_internal(struct judge *judge, const struct verdict *verdict)
     const struct verdict_interval *slope = &verdict->slope_bytes_per_h;
     int64_t span_s = (verdict->to_ms - verdict->from_ms) / 1000;
     struct finding finding;
-    finding_init(&finding, FINDING_INTERNAL_NOT_CONVERGING);
-    snprintf(finding.title, sizeof finding.title,
-             "%s: %s %+.1f MB/h (95 %% interval %.1f to %.1f) over %" PRId64 " min: %s",
-             finding_row(finding.kind)->title, meaning, slope->value / MB, slope->low / MB,
-             slope->high / MB, span_s / 60, verdict_state_meaning(verdict->state));
+    finding_init(&finding, &judge->texts, FINDING_INTERNAL_NOT_CONVERGING);
+    finding_title(&finding,
+                  "%s: %s %+.1f MB/h (95 %% interval %.1f to %.1f) over %" PRId64 " min: %s",
+                  finding_row(finding.kind)->title, meaning, slope->value / MB, slope->low / MB,
+                  slope->high / MB, span_s / 60, verdict_state_meaning(verdict->state));
     finding_add_text(&finding, "internal_means", meaning);
     finding_add_text(&finding, "state", verdict_state_name(verdict->state));
     finding_add_int(&finding, "slope_bytes_per_h", (int64_t)slope->value);
@@ -79,7 +79,7 @@ static void raise_internal(struct judge *judge, const struct verdict *verdict)
     finding_add_int(&finding, "slope_high_bytes_per_h", (int64_t)slope->high);
     finding_add_int(&finding, "span_s", span_s);
     finding_add_int(&finding, "growth_bytes", verdict->growth_bytes);
-    if (verdict->have_driver) {
+    if (verdict->have_regressor) {
         finding_add_int(&finding, "explained_by_classes_percent",
                         (int64_t)(verdict->explained_share * 100 + 0.5));
         finding_add_int(&finding, "bytes_per_class", (int64_t)verdict->bytes_per_class);

@@ -12,7 +12,8 @@
 #include "analyzers/trend/verdict.h"
 #include "analyzers/trend/warmup.h"
 
-#define EPISODES_MAX      48
+#define EPISODES_MAX 48
+_Static_assert(JUDGE_ALERTS_MAX == 3 * EPISODES_MAX, "room for what one event can do");
 #define FAMILIES_MAX      64 /* families under observation within one tap */
 #define FAMILY_POINTS     48
 #define LOADER_TYPES_MAX  64
@@ -27,6 +28,7 @@ struct episode {
     int64_t raised_ms;
     int64_t below_since_ms; /* -1: at or above its threshold */
     struct finding finding;
+    struct texts texts; /* of the finding */
 };
 
 /* One family within the present tap: its cumulative counters over time. */
@@ -70,8 +72,8 @@ struct watched {
 struct judge {
     struct target_identity identity;
     struct thresholds thresholds;
-    judge_alert_fn *on_alert;
-    void *context;
+    struct alerts *alerts; /* of the event that is being judged */
+    struct texts texts;    /* of findings that are being made, and of those alerts */
 
     int64_t now_ms;
     struct warmup warmup;
@@ -93,7 +95,7 @@ struct judge {
     int64_t tap_from_ms;
     int64_t names_ms; /* of the last census; -1 none */
     int family_count;
-    struct family_track families[FAMILIES_MAX];
+    struct family_track *families; /* FAMILIES_MAX; NULL until there are names */
     struct family_track all_loads; /* of the tap, whatever was loaded */
     int loader_count;
     bool loaders_have_baseline;
@@ -178,5 +180,8 @@ void judge_agent_sample(struct judge *judge, const struct sample *sample);
 /* judge_memory.c */
 void judge_memory_sample(struct judge *judge, const struct sample *sample);
 void judge_memory_baseline(struct judge *judge);
+
+/* judge_owner.c */
+void judge_note(struct judge *judge, const char *text);
 
 #endif

@@ -46,10 +46,9 @@ static void judge_type(struct judge *judge, const struct loader_track *track)
         judge_episode_of_kind(judge, FINDING_CLASS_CHURN))
         return;
     struct finding finding;
-    finding_init(&finding, FINDING_LOADER_GROWTH);
-    snprintf(finding.title, sizeof finding.title,
-             "%s: %" PRId64 " of %.150s, %" PRId64 " at the baseline",
-             finding_row(finding.kind)->title, track->recent[0], track->type, track->baseline);
+    finding_init(&finding, &judge->texts, FINDING_LOADER_GROWTH);
+    finding_title(&finding, "%s: %" PRId64 " of %.150s, %" PRId64 " at the baseline",
+                  finding_row(finding.kind)->title, track->recent[0], track->type, track->baseline);
     finding_add_text(&finding, "loader_type", track->type);
     finding_add_int(&finding, "loaders", track->recent[0]);
     finding_add_int(&finding, "baseline_loaders", track->baseline);

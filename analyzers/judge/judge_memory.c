@@ -2,6 +2,7 @@
  * Metaspace, and the distance to MaxMetaspaceSize. */
 #include "analyzers/judge/judge_internal.h"
 
+#include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
 
 #include <inttypes.h>
@@ -40,11 +41,10 @@ static void internal_step(struct judge *judge, enum finding_kind kind, enum thre
     if (growth <= threshold)
         return;
     struct finding finding;
-    finding_init(&finding, kind);
-    snprintf(finding.title, sizeof finding.title,
-             "%s: %s is %.0f MB, +%.0f MB since the baseline (threshold +%.0f MB)",
-             finding_row(kind)->title, meaning, (double)judge->internal_bytes / MB,
-             (double)growth / MB, (double)threshold / MB);
+    finding_init(&finding, &judge->texts, kind);
+    finding_title(&finding, "%s: %s is %.0f MB, +%.0f MB since the baseline (threshold +%.0f MB)",
+                  finding_row(kind)->title, meaning, (double)judge->internal_bytes / MB,
+                  (double)growth / MB, (double)threshold / MB);
     finding_add_text(&finding, "internal_means", meaning);
     finding_add_int(&finding, "internal_bytes", judge->internal_bytes);
     finding_add_int(&finding, "growth_bytes", growth);
@@ -68,10 +68,9 @@ static void class_metaspace(struct judge *judge)
     if (growth <= threshold)
         return;
     struct finding finding;
-    finding_init(&finding, FINDING_CLASS_METASPACE_GROWTH);
-    snprintf(finding.title, sizeof finding.title, "%s: +%.0f MB, now %.0f MB",
-             finding_row(finding.kind)->title, (double)growth / MB,
-             (double)judge->class_metaspace_bytes / MB);
+    finding_init(&finding, &judge->texts, FINDING_CLASS_METASPACE_GROWTH);
+    finding_title(&finding, "%s: +%.0f MB, now %.0f MB", finding_row(finding.kind)->title,
+                  (double)growth / MB, (double)judge->class_metaspace_bytes / MB);
     finding_add_int(&finding, "class_metaspace_bytes", judge->class_metaspace_bytes);
     finding_add_int(&finding, "growth_bytes", growth);
     finding_add_int(&finding, "threshold_bytes", threshold);
@@ -95,10 +94,10 @@ static void metaspace_limit(struct judge *judge, int64_t max_bytes)
     if (percent < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT))
         return;
     struct finding finding;
-    finding_init(&finding, FINDING_METASPACE_LIMIT);
-    snprintf(finding.title, sizeof finding.title,
-             "%s: %.0f MB committed of %.0f MB, %" PRId64 " %%", finding_row(finding.kind)->title,
-             (double)floor / MB, (double)max_bytes / MB, percent);
+    finding_init(&finding, &judge->texts, FINDING_METASPACE_LIMIT);
+    finding_title(&finding, "%s: %.0f MB committed of %.0f MB, %" PRId64 " %%",
+                  finding_row(finding.kind)->title, (double)floor / MB, (double)max_bytes / MB,
+                  percent);
     finding_add_int(&finding, "metaspace_committed_bytes", floor);
     finding_add_int(&finding, "metaspace_max_bytes", max_bytes);
     finding_add_int(&finding, "percent", percent);
@@ -133,7 +132,6 @@ void judge_memory_sample(struct judge *judge, const struct sample *sample)
     if (!internal_here || !judge->have_internal_baseline)
         return;
     const char *meaning = internal_meaning(judge->identity.jdk_major);
-    internal_step(judge, FINDING_INTERNAL_INVESTIGATE, TH_INTERNAL_INVESTIGATE_BYTES, meaning);
-    internal_step(judge, FINDING_INTERNAL_EXPLOSION, TH_INTERNAL_EXPLOSION_BYTES, meaning);
-    internal_step(judge, FINDING_INTERNAL_UNACCEPTABLE, TH_INTERNAL_UNACCEPTABLE_BYTES, meaning);
+    for (int step = 1; step <= LEVEL_STEPS; step++)
+        internal_step(judge, level_step_kind(step), level_step_threshold(step), meaning);
 }

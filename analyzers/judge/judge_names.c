@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define YOUNG_JVM_MS     30000 /* in its first moments a JVM must show an explosion for longer */
 #define YOUNG_SPAN_MS    14000
@@ -40,8 +41,8 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
     const struct family *family = family_by_id(row->family);
     bool churn = judge_is_churn(judge);
     struct finding finding;
-    finding_init(&finding, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
-    memcpy(finding.family, row->family, sizeof finding.family);
+    finding_init(&finding, &judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
+    finding_family(&finding, row->family);
 
     char unloading[96], each[48] = "";
     judge_describe_unloading(judge, unloading, sizeof unloading);
@@ -49,17 +50,15 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
     bool have_bytes = !churn && judge_bytes_per_class(judge, &class_bytes);
     if (have_bytes)
         snprintf(each, sizeof each, ", about %.1f KB each", (double)class_bytes / 1024.0);
-    snprintf(finding.title, sizeof finding.title,
-             "%s: %.100s (%.60s) defines %.1f classes/s for %" PRId64 " s%s; %s",
-             churn ? "class churn" : "class explosion",
-             family != NULL ? family->producer : "an unknown generator", row->family, per_s,
-             span_ms / 1000, each, unloading);
+    finding_title(&finding, "%s: %.100s (%.60s) defines %.1f classes/s for %" PRId64 " s%s; %s",
+                  churn ? "class churn" : "class explosion",
+                  family != NULL ? family->producer : "an unknown generator", row->family, per_s,
+                  span_ms / 1000, each, unloading);
     if (family != NULL)
-        snprintf(finding.advice, sizeof finding.advice, "%s Why it grows: %s", family->fix,
-                 family->cause);
+        finding_advice(&finding, "%s Why it grows: %s", family->fix, family->cause);
     else
-        snprintf(finding.advice, sizeof finding.advice,
-                 "Find the code that defines %.100s and cache what it generates.", row->example);
+        finding_advice(&finding, "Find the code that defines %.100s and cache what it generates.",
+                       row->example);
 
     finding_add_real(&finding, "rate_per_s", per_s);
     finding_add_int(&finding, "loads", row->loads);
@@ -111,7 +110,9 @@ static struct family_track *track_of(struct judge *judge, const char *family)
         if (strcmp(judge->families[i].family, family) == 0)
             return &judge->families[i];
     }
-    if (judge->family_count == FAMILIES_MAX)
+    if (judge->families == NULL)
+        judge->families = calloc(FAMILIES_MAX, sizeof *judge->families);
+    if (judge->families == NULL || judge->family_count == FAMILIES_MAX)
         return NULL;
     struct family_track *track = &judge->families[judge->family_count++];
     memset(track, 0, sizeof *track);

@@ -36,6 +36,12 @@ void judge_remember(const struct judge *judge, struct judge_memory *memory)
     }
 }
 
+void judge_memory_keep(struct judge_memory *memory, struct texts *texts)
+{
+    for (int i = 0; i < memory->episode_count; i++)
+        finding_copy(&memory->episodes[i].finding, texts, &memory->episodes[i].finding);
+}
+
 static int limited(int count, int max)
 {
     return count < 0 ? 0 : count > max ? max : count;
@@ -76,7 +82,8 @@ void judge_resume(struct judge *judge, const struct judge_memory *memory)
         episode->kind = memory->episodes[i].finding.kind;
         episode->raised_ms = memory->episodes[i].raised_ms;
         episode->below_since_ms = -1;
-        episode->finding = memory->episodes[i].finding;
+        texts_free(&episode->texts);
+        finding_copy(&episode->finding, &episode->texts, &memory->episodes[i].finding);
         snprintf(episode->subject, sizeof episode->subject, "%s", memory->episodes[i].subject);
     }
 }

@@ -8,7 +8,8 @@
  * alert that was up stays up without being raised again, and clears when its figure falls.
  * Times go on counting where they stood: the one who resumes feeds events whose ms continue.
  *
- * Ownership: plain data; large (the findings), so on the heap. One thread.
+ * Ownership: plain data; the texts of findings are those of the judge, until it is fed again, or of
+ * whoever read the memory from a file. 30 KB, so on the heap. One thread.
  */
 #ifndef ANALYZERS_JUDGE_JUDGE_RESUME_H
 #define ANALYZERS_JUDGE_JUDGE_RESUME_H
@@ -43,6 +44,8 @@ struct judge_memory {
 };
 
 void judge_remember(const struct judge *judge, struct judge_memory *memory);
+/* The texts of its findings are in these from now on: it may outlive the judge. */
+void judge_memory_keep(struct judge_memory *memory, struct texts *texts);
 /* Right after judge_create. Memory that came from a file is cut to its limits. */
 void judge_resume(struct judge *judge, const struct judge_memory *memory);
 

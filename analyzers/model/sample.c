@@ -51,7 +51,21 @@ bool sample_get_nmt(const struct sample *sample, enum nmt_category category,
 
 bool sample_has_nmt(const struct sample *sample)
 {
-    return sample->nmt_present != 0;
+    return sample->nmt_present != 0 || sample->extra_count > 0;
+}
+
+void sample_merge(struct sample *into, const struct sample *later)
+{
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
+        if (sample_has(later, (enum sample_field)i))
+            sample_set(into, (enum sample_field)i, later->value[i]);
+    }
+    if (!sample_has_nmt(later))
+        return;
+    into->nmt_present = later->nmt_present;
+    memcpy(into->nmt, later->nmt, sizeof into->nmt);
+    into->extra_count = later->extra_count;
+    memcpy(into->extra, later->extra, sizeof into->extra);
 }
 
 const char *sample_field_key(enum sample_field field)

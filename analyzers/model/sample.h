@@ -55,6 +55,11 @@ bool sample_get_nmt(const struct sample *sample, enum nmt_category category,
 /* True when the sample carries an NMT summary at all. */
 bool sample_has_nmt(const struct sample *sample);
 
+/* What was known after `later` came: its values replace those of `into`, what it does not have stays.
+ * An NMT summary is one moment: it is taken over whole, categories that are not in the table
+ * included, and never mixed with an earlier one. */
+void sample_merge(struct sample *into, const struct sample *later);
+
 const char *sample_field_key(enum sample_field field);
 const char *sample_field_unit(enum sample_field field);
 const char *sample_field_source(enum sample_field field);

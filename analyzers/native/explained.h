@@ -61,7 +61,7 @@ struct explained {
     int64_t kept_bytes_per_class;
     /* Internal, JNI from 26 on: observed growth or level, and what the ids do not explain. */
     bool have_growth;
-    int64_t growth_bytes;           /* of Internal + JNI between the looks */
+    int64_t growth_bytes;           /* of Internal + JNI between the two measurements */
     int64_t explained_growth_bytes; /* of it, by ids; 0 unless the answer is YES */
     int64_t unexplained_growth_bytes;
 };

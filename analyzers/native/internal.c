@@ -4,6 +4,11 @@
 
 #define JNI_HOLDS_METHOD_IDS_SINCE 26
 
+bool internal_has_jni(int jdk_major)
+{
+    return jdk_major >= JNI_HOLDS_METHOD_IDS_SINCE;
+}
+
 bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes)
 {
     struct nmt_amount internal;
@@ -11,14 +16,14 @@ bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes)
         return false;
     *bytes = internal.committed_bytes;
     struct nmt_amount jni;
-    if (jdk_major >= JNI_HOLDS_METHOD_IDS_SINCE && sample_get_nmt(sample, NMT_JNI, &jni))
+    if (internal_has_jni(jdk_major) && sample_get_nmt(sample, NMT_JNI, &jni))
         *bytes = saturated_add(*bytes, jni.committed_bytes);
     return true;
 }
 
 const char *internal_meaning(int jdk_major)
 {
-    return jdk_major >= JNI_HOLDS_METHOD_IDS_SINCE ? "Internal + JNI" : "Internal";
+    return internal_has_jni(jdk_major) ? "Internal + JNI" : "Internal";
 }
 
 bool class_metaspace_bytes(const struct sample *sample, int64_t *bytes)

@@ -11,7 +11,7 @@
  *   JDK 26..    Internal + JNI
  *
  * Class is not added: it also holds the classes themselves, which class-metaspace-growth judges.
- * Source: docs/measurements.md. Any thread.
+ * Source: docs/internals/measurements.md. Any thread.
  */
 #ifndef ANALYZERS_NATIVE_INTERNAL_H
 #define ANALYZERS_NATIVE_INTERNAL_H
@@ -20,6 +20,8 @@
 
 /* Committed bytes; false when the sample has no NMT summary or lacks Internal. */
 bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes);
+/* JNI is part of Internal then. */
+bool internal_has_jni(int jdk_major);
 /* The same as words for the operator: "Internal", "Internal + JNI". */
 const char *internal_meaning(int jdk_major);
 /* Class + Metaspace committed (8, 11: Class holds both). */

@@ -3,7 +3,7 @@
  *
  * A profiler that uses AsyncGetCallTrace asks for the jmethodIDs of every class. For a class with n
  * methods HotSpot then keeps (measured to 0.5 B on 17 and 25 at n = 1, 5, 15, 40, 150, one loader a
- * class and one loader for all; docs/memory-budget.md has the command):
+ * class and one loader for all; docs/internals/memory-budget.md has the command):
  *
  *   JDK 8 to 25   8(n+1)             cache of the class         freed at unload
  *                 8 max(n,8)         slots                      kept for ever

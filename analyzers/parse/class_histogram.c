@@ -44,7 +44,7 @@ static bool read_row(struct class_histogram_row *row, struct span line)
     *row = (struct class_histogram_row){0};
     if (!take_number(&line, &row->rank) || !span_take(&line, SPAN_LITERAL(":")) ||
         !take_number(&line, &row->instances) || !take_number(&line, &row->bytes) ||
-        !span_take(&line, SPAN_LITERAL("  ")))
+        !span_take(&line, SPAN_LITERAL(" ")))
         return false;
     row->name = span_trim(line);
     split_module(row);

@@ -150,8 +150,7 @@ static struct span skip_decorations(struct class_log_line *out, struct span line
     return line;
 }
 
-/* --- what was loaded, what was unloaded ---------------------------------------------------------
- */
+/* --- what was loaded, what was unloaded ------------------------------------------------------- */
 
 static bool is_name(struct span text, bool one_word)
 {
@@ -180,7 +179,11 @@ static bool read_unloaded(struct class_log_line *out, struct span text)
 static bool read_loaded(struct class_log_line *out, struct span text, struct span separator,
                         bool one_word)
 {
-    ptrdiff_t at = span_find(text, separator);
+    /* Names have no blank as a rule: then the first one begins the separator. */
+    const char *blank = text.len > 0 ? memchr(text.ptr, ' ', text.len) : NULL;
+    ptrdiff_t at = blank != NULL ? blank - text.ptr : -1;
+    if (at > 0 && !span_starts_with(span_of(blank, text.len - (size_t)at), separator))
+        at = span_find(text, separator);
     if (at <= 0)
         return false;
     struct span name = span_of(text.ptr, (size_t)at);
@@ -200,12 +203,24 @@ static bool read_jdk8(struct class_log_line *out, struct span line)
     if (!loaded && !span_take(&text, SPAN_LITERAL("[Unloading class ")))
         return false;
     out->claims = true;
-    if (text.len == 0 || text.ptr[text.len - 1] != ']')
+    struct class_log_line jdk8 = *out;
+    jdk8.form = CLASS_LOG_JDK8;
+    jdk8.kind = loaded ? CLASS_LOG_LOAD : CLASS_LOG_UNLOAD;
+    if (!class_log_body(text, &jdk8))
         return false;
-    text.len--;
-    out->form = CLASS_LOG_JDK8;
-    return loaded ? read_loaded(out, text, SPAN_LITERAL(" from "), false)
-                  : read_unloaded(out, text);
+    *out = jdk8;
+    return true;
+}
+
+bool class_log_body(struct span body, struct class_log_line *line)
+{
+    bool jdk8 = line->form == CLASS_LOG_JDK8;
+    if (jdk8 && (body.len == 0 || body.ptr[--body.len] != ']'))
+        return false;
+    if (line->kind == CLASS_LOG_UNLOAD)
+        return read_unloaded(line, body);
+    return read_loaded(line, body, jdk8 ? SPAN_LITERAL(" from ") : SPAN_LITERAL(" source: "),
+                       line->form == CLASS_LOG_PLAIN);
 }
 
 /* Lines of the log that are about no class: level debug adds one of addresses and sizes after each,

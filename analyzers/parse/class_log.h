@@ -12,9 +12,9 @@
  * program printed without a line end or a container's log put there, is passed over; so is a line
  * that was cut off and continued by the next one. No class has a '[' in its name.
  *
- * No state, no allocation; spans point into the line. Any thread. A few hundred nanoseconds a line;
- * analyzers/classlog/scan.h is the fast path for whole files, and leaves to this one all that it
- * has not seen before.
+ * No state, no allocation; spans point into the line. Any thread. A few hundred nanoseconds a line,
+ * most of them for what precedes the name: analyzers/classlog/line_head.h recognises a head it has
+ * seen.
  */
 #ifndef ANALYZERS_PARSE_CLASS_LOG_H
 #define ANALYZERS_PARSE_CLASS_LOG_H
@@ -43,6 +43,10 @@ struct class_log_line {
 
 /* line: without its line end. */
 struct class_log_line class_log_parse(struct span line);
+
+/* Reads what follows a head: the name to the end of the line, "Script1 source: file:/app.jar".
+ * line: kind (load or unload) and form as the head says; name and source are set. */
+bool class_log_body(struct span body, struct class_log_line *line);
 
 /* Takes the next complete line off *rest and parses it. False when no complete line is left: then
  * *rest is the incomplete tail (maybe empty), to be kept until more text has come. */

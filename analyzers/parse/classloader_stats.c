@@ -98,7 +98,7 @@ bool classloader_stats_next(struct classloader_stats *stats, struct loader_stats
                 return line_cursor_stop(lines, line, PARSE_MALFORMED);
             stats->above = *row;
             return true;
-        } else if (line.ptr[0] == ' ' && read_hidden_row(row, &stats->above, line)) {
+        } else if (read_hidden_row(row, &stats->above, line)) {
             return true;
         } else {
             line_cursor_count_unknown(lines, line);

@@ -247,6 +247,9 @@ bool nmt_detail_next(struct nmt_detail *detail)
         if (content.len == 0 || is_heading(detail, content))
             continue;
         bool address = span_starts_with(content, SPAN_LITERAL("[0x"));
+        if (address && !detail->in_map && !detail->in_table &&
+            span_find(content, SPAN_LITERAL(" - 0x")) > 0)
+            detail->in_map = detail->started = true; /* a piece of the map, without its heading */
         if (detail->in_map) {
             if (!address)
                 line_cursor_count_unknown(&detail->lines, line);

@@ -1,5 +1,8 @@
 #include "analyzers/parse/nmt_summary.h"
 
+#include <stdio.h>
+#include <string.h>
+
 const struct nmt_row *nmt_summary_row(const struct nmt_summary *summary, enum nmt_category category)
 {
     for (int i = 0; i < summary->row_count; i++)
@@ -193,6 +196,202 @@ enum parse_result nmt_summary_parse(struct nmt_summary *summary, struct span tex
     *consumed = text.len - rest.len;
     summary->is_diff = is_diff(summary);
     return result;
+}
+
+/* --- pieces that somebody pasted ----------------------------------------------------------------
+ */
+
+#define PASTED_LINE_MAX 512
+
+/* The name in front of "(reserved="; a dash in front says that it is one, else it has to be known.
+ */
+static bool category_name(struct span line, struct span *name, struct span *amounts)
+{
+    line = span_trim(line);
+    bool dash = line.len > 1 && line.ptr[0] == '-';
+    while (line.len > 0 && strchr("-*+ \t", line.ptr[0]) != NULL)
+        line = span_of(line.ptr + 1, line.len - 1);
+    ptrdiff_t open = span_find(line, SPAN_LITERAL("("));
+    *name = span_trim(open < 0 ? line : span_of(line.ptr, (size_t)open));
+    *amounts =
+        open < 0 ? span_of(line.ptr, 0) : span_of(line.ptr + open + 1, line.len - (size_t)open - 1);
+    if (name->len == 0 || name->len > 40)
+        return false;
+    bool reserved = span_starts_with(span_trim(*amounts), SPAN_LITERAL("reserved"));
+    bool known = nmt_category_from_name(*name) != NMT_NOT_IN_TABLE;
+    return reserved ? known || dash : known && dash;
+}
+
+bool nmt_is_category(struct span line)
+{
+    struct span name, amounts;
+    return category_name(line, &name, &amounts);
+}
+
+bool nmt_is_total(struct span line)
+{
+    line = span_trim(line);
+    return span_take(&line, SPAN_LITERAL("Total:")) &&
+           span_starts_with(span_trim(line), SPAN_LITERAL("reserved"));
+}
+
+/* Blanks as the JVM sets them, "424KB, #1000" without its comma; what stands behind the last
+ * parenthesis is a remark. */
+static struct span as_printed(struct span line, char out[PASTED_LINE_MAX])
+{
+    size_t used = 0;
+    line = span_trim(line);
+    const char *close = line.len > 0 ? memrchr(line.ptr, ')', line.len) : NULL;
+    if (close != NULL && line.ptr[0] == '(')
+        line.len = (size_t)(close - line.ptr) + 1;
+    for (size_t i = 0; i < line.len && used < PASTED_LINE_MAX; i++) {
+        char c = line.ptr[i] == '\t' ? ' ' : line.ptr[i];
+        if (c == ' ' && used > 0 && out[used - 1] == ' ')
+            continue;
+        if (c == '#' && used > 1 && out[used - 1] == ' ' && out[used - 2] == ',')
+            out[--used - 1] = ' ';
+        out[used++] = c;
+    }
+    return span_of(out, used);
+}
+
+/* "reserved=1KB +2KB, committed=3KB -4KB" and no more. */
+static struct span amounts_only(struct span text)
+{
+    ptrdiff_t at = span_find(text, SPAN_LITERAL("committed="));
+    if (at < 0)
+        return text;
+    size_t i = (size_t)at + 10;
+    for (int part = 0; part < 2; part++) {
+        while (i < text.len &&
+               ((text.ptr[i] >= '0' && text.ptr[i] <= '9') || strchr("KMGB", text.ptr[i]) != NULL))
+            i++;
+        if (i + 2 >= text.len || text.ptr[i] != ' ' || strchr("+-", text.ptr[i + 1]) == NULL ||
+            text.ptr[i + 2] < '0' || text.ptr[i + 2] > '9')
+            break;
+        i += 2;
+    }
+    return span_of(text.ptr, i);
+}
+
+/* True: a number was given, with or without a unit. */
+static bool read_pasted_amounts(struct nmt_row *row, struct span text, int64_t *unit_bytes)
+{
+    char line[PASTED_LINE_MAX];
+    bool all_known;
+    struct span amounts = as_printed(text, line);
+    return nmt_row_read_amounts(row, amounts, unit_bytes, &all_known) ||
+           nmt_row_read_amounts(row, amounts_only(amounts), unit_bytes, &all_known);
+}
+
+/* "reserved=24002848KB +17255840KB, commi": a row that was cut off. */
+static bool read_front(struct nmt_row *row, struct span amounts)
+{
+    struct span front = span_trim(amounts);
+    ptrdiff_t comma = span_find(front, SPAN_LITERAL(", "));
+    char text[PASTED_LINE_MAX];
+    int64_t unit_bytes;
+    bool all_known;
+    if (comma < 0 || comma > 200)
+        return false;
+    int length = snprintf(text, sizeof text, "%.*s, committed=0KB", (int)comma, front.ptr);
+    if (!nmt_row_read_amounts(row, span_of(text, (size_t)length), &unit_bytes, &all_known))
+        return false;
+    row->present = UINT64_C(1) << NMT_ROW_RESERVED_BYTES;
+    return true;
+}
+
+static void read_pasted_row(struct reader *reader, struct span name, struct span amounts,
+                            struct span line, struct nmt_reading *reading)
+{
+    struct nmt_summary *summary = reader->summary;
+    bool fits = summary->row_count < NMT_SUMMARY_ROWS_MAX;
+    struct nmt_row *row = fits ? &summary->rows[summary->row_count] : &reader->no_room;
+    int64_t unit_bytes;
+    memset(row, 0, sizeof *row);
+    reading->rows++;
+    reader->row = NULL;
+    row->name = name;
+    row->category = nmt_category_from_name(name);
+    if (!read_pasted_amounts(row, amounts, &unit_bytes)) {
+        count_unknown(summary, line);
+        summary->row_count += fits && read_front(row, amounts); /* what was not cut off */
+        return;
+    }
+    if (reading->rows_read++ == 0 && !reading->has_total)
+        summary->scale_bytes = unit_bytes;
+    summary->row_count += fits;
+    summary->rows_dropped += !fits;
+    reader->row = row;
+    reader->section = NMT_SECTION_NONE;
+}
+
+static void read_pasted_total(struct reader *reader, struct span line, struct nmt_reading *reading)
+{
+    struct nmt_summary *summary = reader->summary;
+    struct span rest = span_trim(line);
+    span_take(&rest, SPAN_LITERAL("Total:"));
+    reader->row = NULL;
+    if (!read_pasted_amounts(&summary->total, span_trim(rest), &summary->scale_bytes)) {
+        memset(&summary->total, 0, sizeof summary->total); /* half a total is none */
+        summary->scale_bytes = 1;
+        count_unknown(summary, line);
+        return;
+    }
+    summary->total.name = SPAN_LITERAL("Total");
+    summary->total.category = NMT_NOT_IN_TABLE;
+    reading->has_total = true;
+    reader->row = &summary->total;
+}
+
+/* A line below a row; true also when it is one that cannot be read, which is counted. */
+static void read_pasted_detail(struct reader *reader, struct span line)
+{
+    char buffer[PASTED_LINE_MAX];
+    struct span content = as_printed(line, buffer);
+    if (reader->row == NULL || content.len == 0)
+        return;
+    bool total = reader->row == &reader->summary->total;
+    if (nmt_row_read_line(reader->row, &reader->section, content))
+        return;
+    const char *close = memchr(content.ptr, ')', content.len); /* a remark with parentheses */
+    if (close != NULL && nmt_row_read_line(reader->row, &reader->section,
+                                           span_of(content.ptr, (size_t)(close - content.ptr) + 1)))
+        return;
+    if (content.ptr[0] == '(' || content.ptr[0] == ':') {
+        if (!total)
+            count_unknown(reader->summary, line);
+    } else {
+        reader->row = NULL; /* words between the rows */
+    }
+}
+
+bool nmt_summary_read(struct nmt_summary *summary, struct span text, struct nmt_reading *reading)
+{
+    memset(summary, 0, sizeof *summary);
+    *reading = (struct nmt_reading){0};
+    summary->scale_bytes = 1;
+    struct reader reader = {.summary = summary};
+    struct span line, name, amounts;
+    bool terminated;
+    while (span_next_line(&text, &line, &terminated)) {
+        struct span content = span_trim(line);
+        if (content.len == 0)
+            continue;
+        if (span_starts_with(content, SPAN_LITERAL("[0x")) ||
+            span_equals(content, SPAN_LITERAL("Virtual memory map:")) ||
+            span_equals(content, SPAN_LITERAL("Details:")))
+            break; /* what follows is not of the summary */
+        if (!reading->has_total && nmt_is_total(content))
+            read_pasted_total(&reader, line, reading);
+        else if (category_name(content, &name, &amounts))
+            read_pasted_row(&reader, name, amounts, line, reading);
+        else
+            read_pasted_detail(&reader, line);
+    }
+    reading->first_unread = summary->first_unknown;
+    summary->is_diff = is_diff(summary);
+    return reading->has_total || reading->rows_read > 0;
 }
 
 static bool within(int64_t gap, int64_t tolerance)

@@ -38,6 +38,23 @@ struct nmt_summary {
 enum parse_result nmt_summary_parse(struct nmt_summary *summary, struct span text,
                                     size_t *consumed);
 
+/*
+ * The same of a text that somebody pasted: any piece of a table, with or without heading and total,
+ * its lines at any column, blank lines lost, words between and behind the rows. What is no row is
+ * passed over; a row that cannot be read is counted.
+ */
+struct nmt_reading {
+    int rows; /* that begin a category, read or not */
+    int rows_read;
+    bool has_total;
+    struct span first_unread; /* a row, or a line below one, that was not understood */
+};
+/* False: neither a total nor a row was read. */
+bool nmt_summary_read(struct nmt_summary *summary, struct span text, struct nmt_reading *reading);
+/* "Total: reserved=..." and "-  Class (reserved=...", whether the rest can be read or not. */
+bool nmt_is_total(struct span line);
+bool nmt_is_category(struct span line);
+
 /* NULL when the category was not printed. */
 const struct nmt_row *nmt_summary_row(const struct nmt_summary *summary,
                                       enum nmt_category category);

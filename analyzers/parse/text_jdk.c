@@ -1,5 +1,6 @@
 /* Which JDK a saved text is of: by its words, or by the form in which it is printed. */
 #include "analyzers/parse/class_log.h"
+#include "analyzers/parse/hs_err.h"
 #include "analyzers/parse/text_kind.h"
 
 /* The major number at the front: "17.0.21", "1.8.0_504", "8.0_504", "25". */
@@ -25,14 +26,14 @@ static int major_after(struct span text, struct span mark)
 int text_jdk_major(enum text_kind kind, struct span text)
 {
     static const struct span version_marks[] = {SPAN_INIT("\nJDK "), SPAN_INIT("version \"")};
-    static const struct span error_marks[] = {SPAN_INIT("(build "), SPAN_INIT("JRE (")};
     int major = 0;
     if (kind == TEXT_VERSION) {
         for (size_t i = 0; major == 0 && i < sizeof version_marks / sizeof version_marks[0]; i++)
             major = major_after(text, version_marks[i]);
     } else if (kind == TEXT_HS_ERR) {
-        for (size_t i = 0; major == 0 && i < sizeof error_marks / sizeof error_marks[0]; i++)
-            major = major_after(text, error_marks[i]);
+        struct hs_err file;
+        hs_err_read(&file, text);
+        major = file.jdk_major != 0 ? file.jdk_major : major_after(text, SPAN_LITERAL("(build "));
     } else if (kind == TEXT_CLASS_HISTOGRAM || kind == TEXT_CLASS_LOG) {
         major = major_after(text, SPAN_LITERAL("(java.base@"));
     } else if (kind == TEXT_PERFCOUNTER) {

@@ -1,7 +1,9 @@
 #include "analyzers/parse/text_kind.h"
 
 #include "analyzers/parse/class_log.h"
+#include "analyzers/parse/nmt_summary.h"
 #include "analyzers/parse/proc_text.h"
+#include "analyzers/parse/ticket_text.h"
 
 static const struct {
     const char *key;
@@ -64,10 +66,6 @@ static const struct {
     {SPAN_INIT("Loaded  Bytes  Unloaded"), TEXT_JSTAT},
     {SPAN_INIT("S0C "), TEXT_JSTAT},
     {SPAN_INIT("MCMN "), TEXT_JSTAT},
-    {SPAN_INIT("# A fatal error has been detected"), TEXT_HS_ERR},
-    {SPAN_INIT("# There is insufficient memory for the Java Runtime"), TEXT_HS_ERR},
-    {SPAN_INIT("# JRE version:"), TEXT_HS_ERR},
-    {SPAN_INIT("---------------  S U M M A R Y"), TEXT_HS_ERR},
     {SPAN_INIT("VM Arguments:"), TEXT_FLAGS},
     {SPAN_INIT("jvm_args:"), TEXT_FLAGS},
     {SPAN_INIT("[Global flags]"), TEXT_FLAGS},
@@ -77,6 +75,11 @@ static const struct {
     {SPAN_INIT("This option is deprecated and will be ignored"), TEXT_REFUSAL},
     {SPAN_INIT("Native memory tracking has been turned off"), TEXT_REFUSAL},
 };
+
+static bool is_gap(char c)
+{
+    return c == ' ' || c == '\t';
+}
 
 static bool is_word(char c)
 {
@@ -146,6 +149,46 @@ static bool is_class_log(struct span line)
            span_starts_with(line, SPAN_LITERAL("[Opened ")) || has_class_tag(line);
 }
 
+/* A heading whose columns may have been set closer: any run of blanks is like any other. */
+static bool begins_with(struct span line, struct span words)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < words.len;) {
+        if (!is_gap(words.ptr[i])) {
+            if (at == line.len || line.ptr[at++] != words.ptr[i++])
+                return false;
+            continue;
+        }
+        size_t start = at;
+        while (i < words.len && is_gap(words.ptr[i]))
+            i++;
+        while (at < line.len && is_gap(line.ptr[at]))
+            at++;
+        if (at == start)
+            return false;
+    }
+    return true;
+}
+
+/* A piece of an NMT report that lost its heading: its total, a row of a category, a region of the
+ * memory map, a frame in front of a call site, what the site holds. */
+static bool is_nmt_piece(struct span line)
+{
+    if (span_starts_with(line, SPAN_LITERAL("[0x"))) {
+        ptrdiff_t close = span_find(line, SPAN_LITERAL("]"));
+        return close > 0 && close < 64 && (size_t)close + 1 < line.len &&
+               (span_find(line, SPAN_LITERAL("] reserved ")) > 0 ||
+                span_find(line, SPAN_LITERAL("] committed ")) > 0 ||
+                span_find(line, SPAN_LITERAL("+0x")) > 0);
+    }
+    if (span_find(line, SPAN_LITERAL("reserved=")) < 0 &&
+        span_find(line, SPAN_LITERAL("malloc=")) < 0)
+        return false;
+    return nmt_is_total(line) || nmt_is_category(line) ||
+           (line.ptr[0] == '(' && (span_find(line, SPAN_LITERAL(" type=")) > 0 ||
+                                   span_find(line, SPAN_LITERAL(" tag=")) > 0));
+}
+
 /* TEXT_UNRECOGNISED when the line begins no part. `in`: the part it would interrupt. */
 static enum text_kind heading_of(struct span raw, enum text_kind in)
 {
@@ -153,9 +196,11 @@ static enum text_kind heading_of(struct span raw, enum text_kind in)
     if (line.len == 0)
         return TEXT_UNRECOGNISED;
     for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++) {
-        if (span_starts_with(line, headings[i].prefix))
+        if (line.ptr[0] == headings[i].prefix.ptr[0] && begins_with(line, headings[i].prefix))
             return headings[i].kind;
     }
+    if (in == TEXT_UNRECOGNISED && is_nmt_piece(line))
+        return TEXT_NMT_SUMMARY;
     if (in != TEXT_PERFCOUNTER && is_perfcounter(line))
         return TEXT_PERFCOUNTER;
     if (in != TEXT_SMAPS && in != TEXT_HS_ERR) {
@@ -165,6 +210,9 @@ static enum text_kind heading_of(struct span raw, enum text_kind in)
     }
     if (is_uptime(line))
         return TEXT_UPTIME;
+    enum text_kind ticket = ticket_text_heading(line, in);
+    if (ticket != TEXT_UNRECOGNISED)
+        return ticket;
     if (in != TEXT_HEAP_INFO && in != TEXT_METASPACE && in != TEXT_HS_ERR &&
         is_metaspace_line(line))
         return TEXT_METASPACE;
@@ -197,13 +245,16 @@ static bool belongs(enum text_kind in, enum text_kind heading)
         return true;
     switch (in) {
     case TEXT_HS_ERR: /* cut only at its NMT section and its command line */
-        return heading != TEXT_NMT_SUMMARY && heading != TEXT_FLAGS;
+        return heading != TEXT_NMT_SUMMARY && heading != TEXT_FLAGS && heading != TEXT_OOM_KILLER &&
+               heading != TEXT_PROCESS;
     case TEXT_CLASS_LOG:
         return heading == TEXT_REFUSAL || heading == TEXT_UPTIME;
     case TEXT_METASPACE:
         return heading == TEXT_METASPACE;
     case TEXT_FLAGS:
         return heading == TEXT_FLAGS;
+    case TEXT_JAVACORE:
+        return true;
     case TEXT_HELP:
     case TEXT_CLASSLOADERS:
     case TEXT_REFUSAL: /* "[stderr]", then the exception, then "[rc=1]" */
@@ -219,28 +270,52 @@ void text_parts_begin(struct text_parts *parts, struct span text)
     parts->rest = text;
 }
 
+/* " +12KB", " -3" behind a figure of a line of NMT. */
+static bool has_change(struct span line)
+{
+    for (size_t i = 1; i + 2 < line.len; i++) {
+        char before = line.ptr[i - 1];
+        if (line.ptr[i] == ' ' && (line.ptr[i + 1] == '+' || line.ptr[i + 1] == '-') &&
+            line.ptr[i + 2] >= '0' && line.ptr[i + 2] <= '9' && is_word(before) && before != '_')
+            return true;
+    }
+    return false;
+}
+
 /* Summary or detail, table or difference: the lines decide. */
 static enum text_kind nmt_kind(struct span text)
 {
-    bool sites = false, diff = false, detail = false;
+    bool sites = false, diff = false, detail = false, map = false, site_diff = false;
+    bool rows = false, bare = false;
+    bool headed = span_find(text, SPAN_LITERAL("Native Memory Tracking:")) >= 0;
     struct span line;
     bool terminated;
     while (span_next_line(&text, &line, &terminated)) {
         struct span content = span_trim(line);
+        rows = rows || nmt_is_total(content) || nmt_is_category(content);
+        bool figures = span_find(content, SPAN_LITERAL("reserved=")) >= 0 ||
+                       span_find(content, SPAN_LITERAL("malloc=")) >= 0 ||
+                       span_find(content, SPAN_LITERAL("arena=")) >= 0;
         if (span_equals(content, SPAN_LITERAL("Virtual memory map:")) ||
-            span_equals(content, SPAN_LITERAL("Details:")))
+            span_equals(content, SPAN_LITERAL("Details:"))) {
             detail = true;
-        else if (span_starts_with(content, SPAN_LITERAL("[0x")))
+        } else if (span_starts_with(content, SPAN_LITERAL("[0x"))) {
             sites = true;
-        else if (!detail && span_find(content, SPAN_LITERAL("=")) > 0 &&
-                 (span_find(content, SPAN_LITERAL(" +")) > 0 ||
-                  span_find(content, SPAN_LITERAL(" -")) > 0))
-            diff = true;
+            map = map || span_find(content, SPAN_LITERAL(" - 0x")) > 0;
+        } else if (figures) {
+            bool change = has_change(content);
+            bool typed = span_find(content, SPAN_LITERAL("ype=")) > 0 ||
+                         span_find(content, SPAN_LITERAL("ag=")) > 0;
+            bare = bare || (typed && content.ptr[0] == '(');
+            diff = diff || (change && !detail);
+            site_diff = site_diff || (change && typed);
+        }
     }
-    if (detail)
+    sites = sites || (bare && !rows); /* rows of JDK 25 name their tag, too */
+    if (detail || (map && !site_diff))
         return TEXT_NMT_DETAIL;
     if (sites) /* a difference prints its sites without headings */
-        return TEXT_NMT_DETAIL_DIFF;
+        return diff || site_diff || headed ? TEXT_NMT_DETAIL_DIFF : TEXT_NMT_DETAIL;
     return diff ? TEXT_NMT_SUMMARY_DIFF : TEXT_NMT_SUMMARY;
 }
 
@@ -257,6 +332,7 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
     struct span line, pid_line = {NULL, 0};
     bool terminated;
     const char *from = NULL;
+    int totals = 0; /* in this part */
     while (true) {
         const char *at = parts->rest.ptr;
         int64_t pid;
@@ -271,6 +347,7 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
                 pid_line = line;
             } else if (heading != TEXT_UNRECOGNISED) {
                 part->kind = heading;
+                totals = heading == TEXT_NMT_SUMMARY && nmt_is_total(line);
                 from = pid_line.ptr != NULL ? pid_line.ptr : at;
             } else if (!span_equals(span_trim(line), SPAN_LITERAL("#"))) { /* an error file's */
                 count_unclaimed(parts, line);
@@ -282,6 +359,8 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
             continue;
         }
         bool next_reply = numbered && part->kind != TEXT_CLASS_LOG && part->kind != TEXT_HS_ERR;
+        if (part->kind == TEXT_NMT_SUMMARY && nmt_is_total(line) && totals++ > 0)
+            next_reply = true;
         if (next_reply || (heading != TEXT_UNRECOGNISED && !belongs(part->kind, heading))) {
             parts->rest = before;
             break;
@@ -290,6 +369,7 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
     if (from == NULL)
         return false;
     part->text = span_of(from, (size_t)(parts->rest.ptr - from));
+    part->onward = span_of(from, part->text.len + parts->rest.len);
     if (part->kind == TEXT_NMT_SUMMARY)
         part->kind = nmt_kind(part->text);
     if (part->kind == TEXT_REFUSAL) {

@@ -30,8 +30,9 @@ enum text_use { TEXT_IS_READ, TEXT_IS_KNOWN, TEXT_IS_REFUSAL };
 struct text_part {
     enum text_kind kind;
     struct span text;
-    int64_t pid;       /* of the "<pid>:" line in front; -1: none */
-    struct span reply; /* TEXT_REFUSAL: the JVM's words */
+    int64_t pid;        /* of the "<pid>:" line in front; -1: none */
+    struct span reply;  /* TEXT_REFUSAL: the JVM's words */
+    struct span onward; /* from here to the end of all: an error file goes on behind its tables */
 };
 
 struct text_parts {

@@ -32,7 +32,7 @@ struct plan_look {
 
 struct plan_measured {
     bool have;
-    double span_s; /* between the looks; 0: one look */
+    double span_s; /* between the two measurements; 0: one look */
     int64_t classes, loaded, unloaded, loaders, threads;
     double loads_per_s, unloads_per_s; /* below 0: not known */
 

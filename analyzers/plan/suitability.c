@@ -47,10 +47,14 @@ enum suitability suitability_judge(const struct suitability_facts *facts, char *
                  loaded, ids_mb(facts));
         return SUITABILITY_NOT_APPROPRIATE;
     }
+    if (facts->level != NULL) {
+        snprintf(reason, size, "%.160s: find what holds it first", facts->level);
+        return facts->level_excludes ? SUITABILITY_NOT_APPROPRIATE : SUITABILITY_CAUTION;
+    }
     if (facts->churn != NULL) {
         snprintf(
             reason, size,
-            "classes of %.120s come and go: on JDK 8 to 25 half of their jmethodIDs stays for ever",
+            "classes of %.120s come and go: on JDK 8 to 25 half of their jmethodIDs is never freed",
             facts->churn);
         return SUITABILITY_CAUTION;
     }
@@ -63,7 +67,8 @@ enum suitability suitability_judge(const struct suitability_facts *facts, char *
     }
     if (facts->loading_per_s >= SUITABILITY_LOADING_PER_S) {
         snprintf(reason, size,
-                 "%.1f classes/s were loaded between the looks: too short to tell whether it ends",
+                 "%.1f classes/s were loaded between the two measurements: too short to tell "
+                 "whether it ends",
                  facts->loading_per_s);
         return SUITABILITY_CAUTION;
     }

@@ -38,7 +38,9 @@ struct suitability_facts {
     int64_t unloaded;
     const char *explosion; /* who generates classes without end; NULL: nobody; borrowed */
     bool loader_leak;
-    const char *churn;    /* whose classes come and go; NULL: nobody's */
+    const char *level;   /* native memory that is far too large, in words; NULL: none; borrowed */
+    bool level_excludes; /* it is so large that nothing may come on top; else it is to be watched */
+    const char *churn;   /* whose classes come and go; NULL: nobody's */
     double loading_per_s; /* between two looks; below 0: not known */
 };
 

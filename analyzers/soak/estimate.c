@@ -12,7 +12,7 @@
 #define HOUR_MS         3600000.0
 #define COUNTER_MIN     3.0
 
-/* Medians of the stretch's blocks. */
+/* Medians of the window's blocks. */
 struct blocks {
     int count;
     double x[BLOCKS_MAX]; /* ms, or the counter */
@@ -31,7 +31,7 @@ static double median(double *values, int n)
     return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The points of the stretch in at most `wanted` blocks of equal time; empty ones are left out. */
+/* The points of the window in at most `wanted` blocks of equal time; empty ones are left out. */
 static void cut(const struct points *points, int first, int last, int wanted, struct blocks *blocks)
 {
     static const int LARGEST = POINTS_MAX;
@@ -73,9 +73,9 @@ static double widening(double r)
     return sqrt((1 + r) / (1 - r));
 }
 
-/* First and last index inside of the stretch; false when fewer than BLOCKS_MIN points are. */
-static bool stretch(const struct points *points, int64_t from_ms, int64_t to_ms, int *first,
-                    int *last)
+/* First and last index inside of the window; false when fewer than BLOCKS_MIN points are. */
+static bool window(const struct points *points, int64_t from_ms, int64_t to_ms, int *first,
+                   int *last)
 {
     *first = 0;
     *last = points->count - 1;
@@ -124,7 +124,7 @@ struct estimate estimate_slope(const struct points *points, int64_t from_ms, int
     struct theil_sen line;
     double wider;
     int first, last;
-    if (!stretch(points, from_ms, to_ms, &first, &last) ||
+    if (!window(points, from_ms, to_ms, &first, &last) ||
         !fit(points, first, last, NULL, NULL, &line, &wider, &blocks))
         return (struct estimate){0};
     double span = (double)(points->at[last].ms - points->at[first].ms);
@@ -148,7 +148,7 @@ struct estimate estimate_level(const struct points *points, int64_t from_ms, int
     struct theil_sen line;
     double wider, value = 0, variance = 0, residual[BLOCKS_MAX];
     int first, last;
-    if (!stretch(points, from_ms, to_ms, &first, &last) ||
+    if (!window(points, from_ms, to_ms, &first, &last) ||
         !fit(points, first, last, NULL, NULL, &line, &wider, &blocks))
         return (struct estimate){0};
     bool flat = line.low <= 0 && line.high >= 0;
@@ -199,7 +199,7 @@ struct estimate estimate_per_step(const struct points *points, const struct poin
         from_ms = counter->at[0].ms;
     if (to_ms > counter->at[counter->count - 1].ms)
         to_ms = counter->at[counter->count - 1].ms;
-    if (!stretch(points, from_ms, to_ms, &first, &last) ||
+    if (!window(points, from_ms, to_ms, &first, &last) ||
         !fit(points, first, last, to_counter, counter, &line, &wider, &blocks))
         return (struct estimate){0};
     double moved = counter_at(counter, (double)points->at[last].ms) -

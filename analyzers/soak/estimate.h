@@ -1,8 +1,8 @@
 /*
- * estimate: level and slope of a stretch of a series, with intervals that may be subtracted: the
+ * estimate: level and slope of a window of a series, with intervals that may be subtracted: the
  * arithmetic of comparing two recordings.
  *
- * The stretch is cut into blocks of equal time, of which only the medians count: a spike is not
+ * The window is cut into blocks of equal time, of which only the medians count: a spike is not
  * seen, and neighbouring samples, which know of each other, do not pretend to be independent.
  * Blocks are made twice as long while the residuals of neighbours still agree (lag-1
  * autocorrelation r above 0.3); what agreement is left widens the interval by sqrt((1+r)/(1-r)),
@@ -10,7 +10,7 @@
  * R. Stat. Soc. Suppl. 8, 1946).
  *
  *   slope       Theil-Sen over the blocks with Sen's interval (analyzers/trend/theil_sen.h)
- *   level       at the end of the stretch: mean of the blocks -/+ Student's t * standard error;
+ *   level       at the end of the window: mean of the blocks -/+ Student's t * standard error;
  * where the slope is certain the line's end, whose standard error is twice that of the mean
  *   difference  b - a; half-widths add in quadrature
  *

@@ -95,8 +95,11 @@ void trial_event(struct trial *trial, const struct event *event, const struct ju
 void trial_alert(struct trial *trial, const struct alert *alert)
 {
     if (alert->state == ALERT_RAISED) {
-        if (trial->alert_count < SOAK_ALERTS_MAX)
-            trial->alerts[trial->alert_count++] = *alert;
+        if (trial->alert_count < SOAK_ALERTS_MAX) {
+            struct alert *kept = &trial->alerts[trial->alert_count++];
+            *kept = *alert;
+            finding_copy(&kept->finding, &trial->texts, &alert->finding);
+        }
         return;
     }
     for (int i = trial->alert_count - 1; i >= 0; i--) {
@@ -173,5 +176,6 @@ void trial_destroy(struct trial *trial)
         points_free(&trial->series[i].points);
     }
     points_free(&trial->counter);
+    texts_free(&trial->texts);
     free(trial);
 }

@@ -28,6 +28,7 @@ struct trial {
     struct trial_series series[SOAK_SERIES_COUNT];
     int alert_count;
     struct alert alerts[SOAK_ALERTS_MAX];
+    struct texts texts; /* of their findings */
     bool alert_over[SOAK_ALERTS_MAX];
 };
 

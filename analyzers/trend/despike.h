@@ -21,7 +21,7 @@
 
 struct despike_point {
     int64_t ms;
-    int64_t driver;
+    int64_t regressor;
     double value;
 };
 

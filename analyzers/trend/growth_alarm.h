@@ -24,7 +24,7 @@
 
 #include "analyzers/trend/verdict.h"
 
-/* The schedule for which docs/verdict.md gives error rates. Asked each minute, 12 of 20 is as
+/* The schedule for which docs/internals/error-rates.md gives error rates. Asked each minute, 12 of 20 is as
  * quiet. */
 #define GROWTH_ALARM_ASK_MS 300000
 #define GROWTH_ALARM_NEED   3

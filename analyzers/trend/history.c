@@ -10,7 +10,7 @@ struct bucket {
     int64_t ms; /* mean time */
     float mean;
     float low;
-    float driver;
+    float regressor;
     uint32_t count;
 };
 
@@ -40,7 +40,7 @@ static struct bucket merged(const struct bucket *old, const struct bucket *young
         .ms = old->ms + (int64_t)((double)(young->ms - old->ms) * (b / all)),
         .mean = (float)((a * (double)old->mean + b * (double)young->mean) / all),
         .low = old->low < young->low ? old->low : young->low,
-        .driver = isnan(young->driver) ? old->driver : young->driver,
+        .regressor = isnan(young->regressor) ? old->regressor : young->regressor,
         .count = all < UINT32_MAX ? (uint32_t)all : UINT32_MAX,
     };
     return both;
@@ -60,21 +60,21 @@ static bool make_room(struct history *history)
     return false;
 }
 
-bool history_add(struct history *history, int64_t ms, double value_from_origin, int64_t driver)
+bool history_add(struct history *history, int64_t ms, double value_from_origin, int64_t regressor)
 {
     if (!make_room(history))
         return false;
-    if (driver != VERDICT_MISSING && !history->have_driver) {
-        history->have_driver = true;
-        history->driver_origin = driver;
+    if (regressor != VERDICT_MISSING && !history->have_regressor) {
+        history->have_regressor = true;
+        history->regressor_origin = regressor;
     }
     struct bucket bucket = {
         .ms = ms,
         .mean = (float)value_from_origin,
         .low = (float)value_from_origin,
-        .driver = driver == VERDICT_MISSING
-                      ? NAN
-                      : (float)((double)driver - (double)history->driver_origin),
+        .regressor = regressor == VERDICT_MISSING
+                         ? NAN
+                         : (float)((double)regressor - (double)history->regressor_origin),
         .count = 1,
     };
     for (int k = 0;; k++) {
@@ -119,13 +119,13 @@ int history_view(const struct history *history, int64_t from_ms, struct history_
             if (which != current) {
                 current = which;
                 bin = &bins[used++];
-                *bin = (struct history_bin){.low = INFINITY, .driver = NAN};
+                *bin = (struct history_bin){.low = INFINITY, .regressor = NAN};
             }
             bin->x_ms += count * ms;
             bin->mean += count * (double)bucket->mean;
             bin->low = (double)bucket->low < bin->low ? (double)bucket->low : bin->low;
-            if (!isnan(bucket->driver))
-                bin->driver = (double)bucket->driver;
+            if (!isnan(bucket->regressor))
+                bin->regressor = (double)bucket->regressor;
             bin->count += count;
         }
     }

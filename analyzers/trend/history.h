@@ -10,7 +10,7 @@
  *
  * So every trailing window, short or long, is covered by HISTORY_LEVEL to 2 * HISTORY_LEVEL buckets
  * of about equal width. A bucket knows its mean time, the mean, the lowest value and the last
- * driver: what a GC moves is judged by its low points, which averages would hide.
+ * regressor: what a GC moves is judged by its low points, which averages would hide.
  *
  * Memory: 24 bytes a bucket, a level is allocated when it is first needed: 1 hour at 1 Hz takes
  * 7 levels (6.5 KB), a week 14 (13 KB), and each doubling after it 960 bytes more.
@@ -38,22 +38,22 @@ struct history {
     int64_t count;
     int64_t first_ms;
     int64_t last_ms;
-    int64_t origin;        /* first value; what views are relative to */
-    int64_t driver_origin; /* first driver that was not missing */
-    bool have_driver;
+    int64_t origin;           /* first value; what views are relative to */
+    int64_t regressor_origin; /* first regressor that was not missing */
+    bool have_regressor;
     struct history_level *level[HISTORY_LEVELS];
 };
 
-/* driver: VERDICT_MISSING when there is none. False when out of memory: nothing was added. */
-bool history_add(struct history *history, int64_t ms, double value_from_origin, int64_t driver);
+/* regressor: VERDICT_MISSING when there is none. False when out of memory: nothing was added. */
+bool history_add(struct history *history, int64_t ms, double value_from_origin, int64_t regressor);
 
-/* A stretch of time as a point: all that fell into it. */
+/* A window of time as a point: all that fell into it. */
 struct history_bin {
-    double x_ms;   /* mean time, since first_ms */
-    double mean;   /* from origin */
-    double low;    /* the lowest, from origin */
-    double driver; /* the last one, from driver_origin; NAN: none */
-    double count;  /* samples */
+    double x_ms;      /* mean time, since first_ms */
+    double mean;      /* from origin */
+    double low;       /* the lowest, from origin */
+    double regressor; /* the last one, from regressor_origin; NAN: none */
+    double count;     /* samples */
 };
 
 /* The samples from from_ms to the end in up to max bins of equal width; empty ones are left out.

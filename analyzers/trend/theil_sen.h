@@ -1,5 +1,5 @@
 /*
- * theil_sen: the slope of a series that a few wild points cannot bend, with its interval.
+ * theil_sen: the slope of a series that a few wild points cannot curve_fit, with its interval.
  *
  * Slope: median of the slopes of all pairs (Theil 1950; Sen, J. Am. Stat. Assoc. 63, 1968, 1379).
  * Interval (Sen 1968, eq. 2.6): with N pairs and

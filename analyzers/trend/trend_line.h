@@ -3,7 +3,7 @@
  * memory.
  *
  * Slope: median of the slopes of all pairs (Theil 1950; Sen, J. Am. Stat. Assoc. 63, 1968, 1379):
- * a third of wild points does not bend it.
+ * a third of wild points does not curve_fit it.
  *
  * Interval: an ordinary standard error, and Sen's interval as well, take the noise for independent.
  * The memory of a JVM is not: on such noise they are several times too narrow, and a random walk is

@@ -15,7 +15,7 @@
 #define LOST_MS     INT64_C(3600000)
 #define LOST_RATIO  12
 
-#define FALL_SCALE    0 /* of wander.h: single samples, averages would blur where it fell to */
+#define FALL_SCALE    0 /* of drawdown.h: single samples, averages would blur where it fell to */
 #define FALL_SHARE    0.25
 #define FALL_MISSES   0.1 /* how far from the first level, as a share of the fall */
 #define FALL_LASTS_MS 120000
@@ -56,7 +56,7 @@ struct verdict_series *verdict_create(const struct verdict_options *options)
     if (series == NULL)
         return NULL;
     series->options = *options;
-    series->driver = VERDICT_MISSING;
+    series->regressor = VERDICT_MISSING;
     return series;
 }
 
@@ -72,7 +72,7 @@ static void forget(struct verdict_series *series, int64_t ms)
 {
     history_free(&series->history);
     memset(&series->despike, 0, sizeof series->despike);
-    memset(&series->wander, 0, sizeof series->wander);
+    memset(&series->drawdown, 0, sizeof series->drawdown);
     series->life_from_ms = ms;
     series->fell_back = false;
 }
@@ -80,7 +80,7 @@ static void forget(struct verdict_series *series, int64_t ms)
 static void begin_life(struct verdict_series *series, int64_t ms)
 {
     forget(series, ms);
-    series->driver = VERDICT_MISSING;
+    series->regressor = VERDICT_MISSING;
     series->restarts++;
 }
 
@@ -125,7 +125,7 @@ static int64_t mended(struct verdict_series *series, int64_t ms)
  * looks the same: so this is believed once, and what falls again is a tooth. */
 bool verdict_has_fallen(const struct verdict_series *series)
 {
-    const struct wander_scale *scale = &series->wander.scale[FALL_SCALE];
+    const struct drawdown_scale *scale = &series->drawdown.scale[FALL_SCALE];
     double depth = (double)scale->top - (double)scale->bottom, top = (double)scale->top;
     double now = (double)series->level - (double)series->origin;
     return !series->fell_back && scale->falls == 1 &&
@@ -137,12 +137,12 @@ bool verdict_has_fallen(const struct verdict_series *series)
 
 static void notice_fall(struct verdict_series *series, int64_t now_ms)
 {
-    int64_t fell_ms = series->wander.scale[FALL_SCALE].last_fall_ms;
+    int64_t fell_ms = series->drawdown.scale[FALL_SCALE].last_fall_ms;
     if (now_ms - fell_ms < FALL_LASTS_MS || !verdict_has_fallen(series))
         return;
     history_forget_before(&series->history, fell_ms);
     series->life_from_ms = fell_ms;
-    memset(&series->wander, 0, sizeof series->wander);
+    memset(&series->drawdown, 0, sizeof series->drawdown);
     series->restarts++;
     series->fell_back = true;
 }
@@ -153,14 +153,14 @@ void verdict_restart(struct verdict_series *series, int64_t ms)
         begin_life(series, mended(series, ms));
 }
 
-bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t driver)
+bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t regressor)
 {
     int64_t now_ms = mended(series, ms);
-    if (driver != VERDICT_MISSING) {
+    if (regressor != VERDICT_MISSING) {
         /* A counter of all classes ever loaded that falls belongs to another process. */
-        if (series->driver != VERDICT_MISSING && driver < series->driver)
+        if (series->regressor != VERDICT_MISSING && regressor < series->regressor)
             begin_life(series, now_ms);
-        series->driver = driver;
+        series->regressor = regressor;
     }
     if (bytes == VERDICT_MISSING)
         return true; /* a gap */
@@ -177,12 +177,12 @@ bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int6
     }
     series->level = bytes;
     series->points += series->points < INT32_MAX;
-    struct despike_point in = {now_ms, driver, (double)bytes - (double)series->origin}, out;
+    struct despike_point in = {now_ms, regressor, (double)bytes - (double)series->origin}, out;
     if (!despike_push(&series->despike, &in, &out))
         return true;
-    if (!history_add(&series->history, out.ms, out.value, out.driver))
+    if (!history_add(&series->history, out.ms, out.value, out.regressor))
         return false;
-    wander_add(&series->wander, out.ms, out.value);
+    drawdown_add(&series->drawdown, out.ms, out.value);
     notice_fall(series, out.ms);
     return true;
 }

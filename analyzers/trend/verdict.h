@@ -7,7 +7,7 @@
  * tell" where it cannot.
  *
  * Shapes and units: times in milliseconds of a monotonic or wall clock (steps backwards are mended,
- * gaps are gaps), values in bytes, the driver is a cumulative counter (classes loaded in all);
+ * gaps are gaps), values in bytes, the regressor is a cumulative counter (classes loaded in all);
  * missing is VERDICT_MISSING, not zero. Slopes are bytes per hour.
  *
  * Cost: feeding is O(1) amortised; memory is bounded (history.h: resolution proportional to age);
@@ -70,7 +70,7 @@ struct verdict {
     int64_t
         baseline_bytes;   /* where the series stood when start-up had ended (or the first level) */
     int64_t growth_bytes; /* level - baseline */
-    bool have_driver;
+    bool have_regressor;
     double bytes_per_class;                         /* regression on cumulative classes loaded */
     double explained_share;                         /* 0..1 of the growth */
     struct verdict_interval slope_left_bytes_per_h; /* after that regression */
@@ -87,9 +87,9 @@ struct verdict_series;
 
 /* NULL when out of memory. */
 struct verdict_series *verdict_create(const struct verdict_options *options);
-/* bytes or driver may be VERDICT_MISSING. False only when out of memory: the point is then not
+/* bytes or regressor may be VERDICT_MISSING. False only when out of memory: the point is then not
  * kept, and what was there stays good. */
-bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t driver);
+bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t regressor);
 /* The owner knows that the process behind the series was replaced. */
 void verdict_restart(struct verdict_series *series, int64_t ms);
 void verdict_ask(const struct verdict_series *series, struct verdict *out);

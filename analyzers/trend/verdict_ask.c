@@ -1,62 +1,63 @@
 /*
  * How a verdict is found.
  *
- * Trailing stretches of halving length are judged, from the whole life to the last minutes. A
- * stretch speaks when growth in it is
+ * Trailing windows of halving length are judged, from the whole life to the last minutes. A window
+ * decides when growth in it is all of
  *
- *     certain    the lower end of the slope's interval, times the span, is above the floor (or it
- * is a staircase of many jumps that all go up) going on   it has not stood still for much longer
- * than ever before no jump    not one step or two between levels new        higher than the series
- * has been before, by more than it falls by itself its own    not the end of a start-up that a
- * longer stretch has shown
+ *     certain    the lower end of the slope's interval, times the span, is above the floor, or
+ *                the series is a staircase of many steps that all go up
+ *     going on   it has not stood still for much longer than ever before
+ *     no step    it is not one step or two between levels
+ *     new        it is higher than the series has been before, by more than its usual drawdown
+ *     its own    it is not the end of a start-up that a longer window has shown
  *
- * and says how it bends. When none speaks, the series must be level somewhere up to now; if it is
- * too young even for that, nobody can tell.
+ * and the curve that fits it names the state. When no window decides, the series has to be level in
+ * some window up to now; if it is too young even for that, the verdict is that nothing can be said.
  */
 #include "analyzers/trend/verdict_internal.h"
 
-#include "analyzers/trend/driver.h"
-#include "analyzers/trend/stretch.h"
-#include "analyzers/trend/tide.h"
+#include "analyzers/trend/regressor.h"
+#include "analyzers/trend/window.h"
+#include "analyzers/trend/seasonality.h"
 
 #include <math.h>
 #include <string.h>
 
-#define POINTS_MIN      12
-/* The probability that a stretch without growth is called growing. Asked each minute of a day it is
+#define POINTS_MIN          12
+/* The probability that a window without growth is called growing. Asked each minute of a day it is
  * tried a few hundred independent times; the other conditions and k of n take care of the rest
- * (docs/verdict.md has the rates). */
-#define ALARM_P         3e-4
-#define DOUBT_P         0.01
-#define KENDALL_Z_MIN   3.0
-#define STAIRS_MIN      7.0
-#define RISES_MIN       4.0
-#define NOISY_RISES_MIN 2.0
-#define PAUSE_RATIO     2.0
-#define LAST_QUARTER    0.15 /* of the mean growth, at least, to be growing still */
-#define TIDE_PERIODS    6.0  /* the newest */
-#define TIDE_SHARE      0.95
-#define SLOWING_RATIO   0.8
-#define FASTER_RATIO    1.25
-#define PLATEAU_DOUBT   10 /* in units of AICc */
+ * (docs/internals/error-rates.md has the rates). */
+#define ALARM_P             3e-4
+#define DOUBT_P             0.01
+#define KENDALL_Z_MIN       3.0
+#define STAIRS_MIN          7.0
+#define RISES_MIN           4.0
+#define NOISY_RISES_MIN     2.0
+#define PAUSE_RATIO         2.0
+#define LAST_QUARTER        0.15 /* of the mean growth, at least, to be growing still */
+#define SEASONALITY_PERIODS 6.0  /* the newest */
+#define SEASONALITY_SHARE   0.95
+#define SLOWING_RATIO       0.8
+#define FASTER_RATIO        1.25
+#define PLATEAU_DOUBT       10 /* in units of AICc */
 /* Start-ups with a time constant of up to an hour are usual: in the first hour growth that could be
- * one is not called a leak. A longer one must be seen to bend. */
-#define START_UP_H      1.0
-#define STEEP_FLOORS    2.0 /* an hour: too steep to be called level on a few minutes' word */
-#define START_UP_MAX_H  4.0
-#define MB              1048576.0
+ * one is not called a leak. A longer one must show its curve. */
+#define START_UP_H          1.0
+#define STEEP_FLOORS        2.0 /* an hour: too steep to be called level on a few minutes' word */
+#define START_UP_MAX_H      4.0
+#define MB                  1048576.0
 
 struct look {
     const struct verdict_series *series;
     struct verdict *out;
     double quantum;
     double floor;
-    struct stretch life;
+    struct window life;
     int64_t life_from_ms;
     bool below_old_heights; /* something grows, but only to where the series was before */
-    double before;          /* highest mean before the stretch that is being judged */
-    bool have_start_up;     /* a longer stretch is a start-up that this one may be the end of */
-    struct bend start_up;
+    double before;          /* highest mean before the window that is being judged */
+    bool have_start_up;     /* a longer window is a start-up that this one may be the end of */
+    struct curve_fit start_up;
     double start_up_x;
 };
 
@@ -71,8 +72,7 @@ static double age_h(const struct look *look)
     return look->life.x[look->life.n - 1];
 }
 
-/* --- conditions ----------------------------------------------------------------------------------
- */
+/* --- conditions ------------------------------------------------------------------------------- */
 
 /* A share of the level, but not more than eight floors: a large heap may not hide a leak. */
 static double floor_of(const struct verdict_series *series)
@@ -82,72 +82,73 @@ static double floor_of(const struct verdict_series *series)
     return fmax(floor, fmin(share, 8 * floor));
 }
 
-static bool is_staircase(const struct look *look, const struct stretch *stretch)
+static bool is_staircase(const struct look *look, const struct window *window)
 {
-    const struct ascent *ascent = &stretch->ascent;
-    return ascent->rises >= STAIRS_MIN && ascent->climb >= 2 * look->floor &&
-           ascent->fall <= ascent->climb / 10;
+    const struct envelope *envelope = &window->envelope;
+    return envelope->rises >= STAIRS_MIN && envelope->climb >= 2 * look->floor &&
+           envelope->fall <= envelope->climb / 10;
 }
 
-/* Weighs the stretch, unless a glance shows that it is not worth it. */
-static bool is_certain(const struct look *look, struct stretch *stretch)
+/* Weighs the window, unless a glance shows that it is not worth it. */
+static bool is_certain(const struct look *look, struct window *window)
 {
-    if (stretch_rough_rise(stretch) < look->floor / 2 || !stretch_weigh(stretch, look->quantum))
+    if (window_rough_rise(window) < look->floor / 2 || !window_weigh(window, look->quantum))
         return false;
-    double certain = trend_line_certain(&stretch->growth, ALARM_P);
-    if (certain * stretch_span_h(stretch) >= look->floor &&
+    double certain = trend_line_certain(&window->growth, ALARM_P);
+    if (certain * window_span_h(window) >= look->floor &&
         certain >= (double)look->series->options.floor_bytes_per_h &&
-        stretch->growth.kendall_z >= KENDALL_Z_MIN)
+        window->growth.kendall_z >= KENDALL_Z_MIN)
         return true;
-    if (!is_staircase(look, stretch))
+    if (!is_staircase(look, window))
         return false;
     /* k jumps of one kind: their sum is known to 1 / sqrt k */
-    struct trend_line jumps = stretch->line;
-    jumps.usual = (struct trend_error){.se = jumps.slope / sqrt(stretch->ascent.rises),
-                                       .degrees = stretch->ascent.rises};
-    if (trend_line_reach(&jumps, 0.05) < trend_line_reach(&stretch->line, 0.05))
-        stretch->line = jumps;
+    struct trend_line jumps = window->line;
+    jumps.usual = (struct trend_error){.se = jumps.slope / sqrt(window->envelope.rises),
+                                       .degrees = window->envelope.rises};
+    if (trend_line_reach(&jumps, 0.05) < trend_line_reach(&window->line, 0.05))
+        window->line = jumps;
     return true;
 }
 
 /* Stands still twice as long as ever before; or longer than before, and grew next to nothing in its
  * last quarter. */
-static bool has_stopped(const struct stretch *stretch)
+static bool has_stopped(const struct window *window)
 {
-    const struct ascent *ascent = &stretch->ascent;
-    if (ascent->pause_now > PAUSE_RATIO * ascent->longest_pause)
+    const struct envelope *envelope = &window->envelope;
+    if (envelope->pause_now > PAUSE_RATIO * envelope->longest_pause)
         return true;
-    if (ascent->pause_now <= ascent->longest_pause)
+    if (envelope->pause_now <= envelope->longest_pause)
         return false;
-    struct stretch last = {.n = stretch->n / 4};
-    memcpy(last.mean, stretch->y + stretch->n - last.n, sizeof last.mean[0] * (size_t)last.n);
+    struct window last = {.n = window->n / 4};
+    memcpy(last.mean, window->y + window->n - last.n, sizeof last.mean[0] * (size_t)last.n);
     memcpy(last.low, last.mean, sizeof last.low);
-    return stretch->bend.best == BEND_STOPPED ||
-           4 * stretch_rough_rise(&last) < LAST_QUARTER * stretch->ascent.climb;
+    return window->curve_fit.best == CURVE_END ||
+           4 * window_rough_rise(&last) < LAST_QUARTER * window->envelope.climb;
 }
 
 /* One jump or two between levels. Under noise the envelope shows fewer rises than there are. */
-static bool is_jump(const struct stretch *stretch)
+static bool is_jump(const struct window *window)
 {
-    const struct ascent *ascent = &stretch->ascent;
-    const struct bend_fit *fit = stretch->bend.fit;
-    bool noisy = ascent->roughness > ascent->climb / 20;
-    if (ascent->rises < (noisy ? NOISY_RISES_MIN : RISES_MIN) || stretch->bend.best == BEND_JUMP)
+    const struct envelope *envelope = &window->envelope;
+    const struct curve_parameters *fit = window->curve_fit.fit;
+    bool noisy = envelope->roughness > envelope->climb / 20;
+    if (envelope->rises < (noisy ? NOISY_RISES_MIN : RISES_MIN) ||
+        window->curve_fit.best == CURVE_STEP)
         return true;
-    return ascent->rises < RISES_MIN && fit[BEND_JUMP].aicc < fit[BEND_LINE].aicc;
+    return envelope->rises < RISES_MIN && fit[CURVE_STEP].aicc < fit[CURVE_LINE].aicc;
 }
 
-/* Higher than before, by more than what the series falls at the scale of this stretch. Where falls
- * are not small against the growth, the stretch must have seen several of them, or have left the
+/* Higher than before, by more than what the series falls at the scale of this window. Where falls
+ * are not small against the growth, the window must have seen several of them, or have left the
  * heights before them far behind. */
-static bool is_new_height(const struct look *look, const struct stretch *stretch)
+static bool is_new_height(const struct look *look, const struct window *window)
 {
-    double span_ms = stretch_span_h(stretch) * STRETCH_HOUR_MS, end = stretch_end(stretch);
-    const struct wander_scale *usual = wander_at(&look->series->wander, span_ms / 10);
+    double span_ms = window_span_h(window) * WINDOW_HOUR_MS, end = window_end(window);
+    const struct drawdown_scale *usual = drawdown_at(&look->series->drawdown, span_ms / 10);
     double fall = (double)usual->fall;
     if (end - look->before < 0.75 * fall)
         return false;
-    if (fall < 0.25 * stretch->growth.slope * stretch_span_h(stretch))
+    if (fall < 0.25 * window->growth.slope * window_span_h(window))
         return true;
     if (usual->falls >= 2 && usual->cycle_ms > 0 && span_ms >= 3.5 * (double)usual->cycle_ms)
         return true;
@@ -155,115 +156,117 @@ static bool is_new_height(const struct look *look, const struct stretch *stretch
     return end - fmax(look->before, top) >= 1.5 * fall;
 }
 
-/* --- start-up ------------------------------------------------------------------------------------
- */
+/* --- start-up --------------------------------------------------------------------------------- */
 
 /* A plateau, or nearly as well as what fits best: who cannot tell should not alarm. */
-static bool is_plateau(const struct bend *bend)
+static bool is_plateau(const struct curve_fit *curve_fit)
 {
-    const struct bend_fit *plateau = &bend->fit[BEND_PLATEAU], *both = &bend->fit[BEND_BOTH];
-    if (plateau->b <= 0 || plateau->aicc > bend->fit[BEND_LINE].aicc - BEND_CLEARLY)
+    const struct curve_parameters *plateau = &curve_fit->fit[CURVE_PLATEAU],
+                                  *both = &curve_fit->fit[CURVE_PLATEAU_AND_LINE];
+    if (plateau->b <= 0 || plateau->aicc > curve_fit->fit[CURVE_LINE].aicc - CURVE_FIT_CLEARLY)
         return false;
-    return plateau->aicc < bend->fit[bend->best].aicc + PLATEAU_DOUBT ||
-           (bend->best == BEND_BOTH && both->d <= 0);
+    return plateau->aicc < curve_fit->fit[curve_fit->best].aicc + PLATEAU_DOUBT ||
+           (curve_fit->best == CURVE_PLATEAU_AND_LINE && both->d <= 0);
 }
 
-static bool is_starting_up(const struct look *look, const struct stretch *stretch)
+static bool is_starting_up(const struct look *look, const struct window *window)
 {
-    const struct bend *bend = &stretch->bend;
-    double span_h = stretch_span_h(stretch);
-    if (is_plateau(bend) && bend->fit[BEND_PLATEAU].c <= fmax(span_h, START_UP_MAX_H))
+    const struct curve_fit *curve_fit = &window->curve_fit;
+    double span_h = window_span_h(window);
+    if (is_plateau(curve_fit) && curve_fit->fit[CURVE_PLATEAU].c <= fmax(span_h, START_UP_MAX_H))
         return true;
     return age_h(look) < START_UP_H &&
-           bend_may_be_plateau(bend, stretch->x, stretch->tame, stretch->n,
-                               fmin(START_UP_H, 3 * span_h));
+           curve_fit_may_be_plateau(curve_fit, window->x, window->tame, window->n,
+                                    fmin(START_UP_H, 3 * span_h));
 }
 
-/* Does this stretch grow no more than the end of the start-up would? */
-static bool is_end_of_start_up(const struct look *look, const struct stretch *stretch)
+/* Does this window grow no more than the end of the start-up would? */
+static bool is_end_of_start_up(const struct look *look, const struct window *window)
 {
     if (!look->have_start_up)
         return false;
-    double t = (stretch->x[0] + stretch->x[stretch->n - 1]) / 2 - look->start_up_x;
-    double beyond = trend_line_certain(&stretch->growth, 1e-3) -
-                    1.5 * bend_slope(&look->start_up, BEND_PLATEAU, t);
-    return beyond * stretch_span_h(stretch) < look->floor;
+    double t = (window->x[0] + window->x[window->n - 1]) / 2 - look->start_up_x;
+    double beyond = trend_line_certain(&window->growth, 1e-3) -
+                    1.5 * curve_fit_slope(&look->start_up, CURVE_PLATEAU, t);
+    return beyond * window_span_h(window) < look->floor;
 }
 
-/* --- growth --------------------------------------------------------------------------------------
- */
+/* --- growth ----------------------------------------------------------------------------------- */
 
 enum judgement { SAYS_NOTHING, MAY_GROW, GROWS };
 
-/* A leak after a start-up, or one that began within the stretch, has a rate of its own that a
- * shorter stretch tells better. */
-static enum judgement purity(const struct stretch *stretch)
+/* A leak after a start-up, or one that began within the window, has a rate of its own that a
+ * shorter window tells better. */
+static enum judgement purity(const struct window *window)
 {
-    const struct bend *bend = &stretch->bend;
-    const struct bend_fit *both = &bend->fit[BEND_BOTH];
-    if (bend->best == BEND_LATE)
+    const struct curve_fit *curve_fit = &window->curve_fit;
+    const struct curve_parameters *both = &curve_fit->fit[CURVE_PLATEAU_AND_LINE];
+    if (curve_fit->best == CURVE_ONSET)
         return MAY_GROW;
-    if (bend->best != BEND_BOTH || both->b <= 0 || both->d >= 0.7 * stretch->growth.slope)
+    if (curve_fit->best != CURVE_PLATEAU_AND_LINE || both->b <= 0 ||
+        both->d >= 0.7 * window->growth.slope)
         return GROWS;
-    return both->d >= 0.3 * stretch->growth.slope ? MAY_GROW : SAYS_NOTHING;
+    return both->d >= 0.3 * window->growth.slope ? MAY_GROW : SAYS_NOTHING;
 }
 
-static enum verdict_state shape_of(const struct look *look, const struct stretch *stretch)
+static enum verdict_state shape_of(const struct look *look, const struct window *window)
 {
-    const struct bend *bend = &stretch->bend;
-    if (is_starting_up(look, stretch))
+    const struct curve_fit *curve_fit = &window->curve_fit;
+    if (is_starting_up(look, window))
         return VERDICT_WARMING;
-    if (bend->best == BEND_LINE || !bend->have_ratio)
+    if (curve_fit->best == CURVE_LINE || !curve_fit->have_ratio)
         return VERDICT_LINEAR;
-    if (bend->best == BEND_FASTER && bend->ratio > FASTER_RATIO)
+    if (curve_fit->best == CURVE_QUADRATIC && curve_fit->ratio > FASTER_RATIO)
         return VERDICT_ACCELERATING;
-    return bend->ratio < SLOWING_RATIO ? VERDICT_SLOWING : VERDICT_LINEAR;
+    return curve_fit->ratio < SLOWING_RATIO ? VERDICT_SLOWING : VERDICT_LINEAR;
 }
 
 /* *state is set when it says anything. */
-static enum judgement judge(struct look *look, struct stretch *stretch, enum verdict_state *state)
+static enum judgement judge(struct look *look, struct window *window, enum verdict_state *state)
 {
-    if (!is_certain(look, stretch) || is_end_of_start_up(look, stretch))
+    if (!is_certain(look, window) || is_end_of_start_up(look, window))
         return SAYS_NOTHING;
-    const struct bend *bend = &stretch->bend;
-    bool plateau = is_plateau(bend), reached = plateau && bend_left(bend, bend->span) < look->floor;
-    if (reached || has_stopped(stretch) || is_jump(stretch)) {
+    const struct curve_fit *curve_fit = &window->curve_fit;
+    bool plateau = is_plateau(curve_fit),
+         reached = plateau && curve_fit_left(curve_fit, curve_fit->span) < look->floor;
+    if (reached || has_stopped(window) || is_jump(window)) {
         if (plateau) {
             look->have_start_up = true;
-            look->start_up = *bend;
-            look->start_up_x = stretch->x[0];
+            look->start_up = *curve_fit;
+            look->start_up_x = window->x[0];
         }
         return SAYS_NOTHING;
     }
-    if (!is_new_height(look, stretch)) {
+    if (!is_new_height(look, window)) {
         look->below_old_heights = true;
         return SAYS_NOTHING;
     }
     /* What is told must not contradict what is decided. */
-    if (stretch->line.slope <= trend_line_reach(&stretch->line, 0.05))
+    if (window->line.slope <= trend_line_reach(&window->line, 0.05))
         return SAYS_NOTHING;
-    *state = shape_of(look, stretch);
+    *state = shape_of(look, window);
     /* What slows down is growth as long as as much time again would bring more than the floor. */
     if (*state == VERDICT_SLOWING &&
-        bend_slope(bend, bend->best, bend->span) * bend->span < look->floor)
+        curve_fit_slope(curve_fit, curve_fit->best, curve_fit->span) * curve_fit->span <
+            look->floor)
         return SAYS_NOTHING;
-    return purity(stretch);
+    return purity(window);
 }
 
 static double from_life_h(const struct look *look)
 {
-    return (double)(look->life_from_ms - look->series->history.first_ms) / STRETCH_HOUR_MS;
+    return (double)(look->life_from_ms - look->series->history.first_ms) / WINDOW_HOUR_MS;
 }
 
-static void tell_segment(const struct look *look, const struct stretch *stretch, double from_h)
+static void tell_segment(const struct look *look, const struct window *window, double from_h)
 {
     struct verdict *out = look->out;
-    double reach = trend_line_reach(&stretch->line, 0.05);
-    out->from_ms = look->series->history.first_ms + rounded(from_h * STRETCH_HOUR_MS);
+    double reach = trend_line_reach(&window->line, 0.05);
+    out->from_ms = look->series->history.first_ms + rounded(from_h * WINDOW_HOUR_MS);
     out->have_slope = true;
-    out->slope_bytes_per_h.value = stretch->line.slope;
-    out->slope_bytes_per_h.low = stretch->line.slope - reach;
-    out->slope_bytes_per_h.high = stretch->line.slope + reach;
+    out->slope_bytes_per_h.value = window->line.slope;
+    out->slope_bytes_per_h.low = window->line.slope - reach;
+    out->slope_bytes_per_h.high = window->line.slope + reach;
 }
 
 static bool find_growth(struct look *look)
@@ -271,26 +274,26 @@ static bool find_growth(struct look *look)
     const struct history *history = &look->series->history;
     double age_ms = (double)(history->last_ms - history->first_ms);
     double span_ms = (double)(history->last_ms - look->life_from_ms);
-    struct stretch stretch = look->life;
+    struct window window = look->life;
     bool may = false;
     look->before = -INFINITY;
     for (;;) {
         enum verdict_state state;
-        enum judgement judgement = judge(look, &stretch, &state);
-        double from_h = (age_ms - span_ms) / STRETCH_HOUR_MS;
+        enum judgement judgement = judge(look, &window, &state);
+        double from_h = (age_ms - span_ms) / WINDOW_HOUR_MS;
         if (judgement == GROWS || (judgement == MAY_GROW && !may)) {
             look->out->state = state;
-            tell_segment(look, &stretch, from_h);
+            tell_segment(look, &window, from_h);
         }
         if (judgement == GROWS)
             return true;
         may = may || judgement == MAY_GROW;
         span_ms /= 2;
-        from_h = (age_ms - span_ms) / STRETCH_HOUR_MS;
-        for (int i = 0; i < stretch.n && stretch.x[i] < from_h; i++)
-            look->before = fmax(look->before, stretch.mean[i]);
+        from_h = (age_ms - span_ms) / WINDOW_HOUR_MS;
+        for (int i = 0; i < window.n && window.x[i] < from_h; i++)
+            look->before = fmax(look->before, window.mean[i]);
         if (span_ms < (double)look->series->options.min_span_ms ||
-            !stretch_take(&stretch, history, history->last_ms - (int64_t)span_ms))
+            !window_take(&window, history, history->last_ms - (int64_t)span_ms))
             return may;
     }
 }
@@ -298,18 +301,18 @@ static bool find_growth(struct look *look)
 /* The swing of the longest period that the series has lived through often enough. It must be there
  * on averages of a good part of its period, which mere noise is not, and not be small beside
  * another. */
-static const struct wander_scale *longest_swing(const struct look *look)
+static const struct drawdown_scale *longest_swing(const struct look *look)
 {
-    const struct wander *wander = &look->series->wander;
-    const struct wander_scale *longest = NULL;
-    double age_ms = age_h(look) * STRETCH_HOUR_MS, largest = 2 * look->floor;
-    for (int i = 0; i < WANDER_SCALES; i++)
-        largest = fmax(largest, (double)wander->scale[i].fall / 2);
-    for (int i = 0; i < WANDER_SCALES; i++) {
-        const struct wander_scale *scale = &wander->scale[i];
-        double width_ms = wander_width_ms(wander, i), cycle_ms = (double)scale->cycle_ms;
+    const struct drawdown *drawdown = &look->series->drawdown;
+    const struct drawdown_scale *longest = NULL;
+    double age_ms = age_h(look) * WINDOW_HOUR_MS, largest = 2 * look->floor;
+    for (int i = 0; i < DRAWDOWN_SCALES; i++)
+        largest = fmax(largest, (double)drawdown->scale[i].fall / 2);
+    for (int i = 0; i < DRAWDOWN_SCALES; i++) {
+        const struct drawdown_scale *scale = &drawdown->scale[i];
+        double width_ms = drawdown_width_ms(drawdown, i), cycle_ms = (double)scale->cycle_ms;
         if (scale->falls >= 2 && (double)scale->fall >= largest && width_ms >= cycle_ms / 24 &&
-            width_ms <= cycle_ms / 6 && age_ms > TIDE_PERIODS_MIN * cycle_ms &&
+            width_ms <= cycle_ms / 6 && age_ms > SEASONALITY_PERIODS_MIN * cycle_ms &&
             (longest == NULL || scale->cycle_ms > longest->cycle_ms))
             longest = scale;
     }
@@ -317,55 +320,56 @@ static const struct wander_scale *longest_swing(const struct look *look)
 }
 
 /* Growth below a swing, day after day: higher than one period ago at nearly every moment. */
-static bool find_tide(struct look *look)
+static bool find_seasonality(struct look *look)
 {
-    const struct wander_scale *swing = longest_swing(look);
+    const struct drawdown_scale *swing = longest_swing(look);
     const struct history *history = &look->series->history;
-    struct stretch stretch;
-    struct tide tide;
+    struct window window;
+    struct seasonality seasonality;
     if (swing == NULL)
         return false;
     double period_ms = (double)swing->cycle_ms;
-    double span_ms = fmin(age_h(look) * STRETCH_HOUR_MS, TIDE_PERIODS * period_ms);
-    if (!stretch_take(&stretch, history, history->last_ms - rounded(span_ms)) ||
-        !tide_measure(stretch.x, stretch.mean, stretch.n, period_ms / STRETCH_HOUR_MS, &tide))
+    double span_ms = fmin(age_h(look) * WINDOW_HOUR_MS, SEASONALITY_PERIODS * period_ms);
+    if (!window_take(&window, history, history->last_ms - rounded(span_ms)) ||
+        !seasonality_measure(window.x, window.mean, window.n, period_ms / WINDOW_HOUR_MS,
+                             &seasonality))
         return false;
-    double least = 0.3 * tide.rise, top = -INFINITY, top_before = -INFINITY;
-    for (int i = 0; i < stretch.n; i++)
-        top = fmax(top, stretch.mean[i]);
-    for (int i = 0; i < look->life.n && look->life.x[i] < stretch.x[0]; i++)
+    double least = 0.3 * seasonality.rise, top = -INFINITY, top_before = -INFINITY;
+    for (int i = 0; i < window.n; i++)
+        top = fmax(top, window.mean[i]);
+    for (int i = 0; i < look->life.n && look->life.x[i] < window.x[0]; i++)
         top_before = fmax(top_before, look->life.mean[i]);
-    if (top < top_before + tide.slope * stretch_span_h(&stretch) / 2)
+    if (top < top_before + seasonality.slope * window_span_h(&window) / 2)
         return false; /* what it rose, it had fallen before */
-    if (tide.share_higher < TIDE_SHARE || tide.slope_low <= 0 || tide.low_rise < least ||
-        tide.last_rise < least || tide.rise < look->floor)
+    if (seasonality.share_higher < SEASONALITY_SHARE || seasonality.slope_low <= 0 ||
+        seasonality.low_rise < least || seasonality.last_rise < least ||
+        seasonality.rise < look->floor)
         return false;
     struct verdict *out = look->out;
     out->state = VERDICT_LINEAR;
     out->from_ms = history->last_ms - rounded(span_ms);
     out->have_slope = true;
-    out->slope_bytes_per_h.value = tide.slope;
-    out->slope_bytes_per_h.low = tide.slope_low;
-    out->slope_bytes_per_h.high = tide.slope_high;
+    out->slope_bytes_per_h.value = seasonality.slope;
+    out->slope_bytes_per_h.low = seasonality.slope_low;
+    out->slope_bytes_per_h.high = seasonality.slope_high;
     return true;
 }
 
-/* --- no growth -----------------------------------------------------------------------------------
- */
+/* --- no growth -------------------------------------------------------------------------------- */
 
 /* Certain growth above the floor, although the decision was that there is none: the branch of a
  * swing that rises just now. */
-static bool rises_now(const struct look *look, const struct stretch *stretch)
+static bool rises_now(const struct look *look, const struct window *window)
 {
-    double low = stretch->line.slope - trend_line_reach(&stretch->line, 0.05);
-    return low * stretch_span_h(stretch) > look->floor;
+    double low = window->line.slope - trend_line_reach(&window->line, 0.05);
+    return low * window_span_h(window) > look->floor;
 }
 
 /* From when on the series has stood where it stands now; false when it rises just now, which it has
  * done before: then the whole life is told. */
 static bool tell_level(const struct look *look)
 {
-    const struct stretch *life = &look->life;
+    const struct window *life = &look->life;
     int from = life->n - life->n / 5, tail = life->n / 8 + 1;
     double last = 0, rise = 0, lowest = INFINITY;
     for (int i = 0; i < life->n; i++) {
@@ -373,14 +377,14 @@ static bool tell_level(const struct look *look)
         lowest = fmin(lowest, life->y[i]);
         rise = fmax(rise, life->y[i] - lowest);
     }
-    double band = fmin(3 * life->line.scale, fmin(life->ascent.fall, rise));
+    double band = fmin(3 * life->line.scale, fmin(life->envelope.fall, rise));
     band = fmax(look->floor / 2, band);
     while (from > 0 && fabs(life->y[from - 1] - last) <= band)
         from--;
-    struct stretch level;
+    struct window level;
     const struct history *history = &look->series->history;
-    int64_t from_ms = history->first_ms + rounded(life->x[from] * STRETCH_HOUR_MS);
-    if (from > 0 && stretch_take(&level, history, from_ms) && stretch_draw(&level, look->quantum) &&
+    int64_t from_ms = history->first_ms + rounded(life->x[from] * WINDOW_HOUR_MS);
+    if (from > 0 && window_take(&level, history, from_ms) && window_draw(&level, look->quantum) &&
         !rises_now(look, &level)) {
         tell_segment(look, &level, life->x[from]);
         return true;
@@ -394,24 +398,24 @@ static bool tell_level(const struct look *look)
  * the young get the benefit of the doubt: later there was time to be sure. */
 static bool is_in_doubt(const struct look *look)
 {
-    const struct stretch *life = &look->life;
-    const struct ascent *ascent = &life->ascent;
+    const struct window *life = &look->life;
+    const struct envelope *envelope = &life->envelope;
     if (age_h(look) > START_UP_H || has_stopped(life))
         return false;
     if (look->out->slope_bytes_per_h.low * START_UP_H > STEEP_FLOORS * look->floor)
         return true;
-    if (ascent->fall > ascent->climb / 3 || ascent->rises < NOISY_RISES_MIN)
+    if (envelope->fall > envelope->climb / 3 || envelope->rises < NOISY_RISES_MIN)
         return false;
     return trend_line_certain(&life->line, DOUBT_P) * age_h(look) >= look->floor ||
-           ascent->climb >= 2 * look->floor;
+           envelope->climb >= 2 * look->floor;
 }
 
 /* Falls of one size again and again, at one distance: what a collector or a day does. */
 static bool is_sawtooth(const struct look *look)
 {
-    const struct wander *wander = &look->series->wander;
-    for (int i = 0; i + 1 < WANDER_SCALES; i++) {
-        const struct wander_scale *scale = &wander->scale[i];
+    const struct drawdown *drawdown = &look->series->drawdown;
+    for (int i = 0; i + 1 < DRAWDOWN_SCALES; i++) {
+        const struct drawdown_scale *scale = &drawdown->scale[i];
         if (scale->falls >= 5 && (double)scale->fall >= 2 * look->floor &&
             scale[1].fall >= 0.75f * scale->fall && scale->cycle_spread < 0.3f)
             return true;
@@ -422,28 +426,30 @@ static bool is_sawtooth(const struct look *look)
 /* Over, and it brought something. */
 static bool has_started_up(const struct look *look)
 {
-    const struct bend *bend = &look->life.bend;
-    const struct bend_fit *fit = &bend->fit[bend->best == BEND_BOTH ? BEND_BOTH : BEND_PLATEAU];
-    return (bend->best == BEND_BOTH || is_plateau(bend)) && fit->b > look->floor &&
-           fit->c < bend->span / 4;
+    const struct curve_fit *curve_fit = &look->life.curve_fit;
+    const struct curve_parameters *fit =
+        &curve_fit->fit[curve_fit->best == CURVE_PLATEAU_AND_LINE ? CURVE_PLATEAU_AND_LINE
+                                                                  : CURVE_PLATEAU];
+    return (curve_fit->best == CURVE_PLATEAU_AND_LINE || is_plateau(curve_fit)) &&
+           fit->b > look->floor && fit->c < curve_fit->span / 4;
 }
 
 /* Level since a jump that was no part of the start-up. */
 static bool is_stepped(const struct look *look)
 {
-    const struct stretch *life = &look->life;
-    const struct ascent *ascent = &life->ascent;
-    return !has_started_up(look) && ascent->largest_rise > look->floor &&
-           ascent->largest_rise > 0.2 * ascent->climb && ascent->rises < RISES_MIN &&
-           ascent->fall < 0.3 * ascent->largest_rise &&
-           ascent->largest_rise_x > life->x[0] + stretch_span_h(life) / 5;
+    const struct window *life = &look->life;
+    const struct envelope *envelope = &life->envelope;
+    return !has_started_up(look) && envelope->largest_rise > look->floor &&
+           envelope->largest_rise > 0.2 * envelope->climb && envelope->rises < RISES_MIN &&
+           envelope->fall < 0.3 * envelope->largest_rise &&
+           envelope->largest_rise_x > life->x[0] + window_span_h(life) / 5;
 }
 
 /* Jumps between levels, up or down; a jump may take two bins. */
 static int count_steps(const struct look *look)
 {
-    const struct stretch *life = &look->life;
-    double large = fmax(look->floor, 6 * life->ascent.roughness);
+    const struct window *life = &look->life;
+    double large = fmax(look->floor, 6 * life->envelope.roughness);
     int steps = 0;
     for (int i = 1; i + 1 < life->n; i++) {
         if (fabs(life->y[i + 1] - life->y[i - 1]) > large) {
@@ -456,9 +462,9 @@ static int count_steps(const struct look *look)
 
 static void decide(struct look *look)
 {
-    if (find_growth(look) || find_tide(look))
+    if (find_growth(look) || find_seasonality(look))
         return;
-    bool level = tell_level(look), swings = look->life.ascent.fall > look->floor;
+    bool level = tell_level(look), swings = look->life.envelope.fall > look->floor;
     struct verdict *out = look->out;
     if (is_in_doubt(look)) {
         out->state = VERDICT_WARMING;
@@ -472,8 +478,7 @@ static void decide(struct look *look)
     }
 }
 
-/* --- what goes with it ---------------------------------------------------------------------------
- */
+/* --- what goes with it ------------------------------------------------------------------------ */
 
 static enum verdict_answer answer_of(enum verdict_state state)
 {
@@ -488,25 +493,27 @@ static enum verdict_answer answer_of(enum verdict_state state)
 /* Where the series stood when start-up had ended; the first level when none can be seen. */
 static double baseline(const struct look *look)
 {
-    const struct bend *bend = &look->life.bend;
-    const struct bend_fit *fit = &bend->fit[bend->best == BEND_BOTH ? BEND_BOTH : BEND_PLATEAU];
+    const struct curve_fit *curve_fit = &look->life.curve_fit;
+    const struct curve_parameters *fit =
+        &curve_fit->fit[curve_fit->best == CURVE_PLATEAU_AND_LINE ? CURVE_PLATEAU_AND_LINE
+                                                                  : CURVE_PLATEAU];
     return has_started_up(look) ? fit->a + fit->b : look->life.y[0];
 }
 
-static void tell_driver(const struct look *look)
+static void tell_regressor(const struct look *look)
 {
-    const struct stretch *life = &look->life;
+    const struct window *life = &look->life;
     struct verdict *out = look->out;
-    struct driver driver;
-    if (!look->series->history.have_driver ||
-        !driver_explain(life->x, life->mean, life->driver, life->n, look->quantum, look->floor,
-                        &driver))
+    struct regressor regressor;
+    if (!look->series->history.have_regressor ||
+        !regressor_explain(life->x, life->mean, life->regressor, life->n, look->quantum,
+                           look->floor, &regressor))
         return;
-    out->have_driver = true;
-    out->bytes_per_class = driver.bytes_per_class;
-    out->explained_share = driver.explained_share;
+    out->have_regressor = true;
+    out->bytes_per_class = regressor.bytes_per_class;
+    out->explained_share = regressor.explained_share;
     out->slope_left_bytes_per_h = (struct verdict_interval){
-        .value = driver.left, .low = driver.left_low, .high = driver.left_high};
+        .value = regressor.left, .low = regressor.left_low, .high = regressor.left_high};
 }
 
 static void tell_eta(const struct verdict_options *options, struct verdict *out)
@@ -528,7 +535,7 @@ static bool take_life(struct look *look)
     int64_t span_ms = history->last_ms - history->first_ms;
     for (; span_ms >= look->series->options.min_span_ms; span_ms /= 2) {
         look->life_from_ms = history->last_ms - span_ms;
-        if (stretch_take(&look->life, history, look->life_from_ms))
+        if (window_take(&look->life, history, look->life_from_ms))
             return true;
     }
     return false;
@@ -548,10 +555,11 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
     look.quantum = fmin((double)series->least_step, MB / 4);
     if (history->count >= POINTS_MIN &&
         history->last_ms - history->first_ms >= series->options.min_span_ms && take_life(&look) &&
-        stretch_draw(&look.life, look.quantum) &&
-        bend_fit(look.life.x, look.life.y, look.life.n, look.quantum, &look.life.bend)) {
+        window_draw(&look.life, look.quantum) &&
+        curve_fit_measure(look.life.x, look.life.y, look.life.n, look.quantum,
+                          &look.life.curve_fit)) {
         decide(&look);
-        tell_driver(&look);
+        tell_regressor(&look);
         out->baseline_bytes = rounded((double)series->origin + baseline(&look));
     }
     bool young = out->state == VERDICT_TOO_SHORT || out->state == VERDICT_WARMING;

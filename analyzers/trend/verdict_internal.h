@@ -8,12 +8,12 @@
 #include "analyzers/trend/despike.h"
 #include "analyzers/trend/history.h"
 #include "analyzers/trend/verdict.h"
-#include "analyzers/trend/wander.h"
+#include "analyzers/trend/drawdown.h"
 
 struct verdict_series {
     struct verdict_options options;
     struct history history;
-    struct wander wander;
+    struct drawdown drawdown;
     struct despike despike;
     bool begun;
     int points;            /* values in all, over all lives */
@@ -23,7 +23,7 @@ struct verdict_series {
     int64_t origin;        /* first value of this life */
     int64_t level;         /* newest value */
     int64_t least_step;   /* smallest difference between two values in a row: the quantum; 0 none */
-    int64_t driver;       /* newest, or VERDICT_MISSING */
+    int64_t regressor;    /* newest, or VERDICT_MISSING */
     int64_t life_from_ms; /* start, or the last restart */
     int restarts;
     bool fell_back; /* one of them was told from the values alone */

@@ -85,7 +85,7 @@ void verdict_write_sentence(const struct verdict_options *options, struct verdic
     }
     say(&sentence, "%.2f MB/h, 95 %% [%.2f, %.2f], over %s", mb(slope->value), mb(slope->low),
         mb(slope->high), span.text);
-    if (verdict->have_driver && verdict->answer == VERDICT_GROWING)
+    if (verdict->have_regressor && verdict->answer == VERDICT_GROWING)
         say(&sentence, "; %.0f %% of the growth goes with classes loaded, %.0f bytes each",
             verdict->explained_share * 100, verdict->bytes_per_class);
     if (verdict->have_eta)

@@ -27,7 +27,7 @@ struct warmup {
     bool have_window;
     int64_t first_ms;
     int64_t uptime_at_first_ms;
-    int64_t quiet_from_ms; /* start of the present quiet stretch */
+    int64_t quiet_from_ms; /* start of the present quiet window */
     int64_t quiet_from_loaded;
     char reason[96];
 };

@@ -9,10 +9,28 @@ bool dossier_growth(const struct dossier *dossier, enum nmt_category category, i
         *bytes = now.committed_bytes - before.committed_bytes;
         return true;
     }
-    if (!dossier->have_diff || !(dossier->diff_present >> category & 1))
+    if (!dossier->have_diff || !sample_get_nmt(&dossier->diff_now, category, &now) ||
+        !sample_get_nmt(&dossier->diff_before, category, &before))
         return false;
-    *bytes = dossier->diff_bytes[category];
+    *bytes = now.committed_bytes - before.committed_bytes;
     return true;
+}
+
+int dossier_level_pairs(const struct dossier *dossier, struct level_pair pairs[DOSSIER_LEVEL_PAIRS])
+{
+    int count = 0;
+    if (dossier->have_sample && sample_has_nmt(&dossier->sample)) {
+        pairs[count++] = (struct level_pair){.now = &dossier->sample};
+        if (dossier->have_before)
+            pairs[count++] =
+                (struct level_pair){&dossier->sample, &dossier->before, "the first look"};
+    } else if (dossier->have_diff) {
+        pairs[count++] = (struct level_pair){.now = &dossier->diff_now};
+    }
+    if (dossier->have_diff)
+        pairs[count++] =
+            (struct level_pair){&dossier->diff_now, &dossier->diff_before, "the baseline of NMT"};
+    return count;
 }
 
 void dossier_add_agent(struct dossier *dossier, const char *path)

@@ -10,11 +10,15 @@
 #ifndef ANALYZERS_TRIAGE_DOSSIER_H
 #define ANALYZERS_TRIAGE_DOSSIER_H
 
-#include "analyzers/judge/thresholds.h"
+#include "analyzers/judge/level.h"
 #include "analyzers/model/event.h"
 #include "analyzers/native/call_site_group.h"
 #include "analyzers/native/loader_leak.h"
 #include "analyzers/native/rss_account.h"
+#include "analyzers/parse/oom_killer.h"
+#include "analyzers/parse/pmap.h"
+#include "analyzers/parse/process_row.h"
+#include "analyzers/triage/crash.h"
 
 #define DOSSIER_AGENTS_MAX     16
 #define DOSSIER_AGENT_NAME_MAX 128
@@ -41,6 +45,24 @@ struct dossier_names {
     int64_t late_loads[EVENT_ROWS_MAX]; /* in the last third of the flow; -1: not known */
 };
 
+/* A row of the last table of NMT. */
+struct dossier_category {
+    enum nmt_category category; /* NMT_NOT_IN_TABLE: known by its name only */
+    char name[32];
+    int64_t reserved_bytes;
+    int64_t committed_bytes; /* -1: cut off */
+    int64_t malloc_bytes;    /* -1: not printed; so the next three */
+    int64_t mmap_bytes;      /* committed */
+    int64_t arena_bytes;
+    int64_t peak_bytes; /* of malloc, mappings, arenas, each at its own time */
+    int64_t count;      /* threads or classes; -1 */
+    bool has_change;    /* of a difference, or since the first look */
+    int64_t change_bytes;
+    int64_t reserved_change_bytes;
+    int64_t count_change;
+};
+#define DOSSIER_CATEGORIES_MAX 48 /* as NMT_SUMMARY_ROWS_MAX */ /* as NMT_SUMMARY_ROWS_MAX */
+
 struct dossier {
     struct target_identity identity; /* jdk_major 0: not known */
     struct thresholds thresholds;
@@ -54,10 +76,16 @@ struct dossier {
 
     /* A difference as the JVM printed it: NMT committed, per category. */
     bool have_diff;
-    uint64_t diff_present; /* bit per nmt_category */
-    int64_t diff_bytes[NMT_CATEGORY_COUNT];
+    struct sample diff_now; /* NMT only */
+    struct sample diff_before;
     int64_t diff_threads;
     int64_t diff_classes;
+
+    /* The table as printed last; totals -1: not printed. */
+    int category_count;
+    struct dossier_category categories[DOSSIER_CATEGORIES_MAX];
+    int64_t nmt_reserved_bytes;
+    int64_t nmt_committed_bytes;
 
     struct dossier_names flow;
     struct dossier_names stock;
@@ -68,7 +96,8 @@ struct dossier {
     bool have_sites;
     bool sites_have_growth;
     struct call_site_totals sites;
-    int64_t symbol_files_bytes; /* of Internal that the look itself brought (detail) */
+    int64_t symbol_files_bytes;       /* of Internal that a detailed report brought */
+    int64_t symbol_files_grown_bytes; /* of it, since the first look */
 
     bool have_rss;
     struct rss_account rss;
@@ -81,10 +110,23 @@ struct dossier {
     int64_t max_metaspace_bytes;                             /* 0: not limited or not known */
     int64_t container_limit_bytes;                           /* 0: none or not known */
 
-    bool native_oom; /* an hs_err file says that native memory was exhausted */
-    char native_oom_words[192];
+    /* What stands beside a JVM's own texts in a ticket. */
+    struct crash crash;     /* an error file */
+    struct oom_killer kill; /* reports 0: none */
+    bool have_lines;
+    struct oom_lines lines;             /* of a console or log */
+    struct process_row row;             /* source PROCESS_NONE: none */
+    struct pmap map;                    /* mappings 0: none */
+    int64_t max_heap_bytes;             /* 0: not known */
+    int64_t live_loaders, dead_loaders; /* as jmap -permstat and -clstats count them */
+    char dead_type[EVENT_NAME_MAX];     /* of most of the dead ones */
 };
 
+/* The pairs of moments by which levels are judged: the JVM's start, the first look, the baseline of
+ * a difference. They borrow from the dossier. Returns how many. */
+#define DOSSIER_LEVEL_PAIRS 3
+int dossier_level_pairs(const struct dossier *dossier,
+                        struct level_pair pairs[DOSSIER_LEVEL_PAIRS]);
 /* Committed growth of a category, from the difference or from two looks. False: not known. */
 bool dossier_growth(const struct dossier *dossier, enum nmt_category category, int64_t *bytes);
 void dossier_add_agent(struct dossier *dossier, const char *path);

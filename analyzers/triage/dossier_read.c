@@ -1,5 +1,7 @@
 #include "analyzers/triage/dossier_texts.h"
 
+#include "analyzers/text/clean_text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,30 +26,30 @@ struct dossier_reader *dossier_reader_create(const struct thresholds *thresholds
     return reader;
 }
 
+/* Its error file says how it ended. */
+static bool ended(const struct dossier_jvm *jvm)
+{
+    return jvm->dossier.crash.have && jvm->dossier.crash.end != HS_ERR_NO_END;
+}
+
+/* Of several error files none owns a text that says nothing: NULL when there is nobody else. */
 static struct dossier_jvm *busiest(const struct dossier_reader *reader)
 {
     struct dossier_jvm *most = NULL;
+    int crashes = 0;
+    for (int i = 0; i < reader->jvm_count; i++)
+        crashes += ended(reader->jvms[i]);
     for (int i = 0; i < reader->jvm_count; i++) {
+        if (crashes > 1 && ended(reader->jvms[i]))
+            continue;
         if (most == NULL || reader->jvms[i]->parts > most->parts)
             most = reader->jvms[i];
     }
     return most;
 }
 
-/* A text that does not say whose it is belongs to the JVM with the most texts so far; the first
- * JVM that has a number takes over those that came before it. */
-static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
+static struct dossier_jvm *new_jvm(struct dossier_reader *reader, int64_t pid)
 {
-    if (pid < 0 && reader->jvm_count > 0)
-        return busiest(reader);
-    if (reader->jvm_count == 1 && reader->jvms[0]->pid < 0) {
-        reader->jvms[0]->pid = reader->jvms[0]->dossier.identity.pid = pid;
-        return reader->jvms[0];
-    }
-    for (int i = 0; i < reader->jvm_count; i++) {
-        if (reader->jvms[i]->pid == pid)
-            return reader->jvms[i];
-    }
     if (reader->jvm_count == DOSSIER_READER_JVMS_MAX)
         return NULL;
     struct dossier_jvm *jvm = calloc(1, sizeof *jvm);
@@ -63,30 +65,64 @@ static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
     return jvm;
 }
 
-/* "#  SIGSEGV (0xb) at pc=0x00007f1c, pid=17393, tid=17394"; -1: not there. */
-static int64_t pid_of_error_file(struct span text)
+/* A text that does not say whose it is belongs to the JVM with the most texts so far; the first
+ * JVM that has a number takes over those that came before it. */
+static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
 {
-    ptrdiff_t at = span_find(text, SPAN_LITERAL(", pid="));
-    int64_t pid;
-    if (at < 0)
-        return -1;
-    struct span rest = span_of(text.ptr + at + 6, text.len - (size_t)at - 6);
-    return span_take_unsigned(&rest, &pid) ? pid : -1;
+    struct dossier_jvm *other = pid < 0 ? busiest(reader) : NULL;
+    if (other != NULL)
+        return other;
+    if (pid >= 0 && reader->jvm_count == 1 && reader->jvms[0]->pid < 0 && !ended(reader->jvms[0])) {
+        reader->jvms[0]->pid = reader->jvms[0]->dossier.identity.pid = pid;
+        return reader->jvms[0];
+    }
+    for (int i = 0; i < reader->jvm_count; i++) {
+        if (pid >= 0 && reader->jvms[i]->pid == pid)
+            return reader->jvms[i];
+    }
+    return new_jvm(reader, pid);
 }
 
-bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct span text,
-                         int64_t *ignored_lines)
+/* The JVM an error file is of. In containers all have the same pid: a second end is another JVM. */
+static struct dossier_jvm *jvm_of_error_file(struct dossier_reader *reader,
+                                             const struct hs_err *file, struct dossier_jvm *current)
+{
+    if (file->end == HS_ERR_NO_END)
+        return current != NULL ? current : jvm_of(reader, file->pid);
+    if (current != NULL && !ended(current) && (file->pid < 0 || current->pid < 0)) {
+        if (file->pid >= 0)
+            current->pid = current->dossier.identity.pid = file->pid;
+        return current;
+    }
+    for (int i = 0; i < reader->jvm_count; i++) {
+        if (file->pid >= 0 && reader->jvms[i]->pid == file->pid && !ended(reader->jvms[i]))
+            return reader->jvms[i];
+    }
+    if (file->pid >= 0 && reader->jvm_count == 1 && !ended(reader->jvms[0]))
+        return jvm_of(reader, file->pid);
+    return new_jvm(reader, file->pid);
+}
+
+static bool feed_clean(struct dossier_reader *reader, const char *file,
+                       const struct clean_text *clean, int64_t *ignored_lines)
 {
     struct text_parts parts;
     struct text_part part;
     bool any = false;
     int64_t pid = -1; /* a text behind a numbered one is of the same JVM */
     int error_file_jdk = 0;
-    text_parts_begin(&parts, text);
+    struct dossier_jvm *current = NULL; /* the last one of this file */
+    const char *error_file_end = clean->text.ptr;
+    text_parts_begin(&parts, clean->text);
     while (text_parts_next(&parts, &part)) {
         any = true;
-        if (part.kind == TEXT_HS_ERR && part.pid < 0)
-            part.pid = pid_of_error_file(part.text);
+        bool of_error_file = part.text.ptr < error_file_end;
+        struct hs_err error_file;
+        if (part.kind == TEXT_HS_ERR && !of_error_file) {
+            hs_err_read(&error_file, part.onward);
+            error_file_end = part.onward.ptr + error_file.consumed;
+            part.pid = part.pid < 0 ? error_file.pid : part.pid;
+        }
         if (part.pid >= 0)
             pid = part.pid;
         struct dossier_input input = {
@@ -94,15 +130,33 @@ bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct
             .kind = part.kind,
             .pid = pid,
             .jdk_major = text_jdk_major(part.kind, part.text),
+            .line = clean_text_line(clean, part.text.ptr),
+            .source = clean,
         };
         if (part.kind == TEXT_HS_ERR)
             error_file_jdk = input.jdk_major;
         else if (input.jdk_major == 0) /* an error file has its NMT section in it */
             input.jdk_major = error_file_jdk;
+        clean_text_words(clean, input.removed, sizeof input.removed);
         bool named = input.jdk_major != 0;
         if (!named)
             input.jdk_major = text_jdk_form(part.kind, part.text);
-        struct dossier_jvm *jvm = jvm_of(reader, pid);
+        if (part.kind == TEXT_JAVACORE) {
+            snprintf(input.note, sizeof input.note,
+                     "a javacore of OpenJ9: only texts of HotSpot are read; its NATIVEMEMINFO "
+                     "section has the native memory by component");
+            if (reader->on_input != NULL)
+                reader->on_input(reader->context, &input);
+            continue;
+        }
+        struct dossier_jvm *jvm;
+        if (part.kind == TEXT_HS_ERR && !of_error_file)
+            jvm = jvm_of_error_file(reader, &error_file, current);
+        else if (current != NULL && (part.pid < 0 || part.pid == current->pid))
+            jvm = current;
+        else
+            jvm = jvm_of(reader, pid);
+        current = jvm;
         if (jvm == NULL) {
             snprintf(input.note, sizeof input.note, "too many JVMs in one call, or out of memory");
         } else {
@@ -110,6 +164,8 @@ bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct
             if (input.jdk_major != 0 && (named || !jvm->jdk_named))
                 jvm->dossier.identity.jdk_major = input.jdk_major;
             jvm->jdk_named = jvm->jdk_named || named;
+            if (part.kind == TEXT_HS_ERR && !of_error_file)
+                dossier_read_error_file(jvm, &error_file, part.onward);
             if (!dossier_read_part(jvm, &part, &input))
                 snprintf(input.note, sizeof input.note, "out of memory");
         }
@@ -118,6 +174,17 @@ bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct
             reader->on_input(reader->context, &input);
     }
     *ignored_lines = parts.unclaimed_lines;
+    return any;
+}
+
+bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct span text,
+                         int64_t *ignored_lines)
+{
+    struct clean_text clean;
+    if (!clean_text_make(&clean, text))
+        return false;
+    bool any = feed_clean(reader, file, &clean, ignored_lines);
+    clean_text_free(&clean);
     return any;
 }
 
@@ -151,24 +218,9 @@ static void take_rows(struct dossier_names *names, const struct census *census,
     free(late_rows);
 }
 
-/* Of several JVMs in a folder all are of one JDK, unless their own texts say otherwise. */
-static void spread_jdk(struct dossier_reader *reader)
-{
-    int known = 0;
-    bool agree = true;
-    for (int i = 0; i < reader->jvm_count; i++) {
-        int major = reader->jvms[i]->dossier.identity.jdk_major;
-        agree = agree && (major == 0 || known == 0 || major == known);
-        known = major != 0 ? major : known;
-    }
-    for (int i = 0; i < reader->jvm_count && agree; i++)
-        reader->jvms[i]->dossier.identity.jdk_major = known;
-}
-
 void dossier_reader_finish(struct dossier_reader *reader)
 {
     qsort(reader->jvms, (size_t)reader->jvm_count, sizeof reader->jvms[0], most_parts_first);
-    spread_jdk(reader);
     for (int i = 0; i < reader->jvm_count; i++) {
         struct dossier_jvm *jvm = reader->jvms[i];
         if (jvm->stock != NULL && jvm->dossier.loaders.have)

@@ -18,15 +18,20 @@
 #include "analyzers/parse/text_kind.h"
 #include "analyzers/triage/dossier.h"
 
-#define DOSSIER_READER_JVMS_MAX 32
+#define DOSSIER_READER_JVMS_MAX 256
+
+struct clean_text;
 
 struct dossier_input {
     const char *file; /* as fed */
     enum text_kind kind;
-    int64_t pid;    /* -1: the text does not say */
-    int jdk_major;  /* 0: the text does not say */
-    bool used;      /* its figures are in a dossier */
-    char note[160]; /* why not, or what is wrong with it; may be empty */
+    int64_t pid;                     /* -1: the text does not say */
+    int jdk_major;                   /* 0: the text does not say */
+    const struct clean_text *source; /* the text it is a part of; while on_input runs */
+    bool used;                       /* its figures are in a dossier */
+    char note[160];                  /* why not, or what is wrong with it; may be empty */
+    int64_t line;                    /* where it begins in the file, from 1 */
+    char removed[256]; /* what stood around it and was taken away, in words; may be empty */
     int64_t unparsed_lines;
 };
 typedef void dossier_input_fn(void *context, const struct dossier_input *input);

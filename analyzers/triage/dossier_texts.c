@@ -4,8 +4,10 @@
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/model/sample_nmt.h"
 #include "analyzers/parse/class_log.h"
+#include "analyzers/parse/java_flags.h"
 #include "analyzers/parse/jmap_clstats.h"
 #include "analyzers/parse/saturated.h"
+#include "analyzers/text/clean_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,15 +36,30 @@ static void put(struct dossier *dossier, enum sample_field field, int64_t value)
 
 /* --- NMT ----------------------------------------------------------------------------- */
 
+static void take_off(struct nmt_amount *amount, const struct nmt_row *row)
+{
+    int64_t before;
+    if (__builtin_sub_overflow(amount->committed_bytes, row->delta[NMT_ROW_COMMITTED_BYTES],
+                               &before))
+        before = INT64_MAX;
+    amount->committed_bytes = before;
+}
+
 static void take_difference(struct dossier *dossier, const struct nmt_summary *summary)
 {
     dossier->have_diff = true;
+    sample_clear(&dossier->diff_now);
+    sample_add_nmt(&dossier->diff_now, summary);
+    dossier->diff_before = dossier->diff_now;
     for (int i = 0; i < summary->row_count; i++) {
         const struct nmt_row *row = &summary->rows[i];
-        if (row->category == NMT_NOT_IN_TABLE || !nmt_row_has(row, NMT_ROW_COMMITTED_BYTES))
-            continue;
-        dossier->diff_present |= UINT64_C(1) << row->category;
-        dossier->diff_bytes[row->category] = row->delta[NMT_ROW_COMMITTED_BYTES];
+        struct sample *before = &dossier->diff_before;
+        if (row->category != NMT_NOT_IN_TABLE)
+            take_off(&before->nmt[row->category], row);
+        for (int k = 0; k < before->extra_count && row->category == NMT_NOT_IN_TABLE; k++) {
+            if (span_equals(row->name, span_from_cstr(before->extra[k].name)))
+                take_off(&before->extra[k].amount, row);
+        }
         if (nmt_row_has(row, NMT_ROW_THREADS_COUNT))
             dossier->diff_threads = row->delta[NMT_ROW_THREADS_COUNT];
         if (nmt_row_has(row, NMT_ROW_CLASSES_COUNT))
@@ -90,6 +107,12 @@ static void take_look(struct dossier_jvm *jvm, const struct nmt_summary *summary
         if (first)
             sample_set_nmt(&dossier->before, (enum nmt_category)i, amount);
     }
+    dossier->sample.extra_count = look.extra_count;
+    memcpy(dossier->sample.extra, look.extra, sizeof look.extra);
+    if (first) {
+        dossier->before.extra_count = look.extra_count;
+        memcpy(dossier->before.extra, look.extra, sizeof look.extra);
+    }
     dossier->have_before = dossier->have_before || !first;
     if (jvm->summary == NULL)
         jvm->summary = malloc(sizeof *jvm->summary);
@@ -99,28 +122,108 @@ static void take_look(struct dossier_jvm *jvm, const struct nmt_summary *summary
     }
 }
 
+/* Sum of what was printed; -1: nothing was. */
+static int64_t printed(const struct nmt_row *row, enum nmt_row_field a, enum nmt_row_field b,
+                       enum nmt_row_field c)
+{
+    const enum nmt_row_field fields[] = {a, b, c};
+    int64_t sum = -1, value;
+    for (int i = 0; i < 3; i++) {
+        if (fields[i] != NMT_ROW_FIELD_COUNT && nmt_row_get(row, fields[i], &value))
+            sum = sum < 0 ? value : saturated_add(sum, value);
+    }
+    return sum;
+}
+
+static void take_table(struct dossier *dossier, const struct nmt_summary *summary)
+{
+    const enum nmt_row_field none = NMT_ROW_FIELD_COUNT;
+    bool difference = summary->is_diff;
+    dossier->category_count = 0;
+    dossier->nmt_reserved_bytes = dossier->nmt_committed_bytes = -1;
+    nmt_row_get(&summary->total, NMT_ROW_RESERVED_BYTES, &dossier->nmt_reserved_bytes);
+    nmt_row_get(&summary->total, NMT_ROW_COMMITTED_BYTES, &dossier->nmt_committed_bytes);
+    for (int i = 0; i < summary->row_count && i < DOSSIER_CATEGORIES_MAX; i++) {
+        const struct nmt_row *row = &summary->rows[i];
+        struct dossier_category *to = &dossier->categories[dossier->category_count++];
+        bool threads = nmt_row_has(row, NMT_ROW_THREADS_COUNT);
+        enum nmt_row_field count = threads ? NMT_ROW_THREADS_COUNT : NMT_ROW_CLASSES_COUNT;
+        *to = (struct dossier_category){
+            .category = row->category,
+            .reserved_bytes = row->value[NMT_ROW_RESERVED_BYTES],
+            .committed_bytes = printed(row, NMT_ROW_COMMITTED_BYTES, none, none),
+            .malloc_bytes = printed(row, NMT_ROW_MALLOC_BYTES, none, none),
+            .mmap_bytes =
+                printed(row, NMT_ROW_MMAP_COMMITTED_BYTES, NMT_ROW_STACK_COMMITTED_BYTES, none),
+            .arena_bytes = printed(row, NMT_ROW_ARENA_BYTES, none, none),
+            .peak_bytes = printed(row, NMT_ROW_MALLOC_PEAK_BYTES, NMT_ROW_MMAP_PEAK_BYTES,
+                                  NMT_ROW_ARENA_PEAK_BYTES),
+            .count = nmt_row_has(row, count) ? row->value[count] : -1,
+            .has_change = difference,
+            .change_bytes = row->delta[NMT_ROW_COMMITTED_BYTES],
+            .reserved_change_bytes = row->delta[NMT_ROW_RESERVED_BYTES],
+            .count_change = nmt_row_has(row, count) ? row->delta[count] : 0,
+        };
+        span_copy(row->name, to->name, sizeof to->name);
+        struct nmt_amount before;
+        if (!difference && dossier->have_before && row->category != NMT_NOT_IN_TABLE &&
+            sample_get_nmt(&dossier->before, row->category, &before)) {
+            to->has_change = true;
+            to->change_bytes = to->committed_bytes - before.committed_bytes;
+            to->reserved_change_bytes = to->reserved_bytes - before.reserved_bytes;
+        }
+    }
+}
+
+/* What was not understood, and where. */
+static void tell_reading(const struct nmt_summary *summary, const struct nmt_reading *reading,
+                         struct dossier_input *input)
+{
+    struct nmt_total_check check = nmt_summary_check_total(summary);
+    char line[60] = "";
+    span_copy(span_trim(reading->first_unread), line, sizeof line);
+    if (reading->rows_read < reading->rows)
+        snprintf(input->note, sizeof input->note,
+                 "%d of %d rows read; first unread line %" PRId64 ": %s", reading->rows_read,
+                 reading->rows, clean_text_line(input->source, reading->first_unread.ptr), line);
+    else if (reading->has_total && summary->row_count == 0 && !check.holds)
+        note(input, "the total alone was read: no row of a category is in it");
+    else if (reading->has_total && !check.holds)
+        snprintf(input->note, sizeof input->note,
+                 "%d rows read; they do not add up to the total: %" PRId64
+                 " KB of committed memory are not in them",
+                 reading->rows_read, check.committed_gap_bytes / 1024);
+    else if (summary->unknown_lines > 0)
+        snprintf(input->note, sizeof input->note,
+                 "%d rows read, %d lines below them not; first unread line %" PRId64 ": %s",
+                 reading->rows_read, summary->unknown_lines,
+                 clean_text_line(input->source, reading->first_unread.ptr), line);
+}
+
 static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
                          struct dossier_input *input)
 {
     struct nmt_summary *summary = malloc(sizeof *summary);
-    size_t consumed;
+    struct nmt_reading reading;
     if (summary == NULL)
         return false;
-    enum parse_result result = nmt_summary_parse(summary, part->text, &consumed);
+    bool any = nmt_summary_read(summary, part->text, &reading);
     input->unparsed_lines += summary->unknown_lines;
-    bool difference = part->kind == TEXT_NMT_SUMMARY_DIFF || part->kind == TEXT_NMT_DETAIL_DIFF;
-    if (result == PARSE_MALFORMED) {
-        note(input, "the table of categories is not there");
+    if (!any) {
+        if (!input->used)
+            note(input, "the table of categories is not there");
     } else if (!scale_fits(jvm, summary->scale_bytes)) {
         note(input, "in a coarser unit than another summary of this JVM: not compared");
     } else {
         input->used = true;
-        if (result == PARSE_INCOMPLETE)
-            note(input, "the text ends inside the table: what is there was read");
-        if (difference)
+        tell_reading(summary, &reading, input);
+        if (summary->is_diff || part->kind == TEXT_NMT_SUMMARY_DIFF ||
+            part->kind == TEXT_NMT_DETAIL_DIFF)
             take_difference(&jvm->dossier, summary);
         else
             take_look(jvm, summary);
+        if (summary->row_count > 0 || jvm->dossier.category_count == 0)
+            take_table(&jvm->dossier, summary);
     }
     free(summary);
     return true;
@@ -177,6 +280,13 @@ static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
             dossier->sites = *totals;
             dossier->have_sites = true;
             dossier->symbol_files_bytes = totals->group[CALL_SITES_SYMBOL_FILES].bytes;
+            /* A summary does not tell: it may be of the time before they were read. */
+            if (!sample_has_nmt(&dossier->before))
+                jvm->first_symbol_files_bytes = dossier->symbol_files_bytes;
+            dossier->symbol_files_grown_bytes =
+                dossier->symbol_files_bytes > jvm->first_symbol_files_bytes
+                    ? dossier->symbol_files_bytes - jvm->first_symbol_files_bytes
+                    : 0;
         }
     }
     free(totals);
@@ -477,35 +587,11 @@ static bool read_flags(struct dossier_jvm *jvm, const struct text_part *part,
 {
     int64_t bytes;
     take_agents(&jvm->dossier, part->text);
-    if (counter(part->text, SPAN_LITERAL("-XX:MaxMetaspaceSize="), &bytes))
+    if (java_flag_size(part->text, SPAN_LITERAL("-XX:MaxMetaspaceSize="), &bytes))
         jvm->dossier.max_metaspace_bytes = bytes;
-    input->used = true;
-    return true;
-}
-
-static bool read_error_file(struct dossier_jvm *jvm, const struct text_part *part,
-                            struct dossier_input *input)
-{
-    static const struct span words[] = {
-        SPAN_INIT("There is insufficient memory for the Java Runtime Environment to continue"),
-        SPAN_INIT("Out of Memory Error"),
-    };
-    struct dossier *dossier = &jvm->dossier;
-    for (size_t i = 0; i < sizeof words / sizeof words[0] && !dossier->native_oom; i++) {
-        ptrdiff_t at = span_find(part->text, words[i]);
-        if (at < 0)
-            continue;
-        dossier->native_oom = true;
-        struct span rest = span_of(part->text.ptr + at, part->text.len - (size_t)at), line;
-        struct span second;
-        bool terminated;
-        span_next_line(&rest, &line, &terminated);
-        if (span_next_line(&rest, &second, &terminated))
-            line.len = (size_t)(second.ptr + second.len - line.ptr);
-        span_copy(line, dossier->native_oom_words, sizeof dossier->native_oom_words);
-        for (char *c = dossier->native_oom_words; *c != '\0'; c++)
-            *c = *c == '\n' ? ' ' : *c;
-    }
+    if (java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &bytes) ||
+        java_flag_size(part->text, SPAN_LITERAL("-XX:MaxHeapSize="), &bytes))
+        jvm->dossier.max_heap_bytes = bytes;
     input->used = true;
     return true;
 }
@@ -548,12 +634,14 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_CLASSLOADER_STATS:
         return read_loaders(jvm, part, input);
     case TEXT_JMAP_CLSTATS:
+        dossier_read_liveness(jvm, part->text);
         return read_jmap_loaders(jvm, part, input);
     case TEXT_CLASSES:
     case TEXT_CLASS_HIERARCHY:
     case TEXT_CLASS_HISTOGRAM:
         return read_list(jvm, part, input);
     case TEXT_CLASS_LOG:
+        dossier_read_lines(jvm, part->text); /* an application's own log is between the loads */
         return read_log(jvm, part, input);
     case TEXT_METASPACE:
         return read_metaspace(jvm, part, input);
@@ -566,7 +654,14 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_FLAGS:
         return read_flags(jvm, part, input);
     case TEXT_HS_ERR:
-        return read_error_file(jvm, part, input);
+        input->used = true;
+        return true;
+    case TEXT_OOM_KILLER:
+    case TEXT_PROCESS:
+    case TEXT_PMAP:
+    case TEXT_CONSOLE:
+        dossier_read_ticket(jvm, part, input);
+        return true;
     case TEXT_SMAPS:
         return read_smaps(jvm, part, input);
     case TEXT_VERSION:

@@ -15,6 +15,7 @@ struct dossier_jvm {
     int64_t uptime_ms;   /* the last one read; -1 */
     int64_t first_uptime_ms;
     struct call_site_totals first_sites;
+    int64_t first_symbol_files_bytes; /* in the first look at NMT; 0: it was a summary */
     bool have_first_sites;
     struct census *stock; /* of the best list of live classes */
     enum text_kind stock_kind;
@@ -30,5 +31,14 @@ struct dossier_jvm {
 /* Fills input->used, note and unparsed_lines. False: out of memory. */
 bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
                        struct dossier_input *input);
+
+/* What stands beside a JVM's own texts (dossier_ticket.c). text: all of the file from there on. */
+void dossier_read_error_file(struct dossier_jvm *jvm, const struct hs_err *file, struct span text);
+void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
+                         struct dossier_input *input);
+/* Dead and live loaders of jmap -permstat, -clstats. */
+void dossier_read_liveness(struct dossier_jvm *jvm, struct span text);
+/* Lines of a console in a text of another kind; most have none. */
+void dossier_read_lines(struct dossier_jvm *jvm, struct span text);
 
 #endif

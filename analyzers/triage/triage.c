@@ -7,9 +7,12 @@
 
 /* Findings of the same severity: the cause before what follows from it. */
 static const enum finding_kind CAUSES_FIRST[] = {
+    FINDING_CRASH,
     FINDING_NATIVE_OOM,
+    FINDING_JAVA_OOM,
     FINDING_CLASS_EXPLOSION,
     FINDING_AGENT_RETAINS,
+    FINDING_LOADERS_HELD,
     FINDING_REDEPLOY_LEAK,
     FINDING_CLASS_CHURN,
     FINDING_OUTSIDE_NMT,
@@ -23,11 +26,17 @@ static const enum finding_kind CAUSES_FIRST[] = {
     FINDING_INTERNAL_INVESTIGATE,
     FINDING_INTERNAL_NOT_CONVERGING,
     FINDING_CLASS_METASPACE_GROWTH,
+    FINDING_CATEGORY_GROWTH,
+    FINDING_OOM_KILLED,
+    FINDING_CONTAINER_LIMIT,
+    FINDING_MALLOC_ARENAS,
     FINDING_SYMBOL_GROWTH,
     FINDING_AGENT_SHEDDING,
+    FINDING_NAME_OWNER,
     FINDING_AGENT_PREALLOCATES,
     FINDING_MALLOC_RETAINED,
     FINDING_OWN_EFFECT,
+    FINDING_NMT_LARGEST,
 };
 _Static_assert(sizeof CAUSES_FIRST / sizeof CAUSES_FIRST[0] == FINDING_KIND_COUNT,
                "every kind has its place");
@@ -37,7 +46,7 @@ struct finding *triage_add(struct triage *out, enum finding_kind kind)
     if (out->finding_count == TRIAGE_FINDINGS_MAX)
         return NULL;
     struct finding *finding = &out->findings[out->finding_count++];
-    finding_init(finding, kind);
+    finding_init(finding, &out->texts, kind);
     return finding;
 }
 
@@ -50,29 +59,49 @@ bool triage_has(const struct triage *out, enum finding_kind kind)
     return false;
 }
 
-static bool has_family(const struct triage *out, const struct finding *like)
+static const char *category_of(const struct finding *finding)
 {
-    for (int i = 0; i < out->finding_count; i++) {
-        const struct finding *finding = &out->findings[i];
-        if (finding->kind == like->kind && strcmp(finding->family, like->family) == 0)
-            return true;
-    }
-    return false;
+    const struct evidence *category = finding_evidence(finding, "category");
+    return category != NULL ? category->text : "";
+}
+
+/* Of steps of Internal one is enough, the worst. */
+static bool same_thing(const struct finding *a, const struct finding *b)
+{
+    if (level_step_of(a->kind) > 0 && level_step_of(b->kind) > 0)
+        return true;
+    return a->kind == b->kind && strcmp(a->family, b->family) == 0 &&
+           (a->kind != FINDING_CATEGORY_GROWTH || strcmp(category_of(a), category_of(b)) == 0);
+}
+
+static bool worse(const struct finding *a, const struct finding *b)
+{
+    if (a->severity != b->severity)
+        return a->severity > b->severity;
+    return level_step_of(a->kind) > level_step_of(b->kind);
 }
 
 static void copy_in(struct triage *out, const struct finding *findings, int count)
 {
-    for (int i = 0; i < count && out->finding_count < TRIAGE_FINDINGS_MAX; i++) {
-        if (!has_family(out, &findings[i]))
-            out->findings[out->finding_count++] = findings[i];
+    for (int i = 0; i < count; i++) {
+        int at = 0;
+        while (at < out->finding_count && !same_thing(&out->findings[at], &findings[i]))
+            at++;
+        if (at == TRIAGE_FINDINGS_MAX)
+            return;
+        if (at < out->finding_count && !worse(&findings[i], &out->findings[at]))
+            continue;
+        finding_copy(&out->findings[at], &out->texts, &findings[i]);
+        out->finding_count += at == out->finding_count;
     }
 }
 
 /* Levels and averages, as `check` judges them. */
 static void one_look(const struct dossier *dossier, struct triage *out)
 {
-    if (!dossier->have_sample)
+    if (!dossier->have_sample && !dossier->have_diff)
         return;
+    struct level_pair pairs[DOSSIER_LEVEL_PAIRS];
     struct check_result *result = calloc(1, sizeof *result);
     if (result == NULL)
         return;
@@ -87,10 +116,13 @@ static void one_look(const struct dossier *dossier, struct triage *out)
         .thresholds = &dossier->thresholds,
         .sample = &dossier->sample,
         .baseline = dossier->have_before ? &dossier->before : NULL,
+        .level_pairs = pairs,
+        .level_pair_count = dossier_level_pairs(dossier, pairs),
         .loaders = dossier->loaders.have ? &loaders : NULL,
     };
     check_jvm(&input, result);
     copy_in(out, result->findings, result->finding_count);
+    check_result_free(result);
     free(result);
 }
 
@@ -116,15 +148,24 @@ static int culprit_first(const void *a, const void *b)
     return strcmp(x->family, y->family);
 }
 
+void triage_free(struct triage *triage)
+{
+    texts_free(&triage->texts);
+    triage->finding_count = 0;
+}
+
 void triage_judge(const struct dossier *dossier, const struct finding *alerts, int alert_count,
                   struct triage *out)
 {
+    triage_free(out);
     memset(out, 0, sizeof *out);
     copy_in(out, alerts, alert_count);
     one_look(dossier, out);
     triage_names(dossier, out);
     triage_agents(dossier, out);
     triage_memory(dossier, out);
+    triage_ticket(dossier, out);
+    triage_categories(dossier, out);
     qsort(out->findings, (size_t)out->finding_count, sizeof out->findings[0], culprit_first);
     triage_suitability(dossier, out);
 }

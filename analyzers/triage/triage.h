@@ -23,10 +23,13 @@ struct triage {
     struct explained explained;                   /* an agent that preallocates? */
     enum suitability suitability;
     char suitability_reason[300];
+    struct texts texts; /* of the findings */
 };
 
-/* alerts: what the judge raised during a live triage or a replay; count may be 0. */
+/* alerts: what the judge raised during a live triage or a replay; count may be 0. out is all zero,
+ * or one of before, whose texts are freed. */
 void triage_judge(const struct dossier *dossier, const struct finding *alerts, int alert_count,
                   struct triage *out);
+void triage_free(struct triage *triage);
 
 #endif

@@ -14,6 +14,10 @@ void triage_names(const struct dossier *dossier, struct triage *out);
 void triage_agents(const struct dossier *dossier, struct triage *out);
 /* Outside NMT, direct memory, threads, symbols, redeployments, our own effect. */
 void triage_memory(const struct dossier *dossier, struct triage *out);
+/* Growth by the table of NMT, advice of its categories, the largest. */
+void triage_categories(const struct dossier *dossier, struct triage *out);
+/* Error files, the OOM killer, consoles, process tables. */
+void triage_ticket(const struct dossier *dossier, struct triage *out);
 void triage_suitability(const struct dossier *dossier, struct triage *out);
 
 #endif

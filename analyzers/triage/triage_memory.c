@@ -59,14 +59,13 @@ static void outside_nmt(const struct dossier *dossier, struct triage *out)
         if (finding == NULL)
             return;
         if (grows)
-            snprintf(finding->title, sizeof finding->title,
-                     "not in NMT: %" PRId64 " MB grew within the look, %" PRId64
-                     " MB at least in all; native code allocates",
-                     grown / MB, (outside > grown ? outside : grown) / MB);
+            finding_title(finding,
+                          "not in NMT: %" PRId64 " MB grew while observed, %" PRId64
+                          " MB at least in all; native code allocates",
+                          grown / MB, (outside > grown ? outside : grown) / MB);
         else
-            snprintf(finding->title, sizeof finding->title,
-                     "not in NMT: at least %" PRId64 " MB of %" PRId64 " MB resident", outside / MB,
-                     rss->rss_bytes / MB);
+            finding_title(finding, "not in NMT: at least %" PRId64 " MB of %" PRId64 " MB resident",
+                          outside / MB, rss->rss_bytes / MB);
         finding_add_int(finding, "outside_nmt_bytes", outside > grown ? outside : grown);
         if (know_growth)
             finding_add_int(finding, "growth_bytes", grown);
@@ -83,9 +82,9 @@ static void outside_nmt(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_MALLOC_RETAINED);
     if (finding == NULL)
         return;
-    snprintf(finding->title, sizeof finding->title,
-             "malloc keeps about %" PRId64 " MB that NMT does not count, and it does not grow",
-             kept / MB);
+    finding_title(finding,
+                  "malloc keeps about %" PRId64 " MB that NMT does not count, and it does not grow",
+                  kept / MB);
     finding_add_int(finding, "kept_bytes", kept);
     finding_add_int(finding, "arena_mappings", rss->kind[RSS_MALLOC_ARENAS].mappings);
 }
@@ -106,14 +105,20 @@ static void category_grew(const struct dossier *dossier, enum nmt_category categ
     if (!dossier_growth(dossier, category, &grown) || grown < least ||
         (double)grown < GROWN_SHARE * (double)level_of(dossier, category))
         return;
+    for (int i = 0; i < out->finding_count; i++) {
+        if (out->findings[i].kind == kind) { /* its level was told */
+            finding_add_int(&out->findings[i], "growth_within_look_bytes", grown);
+            return;
+        }
+    }
     struct finding *finding = triage_add(out, kind);
     if (finding == NULL)
         return;
     char span[48] = "";
     if (dossier->span_s > 0.0)
         snprintf(span, sizeof span, " in %.0f s", dossier->span_s);
-    snprintf(finding->title, sizeof finding->title, "%s (NMT %s) grew by %" PRId64 " MB%s", what,
-             nmt_category_name(category), grown / MB, span);
+    finding_title(finding, "%s (NMT %s) grew by %" PRId64 " MB%s", what,
+                  nmt_category_name(category), grown / MB, span);
     finding_add_text(finding, "category", nmt_category_name(category));
     finding_add_int(finding, "growth_bytes", grown);
     finding_add_int(finding, "level_bytes", level_of(dossier, category));
@@ -134,8 +139,7 @@ static void threads(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_THREAD_GROWTH);
     if (finding == NULL)
         return;
-    snprintf(finding->title, sizeof finding->title,
-             "%" PRId64 " more threads than at the first look", grown);
+    finding_title(finding, "%" PRId64 " more threads than at the first look", grown);
     finding_add_int(finding, "growth_threads", grown);
 }
 
@@ -151,25 +155,17 @@ static void redeploys(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_REDEPLOY_LEAK);
     if (finding == NULL)
         return;
-    snprintf(finding->title, sizeof finding->title,
-             "%" PRId64 " loaders of type %.120s hold about %" PRId64
-             " classes each: one application loaded %" PRId64 " times, %.1f MB of Metaspace each",
-             worst->copies, worst->type, worst->classes / worst->copies, worst->copies,
-             (double)each / (double)MB);
+    finding_title(finding,
+                  "%" PRId64 " loaders of type %.120s hold about %" PRId64
+                  " classes each: one application loaded %" PRId64
+                  " times, %.1f MB of Metaspace each",
+                  worst->copies, worst->type, worst->classes / worst->copies, worst->copies,
+                  (double)each / (double)MB);
     finding_add_text(finding, "loader_type", worst->type);
     finding_add_int(finding, "copies", worst->copies);
     finding_add_int(finding, "classes_each", worst->classes / worst->copies);
     finding_add_int(finding, "metaspace_bytes_each", each);
     finding_add_int(finding, "metaspace_bytes_extra", extra);
-}
-
-static void native_oom(const struct dossier *dossier, struct triage *out)
-{
-    if (!dossier->native_oom)
-        return;
-    struct finding *finding = triage_add(out, FINDING_NATIVE_OOM);
-    if (finding != NULL)
-        finding_add_text(finding, "words", dossier->native_oom_words);
 }
 
 static void own_effect(const struct dossier *dossier, struct triage *out)
@@ -179,15 +175,14 @@ static void own_effect(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_OWN_EFFECT);
     if (finding == NULL)
         return;
-    snprintf(finding->title, sizeof finding->title,
-             "%.1f MB of Internal are the JVM's symbol files, read for a detailed report",
-             (double)dossier->symbol_files_bytes / (double)MB);
+    finding_title(finding,
+                  "%.1f MB of Internal are the JVM's symbol files, read for a detailed report",
+                  (double)dossier->symbol_files_bytes / (double)MB);
     finding_add_int(finding, "symbol_files_bytes", dossier->symbol_files_bytes);
 }
 
 void triage_memory(const struct dossier *dossier, struct triage *out)
 {
-    native_oom(dossier, out);
     outside_nmt(dossier, out);
     /* Direct buffers are Other since 9; on 8 they are in Internal, with much else. */
     category_grew(dossier, dossier->identity.jdk_major == 8 ? NMT_INTERNAL : NMT_OTHER,

@@ -24,13 +24,12 @@ static bool is_secondary(const struct family *family)
 static void describe(struct finding *finding, const struct family_row *row)
 {
     const struct family *family = family_by_id(row->family);
-    memcpy(finding->family, row->family, sizeof finding->family);
+    finding_family(finding, row->family);
     if (family != NULL)
-        snprintf(finding->advice, sizeof finding->advice, "%s Why it grows: %s", family->fix,
-                 family->cause);
+        finding_advice(finding, "%s Why it grows: %s", family->fix, family->cause);
     else
-        snprintf(finding->advice, sizeof finding->advice,
-                 "Find the code that defines %.100s and cache what it generates.", row->example);
+        finding_advice(finding, "Find the code that defines %.100s and cache what it generates.",
+                       row->example);
     finding_add_int(finding, "loads", row->loads);
     finding_add_int(finding, "unloads", row->unloads);
     finding_add_int(finding, "names", row->names);
@@ -71,15 +70,15 @@ static void flow_row(const struct dossier *dossier, const struct family_row *row
     }
     if (stopped)
         finding->severity = SEVERITY_INFO;
-    snprintf(finding->title, sizeof finding->title,
-             "%s: %.100s (%.60s) defined %" PRId64 " classes%s, %" PRId64 " unloaded; %s",
-             stopped ? "classes were generated"
-             : churn ? "class churn"
-                     : "class explosion",
-             producer_of(row), row->family, row->loads, rate, row->unloads,
-             stopped     ? "it has stopped"
-             : late >= 0 ? "it goes on to the end"
-                         : "whether it goes on cannot be told");
+    finding_title(finding,
+                  "%s: %.100s (%.60s) defined %" PRId64 " classes%s, %" PRId64 " unloaded; %s",
+                  stopped ? "classes were generated"
+                  : churn ? "class churn"
+                          : "class explosion",
+                  producer_of(row), row->family, row->loads, rate, row->unloads,
+                  stopped     ? "it has stopped"
+                  : late >= 0 ? "it goes on to the end"
+                              : "whether it goes on cannot be told");
 }
 
 static void stock_row(const struct family_row *row, struct triage *out)
@@ -93,9 +92,8 @@ static void stock_row(const struct family_row *row, struct triage *out)
         return;
     describe(finding, row);
     finding->severity = SEVERITY_WARNING; /* one look does not see it grow */
-    snprintf(finding->title, sizeof finding->title,
-             "a crowd of generated classes: %" PRId64 " classes of %.100s (%.60s) are alive",
-             row->loads, producer_of(row), row->family);
+    finding_title(finding, "%" PRId64 " generated classes of %.100s (%.60s) are loaded", row->loads,
+                  producer_of(row), row->family);
 }
 
 /* The families of a list; secondary ones only when nobody else explains the loads. */

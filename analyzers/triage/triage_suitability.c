@@ -1,6 +1,9 @@
 /* What a dossier says of a profiler's suitability; the limits are analyzers/plan/suitability.h. */
 #include "analyzers/triage/triage_internal.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static const struct finding *worst_of(const struct triage *out, enum finding_kind kind)
 {
     for (int i = 0; i < out->finding_count; i++) {
@@ -21,6 +24,27 @@ static double loading_per_s(const struct dossier *dossier)
     return (double)(now - before) / dossier->span_s;
 }
 
+/* The level that says most against a profiler: its ids are of Internal and Class. */
+static void take_level(const struct dossier *dossier, struct suitability_facts *facts, char *words,
+                       size_t size)
+{
+    struct level_pair pairs[DOSSIER_LEVEL_PAIRS];
+    struct level levels[LEVELS_MAX];
+    int count = levels_judge(dossier->identity.jdk_major, &dossier->thresholds, pairs,
+                             dossier_level_pairs(dossier, pairs), levels);
+    for (int i = 0; i < count; i++) {
+        bool excludes =
+            level_severity(&levels[i]) == SEVERITY_CRITICAL && level_holds_method_ids(&levels[i]);
+        if (facts->level != NULL && (facts->level_excludes || !excludes))
+            continue;
+        snprintf(words, size, "%s: +%" PRId64 " MB since %s", levels[i].name,
+                 levels[i].growth_bytes >> 20,
+                 levels[i].since != NULL ? levels[i].since : "the JVM's start");
+        facts->level = words;
+        facts->level_excludes = excludes;
+    }
+}
+
 void triage_suitability(const struct dossier *dossier, struct triage *out)
 {
     const struct finding *explosion = worst_of(out, FINDING_CLASS_EXPLOSION);
@@ -33,6 +57,8 @@ void triage_suitability(const struct dossier *dossier, struct triage *out)
         .churn = churn != NULL ? churn->family : NULL,
         .loading_per_s = loading_per_s(dossier),
     };
+    char level[128];
+    take_level(dossier, &facts, level, sizeof level);
     facts.counted =
         dossier->have_sample && sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &facts.loaded);
     if (dossier->have_sample)

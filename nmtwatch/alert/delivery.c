@@ -45,15 +45,18 @@ void delivery_alert(struct delivery *delivery, const char *target, const struct 
 static void resolve(struct lane *lane, struct queue_entry *entry, int64_t wall_ms)
 {
     struct message message;
+    struct texts texts = {0};
     if (!queue_has_room(lane->queue))
         return; /* stays up, and is found by the next sweep */
-    if (!queue_read(lane->queue, entry, &message)) {
+    if (!queue_read(lane->queue, entry, &texts, &message)) {
         queue_remove(lane->queue, entry->number); /* somebody has taken its file away */
+        texts_free(&texts);
         return;
     }
     message.state = ALERT_CLEARED;
     message.wall_ms = wall_ms > message.started_wall_ms ? wall_ms : message.started_wall_ms;
     lane_add(lane, &message);
+    texts_free(&texts);
 }
 
 void delivery_target_ended(struct delivery *delivery, const char *target, int64_t wall_ms,

@@ -37,7 +37,7 @@ struct delivery_options {
     const char *queue_dir;    /* created 0700; a folder for each receiver in it */
     int64_t queue_max;        /* changes of alerts that wait, for each receiver */
     int64_t resend_ms;        /* of what is up, Alertmanager only */
-    const char *runbook_base; /* in front of class-explosion.md, "" : docs/runbooks/ */
+    const char *runbook_base; /* in front of class-explosion.md, "": FINDING_RUNBOOKS */
     const char *external_url; /* generatorURL; "" : none */
 };
 

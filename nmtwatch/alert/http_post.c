@@ -144,6 +144,8 @@ static bool configure(struct transfer *transfer, const struct http_request *requ
                 curl.easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK &&
                 curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long)request->length) == CURLE_OK &&
                 curl.easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->body) == CURLE_OK;
+    good = good &&
+           curl.easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK;
     curl.easy_setopt(easy, CURLOPT_HTTPHEADER, transfer->headers);
     curl.easy_setopt(easy, CURLOPT_USERAGENT, "nmtwatch/" NMTWATCH_VERSION);
     curl.easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);

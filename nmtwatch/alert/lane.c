@@ -1,5 +1,7 @@
 #include "nmtwatch/alert/lane.h"
 
+#include "nmtwatch/clock.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,13 +25,6 @@ static struct message_context context_of(const struct lane_common *common)
 static void say(struct lane_common *common, const char *sentence)
 {
     common->say(common->say_context, sentence);
-}
-
-static int64_t wall_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* --- what comes in ---------------------------------------------------------------------------- */
@@ -174,21 +169,25 @@ static bool post(struct lane *lane)
 
 static int64_t expires_ms(const struct lane_common *common)
 {
-    return wall_clock_ms() + EXPIRES_IN_RESENDS * common->resend_ms;
+    return clock_ms(CLOCK_REALTIME) + EXPIRES_IN_RESENDS * common->resend_ms;
 }
 
 static bool send_next(struct lane *lane)
 {
     struct lane_common *common = lane->common;
     struct message message;
+    struct texts texts = {0};
     const struct message_context context = context_of(common);
     struct queue_entry *entry;
-    while ((entry = queue_next(lane->queue)) != NULL && !queue_read(lane->queue, entry, &message)) {
+    while ((entry = queue_next(lane->queue)) != NULL &&
+           !queue_read(lane->queue, entry, &texts, &message)) {
         common->counts.damaged++;
         queue_remove(lane->queue, entry->number);
     }
-    if (entry == NULL)
+    if (entry == NULL) {
+        texts_free(&texts);
         return false;
+    }
     lane->sending = entry->number;
     json_out_reset(&common->body);
     if (lane->receiver.kind == RECEIVER_WEBHOOK) {
@@ -198,6 +197,7 @@ static bool send_next(struct lane *lane)
         message_alertmanager(&common->body, &message, &context, expires_ms(common));
         json_out_end(&common->body, ']');
     }
+    texts_free(&texts);
     return post(lane);
 }
 
@@ -206,6 +206,7 @@ static bool repeat(struct lane *lane)
 {
     struct lane_common *common = lane->common;
     const struct message_context context = context_of(common);
+    struct texts texts = {0};
     int count = 0;
     if (lane->receiver.kind != RECEIVER_ALERTMANAGER || common->now_ms < lane->repeat_ms)
         return false;
@@ -215,12 +216,13 @@ static bool repeat(struct lane *lane)
         struct message message;
         const struct queue_entry *entry = queue_at(lane->queue, i);
         if (!entry->up || entry->number <= lane->repeat_after ||
-            !queue_read(lane->queue, entry, &message))
+            !queue_read(lane->queue, entry, &texts, &message))
             continue;
         lane->repeat_after = entry->number;
         message_alertmanager(&common->body, &message, &context, expires_ms(common));
         count++;
     }
+    texts_free(&texts);
     json_out_end(&common->body, ']');
     if (count < RESEND_BATCH) { /* that was the last batch */
         lane->repeat_after = 0;
@@ -265,6 +267,8 @@ bool lane_open(struct lane *lane, struct lane_common *common,
     memset(lane, 0, sizeof *lane);
     lane->common = common;
     lane->receiver = *receiver;
+    if (!receiver_is_private(receiver, error, error_size))
+        return false;
     if (receiver->user_file[0] != '\0' &&
         !receiver_credentials(receiver, lane->credentials, sizeof lane->credentials, error,
                               error_size))

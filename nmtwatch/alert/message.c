@@ -1,8 +1,8 @@
 #include "nmtwatch/alert/message.h"
 
-#include "reports/escape.h"
-#include "reports/finding_json.h"
-#include "reports/prometheus_rules.h"
+#include "reports/text/escape.h"
+#include "reports/json/event_json.h"
+#include "reports/metrics/prometheus_rules.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -46,8 +46,7 @@ static const char *state_name(enum alert_state state)
 
 const char *message_write(struct json_out *out, const struct message *message, size_t *length)
 {
-    json_out_reset(out);
-    json_out_begin(out, NULL, '{');
+    json_out_open(out);
     json_out_int(out, "format", 1);
     json_out_field(out, "target", message->target, sizeof message->target);
     json_out_text(out, "state", state_name(message->state));
@@ -58,7 +57,7 @@ const char *message_write(struct json_out *out, const struct message *message, s
     return json_out_line(out, length);
 }
 
-bool message_read(const char *text, size_t length, struct message *message)
+bool message_read(const char *text, size_t length, struct texts *texts, struct message *message)
 {
     char why[160];
     json_error_t error;
@@ -67,13 +66,13 @@ bool message_read(const char *text, size_t length, struct message *message)
     json_t *finding;
     memset(message, 0, sizeof *message);
     json_t *line = json_loadb(text, length, 0, &error);
-    bool good = line != NULL &&
-                json_unpack(line, "{s:I, s:s, s:s, s:I, s:I, s:o}", "format", &format, "target",
-                            &target, "state", &state, "started_ms", &started_ms, "ms", &ms,
-                            "finding", &finding) == 0 &&
-                format == 1 && started_ms >= 0 && started_ms <= WALL_MAX && ms >= 0 &&
-                ms <= WALL_MAX &&
-                finding_json_read(finding, &message->finding, why, sizeof why) == FINDING_JSON_OK;
+    bool good =
+        line != NULL &&
+        json_unpack(line, "{s:I, s:s, s:s, s:I, s:I, s:o}", "format", &format, "target", &target,
+                    "state", &state, "started_ms", &started_ms, "ms", &ms, "finding",
+                    &finding) == 0 &&
+        format == 1 && started_ms >= 0 && started_ms <= WALL_MAX && ms >= 0 && ms <= WALL_MAX &&
+        finding_json_read(finding, texts, &message->finding, why, sizeof why) == FINDING_JSON_OK;
     if (good) {
         escape(ESCAPE_UTF8, target, message->target, sizeof message->target);
         message->state =
@@ -116,11 +115,12 @@ static void runbook(struct json_out *out, const char *key, const struct message 
                     const struct message_context *context)
 {
     char url[640];
-    const char *base = context->runbook_base[0] != '\0' ? context->runbook_base : "docs/runbooks/";
-    const char *slash = base[strlen(base) - 1] == '/' ? "" : "/";
-    snprintf(url, sizeof url, "%s%s%s.md", base, slash,
-             finding_row(message->finding.kind)->runbook);
+    finding_runbook_url(message->finding.kind, context->runbook_base, url, sizeof url);
     json_out_text(out, key, url);
+    char explain[64];
+    snprintf(explain, sizeof explain, "nmtwatch explain %s",
+             finding_row(message->finding.kind)->id);
+    json_out_text(out, "explain", explain);
 }
 
 static void severity(struct json_out *out, const struct message *message)
@@ -149,8 +149,8 @@ void message_alertmanager(struct json_out *out, const struct message *message,
     json_out_text(out, "instance", context->host);
     json_out_end(out, '}');
     json_out_begin(out, "annotations", '{');
-    json_out_field(out, "summary", finding->title, sizeof finding->title);
-    json_out_field(out, "description", finding->advice, sizeof finding->advice);
+    json_out_field(out, "summary", finding->title, FINDING_TITLE_MAX);
+    json_out_field(out, "description", finding->advice, FINDING_ADVICE_MAX);
     runbook(out, "runbook_url", message, context);
     json_out_end(out, '}');
     json_out_text(out, "startsAt", rfc3339(message->started_wall_ms).text);

@@ -7,14 +7,15 @@
  * API v2 takes (labels, annotations, startsAt, endsAt), a webhook one JSON object
  * (docs/alerting.md, docs/schema/webhook.json).
  *
- * Plain data, copy freely. Any thread.
+ * Plain data; the texts of the finding are somebody else's. Any thread.
  */
 #ifndef NMTWATCH_ALERT_MESSAGE_H
 #define NMTWATCH_ALERT_MESSAGE_H
 
 #include "analyzers/judge/judge.h"
-#include "nmtwatch/serve/target_rules.h"
-#include "reports/json_out.h"
+#include "reports/json/json_out.h"
+
+#define TARGET_LABEL_MAX 96 /* of the name of a target, bytes with NUL */
 
 struct message {
     char target[TARGET_LABEL_MAX];
@@ -28,12 +29,12 @@ uint64_t message_identity(const char *target, const struct finding *finding);
 
 /* As it is kept on disk, one line; NULL when memory ran out. */
 const char *message_write(struct json_out *out, const struct message *message, size_t *length);
-/* False: not such a line (damaged, of another version). */
-bool message_read(const char *text, size_t length, struct message *message);
+/* False: not such a line (damaged, of another version). texts: for those of its finding. */
+bool message_read(const char *text, size_t length, struct texts *texts, struct message *message);
 
 struct message_context {
     const char *host;         /* of nmtwatch: the label instance */
-    const char *runbook_base; /* in front of class-explosion.md; "": docs/runbooks/ */
+    const char *runbook_base; /* in front of class-explosion.md; "": FINDING_RUNBOOKS */
     const char *external_url; /* "": none */
 };
 

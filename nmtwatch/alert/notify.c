@@ -1,5 +1,7 @@
 #include "nmtwatch/alert/notify.h"
 
+#include "nmtwatch/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -128,13 +130,6 @@ void notifier_step(struct notifier *notifier, int64_t now_ms)
     }
 }
 
-static int64_t monotonic_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static bool any_running(const struct notifier *notifier)
 {
     for (int i = 0; i < NOTIFY_RUNNING_MAX; i++) {
@@ -149,11 +144,11 @@ void notifier_destroy(struct notifier *notifier, struct notifier_counts *counts)
     if (notifier == NULL)
         return;
     /* From here on each command has its whole time-out left, at most. */
-    int64_t start_ms = monotonic_ms();
+    int64_t start_ms = clock_ms(CLOCK_MONOTONIC);
     for (int i = 0; i < NOTIFY_RUNNING_MAX; i++)
         notifier->running[i].since_ms = start_ms;
     while (any_running(notifier)) {
-        notifier_step(notifier, monotonic_ms());
+        notifier_step(notifier, clock_ms(CLOCK_MONOTONIC));
         if (any_running(notifier))
             poll(NULL, 0, 20);
     }

@@ -122,7 +122,8 @@ struct queue_entry *queue_next(struct queue *queue)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static bool read_file(const struct queue *queue, const char *name, struct message *message)
+static bool read_file(const struct queue *queue, const char *name, struct texts *texts,
+                      struct message *message)
 {
     struct stat status;
     char *text = NULL;
@@ -133,7 +134,7 @@ static bool read_file(const struct queue *queue, const char *name, struct messag
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
         status.st_size <= FILE_MAX_BYTES && (text = malloc((size_t)status.st_size)) != NULL &&
         read(fd, text, (size_t)status.st_size) == status.st_size)
-        good = message_read(text, (size_t)status.st_size, message);
+        good = message_read(text, (size_t)status.st_size, texts, message);
     free(text);
     close(fd);
     return good;
@@ -150,13 +151,14 @@ static bool write_file(struct queue *queue, const char *name, const char *text, 
     return good && renameat(queue->folder_fd, BESIDE, queue->folder_fd, name) == 0;
 }
 
-bool queue_read(struct queue *queue, const struct queue_entry *entry, struct message *message)
+bool queue_read(struct queue *queue, const struct queue_entry *entry, struct texts *texts,
+                struct message *message)
 {
     char name[32];
     if (entry->unsaved != NULL)
-        return message_read(entry->unsaved, entry->unsaved_length, message);
+        return message_read(entry->unsaved, entry->unsaved_length, texts, message);
     file_name(name, entry->number, entry->up);
-    return read_file(queue, name, message);
+    return read_file(queue, name, texts, message);
 }
 
 bool queue_has_room(const struct queue *queue)
@@ -245,11 +247,14 @@ static int by_number(const void *a, const void *b)
 static void take_file(struct queue *queue, const char *name)
 {
     struct message message;
+    struct texts texts = {0};
     uint64_t number;
     bool up;
     if (!number_of(name, &number, &up))
         return;
-    struct queue_entry *entry = read_file(queue, name, &message) ? append(queue, &message) : NULL;
+    struct queue_entry *entry =
+        read_file(queue, name, &texts, &message) ? append(queue, &message) : NULL;
+    texts_free(&texts);
     if (entry == NULL) {
         queue->counts.damaged++;
         unlinkat(queue->folder_fd, name, 0);

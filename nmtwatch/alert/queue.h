@@ -52,7 +52,8 @@ bool queue_add(struct queue *queue, const struct message *message, int64_t now_m
  * whose alert has an earlier one waiting. NULL: nothing waits. */
 struct queue_entry *queue_next(struct queue *queue);
 /* False: its file is gone or damaged. */
-bool queue_read(struct queue *queue, const struct queue_entry *entry, struct message *message);
+bool queue_read(struct queue *queue, const struct queue_entry *entry, struct texts *texts,
+                struct message *message);
 /* The receiver has it. */
 void queue_told(struct queue *queue, uint64_t number);
 void queue_remove(struct queue *queue, uint64_t number);

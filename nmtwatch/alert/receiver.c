@@ -1,6 +1,7 @@
 #include "nmtwatch/alert/receiver.h"
 
-#include "reports/units.h"
+#include "nmtwatch/privileged.h"
+#include "reports/text/units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -87,7 +88,7 @@ bool receiver_same(const struct receiver_options *a, const struct receiver_optio
 {
     return strcmp(a->name, b->name) == 0 && a->kind == b->kind && strcmp(a->url, b->url) == 0 &&
            strcmp(a->ca_file, b->ca_file) == 0 && strcmp(a->user_file, b->user_file) == 0 &&
-           a->timeout_ms == b->timeout_ms;
+           a->plain_credentials == b->plain_credentials && a->timeout_ms == b->timeout_ms;
 }
 
 bool receiver_take(struct receiver_options *receiver, const char *key, const char *text,
@@ -99,6 +100,13 @@ bool receiver_take(struct receiver_options *receiver, const char *key, const cha
         return take_url(receiver, text, problem, size);
     if (strcmp(key, "timeout") == 0)
         return take_timeout(receiver, text, problem, size);
+    if (strcmp(key, "plain_credentials") == 0) {
+        receiver->plain_credentials = strcmp(text, "yes") == 0;
+        if (receiver->plain_credentials || strcmp(text, "no") == 0)
+            return true;
+        snprintf(problem, size, "plain_credentials: yes or no is needed");
+        return false;
+    }
     if (strcmp(key, "ca_file") == 0)
         return take_text(receiver->ca_file, sizeof receiver->ca_file, key, text, problem, size);
     if (strcmp(key, "user_file") == 0)
@@ -107,12 +115,26 @@ bool receiver_take(struct receiver_options *receiver, const char *key, const cha
     return false;
 }
 
+bool receiver_is_private(const struct receiver_options *receiver, char *error, size_t error_size)
+{
+    const char *host = strstr(receiver->url, "://");
+    bool in_url = host != NULL && memchr(host + 3, '@', strcspn(host + 3, "/?#")) != NULL;
+    if (strncasecmp(receiver->url, "https://", 8) == 0 || receiver->plain_credentials ||
+        (!in_url && receiver->user_file[0] == '\0'))
+        return true;
+    snprintf(error, error_size,
+             "receiver %s: a password would go over http:// where anybody on the way can read it: "
+             "use https://, or plain_credentials = yes",
+             receiver->name);
+    return false;
+}
+
 bool receiver_credentials(const struct receiver_options *receiver, char *line, size_t line_size,
                           char *error, size_t error_size)
 {
     struct stat status;
     const char *wrong = NULL;
-    FILE *file = fopen(receiver->user_file, "re");
+    FILE *file = privileged_fopen(receiver->user_file);
     line[0] = '\0';
     if (file == NULL || fstat(fileno(file), &status) != 0)
         wrong = strerror(errno);

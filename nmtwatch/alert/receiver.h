@@ -6,6 +6,8 @@
  *   url = https://alerts.example:9093   Alertmanager: its base, /api/v2/alerts is appended
  *   ca_file = /etc/ssl/ours.pem         instead of the system's
  *   user_file = /etc/nmtwatch/alerts    one line user:password, mode 0600
+ *   plain_credentials = no              yes: user:password also to an http:// address, readable on
+ *                                       the way
  *   timeout = 10s                       of one request, connecting included
  *
  * Plain data, copy freely. Setup context.
@@ -28,6 +30,7 @@ struct receiver_options {
     char url[512];
     char ca_file[256];   /* "": the system's */
     char user_file[256]; /* "": none */
+    bool plain_credentials;
     int64_t timeout_ms;
 };
 
@@ -38,6 +41,9 @@ bool receiver_same(const struct receiver_options *a, const struct receiver_optio
 /* One key of the section. False with what is wrong (names the key) in problem. */
 bool receiver_take(struct receiver_options *receiver, const char *key, const char *text,
                    char *problem, size_t size);
+/* False with one sentence when a password would go over the network in the clear and that was not
+ * asked for. */
+bool receiver_is_private(const struct receiver_options *receiver, char *error, size_t error_size);
 /* The line of user_file. False with one sentence: not readable, readable by others, not a line of
  * user:password. */
 bool receiver_credentials(const struct receiver_options *receiver, char *line, size_t line_size,

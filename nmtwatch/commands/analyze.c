@@ -4,9 +4,11 @@
 #include "nmtwatch/config.h"
 #include "nmtwatch/triage/recorded.h"
 #include "nmtwatch/triage/saved.h"
-#include "reports/escape.h"
-#include "reports/finding_json.h"
-#include "reports/triage_report.h"
+#include "nmtwatch/triage/unpack.h"
+#include "reports/text/escape.h"
+#include "reports/json/event_json.h"
+#include "reports/diagnosis/triage_report.h"
+#include "nmtwatch/tell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,6 +101,13 @@ static void analysis_free(struct analysis *analysis)
     free(analysis->recorded);
 }
 
+/* What the progress was shown on. */
+static void clear(bool progress)
+{
+    if (progress)
+        fputs("\r\x1b[K", stderr);
+}
+
 /* False: nothing could be read. */
 static bool read_all(const struct saved *saved, struct dossier_reader *reader,
                      struct analysis *analysis)
@@ -113,14 +122,23 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
         if (progress)
             fprintf(stderr, "\r%d of %d files\x1b[K", i + 1, saved->count);
         if (!saved_read(path, &text, &cut, error, sizeof error)) {
-            fprintf(stderr, "%snmtwatch analyze: %s\n", progress ? "\r\x1b[K" : "", error);
+            clear(progress);
+            tell_error("nmtwatch analyze: %s\n", error);
+            continue;
+        }
+        char words[160];
+        if (!unpack(&text, (size_t)SAVED_TEXT_MAX, words, sizeof words)) {
+            clear(progress);
+            tell_error("nmtwatch analyze: %s: %s\n", path, words);
+            free((void *)(uintptr_t)text.ptr);
             continue;
         }
         any = true;
-        if (cut)
-            fprintf(stderr,
-                    "%snmtwatch analyze: %s: longer than is read, or damaged: its front counts\n",
-                    progress ? "\r\x1b[K" : "", path);
+        if (cut) {
+            clear(progress);
+            tell_error("nmtwatch analyze: %s: longer than is read, or damaged: its front counts\n",
+                       path);
+        }
         struct recorded *recorded =
             recorded_is(text) ? recorded_read(path, error, sizeof error) : NULL;
         if (recorded != NULL)
@@ -131,8 +149,7 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
             analysis->ignored_lines += ignored;
         free((void *)(uintptr_t)text.ptr);
     }
-    if (progress)
-        fputs("\r\x1b[K", stderr);
+    clear(progress);
     return any;
 }
 
@@ -175,13 +192,14 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
         json_out_begin(&out, NULL, '{');
         json_out_text(&out, "file", analysis->inputs[i].file);
         json_out_text(&out, "kind", text_kind_key(what->kind));
-        if (what->jdk_major > 0)
-            json_out_int(&out, "jdk", what->jdk_major);
-        else
-            json_out_null(&out, "jdk");
+        json_out_int_if(&out, "jdk", what->jdk_major > 0, what->jdk_major);
         json_out_bool(&out, "used", what->used);
         if (what->pid >= 0)
             json_out_int(&out, "pid", what->pid);
+        if (what->line > 0)
+            json_out_int(&out, "line", what->line);
+        if (what->removed[0] != '\0')
+            json_out_text(&out, "removed", what->removed);
         if (what->note[0] != '\0')
             json_out_text(&out, "note", what->note);
         json_out_end(&out, '}');
@@ -231,16 +249,55 @@ static void print_inputs(const struct analysis *analysis)
                text_kind_key(what->kind), what->used ? "" : ", not used");
         if (what->note[0] != '\0')
             printf(": %s", escape_name(what->note).text);
+        if (what->removed[0] != '\0')
+            printf(" (removed: %s)", escape_name(what->removed).text);
         putchar('\n');
     }
     for (int i = 0; i < analysis->unrecognised_count; i++)
-        printf("  %-40s not recognised\n", escape_name(analysis->unrecognised[i]).text);
+        printf("  %-40s not recognised: no output of jcmd, jmap or a JVM's log begins in it; as by "
+               "jcmd "
+               "PID VM.native_memory summary >FILE\n",
+               escape_name(analysis->unrecognised[i]).text);
+}
+
+/* Many error files: how many of each cause, before the details. */
+static void print_overview(const struct jvm_case *cases, int count)
+{
+    int crashes = 0;
+    for (int i = 0; i < count; i++)
+        crashes += cases[i].dossier->crash.have && cases[i].dossier->crash.end != HS_ERR_NO_END;
+    if (crashes < 2)
+        return;
+    printf("%d error files\n", crashes);
+    for (int i = 0; i < count; i++) {
+        char key[64], other[64];
+        int same = 0;
+        bool told = false;
+        const struct crash *crash = &cases[i].dossier->crash;
+        if (!crash->have || crash->end == HS_ERR_NO_END)
+            continue;
+        crash_key(crash, key, sizeof key);
+        for (int k = 0; k < count && !told; k++) {
+            const struct crash *with = &cases[k].dossier->crash;
+            if (!with->have || with->end == HS_ERR_NO_END)
+                continue;
+            crash_key(with, other, sizeof other);
+            bool equal = strcmp(key, other) == 0;
+            same += equal;
+            told = equal && k < i;
+        }
+        if (!told)
+            printf("  %5d  %s\n", same, escape_name(key).text);
+    }
+    putchar('\n');
 }
 
 static int print_text(const struct analysis *analysis, const struct jvm_case *cases, int count,
                       bool markdown)
 {
     const struct terminal terminal = {.out = stdout, .colour = options_colour(false), .width = 100};
+    if (!markdown)
+        print_overview(cases, count);
     bool ok = true;
     for (int i = 0; i < count; i++) {
         const struct triage_report report = {.dossier = cases[i].dossier,
@@ -265,15 +322,15 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, boo
     int code = EXIT_IO;
     if (reader == NULL || !read_all(saved, reader, &analysis)) {
         if (reader == NULL)
-            fprintf(stderr, "nmtwatch analyze: out of memory\n");
-        else if (saved->count == 0)
-            fprintf(stderr, "nmtwatch analyze: no file to read\n");
+            tell_error("nmtwatch analyze: out of memory\n");
+        else if (saved->count == 0 && saved->passed_over == 0)
+            tell_error("nmtwatch analyze: no file to read\n");
     } else {
         dossier_reader_finish(reader);
         int count = dossier_reader_count(reader) + analysis.recorded_count;
         struct jvm_case *cases = calloc((size_t)count + 1, sizeof *cases);
         if (cases == NULL || analysis.failed) {
-            fprintf(stderr, "nmtwatch analyze: out of memory\n");
+            tell_error("nmtwatch analyze: out of memory\n");
         } else {
             code = collect(reader, &analysis, cases, count);
             if (json)
@@ -283,6 +340,8 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, boo
             else if (print_text(&analysis, cases, count, markdown) != 0)
                 code = EXIT_IO;
         }
+        for (int i = 0; cases != NULL && i < count; i++)
+            triage_free(&cases[i].triage);
         free(cases);
     }
     if (reader != NULL)
@@ -310,11 +369,11 @@ static int run(int argc, char **argv)
     if (operands == 0)
         return options_error(&command_analyze, "a file or a folder is needed");
     if (config != NULL && !config_load(config, &options, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch analyze: %s\n", error);
+        tell_error("nmtwatch analyze: %s\n", error);
         return EXIT_USAGE;
     }
     if (!saved_collect(&saved, argv + 1, operands, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch analyze: %s\n", error);
+        tell_error("nmtwatch analyze: %s\n", error);
         saved_free(&saved);
         return EXIT_IO;
     }
@@ -326,17 +385,17 @@ static int run(int argc, char **argv)
 const struct command command_analyze = {
     .name = "analyze",
     .summary = "what people have saved: jcmd outputs, class-load logs, hs_err files",
-    .usage =
-        "Usage: nmtwatch analyze FILE|DIR... [options]\n"
-        "\n"
-        "Recognises each text by its content (JDK 8 to 27, gz too, several replies in one\n"
-        "file): VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
-        "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
-        "PerfCounter.print, class-load logs, hs_err files and VM.info, VM.flags, smaps,\n"
-        "recordings.\n"
-        "Two summaries of one JVM are two looks; the files' times say which was first.\n"
-        "\n"
-        "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing could\n"
-        "be read.\n",
+    .usage = "Usage: nmtwatch analyze FILE|DIR|-... [options]\n"
+             "\n"
+             "Recognises each text by its content (JDK 8 to 27; gz, xz, zst, bz2 too; several\n"
+             "replies in one file; pasted pieces with quotes, timestamps, JSON around them):\n"
+             "VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
+             "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
+             "PerfCounter.print, class-load logs, hs_err files and VM.info, VM.flags, smaps,\n"
+             "recordings.\n"
+             "Two summaries of one JVM are two looks; the files' times say which was first.\n"
+             "\n"
+             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing could\n"
+             "be read.\n",
     .run = run,
 };

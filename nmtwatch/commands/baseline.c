@@ -1,6 +1,6 @@
 #include "nmtwatch/commands/baseline.h"
 
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/replay.h"
 #include "nmtwatch/watch/replies.h"
 
 #include <errno.h>
@@ -9,26 +9,18 @@
 
 #define SAVED_REPLY_MAX (4 << 20)
 
-static bool from_recording(struct recording *recording, struct sample *sample)
+static bool from_recording(struct replay *replay, struct sample *sample)
 {
-    const struct recording_header *header = recording_header(recording);
-    struct judge *judge =
-        judge_create(&header->target, &header->thresholds, header->warmup_s, NULL, NULL);
-    if (judge == NULL)
-        return false;
-    static struct event event;
     bool found = false, warm = false;
-    while (!warm && recording_next(recording, &event)) {
-        judge_feed(judge, &event);
-        if (event.kind != EVENT_SAMPLE || !sample_has_nmt(&event.sample))
+    while (!warm && replay_next(replay)) {
+        if (replay->event.kind != EVENT_SAMPLE || !sample_has_nmt(&replay->event.sample))
             continue;
         struct judge_view view;
-        judge_view(judge, &view);
+        judge_view(replay->judge, &view);
         warm = view.warm;
-        *sample = event.sample;
+        *sample = replay->event.sample;
         found = true;
     }
-    judge_destroy(judge);
     return found;
 }
 
@@ -50,10 +42,10 @@ static bool from_saved_reply(const char *path, struct sample *sample)
 bool baseline_load(const char *path, struct sample *sample, char *error, size_t error_size)
 {
     char why[512];
-    struct recording *recording = recording_open(path, why, sizeof why);
-    if (recording != NULL) {
-        bool found = from_recording(recording, sample);
-        recording_close(recording);
+    struct replay replay;
+    if (replay_open(&replay, path, why, sizeof why)) {
+        bool found = from_recording(&replay, sample);
+        replay_close(&replay);
         if (!found)
             snprintf(error, error_size, "%s: no NMT summary in this recording", path);
         return found;

@@ -13,9 +13,9 @@
 #include "nmtwatch/watch/identify.h"
 #include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/replies.h"
-#include "reports/event_json.h"
-#include "reports/finding_json.h"
-#include "reports/plugin.h"
+#include "reports/json/event_json.h"
+#include "reports/watch/plugin.h"
+#include "nmtwatch/tell.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -49,9 +49,7 @@ static void look_without_asking(struct look *look)
         proc_close(&proc);
     }
     agent_figures_sample(&look->target, &look->sample);
-    struct perfdata *perfdata = look->target.perfdata[0] != '\0'
-                                    ? perfdata_open(look->target.perfdata, look->target.uid)
-                                    : NULL;
+    struct perfdata *perfdata = perfdata_open(&look->target);
     if (perfdata == NULL)
         return;
     perfdata_sample(perfdata, &look->sample);
@@ -153,7 +151,7 @@ static void print_json(const struct look *look, const struct check_result *resul
         finding_json(&out, NULL, &result->findings[i]);
     json_out_end(&out, ']');
     json_out_begin(&out, "sample", '{');
-    event_json_sample(&out, &look->sample);
+    fields_write(&out, &tick_record, &look->sample, false);
     json_out_end(&out, '}');
     json_out_end(&out, '}');
     json_out_print(&out, stdout);
@@ -209,7 +207,7 @@ static int run(int argc, char **argv)
         return refuse(&look, WRONG, &options.thresholds, json);
     if ((config != NULL && !config_load(config, &options, error, sizeof error)) ||
         (baseline_path != NULL && !baseline_load(baseline_path, &baseline, error, sizeof error))) {
-        fprintf(stderr, "nmtwatch check: %s\n", error);
+        tell_error("nmtwatch check: %s\n", error);
         return refuse(&look, error, &options.thresholds, json);
     }
     look_at(&look, look.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);
@@ -224,6 +222,7 @@ static int run(int argc, char **argv)
     static struct check_result result;
     check_jvm(&input, &result);
     code = finish(&look, &result, &options.thresholds, json);
+    check_result_free(&result);
     loader_table_free(&look.loaders);
     return code;
 }

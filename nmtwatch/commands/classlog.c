@@ -4,9 +4,11 @@
 #include "nmtwatch/classlog/log_feed.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/soak/soak_signals.h"
-#include "reports/escape.h"
-#include "reports/json_out.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/json/json_out.h"
+#include "reports/page/page.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -34,8 +36,7 @@ struct summary {
     struct verdict verdict;
 };
 
-/* --- the verdict: classes alive over time ------------------------------------------------------
- */
+/* --- the verdict: classes alive over time ----------------------------------------------------- */
 
 static bool judge(const struct classlog *log, struct summary *summary)
 {
@@ -71,7 +72,7 @@ static bool summarise(const struct classlog *log, int top, struct summary *summa
     return summary->count >= 0 && judge(log, summary);
 }
 
-/* Is a family still being loaded? The last stretch of the log, whose length doubles, decides. */
+/* Is a family still being loaded? The last window of the log, whose length doubles, decides. */
 static const char *going_on(const struct class_family *family)
 {
     if (family->fold || family->loads < 20)
@@ -95,8 +96,7 @@ static void words_of(const struct summary *summary, char *out, size_t size)
         snprintf(out, size, "%s", verdict_state_meaning(verdict->state));
 }
 
-/* --- output ------------------------------------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void json_row(struct json_out *out, const struct class_family *family, bool timed)
 {
@@ -144,10 +144,7 @@ static bool print_json(const struct classlog *log, const struct summary *summary
     json_out_int(&out, "unloads", summary->other.unloads);
     json_out_end(&out, '}');
     json_out_int(&out, "folded_rows", folded.rows);
-    if (summary->timed)
-        json_out_int(&out, "span_ms", classlog_span_ms(log));
-    else
-        json_out_null(&out, "span_ms");
+    json_out_int_if(&out, "span_ms", summary->timed, classlog_span_ms(log));
     json_out_begin(&out, "rates", '[');
     for (int i = 0; summary->timed && i < summary->time->bucket_count; i++) {
         const struct time_bucket *bucket = &summary->time->bucket[i];
@@ -162,13 +159,24 @@ static bool print_json(const struct classlog *log, const struct summary *summary
     return json_out_print(&out, stdout);
 }
 
+static void print_page(struct page *page)
+{
+    putchar('\n');
+    if (!page_print(page, stdout))
+        tell_error("nmtwatch classlog: out of memory\n");
+}
+
 static void print_rates(const struct summary *summary)
 {
+    static const char *const HEADS[] = {"from", "#loads/s", "#unloads/s", "#net/s", NULL};
     const struct time_line *time = summary->time;
     if (!summary->timed || time->bucket_count == 0)
         return;
     int each = (time->bucket_count + RATE_ROWS - 1) / RATE_ROWS;
-    printf("\n  %-12s %12s %12s %12s\n", "from", "loads/s", "unloads/s", "net/s");
+    struct page page;
+    char loads[32], unloads[32], net[32];
+    page_begin(&page, "", "", SEVERITY_INFO);
+    page_table(&page, HEADS);
     for (int i = 0; i < time->bucket_count; i += each) {
         struct time_bucket sum = {0};
         int until = i + each < time->bucket_count ? i + each : time->bucket_count;
@@ -177,14 +185,25 @@ static void print_rates(const struct summary *summary)
             sum.unloads += time->bucket[k].unloads;
         }
         double seconds = (double)time->width_ms * (until - i) / 1000.0;
-        printf("  %-12s %12.2f %12.2f %12.2f\n", units_clock((int64_t)time->width_ms * i).text,
-               (double)sum.loads / seconds, (double)sum.unloads / seconds,
-               (double)(sum.loads - sum.unloads) / seconds);
+        snprintf(loads, sizeof loads, "%.2f", (double)sum.loads / seconds);
+        snprintf(unloads, sizeof unloads, "%.2f", (double)sum.unloads / seconds);
+        snprintf(net, sizeof net, "%.2f", (double)(sum.loads - sum.unloads) / seconds);
+        page_row(&page, units_clock((int64_t)time->width_ms * i).text, loads, unloads, net);
     }
+    print_page(&page);
+}
+
+static void add_family(struct page *page, const struct class_family *family)
+{
+    page_row(page, units_count(family->loads).text, units_count(family->unloads).text,
+             units_count(family->names).text, units_count(family->same_name).text, going_on(family),
+             family->family[0] != '\0' ? family->family : "-", family->name, family->source);
 }
 
 static void print_text(const struct classlog *log, const struct summary *summary)
 {
+    static const char *const HEADS[] = {"#loads", "#unloads", "#names", "#same name", "goes on",
+                                        "family", "name",     "source", NULL};
     const struct classlog_totals *totals = summary->totals;
     char words[320];
     words_of(summary, words, sizeof words);
@@ -197,25 +216,18 @@ static void print_text(const struct classlog *log, const struct summary *summary
     printf("\n%s: %s\n",
            summary->timed ? verdict_state_name(summary->verdict.state) : "CANNOT TELL", words);
     print_rates(summary);
-    printf("\n  %10s %10s %10s %10s  %-9s %-22s %s\n", "loads", "unloads", "names", "same name", "",
-           "family", "name, source");
-    for (int i = 0; i < summary->count; i++) {
-        const struct class_family *family = &summary->families[i];
-        printf("  %10" PRId64 " %10" PRId64 " %10" PRId64 " %10" PRId64 "  %-9s %-22.40s ",
-               family->loads, family->unloads, family->names, family->same_name, going_on(family),
-               escape_name(family->family[0] != '\0' ? family->family : "-").text);
-        printf("%s", escape_name(family->name).text);
-        if (family->source[0] != '\0')
-            printf("  %s", escape_name(family->source).text);
-        putchar('\n');
-    }
+    struct page page;
+    page_begin(&page, "", "", SEVERITY_INFO);
+    page_table(&page, HEADS);
+    for (int i = 0; i < summary->count; i++)
+        add_family(&page, &summary->families[i]);
     if (summary->other.loads > 0 || summary->other.unloads > 0)
-        printf("  %10" PRId64 " %10" PRId64 " %10s %10s  %-9s all others\n", summary->other.loads,
-               summary->other.unloads, "-", "-", "");
+        page_row(&page, units_count(summary->other.loads).text,
+                 units_count(summary->other.unloads).text, "-", "-", "", "all others", "", "");
+    print_page(&page);
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void tell_progress(const struct log_feed *feed, bool wanted)
 {
@@ -258,7 +270,9 @@ static bool read_log(struct log_feed *feed, struct classlog *log, bool follow, b
             break;
         }
         if (state == FEED_FAILED) {
-            fprintf(stderr, "%snmtwatch classlog: %s\n", progress ? "\r\x1b[K" : "", feed->error);
+            if (progress)
+                fputs("\r\x1b[K", stderr);
+            tell_error("nmtwatch classlog: %s\n", feed->error);
             if (classlog_totals(log)->lines == 0)
                 return false;
             break;
@@ -288,17 +302,17 @@ static int classlog(const char *path, int top, bool json, bool count_only, bool 
     struct log_feed feed;
     int code = EXIT_IO;
     if (!log_feed_open(&feed, path)) {
-        fprintf(stderr, "nmtwatch classlog: %s\n", feed.error);
+        tell_error("nmtwatch classlog: %s\n", feed.error);
         log_feed_close(&feed);
         return EXIT_IO;
     }
     struct classlog *log = classlog_create(&options);
     struct summary *summary = malloc(sizeof *summary);
     if (log == NULL || summary == NULL) {
-        fprintf(stderr, "nmtwatch classlog: out of memory\n");
+        tell_error("nmtwatch classlog: out of memory\n");
     } else if (read_log(&feed, log, follow, json, for_ms)) {
         if (!summarise(log, count_only ? 0 : top, summary)) {
-            fprintf(stderr, "nmtwatch classlog: out of memory\n");
+            tell_error("nmtwatch classlog: out of memory\n");
         } else {
             bool ok = true;
             if (json)

@@ -30,6 +30,8 @@ extern const struct command command_plan;
 extern const struct command command_analyze;
 extern const struct command command_triage;
 extern const struct command command_classlog;
+extern const struct command command_holders;
+extern const struct command command_explain;
 extern const struct command command_serve;
 
 #define EXIT_WARNING  1

@@ -1,9 +1,10 @@
 /* nmtwatch diff: two recordings, or two moments of one, side by side. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/record/reader.h"
-#include "reports/difference.h"
-#include "reports/escape.h"
-#include "reports/units.h"
+#include "nmtwatch/record/replay.h"
+#include "reports/soak/difference.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -40,25 +41,20 @@ static int split_moment(const char *operand, struct side *side)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void on_alert(void *context, const struct alert *alert)
-{
-    story_alert(context, alert);
-}
-
 /* Feeds what happened up to the moment; the moment becomes the end when it lies behind it. */
-static void feed(struct recording *recording, struct judge *judge, struct side *side)
+static void feed(struct replay *replay, struct side *side)
 {
-    struct event event;
     struct judge_view view;
-    while (recording_next(recording, &event)) {
-        if (side->at_ms >= 0 && event.ms > side->at_ms)
-            break;
-        judge_feed(judge, &event);
-        judge_view(judge, &view);
-        trial_event(side->trial, &event, &view);
-        story_event(side->story, &event);
+    if (side->at_ms >= 0)
+        replay->until_ms = side->at_ms;
+    while (replay_next(replay)) {
+        for (int i = 0; i < replay->alerts.count; i++)
+            story_alert(side->story, &replay->alerts.alert[i]);
+        judge_view(replay->judge, &view);
+        trial_event(side->trial, &replay->event, &view);
+        story_event(side->story, &replay->event);
     }
-    judge_view(judge, &view);
+    judge_view(replay->judge, &view);
     story_finish(side->story, &view);
     side->last_ms = trial_last_ms(side->trial);
 }
@@ -66,34 +62,29 @@ static void feed(struct recording *recording, struct judge *judge, struct side *
 static int read_side(struct side *side)
 {
     char error[512];
-    struct recording *recording = recording_open(side->file, error, sizeof error);
-    if (recording == NULL) {
-        fprintf(stderr, "nmtwatch diff: %s\n", error);
+    struct replay replay;
+    if (!replay_open(&replay, side->file, error, sizeof error)) {
+        tell_error("nmtwatch diff: %s\n", error);
         return EXIT_IO;
     }
-    const struct recording_header *header = recording_header(recording);
+    const struct recording_header *header = replay.header;
     side->story = story_create(&header->target, header->wall_start_ms, &header->thresholds);
     side->trial = trial_create(&header->target, NULL);
-    struct judge *judge = side->story == NULL || side->trial == NULL
-                              ? NULL
-                              : judge_create(&header->target, &header->thresholds, header->warmup_s,
-                                             on_alert, side->story);
     int code = 0;
-    if (judge != NULL) {
-        feed(recording, judge, side);
-        if (recording_damage(recording) != NULL)
-            fprintf(stderr, "nmtwatch diff: warning: %s\n", recording_damage(recording));
+    if (side->story != NULL && side->trial != NULL) {
+        feed(&replay, side);
+        if (recording_damage(replay.recording) != NULL)
+            tell_error("nmtwatch diff: warning: %s\n", recording_damage(replay.recording));
     } else {
-        fprintf(stderr, "nmtwatch diff: out of memory\n");
+        tell_error("nmtwatch diff: out of memory\n");
         code = EXIT_IO;
     }
     if (code == 0 && side->last_ms == 0 && side->story->point_count == 0) {
-        fprintf(stderr, "nmtwatch diff: %s holds no sample%s\n", escape_name(side->file).text,
-                side->at_ms >= 0 ? " up to that moment" : "");
+        tell_error("nmtwatch diff: %s holds no sample%s\n", escape_name(side->file).text,
+                   side->at_ms >= 0 ? " up to that moment" : "");
         code = EXIT_IO;
     }
-    judge_destroy(judge);
-    recording_close(recording);
+    replay_close(&replay);
     return code;
 }
 
@@ -118,7 +109,7 @@ static int print(const struct side *a, const struct side *b, int64_t window_ms, 
                                            .window_ms = window_ms};
     struct difference *difference = difference_make(&both[0], &both[1]);
     if (difference == NULL) {
-        fprintf(stderr, "nmtwatch diff: out of memory\n");
+        tell_error("nmtwatch diff: out of memory\n");
         return EXIT_IO;
     }
     if (json) {
@@ -128,7 +119,11 @@ static int print(const struct side *a, const struct side *b, int64_t window_ms, 
         json_out_free(&out);
     } else {
         const struct terminal terminal = {.out = stdout, .colour = options_colour(no_color)};
-        difference_terminal(&terminal, difference, all);
+        struct page page;
+        difference_page(difference, all, &page);
+        if (!page_terminal(&page, &terminal) && page.failed)
+            tell_error("nmtwatch diff: out of memory\n");
+        page_free(&page);
     }
     difference_destroy(difference);
     return 0;

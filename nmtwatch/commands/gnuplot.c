@@ -1,7 +1,7 @@
 #include "nmtwatch/commands/gnuplot.h"
 #include "nmtwatch/write_all.h"
 
-#include "reports/escape.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <signal.h>

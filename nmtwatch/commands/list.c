@@ -4,12 +4,15 @@
  */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
+#include "nmtwatch/jvm/agent_leftovers.h"
 #include "nmtwatch/jvm/discover.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
-#include "reports/escape.h"
-#include "reports/json_out.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/json/json_out.h"
+#include "reports/page/terminal.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -36,8 +39,7 @@ static struct row row_of(const struct target *target)
         proc_sample(&proc, &row.sample);
         proc_close(&proc);
     }
-    struct perfdata *perfdata =
-        target->perfdata[0] != '\0' ? perfdata_open(target->perfdata, target->uid) : NULL;
+    struct perfdata *perfdata = perfdata_open(target);
     if (perfdata != NULL) {
         perfdata_sample(perfdata, &row.sample);
         perfdata_close(perfdata);
@@ -62,11 +64,9 @@ static const char *text_or_null(const char *text)
 static void json_value(struct json_out *out, const struct sample *sample, const char *key,
                        enum sample_field field)
 {
-    int64_t value;
-    if (sample_get(sample, field, &value))
-        json_out_int(out, key, value);
-    else
-        json_out_null(out, key);
+    int64_t value = 0;
+    bool known = sample_get(sample, field, &value);
+    json_out_int_if(out, key, known, value);
 }
 
 static void json_row(struct json_out *out, const struct row *row)
@@ -79,10 +79,7 @@ static void json_row(struct json_out *out, const struct row *row)
     json_out_text(out, "user", row->user);
     json_out_text(out, "main", text_or_null(target->identity.main));
     json_out_text(out, "jdk", text_or_null(target->identity.jdk));
-    if (target->identity.jdk_major > 0)
-        json_out_int(out, "jdk_major", target->identity.jdk_major);
-    else
-        json_out_null(out, "jdk_major");
+    json_out_int_if(out, "jdk_major", target->identity.jdk_major > 0, target->identity.jdk_major);
     json_out_text(out, "nmt", target->identity.nmt_level);
     json_value(out, &row->sample, "uptime_ms", SAMPLE_UPTIME_MS);
     json_value(out, &row->sample, "classes_loaded", SAMPLE_CLASSES_LOADED);
@@ -111,7 +108,7 @@ static int print_json(const struct discovery *found)
     json_out_free(&out);
     if (line != NULL)
         return 0;
-    fprintf(stderr, "nmtwatch list: out of memory\n");
+    tell_error("nmtwatch list: out of memory\n");
     return EXIT_IO;
 }
 
@@ -153,99 +150,82 @@ static void fill_cells(struct cells *cells, const struct row *row)
     short_version(identity->jdk, jdk, sizeof jdk);
     snprintf(cells->text[PID], size, "%d", (int)row->target->pid);
     snprintf(cells->text[NSPID], size, "%d", (int)row->target->nspid);
-    escape(ESCAPE_TERMINAL, row->user, cells->text[USER], size);
-    escape(ESCAPE_TERMINAL, jdk[0] != '\0' ? jdk : "?", cells->text[JDK], size);
+    snprintf(cells->text[USER], size, "%s", row->user);
+    snprintf(cells->text[JDK], size, "%s", jdk[0] != '\0' ? jdk : "?");
     snprintf(cells->text[NMT], size, "%s", identity->nmt_level);
     value_cell(cells->text[UP], size, &row->sample, SAMPLE_UPTIME_MS, units_duration);
     value_cell(cells->text[LOADED], size, &row->sample, SAMPLE_CLASSES_LOADED, units_count);
     value_cell(cells->text[UNLOADED], size, &row->sample, SAMPLE_CLASSES_UNLOADED, units_count);
     value_cell(cells->text[RSS], size, &row->sample, SAMPLE_RSS_BYTES, units_bytes);
-    escape(ESCAPE_TERMINAL, identity->main[0] != '\0' ? short_main(identity->main) : "?",
-           cells->text[MAIN], size);
+    snprintf(cells->text[MAIN], size, "%s",
+             identity->main[0] != '\0' ? short_main(identity->main) : "?");
 }
 
-static const struct {
-    const char *title;
-    bool right;
-} columns[COLUMNS] = {
-    [PID] = {"PID", true},       [NSPID] = {"NSPID", true},       [USER] = {"USER", false},
-    [JDK] = {"JDK", false},      [NMT] = {"NMT", false},          [UP] = {"UP", true},
-    [LOADED] = {"LOADED", true}, [UNLOADED] = {"UNLOADED", true}, [RSS] = {"RSS", true},
-    [MAIN] = {"MAIN", false},
+static const struct terminal_column columns[COLUMNS] = {
+    [PID] = {"PID", true, 0, TERMINAL_PLAIN},
+    [NSPID] = {"NSPID", true, 0, TERMINAL_PLAIN},
+    [USER] = {"USER", false, 0, TERMINAL_PLAIN},
+    [JDK] = {"JDK", false, 0, TERMINAL_PLAIN},
+    [NMT] = {"NMT", false, 0, TERMINAL_PLAIN},
+    [UP] = {"UP", true, 0, TERMINAL_PLAIN},
+    [LOADED] = {"LOADED", true, 0, TERMINAL_PLAIN},
+    [UNLOADED] = {"UNLOADED", true, 0, TERMINAL_PLAIN},
+    [RSS] = {"RSS", true, 0, TERMINAL_PLAIN},
+    [MAIN] = {"MAIN", false, 0, TERMINAL_PLAIN},
 };
 
 /* Columns of the terminal; 0: unlimited, because it is none. */
-static int terminal_width(void)
+static int width_of_terminal(void)
 {
     struct winsize size;
     return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/* Cells are ASCII after escaping, but for names in other scripts: those are padded by characters.
- */
-static void print_cell(const char *text, size_t width, bool right)
-{
-    size_t taken = escape_columns(text);
-    int padding = taken < width ? (int)(width - taken) : 0;
-    printf("%*s%s%*s  ", right ? padding : 0, "", text, right ? 0 : padding, "");
-}
-
-/* The last column takes what is left; it is cut at a character, with a mark. */
-static void print_last(const char *text, int room)
-{
-    if (room <= 0 || escape_columns(text) <= (size_t)room) {
-        printf("%s\n", text);
-        return;
-    }
-    int shown = 0;
-    const char *end = text;
-    while (*end != '\0' && shown < room - 1) {
-        end++;
-        while (((unsigned char)*end & 0xc0) == 0x80)
-            end++;
-        shown++;
-    }
-    printf("%.*s~\n", (int)(end - text), text);
-}
-
-static void print_line(const struct cells *cells, const size_t *widths, bool show_nspid, int room)
-{
-    for (int c = 0; c < MAIN; c++)
-        if (c != NSPID || show_nspid)
-            print_cell(cells->text[c], widths[c], columns[c].right);
-    print_last(cells->text[MAIN], room);
-}
-
 static int print_table(const struct discovery *found)
 {
+    const struct terminal terminal = {.out = stdout, .width = width_of_terminal()};
     struct cells *cells = calloc((size_t)found->count + 1, sizeof *cells);
-    if (cells == NULL) {
-        fprintf(stderr, "nmtwatch list: out of memory\n");
-        return EXIT_IO;
-    }
-    bool show_nspid = false;
-    size_t widths[COLUMNS] = {0};
-    for (int c = 0; c < COLUMNS; c++)
-        snprintf(cells[0].text[c], sizeof cells[0].text[c], "%s", columns[c].title);
-    for (int i = 0; i < found->count; i++) {
+    const char **texts = calloc((size_t)found->count * COLUMNS + 1, sizeof *texts);
+    struct terminal_column shown[COLUMNS];
+    struct terminal_table table = {
+        .gap = 2, .cut = true, .columns = shown, .row_count = found->count, .cells = texts};
+    bool good = cells != NULL && texts != NULL, show_nspid = false;
+    for (int i = 0; i < found->count && good; i++) {
         struct row row = row_of(&found->targets[i]);
-        fill_cells(&cells[i + 1], &row);
+        fill_cells(&cells[i], &row);
         show_nspid = show_nspid || row.target->nspid != row.target->pid;
     }
-    int used = 0, width = terminal_width();
-    for (int c = 0; c < MAIN; c++) {
-        for (int i = 0; i <= found->count; i++)
-            if (escape_columns(cells[i].text[c]) > widths[c])
-                widths[c] = escape_columns(cells[i].text[c]);
-        if (c != NSPID || show_nspid)
-            used += (int)widths[c] + 2;
+    for (int c = 0; c < COLUMNS && good; c++) {
+        if (c == NSPID && !show_nspid)
+            continue;
+        shown[table.column_count++] = columns[c];
     }
-    /* On a very narrow terminal lines may wrap rather than lose the name altogether. */
-    int room = width > used + 8 ? width - used : 0;
-    for (int i = 0; found->count > 0 && i <= found->count; i++)
-        print_line(&cells[i], widths, show_nspid, room);
+    for (int i = 0, at = 0; i < found->count && good; i++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            if (c != NSPID || show_nspid)
+                texts[at++] = cells[i].text[c];
+        }
+    }
+    good = good && (found->count == 0 || terminal_table(&terminal, &table));
+    free(texts);
     free(cells);
-    return 0;
+    if (!good)
+        tell_error("nmtwatch list: out of memory\n");
+    return good ? 0 : EXIT_IO;
+}
+
+/* Of agents whose JVM was killed. */
+static void remove_leftovers(const struct discovery *found)
+{
+    int removed = agent_leftovers_remove_here();
+    for (int i = 0; i < found->count; i++) {
+        const struct target *target = &found->targets[i];
+        if (target->root[0] != '\0')
+            removed += agent_leftovers_remove(target);
+    }
+    if (removed > 0)
+        tell_error("nmtwatch list: removed %d file%s that killed JVMs had left in /tmp\n", removed,
+                   removed == 1 ? "" : "s");
 }
 
 static int run(int argc, char **argv)
@@ -264,18 +244,19 @@ static int run(int argc, char **argv)
         return code;
     struct discovery found;
     if (discover_jvms(&found) != 0) {
-        fprintf(stderr, "nmtwatch list: reading /proc: %s\n", strerror(errno));
+        tell_error("nmtwatch list: reading /proc: %s\n", strerror(errno));
         return EXIT_IO;
     }
     code = json ? print_json(&found) : print_table(&found);
     if (found.count == 0)
-        fprintf(stderr, "nmtwatch list: no HotSpot JVM found\n");
+        tell_error("nmtwatch list: no HotSpot JVM found\n");
     if (found.unreadable > 0)
-        fprintf(stderr, "nmtwatch list: no permission to look at %d process%s\n", found.unreadable,
-                found.unreadable == 1 ? "" : "es");
+        tell_error("nmtwatch list: no permission to look at %d process%s\n", found.unreadable,
+                   found.unreadable == 1 ? "" : "es");
     if (target_proc_hides_others())
-        fprintf(stderr,
-                "nmtwatch list: /proc is mounted with hidepid: other users' JVMs are not seen\n");
+        tell_error(
+            "nmtwatch list: /proc is mounted with hidepid: other users' JVMs are not seen\n");
+    remove_leftovers(&found);
     discovery_free(&found);
     return code;
 }
@@ -290,6 +271,9 @@ const struct command command_list = {
         "(and the id inside of its own namespace), user, JDK, level of Native Memory\n"
         "Tracking, time since start, classes loaded and unloaded, resident memory, main class\n"
         "or jar. Reads /proc and hsperfdata only: no JVM is asked or signalled.\n"
+        "Removes what libnmtagent.so left in /tmp when its JVM was killed: /tmp/.nmtagent_PID\n"
+        "and the unfinished chunk of a recording (NAME.chunk, in which nothing can be read).\n"
+        "Files of a process that lives are locked, and stay.\n"
         "A value that cannot be had is shown as ?, in JSON as null.\n",
     .run = run,
 };

@@ -1,6 +1,7 @@
 #include "nmtwatch/commands/options.h"
 
-#include "reports/units.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,22 +11,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SETTINGS_MAX 80
+
 int options_error(const struct command *command, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "nmtwatch %s: ", command->name);
-    vfprintf(stderr, format, args);
-    fprintf(stderr, " (see nmtwatch help %s)\n", command->name);
+    tell_error("nmtwatch %s: ", command->name);
+    vtell_error(format, args);
+    tell_error(" (see nmtwatch help %s)\n", command->name);
     va_end(args);
     return EXIT_USAGE;
 }
 
 static void describe(const struct option_row *row, char *out, size_t size)
 {
+    char name[64];
+    snprintf(name, sizeof name, "%s", row->name);
+    for (char *at = name; (at = strchr(at, '_')) != NULL;)
+        *at = '-';
     snprintf(out, size, "%c%c%s--%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
-             row->letter ? ", " : "  ", row->name, row->value ? " " : "",
-             row->value ? row->value : "");
+             row->letter ? ", " : "  ", name, row->value ? " " : "", row->value ? row->value : "");
 }
 
 static void print_help(const struct command *command, const struct option_row *rows, size_t count)
@@ -46,11 +52,20 @@ static void print_help(const struct command *command, const struct option_row *r
     }
 }
 
+/* A key of a file has '_' where its option has '-'. */
+static bool is_name(const char *row, const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (row[i] != name[i] && !(row[i] == '_' && name[i] == '-'))
+            return false;
+    return row[len] == '\0';
+}
+
 static const struct option_row *find_by_name(const struct option_row *rows, size_t count,
                                              const char *name, size_t len)
 {
     for (size_t i = 0; i < count; i++)
-        if (strlen(rows[i].name) == len && memcmp(rows[i].name, name, len) == 0)
+        if (is_name(rows[i].name, name, len))
             return &rows[i];
     return NULL;
 }
@@ -75,7 +90,10 @@ static int take_option(const struct command *command, const struct option_row *r
     if (row->value == NULL) {
         if (value != NULL)
             return options_error(command, "--%s takes no value", row->name);
-        *(bool *)row->into = true;
+        if (row->take != NULL)
+            row->take(NULL, row->into);
+        else
+            *(bool *)row->into = true;
         return 0;
     }
     if (value == NULL && *at + 1 < argc)
@@ -116,6 +134,33 @@ bool options_parse(const struct command *command, const struct option_row *rows,
     return *code == 0;
 }
 
+static const char *take_flag(const char *value, void *into)
+{
+    (void)value;
+    *(const char **)into = "yes";
+    return NULL;
+}
+
+size_t options_settings(const struct setting *settings, size_t count, const char *text[],
+                        struct option_row *rows, size_t used)
+{
+    static char help[SETTINGS_MAX][SETTING_HELP_MAX];
+    static size_t helps;
+    for (size_t i = 0; i < count && helps < SETTINGS_MAX; i++, helps++) {
+        const struct setting *setting = &settings[i];
+        bool has_initial = setting->value != NULL && setting->initial[0] != '\0';
+        snprintf(help[helps], sizeof help[0], "%s%s%s%s", setting->help, has_initial ? " (" : "",
+                 has_initial ? setting->initial : "", has_initial ? ")" : "");
+        rows[used++] = (struct option_row){0,
+                                           setting->key,
+                                           setting->value,
+                                           setting->value != NULL ? option_take_text : take_flag,
+                                           &text[i],
+                                           help[helps]};
+    }
+    return used;
+}
+
 bool options_colour(bool refused)
 {
     const char *no_color = getenv("NO_COLOR");
@@ -144,6 +189,15 @@ const char *option_take_duration_ms(const char *value, void *into)
     char error[160];
     if (!units_parse_duration(value, into, error, sizeof error))
         return "a time such as 500ms, 10s, 5m or 2h";
+    return NULL;
+}
+
+const char *option_take_span_ms(const char *value, void *into)
+{
+    int64_t ms;
+    if (option_take_duration_ms(value, &ms) != NULL || ms <= 0)
+        return "a time above 0, such as 500ms, 10s, 5m or 2h";
+    *(int64_t *)into = ms;
     return NULL;
 }
 

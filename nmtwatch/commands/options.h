@@ -26,6 +26,7 @@
 #define NMTWATCH_COMMANDS_OPTIONS_H
 
 #include "nmtwatch/commands/command.h"
+#include "nmtwatch/setting.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ typedef const char *option_take_fn(const char *value, void *into);
 
 struct option_row {
     char letter;          /* 'o' for -o; 0: none */
-    const char *name;     /* without the dashes */
+    const char *name;     /* without the dashes in front; '_' stands for a dash */
     const char *value;    /* what the value is called in help, "TIME"; NULL: a flag */
     option_take_fn *take; /* NULL for a flag: *(bool *)into becomes true */
     void *into;
@@ -49,6 +50,12 @@ struct option_row {
 bool options_parse(const struct command *command, const struct option_row *rows, size_t row_count,
                    int argc, char **argv, int *operands, int *code);
 
+/* Appends a row for each setting to the `used` first ones; returns how many there are then. What
+ * stands on the command line comes into text[], "yes" for a flag, NULL for what was not given. Once
+ * a process: the help texts are static. */
+size_t options_settings(const struct setting *settings, size_t count, const char *text[],
+                        struct option_row *rows, size_t used);
+
 /* Prints the error line for something only the verb can know; returns EXIT_USAGE. */
 int options_error(const struct command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -56,9 +63,37 @@ int options_error(const struct command *command, const char *format, ...)
 /* Colours on standard output: a terminal, no NO_COLOR in the environment, not refused. */
 bool options_colour(bool refused);
 
+/* Rows that mean the same in every verb that has them. */
+#define OPTION_NO_COLOR(into)                                                                      \
+    {                                                                                              \
+        0, "no-color", NULL, NULL, into, "no colours"                                              \
+    }
+#define OPTION_FOR(into)                                                                           \
+    {                                                                                              \
+        0, "for", "TIME", option_take_span_ms, into, "stop after this (until interrupted)"         \
+    }
+#define OPTION_FORCE(into)                                                                         \
+    {                                                                                              \
+        0, "force", NULL, NULL, into, "overwrite an existing recording"                            \
+    }
+#define OPTION_CONFIG(into)                                                                        \
+    {                                                                                              \
+        0, "config", "FILE", option_take_text, into, "INI file with [thresholds]"                  \
+    }
+#define OPTION_CONFIG_WATCH(into)                                                                  \
+    {                                                                                              \
+        0, "config", "FILE", option_take_text, into, "INI file with [thresholds] and [watch]"      \
+    }
+#define OPTION_NOTIFY(into)                                                                        \
+    {                                                                                              \
+        0, "notify", "CMD", option_take_text, into,                                                \
+            "run for each alert, JSON on its standard input"                                       \
+    }
+
 option_take_fn option_take_text;        /* const char * */
 option_take_fn option_take_count;       /* int64_t, 1 .. */
 option_take_fn option_take_duration_ms; /* int64_t: "500ms", "10s", "5m", "2h" */
+option_take_fn option_take_span_ms;     /* the same, above 0 */
 option_take_fn option_take_bytes;       /* int64_t: "64M", "1G" */
 
 #endif

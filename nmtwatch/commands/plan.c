@@ -6,9 +6,10 @@
 #include "nmtwatch/plan/plan_live.h"
 #include "nmtwatch/plan/plan_recorded.h"
 #include "nmtwatch/watch/identify.h"
-#include "reports/escape.h"
-#include "reports/plan_report.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/diagnosis/plan_report.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -141,7 +142,7 @@ static int from_pid(const char *text, int64_t look_ms, int64_t timeout_ms,
     target_close(&target);
     if (kind == FAILURE_NONE)
         return 0;
-    fprintf(stderr, "nmtwatch plan: %s\n", escape_name(failure.sentence).text);
+    tell_error("nmtwatch plan: %s\n", escape_name(failure.sentence).text);
     return failure_exit_code(kind);
 }
 
@@ -150,17 +151,17 @@ static int from_file(const char *path, struct plan_measured *measured,
 {
     char error[700], damage[300];
     if (!plan_recorded(measured, identity, path, damage, sizeof damage, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch plan: %s\n", error);
+        tell_error("nmtwatch plan: %s\n", error);
         return EXIT_IO;
     }
     if (damage[0] != '\0')
-        fprintf(stderr, "nmtwatch plan: warning: %s\n", damage);
+        tell_error("nmtwatch plan: warning: %s\n", damage);
     return 0;
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static bool print(const struct plan *plan, const char *source, bool json, bool markdown,
+static bool print(const struct plan *plan, const char *source, bool json, bool markdown, bool html,
                   bool no_color)
 {
     if (json) {
@@ -179,6 +180,8 @@ static bool print(const struct plan *plan, const char *source, bool json, bool m
     bool good = !page.failed;
     if (good && markdown)
         page_markdown(&page, stdout);
+    else if (good && html)
+        page_html(&page, stdout);
     else if (good)
         page_terminal(&page, &terminal);
     page_free(&page);
@@ -186,7 +189,7 @@ static bool print(const struct plan *plan, const char *source, bool json, bool m
 }
 
 static int make(struct plan_input *input, const char *from, int64_t look_ms, int64_t timeout_ms,
-                bool json, bool markdown, bool no_color)
+                bool json, bool markdown, bool html, bool no_color)
 {
     char error[200], source[256];
     struct plan_measured measured;
@@ -210,11 +213,11 @@ static int make(struct plan_input *input, const char *from, int64_t look_ms, int
     if (good) {
         plan_make(plan, input, &measured);
         code = (int)plan->verdict;
-        good = print(plan, from != NULL ? source : NULL, json, markdown, no_color);
+        good = print(plan, from != NULL ? source : NULL, json, markdown, html, no_color);
     }
     free(plan);
     if (!good)
-        fprintf(stderr, "nmtwatch plan: out of memory\n");
+        tell_error("nmtwatch plan: out of memory\n");
     return good ? code : EXIT_IO;
 }
 
@@ -227,7 +230,7 @@ static int run(int argc, char **argv)
     };
     const char *from = NULL;
     int64_t look_ms = 10000, timeout_ms = 5000;
-    bool json = false, markdown = false, no_color = false;
+    bool json = false, markdown = false, html = false, no_color = false;
     struct plan_input input;
     plan_input_default(&input);
     const struct option_row others[] = {
@@ -243,6 +246,7 @@ static int run(int argc, char **argv)
          "classes as generators make them: small, no symbols of their own"},
         {0, "json", NULL, NULL, &json, "one JSON object"},
         {0, "markdown", NULL, NULL, &markdown, "for a ticket"},
+        {0, "html", NULL, NULL, &html, "one page of HTML"},
         {0, "no-color", NULL, NULL, &no_color, "no colours"},
     };
     struct option_row rows[PLAN_NUMBER_COUNT + OPTION_COUNT(others)];
@@ -257,9 +261,9 @@ static int run(int argc, char **argv)
         return code;
     if (operands != 0)
         return options_error(&command_plan, "unexpected operand '%s'", argv[1]);
-    if (json && markdown)
-        return options_error(&command_plan, "either --json or --markdown");
-    return make(&input, from, look_ms, timeout_ms, json, markdown, no_color);
+    if (json + markdown + html > 1)
+        return options_error(&command_plan, "either --json, --markdown or --html");
+    return make(&input, from, look_ms, timeout_ms, json, markdown, html, no_color);
 }
 
 const struct command command_plan = {

@@ -8,8 +8,9 @@
 #include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
 #include "nmtwatch/profile/story_shot.h"
-#include "reports/agent_terminal.h"
-#include "reports/escape.h"
+#include "reports/profile/agent_report.h"
+#include "reports/text/escape.h"
+#include "nmtwatch/tell.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -17,13 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OWN_ROWS 7
+#define OWN_ROWS 9
 
 typedef bool print_fn(const char *json, FILE *out);
 static print_fn *const printers[AGENT_COMMAND_COUNT] = {
     [AGENT_START] = agent_print_started, [AGENT_STOP] = agent_print_stopped,
     [AGENT_DUMP] = agent_print_dumped,   [AGENT_STATUS] = agent_print_status,
     [AGENT_MEMORY] = agent_print_memory, [AGENT_ALLOC] = NULL, /* has a verb of its own */
+    [AGENT_SITES] = agent_print_memory,  [AGENT_BASELINE] = agent_print_memory,
 };
 
 struct arguments {
@@ -31,12 +33,12 @@ struct arguments {
     struct alloc_arguments alloc;
     const char *output, *library;
     int64_t duration_ms;
-    bool json;
+    bool json, sites, baseline; /* the last two: of memory */
 };
 
 static bool command_of(const char *word, enum agent_command *command)
 {
-    for (int i = 0; i < AGENT_COMMAND_COUNT; i++)
+    for (int i = 0; i <= AGENT_ALLOC; i++) /* the others are memory with an option */
         if (strcmp(agent_command_name((enum agent_command)i), word) == 0) {
             *command = (enum agent_command)i;
             return true;
@@ -46,7 +48,7 @@ static bool command_of(const char *word, enum agent_command *command)
 
 static int failed(const struct failure *failure)
 {
-    fprintf(stderr, "nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    tell_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
     return failure_exit_code(failure->kind);
 }
 
@@ -84,7 +86,9 @@ static int ask(const struct target *target, enum agent_command command,
     } else if (!print(answer, stdout)) {
         failure_set(&failure, FAILURE_BAD_REPLY, "the agent", NULL);
         code = failed(&failure);
-    } else if (command == AGENT_MEMORY && !arguments->json) {
+    } else if (command == AGENT_STOP && agent_print_lost(answer, stderr)) {
+        code = EXIT_IO;
+    } else if (printers[command] == agent_print_memory && !arguments->json) {
         beside_nmt_print(session.attach, target->identity.jdk_major, stdout);
     }
     free(answer);
@@ -102,6 +106,9 @@ static int run_command(const char *pid, const char *word, const struct arguments
         return options_error(
             &command_profile,
             "'%s': expected start, stop, status, memory, dump, alloc, live or classes", word);
+    if (arguments->sites && arguments->baseline)
+        return options_error(&command_profile, "--sites or --baseline, one after the other");
+    command = arguments->sites ? AGENT_SITES : arguments->baseline ? AGENT_BASELINE : command;
     if (arguments->duration_ms != 0 || arguments->output != NULL)
         return options_error(&command_profile,
                              "--for and -o go without a command: they are all of it");
@@ -152,7 +159,7 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
         return options_error(&command_profile, "%s", error);
     int code = target_option_open(&command_profile, pid, &target);
     if (code == 0 && !profile_output_possible(shot.output, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch profile: %s\n", error);
+        tell_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     }
     if (code == 0)
@@ -185,7 +192,7 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
     int code = target_option_open(&command_profile, pid, &target);
     if (code == 0 && shot.output != NULL &&
         !profile_output_possible(shot.output, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch profile: %s\n", error);
+        tell_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     }
     if (code == 0)
@@ -219,11 +226,15 @@ static int run(int argc, char **argv)
          ".html flame graph, .txt collapsed, .top or .json table, .jfr"},
         {0, "agent", "FILE", option_take_text, &arguments.library,
          "libnmtagent.so to load (beside nmtwatch)"},
-        {0, "interval", "SIZE", option_take_text, &arguments.alloc.interval,
+        {0, "alloc-interval", "SIZE", option_take_text, &arguments.alloc.interval,
          "alloc: bytes a thread allocates between two samples (512K)"},
         {0, "all", NULL, NULL, &arguments.alloc.all, "alloc: every JVM"},
         {0, "match", "RULES", option_take_text, &arguments.alloc.match,
          "alloc: of these the ones that fit: main=PATTERN,cgroup=PATTERN;pid=N"},
+        {0, "sites", NULL, NULL, &arguments.sites,
+         "memory: allocation sites too, where started with --memory-level detail"},
+        {0, "baseline", NULL, NULL, &arguments.baseline,
+         "memory: remember it; from then on `memory` tells what has grown"},
         {0, "json", NULL, NULL, &arguments.json, "the agent's answer as one JSON object"},
     };
     int operands, code;
@@ -231,11 +242,15 @@ static int run(int argc, char **argv)
     start_options_spell(argc, argv);
     if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
         return code;
+    bool command = operands == 2 && strcmp(argv[2], "memory") == 0;
+    if ((arguments.sites || arguments.baseline) && !command)
+        return options_error(&command_profile, "--sites and --baseline go with `memory`");
     bool alloc = operands >= 1 && operands <= 2 && strcmp(argv[operands], "alloc") == 0;
     if (alloc)
         return run_alloc(operands == 2 ? argv[1] : NULL, &arguments);
     if (arguments.alloc.interval != NULL || arguments.alloc.all || arguments.alloc.match != NULL)
-        return options_error(&command_profile, "--interval, --all and --match go with `alloc`");
+        return options_error(&command_profile,
+                             "--alloc-interval, --all and --match go with `alloc`");
     enum story_kind story;
     if (operands == 2 && story_shot_kind(argv[2], &story))
         return run_story(argv[1], story, &arguments);
@@ -254,14 +269,21 @@ const struct command command_profile = {
         "Usage: nmtwatch profile PID start|stop|status|memory|dump [options]\n"
         "       nmtwatch profile --for TIME PID -o FILE [options]\n"
         "       nmtwatch profile PID classes|live --for TIME [-o FILE]\n"
-        "       nmtwatch profile PID alloc [--for TIME [--interval SIZE] [-o FILE]]\n"
-        "       nmtwatch profile alloc --all|--match RULES --for TIME [--interval SIZE] [-o FILE]\n"
+        "       nmtwatch profile PID alloc [--for TIME [--alloc-interval SIZE] [-o FILE]]\n"
+        "       nmtwatch profile alloc --all|--match RULES --for TIME [--alloc-interval SIZE] [-o "
+        "FILE]\n"
         "\n"
         "Loads the agent into the JVM through its attach socket and has it do one thing, or "
         "starts,\n"
         "waits, stops and writes the result. `status` tells what was sampled and lost, `memory`\n"
-        "what the agent itself costs, component by component; `dump` makes the recording whole up\n"
-        "to now. The agent stays loaded after `stop` (a JVM cannot unload one), but does nothing.\n"
+        "what the agent itself costs, component by component, with --sites by the code that asked\n"
+        "for it, and after `memory --baseline` what has grown since; `dump` makes the recording\n"
+        "whole up to now. The agent stays loaded after `stop` (a JVM cannot unload one): it has no "
+        "thread, "
+        "timer\n"
+        "or handler then, and its memory is a few KB. JDK 25 lets virtual threads pay for any "
+        "JVMTI\n"
+        "agent, as long as one is loaded: 0.83 to 1.03 us a switch in place of 0.63.\n"
         "\n"
         "`classes` tells which code makes classes: families of names, how many were loaded and\n"
         "unloaded, and by whom they were defined. `live` tells which objects stay: sampled ones "
@@ -280,7 +302,7 @@ const struct command command_profile = {
         "user sees it. The options after --json are those of the agent, and the same as in\n"
         "-agentpath:libnmtagent.so=start,cpu=10ms,file=/tmp/app.jfr.\n"
         "\n"
-        "Exit codes: 0 done, 10-31 the JVM could not be asked or the agent did not do it, 64 "
+        "Exit codes: 0 done, 10-31 the JVM could not be asked or the agent command failed, 64 "
         "usage,\n"
         "74 a file cannot be written.\n",
     .run = run,

@@ -3,16 +3,16 @@
 
 static int run(int argc, char **argv)
 {
-    struct watch_arguments arguments = WATCH_ARGUMENTS_NONE;
+    struct watch_arguments arguments = {.into_pipe = SESSION_QUIET};
     struct session_options options = {0};
-    const struct option_row rows[] = {
+    struct option_row rows[WATCH_ROWS_MAX] = {
         {'o', "output", "FILE", option_take_text, &options.record, "the recording (%p: the pid)"},
-        WATCH_OPTION_ROWS(arguments),
     };
     int operands, code;
-    if (!options_parse(&command_record, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+    size_t count = watch_arguments_rows(&arguments, &options, rows, 1);
+    if (!options_parse(&command_record, rows, count, argc, argv, &operands, &code))
         return code;
-    code = watch_options_apply(&command_record, &arguments, &options);
+    code = watch_arguments_apply(&command_record, &arguments, &options);
     if (code != 0)
         return code;
     if (options.record == NULL)
@@ -20,8 +20,7 @@ static int run(int argc, char **argv)
     if (operands > 1)
         return options_error(&command_record,
                              "one process id at a time (watch --record takes more)");
-    return watch_options_run(&command_record, &arguments, SESSION_QUIET, argv + 1, operands,
-                             &options);
+    return watch_options_run(&command_record, &arguments, argv + 1, operands, &options);
 }
 
 const struct command command_record = {

@@ -1,8 +1,9 @@
 /* nmtwatch repair: cuts what a killed JVM left behind the last complete chunk of a JFR file. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jfr/jfr_read.h"
-#include "reports/json_out.h"
-#include "reports/units.h"
+#include "reports/json/json_out.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <stdio.h>
 
@@ -28,7 +29,7 @@ static int run(int argc, char **argv)
     int64_t cut_bytes;
     char error[512];
     if (!jfr_repair(argv[1], &cut_bytes, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch repair: %s\n", error);
+        tell_error("nmtwatch repair: %s\n", error);
         return EXIT_IO;
     }
     if (json)
@@ -42,11 +43,13 @@ static int run(int argc, char **argv)
 
 const struct command command_repair = {
     .name = "repair",
-    .summary = "make a JFR file with a torn tail readable again",
+    .summary = "make a JFR file with a truncated end readable again",
     .usage = "Usage: nmtwatch repair FILE.jfr\n"
              "\n"
              "A JVM that is killed while a chunk is appended leaves a file that the JDK's jfr\n"
              "refuses as a whole. Cuts what stands behind the last complete chunk.\n"
+             "FILE.jfr.chunk beside it is a chunk that was not finished: what names its events\n"
+             "is missing, nothing can be read out of it, and it can be deleted.\n"
              "\n"
              "Exit: 0 the file is whole now, 64 usage, 74 no complete chunk, or not writable.\n",
     .run = run,

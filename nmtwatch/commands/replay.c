@@ -1,16 +1,17 @@
 /* nmtwatch replay: the judge over a recording: the alerts of the live run, raised again. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/config.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/replay.h"
 #include "nmtwatch/watch/session.h"
-#include "reports/terminal.h"
-#include "reports/units.h"
+#include "reports/watch/watch_view.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-struct replay {
+struct printing {
     struct terminal terminal;
     struct json_out json;
     bool as_json;
@@ -18,76 +19,70 @@ struct replay {
     int64_t alerts;
 };
 
-static void on_alert(void *context, const struct alert *alert)
+static void print_alert(struct printing *printing, const struct alert *alert)
 {
-    struct replay *replay = context;
-    replay->alerts++;
-    if (!replay->as_json) {
-        terminal_alert(&replay->terminal, replay->target, alert);
+    printing->alerts++;
+    if (!printing->as_json) {
+        terminal_alert(&printing->terminal, printing->target, alert);
         return;
     }
-    const char *line = event_json_alert(&replay->json, replay->target->pid, alert);
+    const char *line = event_json_alert(&printing->json, printing->target->pid, alert);
     if (line != NULL)
-        fwrite(line, 1, replay->json.length, stdout);
+        fwrite(line, 1, printing->json.length, stdout);
 }
 
-static void print_end(struct replay *replay, int64_t ms, int64_t events,
+static void print_end(struct printing *printing, int64_t ms, int64_t events,
                       const struct judge_view *view, const struct recording *recording)
 {
     static const struct watch_cost none;
-    if (replay->as_json) {
+    if (printing->as_json) {
         const struct watch_cost *cost = recording_cost(recording);
-        const char *line = event_json_end(&replay->json, ms, cost != NULL ? cost : &none);
+        const char *line = event_json_end(&printing->json, ms, cost != NULL ? cost : &none);
         if (line != NULL)
-            fwrite(line, 1, replay->json.length, stdout);
+            fwrite(line, 1, printing->json.length, stdout);
         return;
     }
     printf("%" PRId64 " events over %s, %" PRId64
            " alerts raised or cleared, %d active at the end\n",
-           events, units_duration(ms).text, replay->alerts, view->active_alerts);
+           events, units_duration(ms).text, printing->alerts, view->active_alerts);
 }
 
 /* Alerts at the thresholds of the recording, unless a config file says otherwise. */
-static int replay_file(const char *path, const char *config, struct replay *replay)
+static int replay_file(const char *path, const char *config, struct printing *printing)
 {
     char error[512];
-    struct recording *recording = recording_open(path, error, sizeof error);
-    if (recording == NULL) {
-        fprintf(stderr, "nmtwatch replay: %s\n", error);
+    struct replay replay;
+    struct watch_options options;
+    if (!replay_open(&replay, path, error, sizeof error)) {
+        tell_error("nmtwatch replay: %s\n", error);
         return EXIT_IO;
     }
-    const struct recording_header *header = recording_header(recording);
-    struct watch_options options;
     watch_options_default(&options);
-    options.thresholds = header->thresholds;
-    options.warmup_s = header->warmup_s;
+    options.thresholds = replay.header->thresholds;
+    options.warmup_s = replay.header->warmup_s;
     if (config != NULL && !config_load(config, &options, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch replay: %s\n", error);
-        recording_close(recording);
+        tell_error("nmtwatch replay: %s\n", error);
+        replay_close(&replay);
         return EXIT_USAGE;
     }
-    replay->target = &header->target;
-    struct judge *judge =
-        judge_create(&header->target, &options.thresholds, options.warmup_s, on_alert, replay);
-    if (judge == NULL) {
-        recording_close(recording);
+    if (!replay_judge_with(&replay, &options.thresholds, options.warmup_s)) {
+        replay_close(&replay);
         return EXIT_IO;
     }
-    struct event event;
     int64_t events = 0, last_ms = 0;
-    while (recording_next(recording, &event)) {
-        judge_feed(judge, &event);
-        events++;
-        if (event.ms > last_ms)
-            last_ms = event.ms;
+    printing->target = &replay.header->target;
+    for (; replay_next(&replay); events++) {
+        for (int i = 0; i < replay.alerts.count; i++)
+            print_alert(printing, &replay.alerts.alert[i]);
+        if (replay.event.ms > last_ms)
+            last_ms = replay.event.ms;
     }
     struct judge_view view;
-    judge_view(judge, &view);
-    print_end(replay, last_ms, events, &view, recording);
-    if (recording_damage(recording) != NULL)
-        fprintf(stderr, "nmtwatch replay: warning: %s\n", recording_damage(recording));
-    judge_destroy(judge);
-    recording_close(recording);
+    judge_view(replay.judge, &view);
+    print_end(printing, last_ms, events, &view, replay.recording);
+    if (recording_damage(replay.recording) != NULL)
+        tell_error("nmtwatch replay: warning: %s\n", recording_damage(replay.recording));
+    replay_close(&replay);
     return (int)view.worst_ever; /* INFO 0, WARNING 1, CRITICAL 2 */
 }
 
@@ -105,12 +100,12 @@ static int run(int argc, char **argv)
         return code;
     if (operands != 1)
         return options_error(&command_replay, "one recording is needed");
-    struct replay replay = {
+    struct printing printing = {
         .as_json = json,
         .terminal = {.out = stdout, .colour = options_colour(no_color), .width = 0},
     };
-    code = replay_file(argv[1], config, &replay);
-    json_out_free(&replay.json);
+    code = replay_file(argv[1], config, &printing);
+    json_out_free(&printing.json);
     return code;
 }
 

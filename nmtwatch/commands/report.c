@@ -5,14 +5,13 @@
 #include "nmtwatch/commands/gnuplot.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/report.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/replay.h"
 #include "nmtwatch/write_all.h"
-#include "reports/chart.h"
-#include "reports/escape.h"
-#include "reports/html.h"
-#include "reports/markdown.h"
-#include "reports/report_json.h"
-#include "reports/units.h"
+#include "reports/story/chart.h"
+#include "reports/text/escape.h"
+#include "reports/story/story_report.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +43,7 @@ struct writing {
     char no_pictures[256]; /* why, when there are none */
 };
 
-/* --- options -----------------------------------------------------------------------------------
- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static const char *take_formats(const char *value, void *into)
 {
@@ -75,13 +73,7 @@ static const char *take_formats(const char *value, void *into)
     return NULL;
 }
 
-/* --- from the recording to the story -----------------------------------------------------------
- */
-
-static void keep_alert(void *context, const struct alert *alert)
-{
-    story_alert(context, alert);
-}
+/* --- from the recording to the story ---------------------------------------------------------- */
 
 static void describe_watch_cost(struct story *story, const struct watch_cost *cost)
 {
@@ -96,35 +88,28 @@ static void describe_watch_cost(struct story *story, const struct watch_cost *co
 }
 
 /* NULL when memory ran out. */
-static struct story *tell(struct recording *recording)
+static struct story *tell(struct replay *replay)
 {
-    const struct recording_header *header = recording_header(recording);
+    const struct recording_header *header = replay->header;
     struct story *story = story_create(&header->target, header->wall_start_ms, &header->thresholds);
-    struct judge *judge = story == NULL ? NULL
-                                        : judge_create(&header->target, &header->thresholds,
-                                                       header->warmup_s, keep_alert, story);
-    if (judge == NULL) {
-        story_destroy(story);
+    while (story != NULL && replay_next(replay)) {
+        for (int i = 0; i < replay->alerts.count; i++)
+            story_alert(story, &replay->alerts.alert[i]);
+        story_event(story, &replay->event);
+    }
+    if (story == NULL)
         return NULL;
-    }
-    struct event event;
-    while (recording_next(recording, &event)) {
-        judge_feed(judge, &event);
-        story_event(story, &event);
-    }
     struct judge_view view;
-    judge_view(judge, &view);
-    judge_destroy(judge);
-    describe_watch_cost(story, recording_cost(recording));
-    const char *damage = recording_damage(recording);
+    judge_view(replay->judge, &view);
+    describe_watch_cost(story, recording_cost(replay->recording));
+    const char *damage = recording_damage(replay->recording);
     if (damage != NULL)
         snprintf(story->damage, sizeof story->damage, "%s", damage);
     story_finish(story, &view);
     return story;
 }
 
-/* --- files -------------------------------------------------------------------------------------
- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 bool report_make_directory(const char *path)
 {
@@ -156,8 +141,8 @@ static bool write_file(struct writing *writing, const char *name, const char *da
         error = errno;
     }
     if (!good) {
-        fprintf(stderr, "nmtwatch report: %s/%s: %s\n", escape_name(writing->directory).text, name,
-                strerror(error));
+        tell_error("nmtwatch report: %s/%s: %s\n", escape_name(writing->directory).text, name,
+                   strerror(error));
         return false;
     }
     snprintf(writing->files[writing->file_count++], sizeof writing->files[0], "%s", name);
@@ -172,13 +157,12 @@ static bool write_stream(struct writing *writing, const char *name, FILE *stream
     if (good)
         good = write_file(writing, name, *text, *size);
     else
-        fprintf(stderr, "nmtwatch report: %s: out of memory\n", name);
+        tell_error("nmtwatch report: %s: out of memory\n", name);
     free(*text);
     return good;
 }
 
-/* --- pictures ----------------------------------------------------------------------------------
- */
+/* --- pictures --------------------------------------------------------------------------------- */
 
 /* The picture, or NULL after having said why not. */
 static char *draw(struct writing *writing, const struct story *story, enum chart_kind kind,
@@ -204,9 +188,9 @@ static char *draw(struct writing *writing, const struct story *story, enum chart
         snprintf(writing->no_pictures, sizeof writing->no_pictures, "Pictures are left out: %s.",
                  error);
     if (result == GNUPLOT_MISSING)
-        fprintf(stderr, "nmtwatch report: %s\n", writing->no_pictures);
+        tell_error("nmtwatch report: %s\n", writing->no_pictures);
     else
-        fprintf(stderr, "nmtwatch report: %s is left out: %s\n", chart_name(kind), error);
+        tell_error("nmtwatch report: %s is left out: %s\n", chart_name(kind), error);
     return NULL;
 }
 
@@ -256,41 +240,38 @@ static bool make_pictures(struct writing *writing, const struct story *story)
     return true;
 }
 
-/* --- texts -------------------------------------------------------------------------------------
- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
-static bool make_html(struct writing *writing, const struct story *story)
+typedef bool page_writer(const struct page *page, FILE *out);
+
+static bool make_page(struct writing *writing, const char *name, const struct page *page,
+                      page_writer *write)
 {
-    struct html_picture pictures[CHART_KIND_COUNT];
-    int count = 0;
-    for (int i = 0; i < writing->picture_count; i++)
-        if (writing->pictures[i].svg != NULL)
-            pictures[count++] = (struct html_picture){chart_title(writing->pictures[i].kind),
-                                                      chart_caption(writing->pictures[i].kind),
-                                                      writing->pictures[i].svg};
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
-    bool written =
-        stream != NULL &&
-        html_write(story, pictures, count,
-                   writing->no_pictures[0] != '\0' ? writing->no_pictures : NULL, stream);
-    return write_stream(writing, "report.html", stream, written, &text, &size);
+    bool written = stream != NULL && write(page, stream);
+    return write_stream(writing, name, stream, written, &text, &size);
 }
 
-static bool make_markdown(struct writing *writing, const struct story *story)
+static bool make_pages(struct writing *writing, const struct story *story)
 {
-    struct markdown_picture pictures[CHART_KIND_COUNT];
-    int count = 0;
-    for (int i = 0; i < writing->picture_count; i++)
-        if (writing->pictures[i].file[0] != '\0')
-            pictures[count++] = (struct markdown_picture){chart_title(writing->pictures[i].kind),
-                                                          writing->pictures[i].file};
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    bool written = stream != NULL && markdown_write(story, pictures, count, stream);
-    return write_stream(writing, "report.md", stream, written, &text, &size);
+    struct story_picture pictures[CHART_KIND_COUNT];
+    struct page page;
+    for (int i = 0; i < writing->picture_count; i++) {
+        const struct picture *drawn = &writing->pictures[i];
+        pictures[i] =
+            (struct story_picture){chart_title(drawn->kind), chart_caption(drawn->kind), drawn->svg,
+                                   drawn->file[0] != '\0' ? drawn->file : NULL};
+    }
+    story_page(story, pictures, writing->picture_count,
+               writing->no_pictures[0] != '\0' ? writing->no_pictures : NULL, &page);
+    bool good =
+        (!(writing->formats & FORMAT_HTML) ||
+         make_page(writing, "report.html", &page, page_html)) &&
+        (!(writing->formats & FORMAT_MD) || make_page(writing, "report.md", &page, page_markdown));
+    page_free(&page);
+    return good;
 }
 
 static bool make_json(struct writing *writing, const struct story *story)
@@ -301,7 +282,7 @@ static bool make_json(struct writing *writing, const struct story *story)
     if (good)
         good = write_file(writing, "report.json", text, strlen(text));
     else
-        fprintf(stderr, "nmtwatch report: report.json: out of memory\n");
+        tell_error("nmtwatch report: report.json: out of memory\n");
     json_out_free(&out);
     return good;
 }
@@ -309,13 +290,12 @@ static bool make_json(struct writing *writing, const struct story *story)
 static bool make_report(struct writing *writing, const struct story *story)
 {
     bool good = make_pictures(writing, story) &&
-                (!(writing->formats & FORMAT_HTML) || make_html(writing, story)) &&
-                (!(writing->formats & FORMAT_MD) || make_markdown(writing, story)) &&
+                (!(writing->formats & (FORMAT_HTML | FORMAT_MD)) || make_pages(writing, story)) &&
                 (!(writing->formats & FORMAT_JSON) || make_json(writing, story));
     for (int i = 0; i < writing->picture_count; i++)
         free(writing->pictures[i].svg);
     if (good && writing->file_count == 0) {
-        fprintf(stderr, "nmtwatch report: nothing was written: %s\n", writing->no_pictures);
+        tell_error("nmtwatch report: nothing was written: %s\n", writing->no_pictures);
         return false;
     }
     return good;
@@ -346,48 +326,64 @@ static bool print_files(const struct writing *writing, const struct story *story
     return line != NULL;
 }
 
-/* --- the verb ----------------------------------------------------------------------------------
- */
+/* --- the verb --------------------------------------------------------------------------------- */
 
 /* The story of a recording, with warnings on stderr; NULL after one line there. */
 static struct story *read_story(const char *path)
 {
     char error[512];
-    struct recording *recording = recording_open(path, error, sizeof error);
-    if (recording == NULL) {
-        fprintf(stderr, "nmtwatch report: %s\n", error);
+    struct replay replay;
+    if (!replay_open(&replay, path, error, sizeof error)) {
+        tell_error("nmtwatch report: %s\n", error);
         return NULL;
     }
-    struct story *story = tell(recording);
-    int64_t unknown = recording_unknown_lines(recording);
-    recording_close(recording);
+    struct story *story = tell(&replay);
+    int64_t unknown = recording_unknown_lines(replay.recording);
+    replay_close(&replay);
     if (story == NULL) {
-        fprintf(stderr, "nmtwatch report: out of memory\n");
+        tell_error("nmtwatch report: out of memory\n");
         return NULL;
     }
     if (story->damage[0] != '\0')
-        fprintf(stderr, "nmtwatch report: warning: %s; reporting what stands before it\n",
-                story->damage);
+        tell_error("nmtwatch report: warning: %s; reporting what stands before it\n",
+                   story->damage);
     if (unknown > 0)
-        fprintf(stderr,
-                "nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
-                unknown);
+        tell_error("nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
+                   unknown);
     return story;
 }
 
-static bool write_report(struct writing *writing, const struct story *story)
+static bool open_directory(struct writing *writing)
 {
-    bool good = false;
     writing->directory_fd = -1;
     if (report_make_directory(writing->directory))
         writing->directory_fd = open(writing->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (writing->directory_fd < 0)
-        fprintf(stderr, "nmtwatch report: %s: %s\n", escape_name(writing->directory).text,
-                strerror(errno));
-    else
-        good = make_report(writing, story);
-    if (writing->directory_fd >= 0)
-        close(writing->directory_fd);
+        tell_error("nmtwatch report: %s: %s\n", escape_name(writing->directory).text,
+                   strerror(errno));
+    return writing->directory_fd >= 0;
+}
+
+static bool write_report(struct writing *writing, const struct story *story)
+{
+    if (!open_directory(writing))
+        return false;
+    bool good = make_report(writing, story);
+    close(writing->directory_fd);
+    return good;
+}
+
+bool report_add_page(const char *directory, const char *stem, const struct page *page)
+{
+    struct writing writing = {.directory = directory};
+    char html[64], markdown[64];
+    snprintf(html, sizeof html, "%s.html", stem);
+    snprintf(markdown, sizeof markdown, "%s.md", stem);
+    if (!open_directory(&writing))
+        return false;
+    bool good = make_page(&writing, html, page, page_html) &&
+                make_page(&writing, markdown, page, page_markdown);
+    close(writing.directory_fd);
     return good;
 }
 

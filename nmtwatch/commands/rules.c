@@ -3,7 +3,8 @@
  */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/config.h"
-#include "reports/prometheus_rules.h"
+#include "reports/metrics/prometheus_rules.h"
+#include "nmtwatch/tell.h"
 
 #include <stdio.h>
 
@@ -26,7 +27,8 @@ static int run(int argc, char **argv)
         {0, "config", "FILE", option_take_text, &config,
          "thresholds of this INI file, and its runbooks"},
         {0, "runbooks", "URL", option_take_text, &runbooks,
-         "address in front of class-explosion.md and the like (docs/runbooks/)"},
+         "address in front of class-explosion.md and the like "
+         "(file:///usr/share/doc/nmtwatch/runbooks/)"},
         {0, "json", NULL, NULL, &json, "JSON, which Prometheus reads as well"},
     };
     int operands, code;
@@ -38,7 +40,7 @@ static int run(int argc, char **argv)
     serve_options_default(&options);
     char error[512];
     if (config != NULL && !config_load_serve(config, &options, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch rules: %s\n", error);
+        tell_error("nmtwatch rules: %s\n", error);
         return EXIT_USAGE;
     }
     if (runbooks == NULL)
@@ -49,7 +51,7 @@ static int run(int argc, char **argv)
         return 0;
     if (ferror(stdout))
         return 0; /* main tells, unless it was only the reader that left */
-    fprintf(stderr, "nmtwatch rules: the rules could not be written\n");
+    tell_error("nmtwatch rules: the rules could not be written\n");
     return EXIT_IO;
 }
 

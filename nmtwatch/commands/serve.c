@@ -1,68 +1,49 @@
 /* nmtwatch serve: a daemon that watches every JVM of the host. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
+#include "nmtwatch/commands/watch_options.h"
 #include "nmtwatch/config.h"
 #include "nmtwatch/serve/serve.h"
 
 #include <stdio.h>
 
 struct arguments {
-    const char *config, *listen, *recordings, *state, *user_file, *notify, *target;
+    const char *config;
+    const char *serve[SERVE_SETTINGS];
+    struct watch_given watch;
     int64_t for_ms;
-    int64_t interval_ms;
 };
 
 /* The file first, then the command line. */
 static bool configure(void *context, struct serve_options *options, char *error, size_t error_size)
 {
     const struct arguments *arguments = context;
-    const struct {
-        const char *key;
-        const char *given;
-    } rows[] = {
-        {"listen", arguments->listen}, {"recordings", arguments->recordings},
-        {"state", arguments->state},   {"user_file", arguments->user_file},
-        {"notify", arguments->notify}, {"target", arguments->target},
-    };
     serve_options_default(options);
     if (arguments->config != NULL &&
         !config_load_serve(arguments->config, options, error, error_size))
         return false;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].given != NULL &&
-            !serve_options_take(options, rows[i].key, rows[i].given, error, error_size))
+    for (size_t i = 0; i < SERVE_SETTINGS; i++) {
+        if (arguments->serve[i] != NULL &&
+            !serve_options_take(options, serve_settings()[i].key, arguments->serve[i], error,
+                                error_size))
             return false;
     }
-    if (arguments->interval_ms > 0)
-        options->watch.interval_ms = arguments->interval_ms;
-    return true;
+    return watch_given_take(&arguments->watch, &options->watch, error, error_size);
 }
 
 static int run(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    const struct option_row rows[] = {
+    struct option_row rows[2 + SERVE_SETTINGS + WATCH_OPTION_COUNT] = {
         {0, "config", "FILE", option_take_text, &arguments.config,
          "INI file with [serve], [watch] and [thresholds]; SIGHUP reads it again"},
-        {0, "listen", "ADDR:PORT", option_take_text, &arguments.listen,
-         "where to answer (127.0.0.1:9779)"},
-        {0, "target", "TEMPLATE", option_take_text, &arguments.target,
-         "what a JVM is called (%{main})"},
-        {0, "recordings", "DIR", option_take_text, &arguments.recordings,
-         "record every target into this folder, within bounds"},
-        {0, "state", "DIR", option_take_text, &arguments.state,
-         "what a restart has to know: no alert is lost or repeated"},
-        {0, "user-file", "FILE", option_take_text, &arguments.user_file,
-         "basic authentication: lines user:password"},
-        {0, "notify", "CMD", option_take_text, &arguments.notify,
-         "run for each alert, JSON on its standard input"},
-        {0, "interval", "TIME", option_take_duration_ms, &arguments.interval_ms,
-         "between looks at what is free (1s)"},
-        {0, "for", "TIME", option_take_duration_ms, &arguments.for_ms,
-         "stop after this (until interrupted)"},
+        OPTION_FOR(&arguments.for_ms),
     };
+    size_t count = options_settings(serve_settings(), SERVE_SETTINGS, arguments.serve, rows, 2);
+    count = options_settings(watch_option_settings(false), WATCH_OPTION_COUNT, arguments.watch.text,
+                             rows, count);
     int operands, code;
-    if (!options_parse(&command_serve, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+    if (!options_parse(&command_serve, rows, count, argc, argv, &operands, &code))
         return code;
     if (operands > 0)
         return options_error(&command_serve, "unexpected operand '%s'", argv[1]);

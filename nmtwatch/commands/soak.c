@@ -5,11 +5,9 @@
 #include "nmtwatch/soak/budget_text.h"
 #include "nmtwatch/soak/recorded_trial.h"
 #include "nmtwatch/soak/soak_outcome.h"
-#include "reports/escape.h"
-#include "reports/junit.h"
-#include "reports/soak_json.h"
-#include "reports/soak_terminal.h"
-#include "reports/tap.h"
+#include "reports/text/escape.h"
+#include "reports/soak/soak_report.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SOAK_EXIT_USAGE      2
-#define SOAK_NMT_INTERVAL_MS 2000 /* a soak is short: more readings than a watch takes */
-#define PER_INTERVAL_MS      5000
-#define RECORDING_NAME       "soak.nmt.gz"
+#define SOAK_EXIT_USAGE 2
+#define PER_INTERVAL_MS 5000
+#define RECORDING_NAME  "soak.nmt.gz"
 
 struct soak_arguments {
-    struct watch_arguments watch;
+    struct watch_given watch;
     struct soak_run_options run;
+    const char *config;
+    bool json;
+    bool no_color;
     const char *junit;
     const char *report;
     const char *record;
@@ -85,7 +85,7 @@ static int check_combination(const struct soak_arguments *arguments, int operand
         return options_error(&command_soak, "one process id at a time; a command follows --");
     if (arguments->run.nmt && !command)
         return options_error(&command_soak, "--nmt is for commands: this JVM runs already");
-    if (arguments->tap && arguments->watch.json)
+    if (arguments->tap && arguments->json)
         return options_error(&command_soak, "--tap and --json exclude each other");
     if (arguments->report != NULL && arguments->no_report)
         return options_error(&command_soak, "--report and --no-report exclude each other");
@@ -102,7 +102,7 @@ static int check_combination(const struct soak_arguments *arguments, int operand
 
 static int refuse(const char *path, const char *why)
 {
-    fprintf(stderr, "nmtwatch soak: %s: %s\n", escape_name(path).text, why);
+    tell_error("nmtwatch soak: %s: %s\n", escape_name(path).text, why);
     return EXIT_IO;
 }
 
@@ -160,19 +160,21 @@ static bool write_junit(struct soak_arguments *arguments, const struct soak_summ
     return good;
 }
 
-static void print(const struct soak_arguments *arguments, const struct soak_summary *summary)
+static void print(const struct soak_arguments *arguments, const struct soak_summary *summary,
+                  const struct page *page)
 {
     if (arguments->tap) {
         tap_write(summary, stdout);
-    } else if (arguments->watch.json) {
+    } else if (arguments->json) {
         struct json_out json = {0};
         if (soak_json(&json, summary) != NULL)
             fwrite(json.text, 1, json.length, stdout);
         json_out_free(&json);
     } else {
         const struct terminal terminal = {.out = stdout,
-                                          .colour = options_colour(arguments->watch.no_color)};
-        soak_terminal(&terminal, summary);
+                                          .colour = options_colour(arguments->no_color)};
+        if (!page_terminal(page, &terminal) && page->failed)
+            tell_error("nmtwatch soak: out of memory\n");
     }
     fflush(stdout);
 }
@@ -192,7 +194,7 @@ static void make_report(const struct soak_arguments *arguments, struct soak_summ
 static int finish(struct soak_arguments *arguments, struct soak_outcome *outcome)
 {
     if (outcome == NULL) {
-        fprintf(stderr, "nmtwatch soak: out of memory\n");
+        tell_error("nmtwatch soak: out of memory\n");
         return EXIT_UNKNOWN;
     }
     outcome->summary.against = arguments->against;
@@ -200,7 +202,13 @@ static int finish(struct soak_arguments *arguments, struct soak_outcome *outcome
     int code = (int)outcome->summary.answer;
     if (arguments->junit != NULL && !write_junit(arguments, &outcome->summary) && code == 0)
         code = EXIT_IO;
-    print(arguments, &outcome->summary);
+    struct page page;
+    soak_page(&outcome->summary, &page);
+    if (outcome->summary.report != NULL &&
+        !report_add_page(outcome->summary.report, "soak", &page) && code == 0)
+        code = EXIT_IO;
+    print(arguments, &outcome->summary, &page);
+    page_free(&page);
     soak_outcome_destroy(outcome);
     return code;
 }
@@ -213,11 +221,11 @@ static int judge_recording(struct soak_arguments *arguments, const struct trial 
     struct recorded_trial recorded;
     if (!recorded_trial_read(arguments->replay, &arguments->run.budgets, &recorded, error,
                              sizeof error)) {
-        fprintf(stderr, "nmtwatch soak: %s\n", error);
+        tell_error("nmtwatch soak: %s\n", error);
         return EXIT_IO;
     }
     if (recorded.damage[0] != '\0')
-        fprintf(stderr, "nmtwatch soak: warning: %s\n", recorded.damage);
+        tell_error("nmtwatch soak: warning: %s\n", recorded.damage);
     struct soak_outcome *outcome =
         soak_outcome_of_trial(recorded.trial, arguments->replay, "", reference);
     if (outcome != NULL)
@@ -242,15 +250,14 @@ static int run_live(struct soak_arguments *arguments, const char *pid,
     if (code == 0) {
         soak_run_loop(run);
         if (run->jvms_missed > 0)
-            fprintf(stderr,
-                    "nmtwatch soak: %d JVMs that ended early, or came beyond the %d that are "
-                    "watched, were passed over\n",
-                    run->jvms_missed, SOAK_JVMS_MAX);
+            tell_error("nmtwatch soak: %d JVMs that ended early, or came beyond the %d that are "
+                       "watched, were passed over\n",
+                       run->jvms_missed, SOAK_JVMS_MAX);
         if (run->counter != NULL && counter_counts(run->counter).failed > 0)
-            fprintf(stderr, "nmtwatch soak: %lld readings, and %lld failed: %s\n",
-                    (long long)counter_counts(run->counter).readings,
-                    (long long)counter_counts(run->counter).failed,
-                    counter_counts(run->counter).last_failure);
+            tell_error("nmtwatch soak: %lld readings, and %lld failed: %s\n",
+                       (long long)counter_counts(run->counter).readings,
+                       (long long)counter_counts(run->counter).failed,
+                       counter_counts(run->counter).last_failure);
         code = finish(arguments, soak_outcome_of_run(run, reference));
     }
     if (run != NULL)
@@ -265,11 +272,11 @@ static int run_checked(struct soak_arguments *arguments, const char *pid)
     char error[512];
     if (arguments->against != NULL &&
         !recorded_trial_read(arguments->against, NULL, &reference, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch soak: %s\n", error);
+        tell_error("nmtwatch soak: %s\n", error);
         return EXIT_IO;
     }
     if (reference.damage[0] != '\0')
-        fprintf(stderr, "nmtwatch soak: warning: %s\n", reference.damage);
+        tell_error("nmtwatch soak: warning: %s\n", reference.damage);
     int code = prepare_files(arguments);
     if (code == 0)
         code = arguments->replay != NULL ? judge_recording(arguments, reference.trial)
@@ -286,53 +293,41 @@ static int run_checked(struct soak_arguments *arguments, const char *pid)
 
 static int run(int argc, char **argv)
 {
-    struct soak_arguments arguments = {
-        .watch = WATCH_ARGUMENTS_NONE, .run = {.per_interval_ms = PER_INTERVAL_MS}, .junit_fd = -1};
+    struct soak_arguments arguments = {.run = {.per_interval_ms = PER_INTERVAL_MS}, .junit_fd = -1};
     struct soak_run_options *options = &arguments.run;
-    struct watch_arguments *watch = &arguments.watch;
     struct budget_texts budgets = {0};
-    const struct option_row rows[] = {
-        {0, "for", "TIME", option_take_duration_ms, &watch->for_ms,
+    const struct option_row own[] = {
+        {0, "for", "TIME", option_take_span_ms, &options->for_ms,
          "then stop, and stop the command (when it ends)"},
-        {0, "warmup", "TIME|auto", option_take_text, &watch->warmup,
-         "what comes before is not judged (auto: until class loads have fallen)"},
         {0, "budget", "LIST", take_budget, &budgets,
          "KEY=5MB/h, KEY=1KB/iteration, KEY=500MB, KEY=+20MB, ..."},
         {0, "against", "FILE", option_take_text, &arguments.against,
          "compare with this recording of an earlier build"},
         {0, "per", "CMD", option_take_text, &options->per,
          "prints how often something was done: growth per iteration"},
-        {0, "per-interval", "TIME", option_take_duration_ms, &options->per_interval_ms,
+        {0, "per-interval", "TIME", option_take_span_ms, &options->per_interval_ms,
          "between two runs of it (5s)"},
         {0, "nmt", NULL, NULL, &options->nmt,
          "switch Native Memory Tracking on in JVMs of the command"},
         {0, "fail-fast", NULL, NULL, &options->fail_fast, "stop as soon as it is certain to fail"},
         {0, "junit", "FILE", option_take_text, &arguments.junit, "write JUnit XML"},
         {0, "tap", NULL, NULL, &arguments.tap, "print TAP"},
-        {0, "json", NULL, NULL, &watch->json, "print one JSON object"},
+        {0, "json", NULL, NULL, &arguments.json, "print one JSON object"},
         {0, "report", "DIR", option_take_text, &arguments.report,
          "recording and report (nmtwatch-soak-<time>-<pid>)"},
         {0, "no-report", NULL, NULL, &arguments.no_report, "no folder, no report"},
         {0, "record", "FILE", option_take_text, &arguments.record,
          "the recording (%p: the pid; DIR/" RECORDING_NAME ")"},
-        {0, "force", NULL, NULL, &watch->force, "overwrite an existing recording"},
+        OPTION_FORCE(&options->record_force),
         {0, "replay", "FILE", option_take_text, &arguments.replay,
          "judge this recording instead of a process"},
-        {0, "interval", "TIME", option_take_duration_ms, &watch->interval_ms,
-         "between looks at what is free (1s)"},
-        {0, "nmt-interval", "TIME", option_take_duration_ms, &watch->nmt_interval_ms,
-         "between NMT summaries (2s)"},
-        {0, "loaders-interval", "TIME", option_take_duration_ms, &watch->loaders_interval_ms,
-         "between class-loader statistics (1m)"},
-        {0, "pause-budget", "PAUSE/SPAN", option_take_text, &watch->pause_budget,
-         "what dear commands may stop the JVM for (200ms/10min)"},
-        {0, "timeout", "TIME", option_take_duration_ms, &watch->timeout_ms,
-         "for one exchange with the JVM (5s)"},
-        {0, "config", "FILE", option_take_text, &watch->config,
-         "INI file with [thresholds] and [watch]"},
-        {0, "no-tap", NULL, NULL, &watch->no_tap, "never switch class-load logging on in the JVM"},
-        {0, "no-color", NULL, NULL, &watch->no_color, "no colours"},
+        OPTION_CONFIG_WATCH(&arguments.config),
+        OPTION_NO_COLOR(&arguments.no_color),
     };
+    struct option_row rows[OPTION_COUNT(own) + WATCH_OPTION_COUNT];
+    memcpy(rows, own, sizeof own);
+    size_t row_count = options_settings(watch_option_settings(true), WATCH_OPTION_COUNT,
+                                        arguments.watch.text, rows, OPTION_COUNT(own));
     int ours = 1, operands, code;
     while (ours < argc && strcmp(argv[ours], "--") != 0)
         ours++;
@@ -340,24 +335,17 @@ static int run(int argc, char **argv)
         return usage_code(options_error(&command_soak, "nothing stands behind --"));
     if (ours < argc)
         options->command = argv + ours + 1;
-    if (!options_parse(&command_soak, rows, OPTION_COUNT(rows), ours, argv, &operands, &code))
+    if (!options_parse(&command_soak, rows, row_count, ours, argv, &operands, &code))
         return usage_code(code);
     code = read_budgets(&budgets, &options->budgets);
     if (code == 0)
         code = check_combination(&arguments, operands);
     if (code != 0)
         return usage_code(code);
-    if (watch->nmt_interval_ms < 0 && watch->config == NULL)
-        watch->nmt_interval_ms = SOAK_NMT_INTERVAL_MS;
-    if (options->per_interval_ms <= 0)
-        return usage_code(options_error(&command_soak, "--per-interval: a time above 0 is needed"));
-    struct session_options session = {0};
-    code = watch_options_apply(&command_soak, watch, &session);
+    code =
+        watch_given_apply(&command_soak, &arguments.watch, arguments.config, true, &options->watch);
     if (code != 0)
         return usage_code(code);
-    options->watch = session.watch;
-    options->for_ms = session.for_ms;
-    options->record_force = session.record_force;
     return run_checked(&arguments, operands > 0 ? argv[1] : NULL);
 }
 

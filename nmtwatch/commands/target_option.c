@@ -1,6 +1,7 @@
 #include "nmtwatch/commands/target_option.h"
 
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,7 +26,7 @@ int target_option_proc(const struct command *command)
     if (target_proc_is_ours())
         return 0;
     failure_set(&failure, FAILURE_FOREIGN_PROC, "a JVM", NULL);
-    fprintf(stderr, "nmtwatch %s: %s\n", command->name, failure.sentence);
+    tell_error("nmtwatch %s: %s\n", command->name, failure.sentence);
     return failure_exit_code(failure.kind);
 }
 
@@ -38,6 +39,6 @@ int target_option_open(const struct command *command, const char *text, struct t
         return code;
     if (target_open(target, pid, &failure) == FAILURE_NONE)
         return 0;
-    fprintf(stderr, "nmtwatch %s: %s\n", command->name, failure.sentence);
+    tell_error("nmtwatch %s: %s\n", command->name, failure.sentence);
     return failure_exit_code(failure.kind);
 }

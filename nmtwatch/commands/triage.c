@@ -5,7 +5,8 @@
 #include "nmtwatch/soak/soak_signals.h"
 #include "nmtwatch/triage/live.h"
 #include "nmtwatch/watch/identify.h"
-#include "reports/finding_json.h"
+#include "reports/json/event_json.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +61,7 @@ static FILE *open_file(const char *folder, const char *name)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (file == NULL)
-        fprintf(stderr, "nmtwatch triage: %s: %s\n", path, strerror(errno));
+        tell_error("nmtwatch triage: %s: %s\n", path, strerror(errno));
     if (file == NULL && fd >= 0)
         close(fd);
     return file;
@@ -70,8 +71,7 @@ static bool close_file(FILE *file, bool ok, const char *folder, const char *name
 {
     if (fclose(file) == 0 && ok)
         return true;
-    fprintf(stderr, "nmtwatch triage: %s/%s: could not be written: %s\n", folder, name,
-            strerror(errno));
+    tell_error("nmtwatch triage: %s/%s: could not be written: %s\n", folder, name, strerror(errno));
     return false;
 }
 
@@ -89,7 +89,16 @@ static bool write_folder(const char *folder, const struct page *page, const char
     return file != NULL && close_file(file, page_html(page, file), folder, "report.html");
 }
 
-static int finish(const struct live *live, const char *folder, bool json)
+static bool say_secrets(const struct live *live, bool kept)
+{
+    if (kept)
+        return printf("Passwords and tokens of the command line are in it (--no-redact).\n") > 0;
+    return printf("Passwords and tokens recognized in the command line are replaced by *** in it: "
+                  "%d. Look before you pass it on; --no-redact keeps them.\n",
+                  live->secrets) > 0;
+}
+
+static int finish(const struct live *live, const char *folder, bool json, bool keep_secrets)
 {
     const struct triage_report report = {.dossier = live->dossier,
                                          .triage = &live->triage,
@@ -107,7 +116,8 @@ static int finish(const struct live *live, const char *folder, bool json)
         ok = fwrite(line, 1, length, stdout) == length;
     else if (ok)
         ok = page_terminal(&page, &terminal) &&
-             printf("\nKept in %s: report.html, ticket.md, findings.json, raw/\n", folder) > 0;
+             printf("\nKept in %s: report.html, ticket.md, findings.json, raw/\n", folder) > 0 &&
+             say_secrets(live, keep_secrets);
     page_free(&page);
     json_out_free(&out);
     return ok && fflush(stdout) == 0 ? triage_status(&live->triage) : EXIT_IO;
@@ -138,6 +148,8 @@ static int run(int argc, char **argv)
         {0, "timeout", "TIME", option_take_duration_ms, &timeout_ms,
          "for each exchange with the JVM (10s)"},
         {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
+        {0, "no-redact", NULL, NULL, &options.keep_secrets,
+         "keep passwords and tokens of the command line in the texts"},
         {0, "json", NULL, NULL, &json, "print findings.json"},
     };
     struct target target;
@@ -150,7 +162,7 @@ static int run(int argc, char **argv)
     if (operands != 1)
         return options_error(&command_triage, "one process id is needed");
     if (config != NULL && !config_load(config, &options.watch, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch triage: %s\n", error);
+        tell_error("nmtwatch triage: %s\n", error);
         return EXIT_USAGE;
     }
     code = target_option_open(&command_triage, argv[1], &target);
@@ -163,7 +175,7 @@ static int run(int argc, char **argv)
         folder = own_folder;
     }
     if (!make_folder(folder)) {
-        fprintf(stderr, "nmtwatch triage: %s: %s\n", folder, strerror(errno));
+        tell_error("nmtwatch triage: %s: %s\n", folder, strerror(errno));
         target_close(&target);
         return EXIT_IO;
     }
@@ -175,13 +187,13 @@ static int run(int argc, char **argv)
     enum failure_kind kind =
         live != NULL ? live_run(live, &target, &options, &failure) : FAILURE_SYSTEM;
     if (live == NULL) {
-        fprintf(stderr, "nmtwatch triage: out of memory\n");
+        tell_error("nmtwatch triage: out of memory\n");
         code = EXIT_IO;
     } else if (kind != FAILURE_NONE) {
-        fprintf(stderr, "nmtwatch triage: %s\n", failure.sentence);
+        tell_error("nmtwatch triage: %s\n", failure.sentence);
         code = failure_exit_code(kind);
     } else {
-        code = finish(live, folder, json);
+        code = finish(live, folder, json, options.keep_secrets);
     }
     if (live != NULL)
         live_free(live);
@@ -193,13 +205,15 @@ static int run(int argc, char **argv)
 const struct command command_triage = {
     .name = "triage",
     .summary = "whose memory is it: the diagnosis steps done for you",
-    .usage = "Usage: nmtwatch triage PID [--for 60s] [--level gentle|thorough] [-o DIR]\n"
-             "\n"
-             "Asks the JVM in order of cost, watches its class loads, asks again, and names the\n"
-             "culprit and its fix. The folder holds report.html, ticket.md, findings.json and\n"
-             "the raw texts; `nmtwatch analyze DIR/raw` reads them again.\n"
-             "\n"
-             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-31 the JVM could not be\n"
-             "asked, 64 usage, 74 the folder cannot be written.\n",
+    .usage =
+        "Usage: nmtwatch triage PID [--for 60s] [--level gentle|thorough] [-o DIR]\n"
+        "\n"
+        "Asks the JVM in order of cost, watches its class loads, asks again, and names the\n"
+        "culprit and its fix. The folder holds report.html, ticket.md, findings.json and\n"
+        "the raw texts; `nmtwatch analyze DIR/raw` reads them again. Passwords and tokens that\n"
+        "are recognized in the command line are replaced by ***; look before you pass it on.\n"
+        "\n"
+        "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-31 the JVM could not be\n"
+        "asked, 64 usage, 74 the folder cannot be written.\n",
     .run = run,
 };

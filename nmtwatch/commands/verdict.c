@@ -3,16 +3,17 @@
 #include "nmtwatch/commands/verdict_csv.h"
 
 #include "analyzers/trend/verdict.h"
-#include "reports/json_out.h"
-#include "reports/units.h"
+#include "reports/json/json_out.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 
-static bool feed(void *context, int64_t ms, int64_t bytes, int64_t driver)
+static bool feed(void *context, int64_t ms, int64_t bytes, int64_t regressor)
 {
-    return verdict_feed(context, ms, bytes, driver);
+    return verdict_feed(context, ms, bytes, regressor);
 }
 
 static int64_t whole(double number)
@@ -22,10 +23,7 @@ static int64_t whole(double number)
 
 static void put_whole(struct json_out *out, const char *key, bool there, double number)
 {
-    if (there && isfinite(number))
-        json_out_int(out, key, whole(number));
-    else
-        json_out_null(out, key);
+    json_out_int_if(out, key, there && isfinite(number), whole(number));
 }
 
 static void put_pair(struct json_out *out, const char *key, bool there, double low, double high)
@@ -61,13 +59,10 @@ static bool print_json(const struct verdict *verdict, const struct verdict_csv *
     json_out_int(&out, "baseline_bytes", verdict->baseline_bytes);
     json_out_int(&out, "segment_from_ms", verdict->from_ms);
     json_out_int(&out, "segment_to_ms", verdict->to_ms);
-    if (verdict->have_driver)
-        json_out_real(&out, "explained_share", verdict->explained_share);
-    else
-        json_out_null(&out, "explained_share");
-    put_whole(&out, "bytes_per_class", verdict->have_driver, verdict->bytes_per_class);
-    put_whole(&out, "slope_left_bytes_per_hour", verdict->have_driver, left->value);
-    put_pair(&out, "slope_left_ci95", verdict->have_driver, left->low, left->high);
+    json_out_real_if(&out, "explained_share", verdict->have_regressor, verdict->explained_share);
+    put_whole(&out, "bytes_per_class", verdict->have_regressor, verdict->bytes_per_class);
+    put_whole(&out, "slope_left_bytes_per_hour", verdict->have_regressor, left->value);
+    put_pair(&out, "slope_left_ci95", verdict->have_regressor, left->low, left->high);
     put_whole(&out, "eta_seconds", growing && verdict->have_eta, verdict->eta_s);
     put_pair(&out, "eta_ci95", growing && verdict->have_eta, verdict->eta_low_s,
              verdict->eta_high_s);
@@ -89,31 +84,31 @@ static bool print_json(const struct verdict *verdict, const struct verdict_csv *
 static void warn(const struct verdict_csv *csv)
 {
     if (csv->bad > 0)
-        fprintf(stderr,
-                "nmtwatch verdict: warning: %lld of %lld lines are no `seconds,bytes`; the first is"
-                " line %lld: %s\n",
-                (long long)csv->bad, (long long)csv->lines, (long long)csv->first_bad_line,
-                csv->first_bad);
+        tell_error(
+            "nmtwatch verdict: warning: %lld of %lld lines are no `seconds,bytes`; the first is"
+            " line %lld: %s\n",
+            (long long)csv->bad, (long long)csv->lines, (long long)csv->first_bad_line,
+            csv->first_bad);
     if (csv->damage[0] != '\0')
-        fprintf(stderr, "nmtwatch verdict: warning: %s\n", csv->damage);
+        tell_error("nmtwatch verdict: warning: %s\n", csv->damage);
 }
 
-static int judge_file(const char *path, const struct verdict_options *options, bool driver_column,
-                      bool json)
+static int judge_file(const char *path, const struct verdict_options *options,
+                      bool regressor_column, bool json)
 {
     char error[700];
     struct verdict_csv csv;
     struct verdict_series *series = verdict_create(options);
     if (series == NULL)
         return EXIT_IO;
-    if (!verdict_csv_read(path, driver_column, feed, series, &csv, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch verdict: %s\n", error);
+    if (!verdict_csv_read(path, regressor_column, feed, series, &csv, error, sizeof error)) {
+        tell_error("nmtwatch verdict: %s\n", error);
         verdict_destroy(series);
         return EXIT_IO;
     }
     warn(&csv);
     if (csv.values == 0 && (csv.bad > 0 || csv.damage[0] != '\0')) {
-        fprintf(stderr, "nmtwatch verdict: no line that can be used\n");
+        tell_error("nmtwatch verdict: no line that can be used\n");
         verdict_destroy(series);
         return EXIT_IO;
     }
@@ -129,13 +124,13 @@ static int judge_file(const char *path, const struct verdict_options *options, b
 
 static int run(int argc, char **argv)
 {
-    bool json = false, driver_column = false;
+    bool json = false, regressor_column = false;
     struct verdict_options options;
     verdict_options_default(&options);
     const struct option_row rows[] = {
         {0, "limit", "BYTES", option_take_bytes, &options.limit_bytes,
          "say when this is reached (512M, 2G)"},
-        {0, "driver-column", NULL, NULL, &driver_column,
+        {0, "regressor-column", NULL, NULL, &regressor_column,
          "the third column is the number of classes loaded in all"},
         {0, "json", NULL, NULL, &json, "one JSON object"},
     };
@@ -144,21 +139,21 @@ static int run(int argc, char **argv)
         return code;
     if (operands != 1)
         return options_error(&command_verdict, "one file is needed, or - for standard input");
-    return judge_file(argv[1], &options, driver_column, json);
+    return judge_file(argv[1], &options, regressor_column, json);
 }
 
 const struct command command_verdict = {
     .name = "verdict",
     .summary = "does a series of numbers grow, and how",
     .usage =
-        "Usage: nmtwatch verdict FILE.csv|- [--limit BYTES] [--driver-column] [--json]\n"
+        "Usage: nmtwatch verdict FILE.csv|- [--limit BYTES] [--regressor-column] [--json]\n"
         "\n"
         "Reads lines `seconds,bytes[,classes_loaded_total]` and says whether the series grows "
         "now:\n"
         "  CONVERGED, SAWTOOTH (level), STEPPED            it does not          exit 0\n"
         "  LINEAR, ACCELERATING, SLOWING                   it does              exit 1\n"
         "  TOO_SHORT, WARMING, RESTARTED (too recently)    nobody can tell yet  exit 3\n"
-        "with the slope and its 95 % interval, judged for the newest stretch that is all of a "
+        "with the slope and its 95 % interval, judged for the newest window that is all of a "
         "piece.\n"
         "An empty value is a gap. A header line, blank lines, # comments, CR LF, decimal seconds "
         "and\n"

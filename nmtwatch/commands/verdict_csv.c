@@ -1,7 +1,7 @@
 #include "nmtwatch/commands/verdict_csv.h"
 
 #include "analyzers/trend/verdict.h"
-#include "reports/escape.h"
+#include "reports/text/escape.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -67,8 +67,8 @@ static void remember_bad(struct verdict_csv *csv, const char *line)
     snprintf(csv->first_bad, sizeof csv->first_bad, "%.40s", escape_name(line).text);
 }
 
-static bool take_line(char *line, bool driver_column, verdict_csv_point_fn *on_point, void *context,
-                      struct verdict_csv *csv)
+static bool take_line(char *line, bool regressor_column, verdict_csv_point_fn *on_point,
+                      void *context, struct verdict_csv *csv)
 {
     char shown[64], *at = line;
     csv->lines++;
@@ -85,7 +85,7 @@ static bool take_line(char *line, bool driver_column, verdict_csv_point_fn *on_p
     if (first && (isalpha((unsigned char)*at) || *at == '"' || *at == '_') &&
         strncasecmp(at, "nan", 3) != 0 && strncasecmp(at, "inf", 3) != 0)
         return true;
-    double seconds, bytes = 0, driver = 0;
+    double seconds, bytes = 0, regressor = 0;
     char *second;
     enum field have_seconds = take_field(&at, &seconds);
     second = at;
@@ -93,8 +93,8 @@ static bool take_line(char *line, bool driver_column, verdict_csv_point_fn *on_p
     if (second != NULL)
         snprintf(exact, sizeof exact, "%.60s", second);
     enum field have_bytes = take_field(&at, &bytes);
-    enum field have_driver = driver_column ? take_field(&at, &driver) : FIELD_EMPTY;
-    if (have_seconds != FIELD_NUMBER || have_bytes == FIELD_BAD || have_driver == FIELD_BAD ||
+    enum field have_regressor = regressor_column ? take_field(&at, &regressor) : FIELD_EMPTY;
+    if (have_seconds != FIELD_NUMBER || have_bytes == FIELD_BAD || have_regressor == FIELD_BAD ||
         second == NULL) {
         remember_bad(csv, shown);
         return true;
@@ -103,10 +103,10 @@ static bool take_line(char *line, bool driver_column, verdict_csv_point_fn *on_p
     csv->missing += have_bytes != FIELD_NUMBER;
     return on_point(context, whole(seconds * 1000),
                     have_bytes == FIELD_NUMBER ? whole_text(exact, bytes) : VERDICT_MISSING,
-                    have_driver == FIELD_NUMBER ? whole(driver) : VERDICT_MISSING);
+                    have_regressor == FIELD_NUMBER ? whole(regressor) : VERDICT_MISSING);
 }
 
-bool verdict_csv_read(const char *path, bool driver_column, verdict_csv_point_fn *on_point,
+bool verdict_csv_read(const char *path, bool regressor_column, verdict_csv_point_fn *on_point,
                       void *context, struct verdict_csv *csv, char *error, size_t error_size)
 {
     memset(csv, 0, sizeof *csv);
@@ -130,7 +130,7 @@ bool verdict_csv_read(const char *path, bool driver_column, verdict_csv_point_fn
             inside_long = true;
             csv->lines++;
             remember_bad(csv, line);
-        } else if (!take_line(line, driver_column, on_point, context, csv)) {
+        } else if (!take_line(line, regressor_column, on_point, context, csv)) {
             snprintf(error, error_size, "out of memory");
             good = false;
         }

@@ -30,11 +30,11 @@ struct verdict_csv {
     char damage[400];   /* why it was not read to its end; empty when it was */
 };
 
-/* bytes and driver may be VERDICT_MISSING. False: stop, it cannot be kept. */
-typedef bool verdict_csv_point_fn(void *context, int64_t ms, int64_t bytes, int64_t driver);
+/* bytes and regressor may be VERDICT_MISSING. False: stop, it cannot be kept. */
+typedef bool verdict_csv_point_fn(void *context, int64_t ms, int64_t bytes, int64_t regressor);
 
 /* False: it cannot be opened, or on_point said so; error says why. */
-bool verdict_csv_read(const char *path, bool driver_column, verdict_csv_point_fn *on_point,
+bool verdict_csv_read(const char *path, bool regressor_column, verdict_csv_point_fn *on_point,
                       void *context, struct verdict_csv *csv, char *error, size_t error_size);
 
 #endif

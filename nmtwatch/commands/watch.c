@@ -1,36 +1,36 @@
 /* nmtwatch watch: live table, alerts as they rise and clear. */
 #include "nmtwatch/commands/watch_options.h"
+#include "nmtwatch/pid_path.h"
 
 #include <string.h>
 
 static int run(int argc, char **argv)
 {
-    struct watch_arguments arguments = WATCH_ARGUMENTS_NONE;
+    struct watch_arguments arguments = {.into_pipe = SESSION_LINES};
     struct session_options options = {0};
     const char *last_resort = NULL;
-    const struct option_row rows[] = {
+    struct option_row rows[WATCH_ROWS_MAX] = {
         {0, "all", NULL, NULL, &options.all, "every JVM on this host, those that come later too"},
         {0, "record", "FILE", option_take_text, &options.record,
          "write a recording too (%p: the pid)"},
         {0, "on-unacceptable", "stop-profiler", option_take_text, &last_resort,
          "when Internal grew beyond its last step: stop the profiler"},
-        WATCH_OPTION_ROWS(arguments),
     };
     int operands, code;
-    if (!options_parse(&command_watch, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+    size_t count = watch_arguments_rows(&arguments, &options, rows, 3);
+    if (!options_parse(&command_watch, rows, count, argc, argv, &operands, &code))
         return code;
-    code = watch_options_apply(&command_watch, &arguments, &options);
+    code = watch_arguments_apply(&command_watch, &arguments, &options);
     if (code != 0)
         return code;
     if (last_resort != NULL && strcmp(last_resort, "stop-profiler") != 0)
         return options_error(&command_watch, "--on-unacceptable: expected stop-profiler");
     options.stop_profiler = last_resort != NULL;
     if (options.record != NULL && (options.all || operands > 1) &&
-        strstr(options.record, "%p") == NULL)
+        !pid_path_is_pattern(options.record))
         return options_error(&command_watch,
                              "--record: with several JVMs the name needs a %%p for the pid");
-    return watch_options_run(&command_watch, &arguments, SESSION_LINES, argv + 1, operands,
-                             &options);
+    return watch_options_run(&command_watch, &arguments, argv + 1, operands, &options);
 }
 
 const struct command command_watch = {

@@ -3,7 +3,8 @@
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/config.h"
 #include "nmtwatch/jvm/discover.h"
-#include "reports/units.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,75 +12,59 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TIMEOUT_MAX_MS 600000
-
-static int apply_text_options(const struct command *command,
-                              const struct watch_arguments *arguments, struct watch_options *watch)
+bool watch_given_take(const struct watch_given *given, struct watch_options *options, char *error,
+                      size_t error_size)
 {
-    char why[160];
-    int64_t pause_ms, span_ms, warmup_ms;
-    if (arguments->pause_budget != NULL) {
-        if (!units_parse_budget(arguments->pause_budget, &pause_ms, &span_ms, why, sizeof why))
-            return options_error(command, "--pause-budget: %s", why);
-        watch->pause_budget_us = pause_ms * 1000;
-        watch->pause_window_ms = span_ms;
+    for (int i = 0; i < WATCH_OPTION_COUNT; i++) {
+        char expected[160], name[32];
+        if (given->text[i] == NULL || watch_option_take(options, (enum watch_option)i,
+                                                        given->text[i], expected, sizeof expected))
+            continue;
+        snprintf(name, sizeof name, "%s", watch_option_settings(false)[i].key);
+        for (char *at = name; (at = strchr(at, '_')) != NULL;)
+            *at = '-';
+        snprintf(error, error_size, "--%s '%.80s': expected %s", name, given->text[i], expected);
+        return false;
     }
-    if (arguments->warmup != NULL && strcmp(arguments->warmup, "auto") == 0) {
-        watch->warmup_s = -1;
-    } else if (arguments->warmup != NULL) {
-        if (!units_parse_duration(arguments->warmup, &warmup_ms, why, sizeof why))
-            return options_error(command, "--warmup: %s", why);
-        watch->warmup_s = (warmup_ms + 999) / 1000;
+    return true;
+}
+
+int watch_given_apply(const struct command *command, const struct watch_given *given,
+                      const char *config, bool soak, struct watch_options *options)
+{
+    char error[512];
+    (soak ? watch_options_default_soak : watch_options_default)(options);
+    if (config != NULL && !config_load(config, options, error, sizeof error)) {
+        tell_error("nmtwatch %s: %s\n", command->name, error);
+        return EXIT_USAGE;
     }
+    if (!watch_given_take(given, options, error, sizeof error))
+        return options_error(command, "%s", error);
     return 0;
 }
 
-static int apply_durations(const struct command *command, const struct watch_arguments *arguments,
-                           struct session_options *options)
+size_t watch_arguments_rows(struct watch_arguments *arguments, struct session_options *options,
+                            struct option_row *rows, size_t used)
 {
-    int64_t timeout_ms = options->watch.timeout_ms;
-    const struct {
-        const char *name;
-        int64_t given_ms;
-        int64_t *into_ms;
-    } durations[] = {
-        {"interval", arguments->interval_ms, &options->watch.interval_ms},
-        {"nmt-interval", arguments->nmt_interval_ms, &options->watch.nmt_interval_ms},
-        {"loaders-interval", arguments->loaders_interval_ms, &options->watch.loaders_interval_ms},
-        {"for", arguments->for_ms, &options->for_ms},
-        {"timeout", arguments->timeout_ms, &timeout_ms},
+    const struct option_row own[] = {
+        OPTION_FOR(&options->for_ms),
+        OPTION_CONFIG_WATCH(&arguments->config),
+        OPTION_NOTIFY(&options->notify),
+        OPTION_FORCE(&options->record_force),
+        OPTION_NO_COLOR(&arguments->no_color),
+        {0, "json", NULL, NULL, &arguments->json, "one JSON object per line"},
     };
-    for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
-        if (durations[i].given_ms == 0)
-            return options_error(command, "--%s: a time above 0 is needed", durations[i].name);
-        if (durations[i].given_ms > 0)
-            *durations[i].into_ms = durations[i].given_ms;
-    }
-    options->watch.timeout_ms = (int)(timeout_ms < TIMEOUT_MAX_MS ? timeout_ms : TIMEOUT_MAX_MS);
-    return 0;
+    used = options_settings(watch_option_settings(false), WATCH_OPTION_COUNT, arguments->given.text,
+                            rows, used);
+    memcpy(&rows[used], own, sizeof own);
+    return used + OPTION_COUNT(own);
 }
 
-int watch_options_apply(const struct command *command, const struct watch_arguments *arguments,
-                        struct session_options *options)
+int watch_arguments_apply(const struct command *command, const struct watch_arguments *arguments,
+                          struct session_options *options)
 {
-    struct watch_options *watch = &options->watch;
-    watch_options_default(watch);
-    if (arguments->config != NULL) {
-        char error[512];
-        if (!config_load(arguments->config, watch, error, sizeof error)) {
-            fprintf(stderr, "nmtwatch %s: %s\n", command->name, error);
-            return EXIT_USAGE;
-        }
-    }
-    int code = apply_durations(command, arguments, options);
-    if (code != 0)
-        return code;
-    watch->tap = !arguments->no_tap;
-    watch->allow_full_gc = arguments->allow_full_gc;
-    options->notify = arguments->notify;
-    options->record_force = arguments->force;
     options->colour = options_colour(arguments->no_color);
-    return apply_text_options(command, arguments, watch);
+    return watch_given_apply(command, &arguments->given, arguments->config, false, &options->watch);
 }
 
 static int open_all(const struct command *command, struct session_options *options)
@@ -89,7 +74,7 @@ static int open_all(const struct command *command, struct session_options *optio
     if (code != 0)
         return code;
     if (discover_jvms(&discovery) != 0) {
-        fprintf(stderr, "nmtwatch %s: /proc cannot be read: %s\n", command->name, strerror(errno));
+        tell_error("nmtwatch %s: /proc cannot be read: %s\n", command->name, strerror(errno));
         return EXIT_IO;
     }
     options->target_count = discovery.count;
@@ -124,13 +109,14 @@ static int open_targets(const struct command *command, char **operands, int coun
 }
 
 int watch_options_run(const struct command *command, const struct watch_arguments *arguments,
-                      enum session_output into_pipe, char **operands, int count,
-                      struct session_options *options)
+                      char **operands, int count, struct session_options *options)
 {
     int code = open_targets(command, operands, count, options);
     if (code != 0)
         return code;
-    options->output = arguments->json ? SESSION_JSON : isatty(1) ? SESSION_TABLE : into_pipe;
+    options->output = arguments->json ? SESSION_JSON
+                      : isatty(1)     ? SESSION_TABLE
+                                      : arguments->into_pipe;
     code = session_run(options);
     free(options->targets);
     return code;

@@ -1,6 +1,11 @@
 /*
- * watch_options: the options that `watch` and `record` share, as rows for options_parse, and what
- * has to be checked once they are read. Setup context.
+ * watch_options: the command line of a watch: the rows of nmtwatch/watch/watch_options.def for
+ * options_parse, and what `watch` and `record` share beyond them. Setup context.
+ *
+ *   struct watch_given given = {0};
+ *   n = options_settings(watch_option_settings(false), WATCH_OPTION_COUNT, given.text, rows, n);
+ *   options_parse(...);
+ *   watch_given_apply(command, &given, config, false, &options);
  */
 #ifndef NMTWATCH_COMMANDS_WATCH_OPTIONS_H
 #define NMTWATCH_COMMANDS_WATCH_OPTIONS_H
@@ -8,106 +13,36 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/watch/session.h"
 
-struct watch_arguments {
-    int64_t interval_ms, nmt_interval_ms, loaders_interval_ms, for_ms; /* -1: not given */
-    const char *pause_budget;
-    const char *warmup;
-    const char *config;
-    const char *notify;
-    int64_t timeout_ms;
-    bool no_tap;
-    bool allow_full_gc;
-    bool no_color;
-    bool json;
-    bool force;
+/* The settings of a watch as they stand on the command line; options_settings fills it. */
+struct watch_given {
+    const char *text[WATCH_OPTION_COUNT];
 };
 
-#define WATCH_ARGUMENTS_NONE                                                                       \
-    {                                                                                              \
-        .interval_ms = -1, .nmt_interval_ms = -1, .loaders_interval_ms = -1, .for_ms = -1,         \
-        .timeout_ms = -1                                                                           \
-    }
+/* What was given, over the initial values or those of a file. False with a sentence. */
+bool watch_given_take(const struct watch_given *given, struct watch_options *options, char *error,
+                      size_t error_size);
+/* The initial values, then the file (NULL: none), then what was given. 0, or the exit code after
+ * one line on stderr. */
+int watch_given_apply(const struct command *command, const struct watch_given *given,
+                      const char *config, bool soak, struct watch_options *options);
 
-#define WATCH_OPTION_ROWS(arguments)                                                               \
-    {0,                                                                                            \
-     "interval",                                                                                   \
-     "TIME",                                                                                       \
-     option_take_duration_ms,                                                                      \
-     &(arguments).interval_ms,                                                                     \
-     "between looks at what is free (1s)"},                                                        \
-        {0,                                                                                        \
-         "nmt-interval",                                                                           \
-         "TIME",                                                                                   \
-         option_take_duration_ms,                                                                  \
-         &(arguments).nmt_interval_ms,                                                             \
-         "between NMT summaries (5s)"},                                                            \
-        {0,                                                                                        \
-         "loaders-interval",                                                                       \
-         "TIME",                                                                                   \
-         option_take_duration_ms,                                                                  \
-         &(arguments).loaders_interval_ms,                                                         \
-         "between class-loader statistics (1m)"},                                                  \
-        {0,                                                                                        \
-         "for",                                                                                    \
-         "TIME",                                                                                   \
-         option_take_duration_ms,                                                                  \
-         &(arguments).for_ms,                                                                      \
-         "stop after this (until interrupted)"},                                                   \
-        {0,                                                                                        \
-         "warmup",                                                                                 \
-         "TIME|auto",                                                                              \
-         option_take_text,                                                                         \
-         &(arguments).warmup,                                                                      \
-         "when the baseline is taken (auto: when class loads have fallen)"},                       \
-        {0,                                                                                        \
-         "pause-budget",                                                                           \
-         "PAUSE/SPAN",                                                                             \
-         option_take_text,                                                                         \
-         &(arguments).pause_budget,                                                                \
-         "what dear commands may stop the JVM for (200ms/10min)"},                                 \
-        {0,                                                                                        \
-         "timeout",                                                                                \
-         "TIME",                                                                                   \
-         option_take_duration_ms,                                                                  \
-         &(arguments).timeout_ms,                                                                  \
-         "for one exchange with the JVM (5s)"},                                                    \
-        {0,                                                                                        \
-         "config",                                                                                 \
-         "FILE",                                                                                   \
-         option_take_text,                                                                         \
-         &(arguments).config,                                                                      \
-         "INI file with [thresholds] and [watch]"},                                                \
-        {0,                                                                                        \
-         "notify",                                                                                 \
-         "CMD",                                                                                    \
-         option_take_text,                                                                         \
-         &(arguments).notify,                                                                      \
-         "run for each alert, JSON on its standard input"},                                        \
-        {0,                                                                                        \
-         "no-tap",                                                                                 \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         &(arguments).no_tap,                                                                      \
-         "never switch class-load logging on in the JVM"},                                         \
-        {0,                                                                                        \
-         "allow-full-gc",                                                                          \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         &(arguments).allow_full_gc,                                                               \
-         "allow GC.class_histogram without -all (JDK 8)"},                                         \
-        {0, "force", NULL, NULL, &(arguments).force, "overwrite an existing recording"},           \
-        {0, "no-color", NULL, NULL, &(arguments).no_color, "no colours"},                          \
-    {                                                                                              \
-        0, "json", NULL, NULL, &(arguments).json, "one JSON object per line"                       \
-    }
-
-/* Config file first, then the command line. 0, or the exit code after one line on stderr. */
-int watch_options_apply(const struct command *command, const struct watch_arguments *arguments,
-                        struct session_options *options);
+/* What watch and record share: the settings, --for, --config, --notify, --force, --json,
+ * --no-color. */
+struct watch_arguments {
+    struct watch_given given;
+    const char *config;
+    bool no_color;
+    bool json;
+    enum session_output into_pipe; /* of the output when it is no terminal */
+};
+#define WATCH_ROWS_MAX (WATCH_OPTION_COUNT + 12)
+size_t watch_arguments_rows(struct watch_arguments *arguments, struct session_options *options,
+                            struct option_row *rows, size_t used);
+int watch_arguments_apply(const struct command *command, const struct watch_arguments *arguments,
+                          struct session_options *options);
 /* Opens the PID operands (or, when options->all is set, every JVM there is) and watches them: as
- * JSON when asked, on a terminal with the live table, into a pipe as said here. The exit code. */
+ * JSON when asked, on a terminal with the live table. The exit code. */
 int watch_options_run(const struct command *command, const struct watch_arguments *arguments,
-                      enum session_output into_pipe, char **operands, int count,
-                      struct session_options *options);
+                      char **operands, int count, struct session_options *options);
 
 #endif

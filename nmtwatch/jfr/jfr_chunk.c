@@ -11,8 +11,7 @@
 #define METADATA_TYPE_ID   0
 #define CHECKPOINT_TYPE_ID 1
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 struct jfr_memory_block {
     struct jfr_memory_block *next;
@@ -76,8 +75,7 @@ void jfr_chunk_free(struct jfr_chunk *chunk)
     *chunk = (struct jfr_chunk){0};
 }
 
-/* --- constants ----------------------------------------------------------------------------------
- */
+/* --- constants -------------------------------------------------------------------------------- */
 
 /* Each place looked at is a step: ids may be chosen to collide. When the steps are used up, the
  * place is of any constant, and the caller's next step fails. */
@@ -139,8 +137,7 @@ struct jfr_cursor jfr_chunk_at(const struct jfr_chunk *chunk, const struct jfr_c
                                false};
 }
 
-/* --- values -------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /* False when a chunk asks for more work than it has bytes. */
 static bool step(struct jfr_chunk *chunk, struct jfr_cursor *cursor)
@@ -250,8 +247,7 @@ bool jfr_chunk_decode(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int ty
     return !cursor->bad;
 }
 
-/* --- loading ------------------------------------------------------------------------------------
- */
+/* --- loading ---------------------------------------------------------------------------------- */
 
 static int64_t header_number(const uint8_t *header, size_t at)
 {

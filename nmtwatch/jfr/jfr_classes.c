@@ -26,8 +26,7 @@ static int64_t bounded(int64_t number, int64_t most)
     return number < 0 ? 0 : number > most ? most : number;
 }
 
-/* --- families ----------------------------------------------------------------------------------
- */
+/* --- families --------------------------------------------------------------------------------- */
 
 static size_t hash_of(const char *text)
 {
@@ -69,8 +68,7 @@ static void keep_family(struct reading *reading, const struct jfr_event *event)
     family->sized = bounded(event->family.sized, FIGURE_MAX);
 }
 
-/* --- ways --------------------------------------------------------------------------------------
- */
+/* --- ways ------------------------------------------------------------------------------------- */
 
 static bool same_label(const char *with_line, const char *label)
 {
@@ -148,8 +146,7 @@ static bool keep_definition(struct reading *reading, const struct jfr_event *eve
     return definer.definer < 0 || keep_way(family, trace, &definer, count);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static int by_loaded(const void *a, const void *b)
 {

@@ -1,9 +1,10 @@
 #include "nmtwatch/jfr/jfr_classes.h"
 
 #include "analyzers/classes/family.h"
-#include "reports/escape.h"
-#include "reports/json_out.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/json/json_out.h"
+#include "reports/page/page.h"
+#include "reports/text/units.h"
 
 #define JSON_FAMILIES_MAX 200
 
@@ -16,20 +17,22 @@ static const struct family *producer_of(const struct jfr_family *family)
     return known != NULL && known->evidence == FAMILY_BY_NAME ? known : NULL;
 }
 
-static void print_way(const struct jfr_family *family, FILE *out)
+static void add_way(struct page *page, const struct jfr_family *family)
 {
     const struct jfr_way *way = &family->way[0];
     int64_t stacks = 0;
+    char of[128];
     for (int i = 0; i < family->way_count; i++)
         stacks += family->way[i].stacks;
     if (family->way_count == 0)
         return;
-    fprintf(out, "%44s defined by %s\n", "", escape_name(way->definer).text);
-    if (way->caller != NULL)
-        fprintf(out, "%44s asked by   %s\n", "", escape_name(way->caller).text);
-    if (way->stacks < stacks)
-        fprintf(out, "%44s in %s of %s stacks\n", "", units_count(way->stacks).text,
-                units_count(stacks).text);
+    page_row_fact(page, "defined by", way->definer);
+    page_row_fact(page, "asked by", way->caller);
+    if (way->stacks == stacks)
+        return;
+    snprintf(of, sizeof of, "%s of %s stacks", units_count(way->stacks).text,
+             units_count(stacks).text);
+    page_row_fact(page, "in", of);
 }
 
 static const char *bytes_text(int64_t bytes, struct units_text *room)
@@ -42,22 +45,26 @@ static const char *bytes_text(int64_t bytes, struct units_text *room)
 
 void jfr_classes_print(const struct jfr_classes *classes, size_t rows, FILE *out)
 {
+    static const char *const HEADS[] = {"#loaded", "#unloaded", "#net", "#bytes",
+                                        "family",  "producer",  NULL};
     struct units_text room;
+    struct page page;
     fprintf(out, "%s classes loaded and %s unloaded in %s; their metadata: %s\n\n",
             units_count(classes->loaded).text, units_count(classes->unloaded).text,
             units_duration(classes->duration_ms).text, bytes_text(classes->bytes, &room));
-    fprintf(out, "%10s %10s %10s %10s  family\n", "loaded", "unloaded", "net", "bytes");
+    page_begin(&page, "", "", SEVERITY_INFO);
+    page_table(&page, HEADS);
     for (size_t i = 0; i < classes->family_count && i < rows; i++) {
         const struct jfr_family *family = classes->families[i];
         const struct family *producer = producer_of(family);
-        fprintf(out, "%10s %10s %10s %10s  %s", units_count(family->loaded).text,
-                units_count(family->unloaded).text,
-                units_count(family->loaded - family->unloaded).text,
-                bytes_text(family->bytes, &room), escape_name(family->name).text);
-        fprintf(out, producer != NULL ? " (%s)\n" : "\n",
-                producer != NULL ? producer->producer : "");
-        print_way(family, out);
+        page_row(&page, units_count(family->loaded).text, units_count(family->unloaded).text,
+                 units_count(family->loaded - family->unloaded).text,
+                 bytes_text(family->bytes, &room), family->name,
+                 producer != NULL ? producer->producer : "");
+        add_way(&page, family);
     }
+    if (!page_print(&page, out))
+        fputs("The table is left out: out of memory\n", out);
     if (classes->family_count > rows)
         fprintf(out, "%s more families\n",
                 units_count((int64_t)(classes->family_count - rows)).text);
@@ -126,7 +133,7 @@ bool jfr_classes_json(const struct jfr_classes *classes, FILE *out)
     for (size_t i = 0; i < classes->family_count && i < JSON_FAMILIES_MAX; i++)
         put_family(&json, classes->families[i]);
     json_out_end(&json, ']');
-    json_out_text(&json, "damage", classes->damage[0] != '\0' ? classes->damage : NULL);
+    json_out_text_if(&json, "damage", classes->damage);
     json_out_end(&json, '}');
     return json_out_print(&json, out) && !ferror(out);
 }

@@ -1,17 +1,17 @@
 #include "nmtwatch/jfr/jfr_live.h"
 
 #include "nmtwatch/jfr/jfr_read.h"
-#include "reports/escape.h"
-#include "reports/json_out.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/json/json_out.h"
+#include "reports/page/page.h"
+#include "reports/text/units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define FRAMES_SHOWN 6
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void free_site(struct jfr_live_site *site)
 {
@@ -140,17 +140,19 @@ void jfr_live_free(struct jfr_live *live)
     *live = (struct jfr_live){0};
 }
 
-/* --- showing ------------------------------------------------------------------------------------
- */
+/* --- showing ---------------------------------------------------------------------------------- */
 
 void jfr_live_print(const struct jfr_live *live, size_t rows, FILE *out)
 {
+    static const char *const HEADS[] = {"#bytes",  "#sampled", "#collections",
+                                        "#oldest", "class",    NULL};
+    struct page page;
     fprintf(out,
             "After %s: %s sampled objects that have survived a collection stand for about %s\n\n",
             units_duration(live->duration_ms).text, units_count(live->objects).text,
             units_bytes(live->bytes).text);
-    fprintf(out, "%10s %8s %10s %10s  class, allocated by\n", "bytes", "sampled", "collections",
-            "oldest");
+    page_begin(&page, "", "", SEVERITY_INFO);
+    page_table(&page, HEADS);
     for (size_t i = 0; i < live->site_count && i < rows; i++) {
         const struct jfr_live_site *site = &live->sites[i];
         char survived[100];
@@ -159,12 +161,13 @@ void jfr_live_print(const struct jfr_live *live, size_t rows, FILE *out)
         else
             snprintf(survived, sizeof survived, "%s-%s", units_count(site->least_survived).text,
                      units_count(site->most_survived).text);
-        fprintf(out, "%10s %8s %10s %10s  %s\n", units_bytes(site->bytes).text,
-                units_count(site->objects).text, survived, units_duration(site->oldest_ms).text,
-                escape_name(site->class_name).text);
+        page_row(&page, units_bytes(site->bytes).text, units_count(site->objects).text, survived,
+                 units_duration(site->oldest_ms).text, site->class_name);
         for (int frame = 0; frame < site->depth && frame < FRAMES_SHOWN; frame++)
-            fprintf(out, "%44s %s\n", "", escape_name(site->frames[frame]).text);
+            page_row_fact(&page, frame == 0 ? "allocated by" : "called by", site->frames[frame]);
     }
+    if (!page_print(&page, out))
+        fputs("The table is left out: out of memory\n", out);
     if (live->site_count > rows)
         fprintf(out, "%s more sites\n", units_count((int64_t)(live->site_count - rows)).text);
     bool stacks = live->site_count == 0;
@@ -201,7 +204,7 @@ bool jfr_live_json(const struct jfr_live *live, FILE *out)
         json_out_end(&json, '}');
     }
     json_out_end(&json, ']');
-    json_out_text(&json, "damage", live->damage[0] != '\0' ? live->damage : NULL);
+    json_out_text_if(&json, "damage", live->damage);
     json_out_end(&json, '}');
     return json_out_print(&json, out) && !ferror(out);
 }

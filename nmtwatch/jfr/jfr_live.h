@@ -11,7 +11,7 @@
 #ifndef NMTWATCH_JFR_JFR_LIVE_H
 #define NMTWATCH_JFR_JFR_LIVE_H
 
-#include "reports/call_tree.h"
+#include "reports/profile/call_tree.h"
 
 #include <stddef.h>
 #include <stdio.h>

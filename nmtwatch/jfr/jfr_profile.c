@@ -1,15 +1,14 @@
 #include "nmtwatch/jfr/jfr_profile.h"
 
 #include "nmtwatch/jfr/jfr_read.h"
-#include "reports/escape.h"
-#include "reports/flamegraph.h"
-#include "reports/toptable.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/profile/flamegraph.h"
+#include "reports/profile/call_tree.h"
+#include "reports/text/units.h"
 
 #include <stdlib.h>
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct frames {
     struct call_frame *frames;
@@ -183,8 +182,7 @@ void jfr_profile_free(struct jfr_profile *profile)
     *profile = (struct jfr_profile){0};
 }
 
-/* --- showing ------------------------------------------------------------------------------------
- */
+/* --- showing ---------------------------------------------------------------------------------- */
 
 const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit)
 {

@@ -1,6 +1,6 @@
 #include "nmtwatch/jfr/jfr_read.h"
 
-#include "reports/escape.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,7 @@ struct jfr_reader {
     char damage[600];
 };
 
-/* --- chunks of a file ---------------------------------------------------------------------------
- */
+/* --- chunks of a file ------------------------------------------------------------------------- */
 
 /* errno 0: the file ends before that. */
 static bool read_at(int fd, void *into, size_t length, int64_t offset)
@@ -50,7 +49,7 @@ static enum chunk_state look_at_chunk(int fd, int64_t offset, int64_t file_size,
                                       const char **why)
 {
     uint8_t header[JFR_HEADER_BYTES];
-    *why = "is torn: the file ends before it does";
+    *why = "is truncated: the file ends before it does";
     if (offset == file_size)
         return CHUNK_NONE;
     if (file_size - offset < JFR_HEADER_BYTES)
@@ -126,8 +125,7 @@ static bool next_chunk(struct jfr_reader *reader)
     return true;
 }
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 struct jfr_reader *jfr_reader_open(int fd, const char *name, char *error, size_t error_size)
 {
@@ -167,8 +165,7 @@ void jfr_reader_close(struct jfr_reader *reader)
     free(reader);
 }
 
-/* --- events -------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static bool kind_of(struct span name, enum jfr_event_kind *kind)
 {
@@ -347,8 +344,7 @@ bool jfr_reader_next(struct jfr_reader *reader, struct jfr_event *event)
     return false;
 }
 
-/* --- repair -------------------------------------------------------------------------------------
- */
+/* --- repair ----------------------------------------------------------------------------------- */
 
 static bool repair_failed(const char *path, const char *why, char *error, size_t error_size)
 {

@@ -1,5 +1,5 @@
 /*
- * jfr_read: the agent's recordings, event by event; also repairs one with a torn tail.
+ * jfr_read: the agent's recordings, event by event; also repairs one with a truncated end.
  *
  *   jfr_reader_open -> jfr_reader_next ... -> jfr_reader_damage -> jfr_reader_close
  *
@@ -106,7 +106,7 @@ struct jfr_reader_counts {
 void jfr_reader_counts(const struct jfr_reader *reader, struct jfr_reader_counts *counts);
 void jfr_reader_close(struct jfr_reader *reader);
 
-/* Cuts what stands behind the last complete chunk: the JDK's jfr reads no file with a torn tail.
+/* Cuts what stands behind the last complete chunk: the JDK's jfr reads no file with a truncated end.
  * *cut_bytes: how much that was, 0 for a whole file. False with one sentence: not one complete
  * chunk, or it cannot be written; the file is untouched then. */
 bool jfr_repair(const char *path, int64_t *cut_bytes, char *error, size_t error_size);

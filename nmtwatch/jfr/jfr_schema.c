@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-/* --- the event as a tree of elements ------------------------------------------------------------
- */
+/* --- the event as a tree of elements ---------------------------------------------------------- */
 
 struct reading {
     struct jfr_schema *schema;
@@ -178,8 +177,7 @@ static bool take_strings(struct reading *reading)
     return !cursor->bad;
 }
 
-/* --- looking up ---------------------------------------------------------------------------------
- */
+/* --- looking up ------------------------------------------------------------------------------- */
 
 static int by_id(const void *left, const void *right)
 {

@@ -37,8 +37,7 @@ static struct decoded *decoded_of(struct jfr_chunk *chunk, const struct jfr_valu
     return (*constant)->decoded;
 }
 
-/* --- texts --------------------------------------------------------------------------------------
- */
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static char *put_character(char *out, uint32_t code)
 {
@@ -184,8 +183,7 @@ const char *jfr_string_text(struct jfr_chunk *chunk, const struct jfr_string *st
     return string_within(chunk, string, 0);
 }
 
-/* --- methods ------------------------------------------------------------------------------------
- */
+/* --- methods ---------------------------------------------------------------------------------- */
 
 /* Fields of the constant a value refers to. */
 static bool decode_constant(struct jfr_chunk *chunk, const struct jfr_value *value,
@@ -309,8 +307,7 @@ static const struct jfr_stack_frame *method_of(struct jfr_chunk *chunk,
     return good ? &decoded->method : NULL;
 }
 
-/* --- stacks -------------------------------------------------------------------------------------
- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 static bool decode_frames(struct jfr_chunk *chunk, const struct jfr_value *array,
                           struct jfr_trace *trace)

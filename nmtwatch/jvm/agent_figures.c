@@ -1,22 +1,14 @@
 #include "nmtwatch/jvm/agent_figures.h"
 
 #include "agent/control/published_format.h"
+#include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/privileged.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BREAKER_STATE_MAX 4
-
-static bool read_whole(int fd, uid_t owner, struct published *published)
-{
-    struct stat status;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == owner &&
-           status.st_size == (off_t)sizeof *published &&
-           read(fd, published, sizeof *published) == (ssize_t)sizeof *published;
-}
 
 static bool is_of(const struct target *target, const struct published *published)
 {
@@ -28,14 +20,23 @@ static bool is_of(const struct target *target, const struct published *published
            published->breaker_state <= BREAKER_STATE_MAX;
 }
 
-static bool read_published(const struct target *target, struct published *published)
+int agent_figures_file(const struct target *target)
 {
     char path[sizeof target->tmp + sizeof PUBLISHED_NAME + 16];
     snprintf(path, sizeof path, "%s/" PUBLISHED_NAME, target->tmp, (int)target->nspid);
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return rooted_read(target, rooted_below(target, path), ROOTED_OWN | ROOTED_NO_LINK,
+                       sizeof(struct published), NULL);
+}
+
+static bool read_published(const struct target *target, struct published *published)
+{
+    int fd = privileged_apart()
+                 ? privileged_open(PRIVILEGED_FIGURES, target->pid, target->start_time_ticks, "")
+                 : agent_figures_file(target);
     if (fd < 0)
         return false;
-    bool good = read_whole(fd, target->uid, published) && is_of(target, published);
+    bool good = read(fd, published, sizeof *published) == (ssize_t)sizeof *published &&
+                is_of(target, published);
     close(fd);
     return good;
 }
@@ -49,6 +50,12 @@ void agent_figures_sample(const struct target *target, struct sample *sample)
     sample_set(sample, SAMPLE_AGENT_RESIDENT_BYTES, published.resident_bytes);
     sample_set(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, published.jmethod_id_bytes);
     sample_set(sample, SAMPLE_AGENT_BREAKER, published.breaker_state);
+}
+
+uint64_t agent_figures_library(const struct target *target)
+{
+    struct published published;
+    return read_published(target, &published) ? published.library_at : 0;
 }
 
 bool agent_figures_reason(const struct target *target, char *out, size_t size)

@@ -14,7 +14,12 @@
 
 /* Sets AGENT_RESERVED_BYTES, AGENT_RESIDENT_BYTES, AGENT_JMETHOD_ID_BYTES, AGENT_BREAKER; none of
  * them when there is no agent, or its figures cannot be read or believed. */
+/* The file itself, for reading; -1 with errno. */
+int agent_figures_file(const struct target *target);
 void agent_figures_sample(const struct target *target, struct sample *sample);
+/* Where the library begins that answers in this target, as in its maps; 0: there is none, or it
+ * does not tell. */
+uint64_t agent_figures_library(const struct target *target);
 /* Why its circuit breaker left the normal state, in its own words: to be escaped. False: it has
  * not, or it cannot be read. */
 bool agent_figures_reason(const struct target *target, char *out, size_t size);

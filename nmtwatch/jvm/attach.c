@@ -1,7 +1,9 @@
 #include "nmtwatch/jvm/attach.h"
 
+#include "nmtwatch/clock.h"
 #include "analyzers/parse/jcmd_reply.h"
 #include "nmtwatch/jvm/attach_connect.h"
+#include "nmtwatch/privileged.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +18,8 @@
 #define REPLY_MAX_BYTES   ((size_t)256 << 20)
 #define REPLY_FIRST_BYTES ((size_t)16 << 10) /* an NMT summary is 4-8 KB */
 #define REPLY_KEEP_BYTES                                                                           \
-    ((size_t)256 << 10) /* a larger buffer is given back before the next ask                       \
+    ((size_t)256                                                                                   \
+     << 10) /* a larger buffer is given back before the next ask                       \
                          */
 #define READ_PER_STEP_BYTES    ((size_t)4 << 20) /* then other targets have their turn */
 #define OPERATION_MAX_BYTES    16                /* AttachOperation::name_length_max */
@@ -62,18 +65,6 @@ struct attach {
     int result_code;
     struct failure failure;
 };
-
-static int64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-static int64_t now_ms(void)
-{
-    return now_us() / 1000;
-}
 
 struct attach *attach_create(const struct target *target, const struct attach_limits *limits)
 {
@@ -190,6 +181,7 @@ static enum attach_state begin_exchange(struct attach *attach)
     attach->reply_len = 0;
     attach->text_at = 0;
     attach->stage = STAGE_CONNECT;
+    connect_request(&attach->opening, attach->request, attach->request_len);
     connect_begin(&attach->opening, attach->as_owner, attach->deadline_ms);
     return ATTACH_BUSY;
 }
@@ -197,6 +189,14 @@ static enum attach_state begin_exchange(struct attach *attach)
 static bool ids_differ(const struct attach *attach)
 {
     return attach->target.uid != geteuid() || attach->target.gid != getegid();
+}
+
+/* Whether its own user may be tried when it does not take us: by root, or by a helper that is. */
+static bool can_become_owner(const struct attach *attach)
+{
+    if (privileged_apart())
+        return attach->target.uid != 0;
+    return geteuid() == 0 && ids_differ(attach);
 }
 
 int attach_ask_operation(struct attach *attach, const char *operation, const char *args[ARG_COUNT])
@@ -233,10 +233,10 @@ int attach_ask_operation(struct attach *attach, const char *operation, const cha
         attach_release(attach);
     attach->failure.kind = FAILURE_NONE;
     attach->state = ATTACH_BUSY;
-    attach->deadline_ms = now_ms() + attach->limits.timeout_ms;
+    attach->deadline_ms = clock_ms(CLOCK_MONOTONIC) + attach->limits.timeout_ms;
     /* JDK 8 accepts nobody but its own ids, not even root. */
     int jdk_major = attach->target.identity.jdk_major;
-    if (jdk_major > 0 && jdk_major <= 8 && geteuid() == 0 && ids_differ(attach))
+    if (jdk_major > 0 && jdk_major <= 8 && can_become_owner(attach))
         attach->as_owner = true;
     begin_exchange(attach);
     return 0;
@@ -255,7 +255,7 @@ static enum attach_state rejected(struct attach *attach)
 {
     if (!connect_process_alive(&attach->opening))
         return fail(attach, FAILURE_GONE, NULL);
-    if (attach->as_owner || geteuid() != 0 || !ids_differ(attach))
+    if (attach->as_owner || !can_become_owner(attach))
         return fail(attach, FAILURE_REJECTED, NULL);
     close_connection(attach);
     attach->as_owner = true;
@@ -310,7 +310,7 @@ static enum attach_state reply_ended(struct attach *attach)
         return probe_answered(attach, text);
     if (attach->result_code != 0 && strcmp(attach->operation, "jcmd") == 0)
         return command_refused(attach, text);
-    attach->elapsed_us = now_us() - attach->opened_us;
+    attach->elapsed_us = clock_us(CLOCK_MONOTONIC) - attach->opened_us;
     close_connection(attach);
     return attach->state = ATTACH_DONE;
 }
@@ -330,26 +330,49 @@ static bool read_result_code(struct attach *attach)
     return true;
 }
 
+/* False with errno; EDQUOT: others hold what there is for replies. */
 static bool make_room(struct attach *attach)
 {
+    struct reply_budget *replies = attach->limits.replies;
     if (attach->reply_len < attach->reply_capacity)
         return true;
     size_t capacity = attach->reply_capacity == 0 ? REPLY_FIRST_BYTES : attach->reply_capacity * 2;
     if (capacity > attach->limits.reply_max_bytes)
         capacity = attach->limits.reply_max_bytes + 1; /* one more than allowed: tells too large */
-    char *bigger = realloc(attach->reply, capacity);
-    if (bigger == NULL)
+    if (replies != NULL)
+        capacity = reply_budget_take(replies, attach->target.uid, attach->reply_capacity, capacity);
+    if (capacity == attach->reply_capacity) {
+        errno = EDQUOT;
         return false;
+    }
+    char *bigger = realloc(attach->reply, capacity);
+    if (bigger == NULL) {
+        if (replies != NULL)
+            reply_budget_give(replies, attach->target.uid, capacity - attach->reply_capacity);
+        errno = ENOMEM;
+        return false;
+    }
     attach->reply = bigger;
     attach->reply_capacity = capacity;
     return true;
+}
+
+static enum attach_state fail_no_room(struct attach *attach, int error)
+{
+    char detail[96];
+    if (error != EDQUOT)
+        return fail(attach, FAILURE_SYSTEM, strerror(error));
+    snprintf(detail, sizeof detail,
+             "more than %zu bytes; replies of other JVMs hold what else there is",
+             attach->reply_len);
+    return fail(attach, FAILURE_REPLY_TOO_LARGE, detail);
 }
 
 /* --- the stages ------------------------------------------------------------------------------- */
 
 static enum attach_state step_connect(struct attach *attach)
 {
-    switch (connect_step(&attach->opening, now_ms())) {
+    switch (connect_step(&attach->opening, clock_ms(CLOCK_MONOTONIC))) {
     case CONNECT_BUSY:
         return ATTACH_BUSY;
     case CONNECT_FAILED:
@@ -360,7 +383,9 @@ static enum attach_state step_connect(struct attach *attach)
         break;
     }
     attach->fd = attach->opening.fd;
-    attach->opened_us = now_us();
+    attach->opened_us = clock_us(CLOCK_MONOTONIC);
+    if (attach->opening.request_sent)
+        attach->sent = attach->request_len;
     attach->stage = STAGE_SEND;
     return ATTACH_BUSY;
 }
@@ -387,7 +412,7 @@ static enum attach_state step_receive(struct attach *attach)
     size_t taken = 0;
     while (taken < READ_PER_STEP_BYTES) {
         if (!make_room(attach))
-            return fail(attach, FAILURE_SYSTEM, strerror(ENOMEM));
+            return fail_no_room(attach, errno);
         ssize_t n = recv(attach->fd, attach->reply + attach->reply_len,
                          attach->reply_capacity - attach->reply_len, 0);
         if (n < 0 && errno == EINTR)
@@ -419,7 +444,7 @@ enum attach_state attach_step(struct attach *attach)
         return attach->state;
     if (attach->stage == STAGE_CONNECT)
         return ATTACH_BUSY;
-    if (now_ms() >= attach->deadline_ms)
+    if (clock_ms(CLOCK_MONOTONIC) >= attach->deadline_ms)
         return fail_no_answer(attach);
     return attach->stage == STAGE_SEND ? step_send(attach) : step_receive(attach);
 }
@@ -440,7 +465,7 @@ int attach_wait_ms(const struct attach *attach)
     if (attach->stage == STAGE_CONNECT && connect_fd(&attach->opening) < 0 &&
         attach->opening.retry_ms < until_ms)
         until_ms = attach->opening.retry_ms;
-    int64_t wait_ms = until_ms - now_ms();
+    int64_t wait_ms = until_ms - clock_ms(CLOCK_MONOTONIC);
     return wait_ms < 0 ? 0 : (int)wait_ms;
 }
 
@@ -467,6 +492,8 @@ int64_t attach_elapsed_us(const struct attach *attach)
 
 void attach_release(struct attach *attach)
 {
+    if (attach->limits.replies != NULL)
+        reply_budget_give(attach->limits.replies, attach->target.uid, attach->reply_capacity);
     free(attach->reply);
     attach->reply = NULL;
     attach->reply_len = attach->reply_capacity = attach->text_at = 0;

@@ -25,13 +25,15 @@
 #define NMTWATCH_JVM_ATTACH_H
 
 #include "analyzers/parse/span.h"
+#include "nmtwatch/jvm/reply_budget.h"
 #include "nmtwatch/jvm/target.h"
 
 struct attach;
 
 struct attach_limits {
-    int timeout_ms;         /* whole exchange; 0: 5000 */
-    size_t reply_max_bytes; /* 0: 256 MiB */
+    int timeout_ms;               /* whole exchange; 0: 5000 */
+    size_t reply_max_bytes;       /* 0: 256 MiB */
+    struct reply_budget *replies; /* shared with other targets; NULL: none. It outlives attach */
 };
 
 struct attach *attach_create(const struct target *target, const struct attach_limits *limits);

@@ -1,11 +1,12 @@
 #include "nmtwatch/jvm/attach_connect.h"
 
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/user_map.h"
+#include "nmtwatch/privileged.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #define SOCKET_RETRY_MS  4
 /* A full backlog (5 in HotSpot) drains at the pace of whole commands. */
 #define BACKLOG_RETRY_MS 20
+#define HELPER_SOONER_MS 100
 
 static enum connect_state fail(struct attach_connect *attempt, enum failure_kind kind,
                                const char *detail)
@@ -62,7 +64,6 @@ void connect_init(struct attach_connect *attempt, const struct target *target)
         .target = target,
         .process_fd = (int)syscall(SYS_pidfd_open, target->pid, 0),
         .tmp_fd = -1,
-        .trigger_dir_fd = -1,
         .child_fd = -1,
         .fd = -1,
     };
@@ -73,12 +74,21 @@ void connect_init(struct attach_connect *attempt, const struct target *target)
     }
 }
 
+/* A process that ends gives back its memory before it closes its sockets, and is reported as ended
+ * later than both: without memory it has no executable. */
+static bool has_executable(pid_t pid)
+{
+    char path[32], target[1];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return readlink(path, target, sizeof target) >= 0 || errno != ENOENT;
+}
+
 bool connect_process_alive(const struct attach_connect *attempt)
 {
     if (attempt->process_fd < 0)
         return target_still_same(attempt->target);
     struct pollfd ended = {.fd = attempt->process_fd, .events = POLLIN};
-    return poll(&ended, 1, 0) == 0;
+    return poll(&ended, 1, 0) == 0 && has_executable(attempt->target->pid);
 }
 
 static int send_sigquit(const struct attach_connect *attempt)
@@ -95,55 +105,144 @@ static bool trusted_owner(const struct attach_connect *attempt, uid_t owner)
     return owner == attempt->target->uid || owner == 0;
 }
 
-/* The trigger file has to belong to the target's user or to root, or SIGQUIT means a thread dump.
- * Takes the descriptor of its folder, -1: with errno, that one could not be opened. Returns 0, or
- * an errno; EEXIST is a foreign one, and HotSpot would look no further. */
-static int create_trigger(struct attach_connect *attempt, int dir_fd)
+static void trigger_name(const struct attach_connect *attempt, char *name, size_t size)
 {
-    char name[32];
-    snprintf(name, sizeof name, ".attach_pid%d", (int)attempt->target->nspid);
-    if (dir_fd < 0)
-        return errno;
-
-    struct stat status;
-    int fd = openat(dir_fd, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int error = fd < 0 ? errno : 0;
-    if (error == EEXIST && fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(status.st_mode) && trusted_owner(attempt, status.st_uid)) {
-        /* Left by an attach that came to nothing, or somebody attaches right now: it serves us all,
-         * and once the socket is there nobody needs it. */
-        attempt->trigger_dir_fd = dir_fd;
-        return 0;
-    }
-    if (error == 0) {
-        if (geteuid() == 0 && fchown(fd, attempt->target->uid, attempt->target->gid) != 0)
-            error = errno;
-        else if (fstat(fd, &status) != 0 || !trusted_owner(attempt, status.st_uid))
-            error = EACCES; /* a network file system made it nobody's */
-        close(fd);
-        if (error != 0)
-            unlinkat(dir_fd, name, 0);
-    }
-    if (error != 0) {
-        close(dir_fd);
-        return error;
-    }
-    attempt->trigger_dir_fd = dir_fd;
-    return 0;
+    snprintf(name, size, ".attach_pid%d", (int)attempt->target->nspid);
 }
 
-/* A signal that was sent and not yet handled must find the file: without it HotSpot prints a thread
- * dump, and if its socket had been deleted, never opens one again. So `leave` then leaves it. */
-static void end_trigger(struct attach_connect *attempt, bool leave)
+/* HotSpot looks into its current folder first, and no further when there is such a file of
+ * somebody else's. */
+static bool foreign_trigger_in_cwd(const struct attach_connect *attempt)
 {
-    if (attempt->trigger_dir_fd < 0)
-        return;
+    char cwd[48], name[32];
+    struct stat status;
+    snprintf(cwd, sizeof cwd, "/proc/%d/cwd", (int)attempt->target->pid);
+    trigger_name(attempt, name, sizeof name);
+    int fd = open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool foreign = fd >= 0 && fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   !trusted_owner(attempt, status.st_uid);
+    if (fd >= 0)
+        close(fd);
+    return foreign;
+}
+
+static void remove_trigger(const struct attach_connect *attempt)
+{
     char name[32];
-    snprintf(name, sizeof name, ".attach_pid%d", (int)attempt->target->nspid);
-    if (!leave)
-        unlinkat(attempt->trigger_dir_fd, name, 0);
-    close(attempt->trigger_dir_fd);
-    attempt->trigger_dir_fd = -1;
+    struct as_target self;
+    trigger_name(attempt, name, sizeof name);
+    if (!as_target_begin(&self, attempt->target->uid, attempt->target->gid))
+        return;
+    unlinkat(attempt->tmp_fd, name, 0);
+    as_target_end(&self);
+}
+
+/* The guard's whole life: when nmtwatch ends without a word, however it ends, the file goes. */
+_Noreturn static void guard_main(const struct attach_connect *attempt, int pipe_fd)
+{
+    struct attach_connect own = *attempt;
+    char byte;
+    ssize_t got;
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    setsid();
+    pipe_fd = dup2(pipe_fd, STDERR_FILENO + 1);
+    own.tmp_fd = dup2(own.tmp_fd, STDERR_FILENO + 2);
+    syscall(SYS_close_range, STDERR_FILENO + 3, ~0U, 0);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        close(fd); /* whoever reads our output does not wait for the guard */
+    do {
+        got = read(pipe_fd, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0)
+        remove_trigger(&own);
+    _exit(0);
+}
+
+/* Without one, for want of processes or descriptors, the file is still removed by ourselves. */
+static void start_guard(struct attach_connect *attempt)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
+    /* Both above those that the guard keeps. */
+    int read_end = fcntl(ends[0], F_DUPFD_CLOEXEC, 16),
+        tmp = fcntl(attempt->tmp_fd, F_DUPFD_CLOEXEC, 16);
+    pid_t guard = read_end >= 0 && tmp >= 0 ? fork() : -1;
+    if (guard == 0) {
+        attempt->tmp_fd = tmp;
+        guard_main(attempt, read_end);
+    }
+    close(ends[0]);
+    if (read_end >= 0)
+        close(read_end);
+    if (tmp >= 0)
+        close(tmp);
+    attempt->guard = guard > 0 ? guard : 0;
+    if (guard > 0)
+        attempt->guard_pipe = ends[1];
+    else
+        close(ends[1]);
+}
+
+static void end_guard(struct attach_connect *attempt)
+{
+    if (attempt->guard == 0)
+        return;
+    kill(attempt->guard, SIGKILL);
+    while (waitpid(attempt->guard, NULL, 0) < 0 && errno == EINTR)
+        ;
+    close(attempt->guard_pipe);
+    attempt->guard = 0;
+}
+
+/* The trigger file has to belong to the target's user or to root, or SIGQUIT means a thread dump.
+ * It is made in its /tmp, where every HotSpot looks, with the rights of its user. Returns 0, or an
+ * errno; EEXIST is a foreign one. */
+static int create_trigger(struct attach_connect *attempt)
+{
+    char name[32];
+    struct stat status;
+    struct as_target self;
+    if (foreign_trigger_in_cwd(attempt))
+        return EEXIST;
+    trigger_name(attempt, name, sizeof name);
+    start_guard(attempt);
+    if (!as_target_begin(&self, attempt->target->uid, attempt->target->gid)) {
+        int refused = errno;
+        end_guard(attempt);
+        return refused;
+    }
+    int fd = openat(attempt->tmp_fd, name,
+                    O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0600);
+    int error = fd < 0 ? errno : 0;
+    as_target_end(&self);
+    if (error == EEXIST && fstatat(attempt->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(status.st_mode) && trusted_owner(attempt, status.st_uid))
+        error = 0; /* Left by an attach that came to nothing, or somebody attaches right now: it
+                    * serves us all, and once the socket is there nobody needs it. */
+    if (fd >= 0) {
+        if (fstat(fd, &status) != 0 || !trusted_owner(attempt, status.st_uid))
+            error = EACCES; /* a network file system made it nobody's */
+        close(fd);
+    }
+    attempt->triggered = error == 0;
+    if (fd >= 0 && error != 0)
+        remove_trigger(attempt);
+    if (error != 0)
+        end_guard(attempt);
+    return error;
+}
+
+/* Always, whatever became of the attempt, as jcmd does. */
+static void end_trigger(struct attach_connect *attempt)
+{
+    if (!attempt->triggered)
+        return;
+    remove_trigger(attempt);
+    end_guard(attempt);
+    attempt->triggered = false;
 }
 
 static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms)
@@ -170,16 +269,14 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
     if (fstatvfs(attempt->tmp_fd, &tmp) == 0 && (tmp.f_flag & ST_RDONLY) != 0)
         return fail(attempt, FAILURE_NO_TMP, "it is read-only");
 
-    char cwd[48];
-    snprintf(cwd, sizeof cwd, "/proc/%d/cwd", (int)target->pid);
-    int error = create_trigger(attempt, open(cwd, O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (error != 0 && error != EEXIST)
-        error = create_trigger(attempt, fcntl(attempt->tmp_fd, F_DUPFD_CLOEXEC, 0));
-    if (error == EINVAL) /* of chown: its user has no number here */
+    int error = create_trigger(attempt);
+    if (error == EINVAL) /* its user has no number here */
         return fail(attempt, FAILURE_FOREIGN_USERS, NULL);
     if (error == EEXIST)
         return fail(attempt, FAILURE_SYSTEM,
                     "its .attach_pid file belongs to somebody else; remove it");
+    if (error == EACCES && geteuid() == 0)
+        return fail(attempt, FAILURE_NO_TMP, "its user may not write there");
     if (error != 0)
         return fail_errno(attempt, "creating its .attach_pid file", error);
 
@@ -231,7 +328,7 @@ static enum connect_state opened(struct attach_connect *attempt, int fd)
         return connect_process_alive(attempt) ? fail(attempt, FAILURE_FOREIGN_SOCKET, NULL)
                                               : fail(attempt, FAILURE_GONE, NULL);
     }
-    end_trigger(attempt, false);
+    end_trigger(attempt);
     close_tmp(attempt);
     attempt->fd = fd;
     return CONNECT_OPEN;
@@ -284,12 +381,10 @@ _Noreturn static void child_main(const struct target *target, int tmp_fd, const 
 
     answer_fd = dup2(answer_fd, STDERR_FILENO + 1);
     syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0);
-    if (error == 0 &&
-        (setgroups(0, NULL) != 0 || setresgid(target->gid, target->gid, target->gid) != 0 ||
-         setresuid(target->uid, target->uid, target->uid) != 0 ||
-         (fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
-         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0 ||
-         connect(fd, (struct sockaddr *)&address, sizeof address) != 0))
+    if (error == 0 && (!as_target_for_good(target->uid, target->gid) ||
+                       (fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0 ||
+                       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) != 0 ||
+                       connect(fd, (struct sockaddr *)&address, sizeof address) != 0))
         error = errno;
 
     union {
@@ -331,6 +426,11 @@ static enum connect_state connect_by_child(struct attach_connect *attempt, const
 
 static void reap_child(struct attach_connect *attempt)
 {
+    if (attempt->stage == CONNECT_AWAIT_HELPER) {
+        close(attempt->child_fd);
+        attempt->child_fd = -1;
+        attempt->stage = CONNECT_LOOK;
+    }
     if (attempt->child == 0)
         return;
     kill(attempt->child, SIGKILL); /* it has answered, or is given up on */
@@ -371,6 +471,47 @@ static enum connect_state await_child(struct attach_connect *attempt, int64_t no
     return opened(attempt, fd);
 }
 
+/* --- by a helper that has the rights ------------------------------------------------------------ */
+
+static enum connect_state ask_helper(struct attach_connect *attempt, int64_t now_ms)
+{
+    int64_t left_ms = attempt->deadline_ms - now_ms;
+    if (left_ms > 2 * HELPER_SOONER_MS) /* its reason is better than ours: it has looked */
+        left_ms -= HELPER_SOONER_MS;
+    int fd = privileged_connect(attempt->target, attempt->as_owner, left_ms, attempt->request,
+                                attempt->request_len);
+    if (fd < 0)
+        return fail_errno(attempt, "asking the root helper", errno);
+    attempt->child_fd = fd;
+    attempt->stage = CONNECT_AWAIT_HELPER;
+    return CONNECT_BUSY;
+}
+
+static enum connect_state await_helper(struct attach_connect *attempt, int64_t now_ms)
+{
+    struct failure failure;
+    int fd;
+    ssize_t got =
+        privileged_receive(attempt->child_fd, &failure, sizeof failure, &fd, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return CONNECT_BUSY;
+    reap_child(attempt);
+    if (got == (ssize_t)sizeof failure && failure.kind == FAILURE_NONE && fd >= 0) {
+        attempt->request_sent = true;
+        attempt->fd = fd;
+        return CONNECT_OPEN;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (got == 0) /* it has too many of them under way */
+        return retry_at(attempt, now_ms + BACKLOG_RETRY_MS);
+    if (got != (ssize_t)sizeof failure)
+        return fail(attempt, FAILURE_SYSTEM, "the root helper's answer did not come whole");
+    attempt->failure = failure;
+    connect_cancel(attempt);
+    return CONNECT_FAILED;
+}
+
 /* --- the steps -------------------------------------------------------------------------------- */
 
 static enum connect_state without_tmp(struct attach_connect *attempt, int error)
@@ -388,7 +529,7 @@ static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
     char name[32];
     socket_name(target, name, sizeof name);
     if (attempt->tmp_fd < 0)
-        attempt->tmp_fd = rooted_open(target->root, "/tmp", O_PATH | O_DIRECTORY);
+        attempt->tmp_fd = rooted_folder(target->root, "/tmp", O_PATH);
     if (attempt->tmp_fd < 0)
         return without_tmp(attempt, errno);
 
@@ -439,11 +580,17 @@ static enum connect_state timed_out(struct attach_connect *attempt)
                                    : "its attach socket takes no more connections");
 }
 
+void connect_request(struct attach_connect *attempt, const char *request, size_t length)
+{
+    attempt->request = request;
+    attempt->request_len = length;
+}
+
 void connect_begin(struct attach_connect *attempt, bool as_owner, int64_t deadline_ms)
 {
     connect_cancel(attempt);
     attempt->as_owner = as_owner;
-    attempt->signalled = false;
+    attempt->signalled = attempt->request_sent = false;
     attempt->deadline_ms = deadline_ms;
     attempt->retry_ms = 0;
     attempt->failure.kind = FAILURE_NONE;
@@ -455,7 +602,11 @@ enum connect_state connect_step(struct attach_connect *attempt, int64_t now_ms)
         return timed_out(attempt);
     if (attempt->stage == CONNECT_AWAIT_CHILD)
         return await_child(attempt, now_ms);
-    return now_ms < attempt->retry_ms ? CONNECT_BUSY : look(attempt, now_ms);
+    if (attempt->stage == CONNECT_AWAIT_HELPER)
+        return await_helper(attempt, now_ms);
+    if (now_ms < attempt->retry_ms)
+        return CONNECT_BUSY;
+    return privileged_apart() ? ask_helper(attempt, now_ms) : look(attempt, now_ms);
 }
 
 int connect_fd(const struct attach_connect *attempt)
@@ -466,7 +617,7 @@ int connect_fd(const struct attach_connect *attempt)
 void connect_cancel(struct attach_connect *attempt)
 {
     reap_child(attempt);
-    end_trigger(attempt, attempt->signalled && connect_process_alive(attempt));
+    end_trigger(attempt);
     close_tmp(attempt);
     attempt->stage = CONNECT_LOOK;
 }

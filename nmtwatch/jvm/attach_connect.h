@@ -10,6 +10,10 @@
  * to have a handler: without one it kills. With -XX:+DisableAttachMechanism it would print a full
  * thread dump into the application's log, so it is not sent then either.
  *
+ * The .attach_pid file is made with the rights of the target's user (as_target.h) and always
+ * removed: when the attempt ends, and by a guard, a small child process, when this process is
+ * killed.
+ *
  * All of it happens in the target's /tmp, which is opened once an attempt (rooted.h): a container
  * may have made it a link. A /tmp that the JVM cannot write to is said to be that, without a signal
  * where it can be known beforehand.
@@ -34,11 +38,17 @@ struct attach_connect {
     enum connect_stage {
         CONNECT_LOOK,
         CONNECT_AWAIT_CHILD,
+        CONNECT_AWAIT_HELPER,
     } stage;
     bool as_owner;
+    const char *request; /* what a helper sends when it has connected (privileged.h) */
+    size_t request_len;
+    bool request_sent;
     bool signalled;      /* SIGQUIT was sent, at most once until connect_begin */
     int tmp_fd;          /* the target's /tmp during an attempt; -1: not opened */
-    int trigger_dir_fd;  /* where our .attach_pid file is; -1: none */
+    bool triggered;      /* our .attach_pid file is in tmp_fd */
+    pid_t guard;         /* removes it when this process is killed; 0: none */
+    int guard_pipe;      /* its other end is the guard's; only our end closes it */
     int64_t deadline_ms; /* monotonic clock */
     int64_t retry_ms;    /* when to look again */
     pid_t child;         /* 0: none */
@@ -51,6 +61,9 @@ struct attach_connect {
 void connect_init(struct attach_connect *attempt, const struct target *target);
 /* Starts over; deadline_ms on the monotonic clock. */
 void connect_begin(struct attach_connect *attempt, bool as_owner, int64_t deadline_ms);
+/* What will be sent: a helper does it itself, and request_sent says so when CONNECT_OPEN. It has to
+ * outlive the attempt. Before connect_begin. */
+void connect_request(struct attach_connect *attempt, const char *request, size_t length);
 enum connect_state connect_step(struct attach_connect *attempt, int64_t now_ms);
 /* Descriptor to wait for, -1: only for the clock. */
 int connect_fd(const struct attach_connect *attempt);

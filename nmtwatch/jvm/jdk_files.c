@@ -1,6 +1,8 @@
 #include "nmtwatch/jvm/jdk_files.h"
 
 #include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/jvm/target.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -8,7 +10,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define RELEASE_MAX_BYTES (1 << 20) /* those of JDKs have 1 to 2 KB */
 
 enum mapped_vm jdk_files_mapped_vm(pid_t pid, char *path, size_t size)
 {
@@ -70,58 +77,84 @@ bool jdk_files_maps_inode(pid_t pid, ino_t inode)
     return found;
 }
 
+/* A native image has about forty sections; a file may claim 65 535, and each look at it would read
+ * them one by one. */
+#define SECTIONS_MAX      512
+#define SECTION_NAMES_MAX 16384
+
 static bool read_at(int fd, void *into, size_t len, uint64_t at)
 {
     return at <= INT64_MAX && pread(fd, into, len, (off_t)at) == (ssize_t)len;
 }
 
-static bool has_section(int fd, struct span wanted)
+/* Three reads, whatever the file claims. */
+static bool has_section(int fd, const char *wanted)
 {
     Elf64_Ehdr header;
-    Elf64_Shdr names, section;
+    static Elf64_Shdr sections[SECTIONS_MAX]; /* one thread */
+    static char names[SECTION_NAMES_MAX + 1];
     if (!read_at(fd, &header, sizeof header, 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof section ||
-        header.e_shoff > INT64_MAX / 2 ||
-        !read_at(fd, &names, sizeof names,
-                 header.e_shoff + (uint64_t)header.e_shstrndx * sizeof names) ||
-        names.sh_offset > INT64_MAX / 2)
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof *sections ||
+        header.e_shnum > SECTIONS_MAX || header.e_shstrndx >= header.e_shnum ||
+        !read_at(fd, sections, header.e_shnum * sizeof *sections, header.e_shoff))
         return false;
+    const Elf64_Shdr *table = &sections[header.e_shstrndx];
+    size_t size = table->sh_size < SECTION_NAMES_MAX ? (size_t)table->sh_size : SECTION_NAMES_MAX;
+    if (!read_at(fd, names, size, table->sh_offset))
+        return false;
+    names[size] = '\0';
     for (int i = 0; i < header.e_shnum; i++) {
-        char name[32] = "";
-        if (!read_at(fd, &section, sizeof section, header.e_shoff + (uint64_t)i * sizeof section))
-            return false;
-        ssize_t len = pread(fd, name, sizeof name - 1, (off_t)(names.sh_offset + section.sh_name));
-        if (len > 0 && span_equals(span_from_cstr(name), wanted))
+        if (sections[i].sh_name < size && strcmp(names + sections[i].sh_name, wanted) == 0)
             return true;
     }
     return false;
 }
 
+/* What was found out about an executable, until its file changes. */
+#define REMEMBERED 64
+static struct remembered {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed, modified;
+    bool native_image;
+} remembered[REMEMBERED]; /* one thread */
+
 bool jdk_files_is_native_image(pid_t pid)
 {
     char path[48];
+    struct stat file;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = rooted_reopen(open(path, O_PATH | O_CLOEXEC), INT64_MAX, &file);
     if (fd < 0)
         return false;
-    bool found = has_section(fd, SPAN_LITERAL(".svm_heap"));
+    struct remembered *known = &remembered[(file.st_ino ^ file.st_dev) % REMEMBERED];
+    struct remembered now = {file.st_dev, file.st_ino, file.st_ctim, file.st_mtim, false};
+    if (known->device != now.device || known->inode != now.inode ||
+        known->changed.tv_sec != now.changed.tv_sec ||
+        known->changed.tv_nsec != now.changed.tv_nsec ||
+        known->modified.tv_sec != now.modified.tv_sec ||
+        known->modified.tv_nsec != now.modified.tv_nsec) {
+        now.native_image = has_section(fd, ".svm_heap");
+        *known = now;
+    }
     close(fd);
-    return found;
+    return known->native_image;
 }
 
 /* libjvm.so lies in JDK/lib/server or JDK/jre/lib/amd64/server: two to four folders down. */
-bool jdk_files_release(const char *root, const char *libjvm_path, char *version, size_t size)
+bool jdk_files_release(const struct target *target, const char *libjvm_path, char *version,
+                       size_t size)
 {
     char path[PATH_MAX];
-    int len = snprintf(path, sizeof path, "%s%s", root, libjvm_path);
+    int len = snprintf(path, sizeof path, "%s", libjvm_path);
     if (len < 0 || (size_t)len >= sizeof path - sizeof "/release")
         return false;
     for (int up = 0; up < 5; up++) {
         char *slash = strrchr(path, '/');
-        if (slash == NULL || slash == path)
+        if (slash == NULL)
             return false;
         memcpy(slash, "/release", sizeof "/release");
-        int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        int fd = rooted_read(target, path, ROOTED_LINKS, RELEASE_MAX_BYTES, NULL);
         *slash = '\0';
         if (fd < 0)
             continue;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct target;
+
 enum mapped_vm { VM_UNREADABLE, VM_NONE, VM_HOTSPOT, VM_OPENJ9 };
 
 /* Which JVM library the process maps; path (may be empty) as the process names it. VM_UNREADABLE
@@ -23,7 +25,9 @@ bool jdk_files_maps_inode(pid_t pid, ino_t inode);
 /* A GraalVM native image: an ELF executable with a section for its image heap. */
 bool jdk_files_is_native_image(pid_t pid);
 
-/* JAVA_VERSION of the `release` file above libjvm.so ("17.0.15"); false when there is none. */
-bool jdk_files_release(const char *root, const char *libjvm_path, char *version, size_t size);
+/* JAVA_VERSION of the `release` file above libjvm.so ("17.0.15"); false when there is none, or none
+ * that the target's user may read. libjvm_path as the target names it. */
+bool jdk_files_release(const struct target *target, const char *libjvm_path, char *version,
+                       size_t size);
 
 #endif

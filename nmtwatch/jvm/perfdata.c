@@ -1,10 +1,11 @@
 #include "nmtwatch/jvm/perfdata.h"
 
+#include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/privileged.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Which counters make which value of a sample; several of one field are added up. */
@@ -48,28 +49,19 @@ static bool refresh(struct perfdata *perfdata)
     return true;
 }
 
-static struct perfdata *read_image(int fd, uid_t owner, int *error)
+static struct perfdata *read_image(int fd, const struct stat *status, int *error)
 {
-    struct stat status;
-    if (fstat(fd, &status) != 0) {
-        *error = errno;
+    if (status->st_size < 32) {
+        *error = EAGAIN; /* just created */
         return NULL;
     }
-    if (!S_ISREG(status.st_mode) || status.st_uid != owner) {
-        *error = EPERM;
-        return NULL;
-    }
-    if (status.st_size < 32 || status.st_size > PERFDATA_MAX_BYTES) {
-        *error = status.st_size < 32 ? EAGAIN : EINVAL; /* just created, or not such a file */
-        return NULL;
-    }
-    struct perfdata *perfdata = calloc(1, sizeof *perfdata + (size_t)status.st_size);
+    struct perfdata *perfdata = calloc(1, sizeof *perfdata + (size_t)status->st_size);
     if (perfdata == NULL) {
         *error = ENOMEM;
         return NULL;
     }
     perfdata->fd = fd;
-    perfdata->size = (size_t)status.st_size;
+    perfdata->size = (size_t)status->st_size;
     enum parse_result result = PARSE_INCOMPLETE;
     if (refresh(perfdata))
         result = hsperfdata_open(&perfdata->view, perfdata->image, perfdata->size);
@@ -80,15 +72,38 @@ static struct perfdata *read_image(int fd, uid_t owner, int *error)
     return NULL;
 }
 
-struct perfdata *perfdata_open(const char *path, uid_t owner)
+static int open_file(const struct target *target, struct stat *status)
 {
+    if (!privileged_apart())
+        return perfdata_file(target, status);
+    int fd = privileged_open(PRIVILEGED_PERFDATA, target->pid, target->start_time_ticks, "");
+    if (fd < 0 || (fstat(fd, status) == 0 && status->st_size <= PERFDATA_MAX_BYTES))
+        return fd;
+    close(fd);
+    errno = EFBIG;
+    return -1;
+}
+
+int perfdata_file(const struct target *target, struct stat *status)
+{
+    return rooted_read(target, rooted_below(target, target->perfdata), ROOTED_OWN | ROOTED_NO_LINK,
+                       PERFDATA_MAX_BYTES, status);
+}
+
+struct perfdata *perfdata_open(const struct target *target)
+{
+    struct stat status;
     int error = 0;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) {
-        errno = errno == ELOOP ? EPERM : errno;
+    if (target->perfdata[0] == '\0') {
+        errno = ENOENT;
         return NULL;
     }
-    struct perfdata *perfdata = read_image(fd, owner, &error);
+    int fd = open_file(target, &status);
+    if (fd < 0) {
+        errno = errno == ELOOP || errno == EACCES ? EPERM : errno == EFBIG ? EINVAL : errno;
+        return NULL;
+    }
+    struct perfdata *perfdata = read_image(fd, &status, &error);
     if (perfdata == NULL) {
         close(fd);
         errno = error;

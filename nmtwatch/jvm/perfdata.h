@@ -3,10 +3,10 @@
  *
  *   perfdata_open -> perfdata_sample ... -> perfdata_close
  *
- * The file is opened O_NOFOLLOW, must be a regular file of the target's uid, and is read with pread
- * into our own buffer: never mapped (a truncated mapping is SIGBUS) and never flock'ed (the JVM of
- * the next start would take the file for live). Offsets of the counters are found once and checked
- * against the file's size at each read. One thread.
+ * The file is opened by rooted_read, must be a regular file of the target's uid, and is read with
+ * pread into our own buffer: never mapped (a truncated mapping is SIGBUS) and never flock'ed (the
+ * JVM of the next start would take the file for live). Offsets of the counters are found once and
+ * checked against the file's size at each read. One thread.
  */
 #ifndef NMTWATCH_JVM_PERFDATA_H
 #define NMTWATCH_JVM_PERFDATA_H
@@ -15,14 +15,19 @@
 #include "nmtwatch/jvm/target.h"
 
 #define PERFDATA_MAX_BYTES                                                                         \
-    (1 << 20) /* default file: 32 KiB; -XX:PerfDataMemorySize may raise it                         \
+    (1                                                                                             \
+     << 20) /* default file: 32 KiB; -XX:PerfDataMemorySize may raise it                         \
                */
 
 struct perfdata;
 
-/* NULL with errno: ENOENT (none: -XX:-UsePerfData, PerfDisableSharedMem), EAGAIN (not accessible
- * yet), EPERM (a link or somebody else's file), EINVAL (not an hsperfdata image). */
-struct perfdata *perfdata_open(const char *path, uid_t owner);
+/* target->perfdata. NULL with errno: ENOENT (none: -XX:-UsePerfData, PerfDisableSharedMem), EAGAIN
+ * (not accessible yet), EPERM (a link or somebody else's file), EINVAL (not an hsperfdata image).
+ */
+/* The file itself, for reading; -1 with errno. */
+struct stat;
+int perfdata_file(const struct target *target, struct stat *status);
+struct perfdata *perfdata_open(const struct target *target);
 /* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD as far as they exist. Not the limit of
  * Metaspace: sun.gc.metaspace.maxCapacity is what is reserved, and only as of the last GC.
  * False when the file cannot be read any more. */

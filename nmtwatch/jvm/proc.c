@@ -1,17 +1,23 @@
 #include "nmtwatch/jvm/proc.h"
 
+#include "nmtwatch/clock.h"
+
 #include "analyzers/parse/proc_text.h"
+#include "nmtwatch/privileged.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 static int open_proc_file(pid_t pid, const char *name)
 {
     char path[64];
+    if (privileged_apart() && strcmp(name, "environ") == 0)
+        return privileged_open(PRIVILEGED_ENVIRON, pid, 0, "");
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -55,9 +61,7 @@ struct span proc_read(pid_t pid, const char *name)
 
 int64_t proc_uptime_ms(uint64_t start_time_ticks)
 {
-    struct timespec boot;
-    clock_gettime(CLOCK_BOOTTIME, &boot); /* field 22 counts from boot, suspended time included */
-    int64_t now_ms = (int64_t)boot.tv_sec * 1000 + boot.tv_nsec / 1000000;
+    int64_t now_ms = clock_ms(CLOCK_BOOTTIME); /* as field 22: suspended time included */
     int64_t started_ms = (int64_t)(start_time_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
     return now_ms > started_ms ? now_ms - started_ms : 0;
 }

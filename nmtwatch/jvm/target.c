@@ -5,6 +5,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/privileged.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -154,21 +155,29 @@ static void find_tmp(struct target *target)
 static void find_perfdata(struct target *target)
 {
     target->perfdata[0] = '\0';
-    DIR *tmp = opendir(target->tmp);
-    if (tmp == NULL)
+    if (target->tmp[0] == '\0')
         return;
+    int tmp_fd = rooted_folder(target->root, rooted_below(target, target->tmp), O_RDONLY);
+    DIR *tmp = tmp_fd >= 0 ? fdopendir(tmp_fd) : NULL;
+    if (tmp == NULL) {
+        if (tmp_fd >= 0)
+            close(tmp_fd);
+        return;
+    }
     bool foreign_possible = target->root[0] != '\0' || target->nspid != target->pid;
     for (struct dirent *entry; target->perfdata[0] == '\0' && (entry = readdir(tmp)) != NULL;) {
         struct stat folder, file;
-        char path[sizeof target->perfdata + 64];
+        char path[sizeof target->perfdata + 64], name[sizeof entry->d_name + 16];
         if (strncmp(entry->d_name, "hsperfdata_", 11) != 0 ||
             fstatat(dirfd(tmp), entry->d_name, &folder, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISDIR(folder.st_mode) || folder.st_uid != target->uid)
             continue;
         int len =
             snprintf(path, sizeof path, "%s/%s/%d", target->tmp, entry->d_name, (int)target->nspid);
-        if (len > 0 && (size_t)len < sizeof target->perfdata && lstat(path, &file) == 0 &&
-            S_ISREG(file.st_mode) && file.st_uid == target->uid &&
+        snprintf(name, sizeof name, "%s/%d", entry->d_name, (int)target->nspid);
+        if (len > 0 && (size_t)len < sizeof target->perfdata &&
+            fstatat(tmp_fd, name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode) &&
+            file.st_uid == target->uid &&
             (!foreign_possible || jdk_files_maps_inode(target->pid, file.st_ino)))
             memcpy(target->perfdata, path, (size_t)len + 1);
     }
@@ -177,10 +186,17 @@ static void find_perfdata(struct target *target)
 
 static bool has_attach_socket(const struct target *target)
 {
-    char path[sizeof target->tmp + 24];
+    char name[24];
     struct stat status;
-    snprintf(path, sizeof path, "%s/.java_pid%d", target->tmp, (int)target->nspid);
-    return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
+    int tmp_fd = target->tmp[0] != '\0'
+                     ? rooted_folder(target->root, rooted_below(target, target->tmp), O_PATH)
+                     : -1;
+    snprintf(name, sizeof name, ".java_pid%d", (int)target->nspid);
+    bool found = tmp_fd >= 0 && fstatat(tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISSOCK(status.st_mode);
+    if (tmp_fd >= 0)
+        close(tmp_fd);
+    return found;
 }
 
 /* The one all others descend from has a number of its own, which is part of the kernel's interface.
@@ -280,8 +296,23 @@ static bool options_from_proc(pid_t pid, struct jvm_options *options, struct spa
     return complete;
 }
 
+static void refresh_by_helper(struct target *target)
+{
+    struct target now;
+    struct failure ignored;
+    if (privileged_look(&now, target->pid, &ignored) != FAILURE_NONE ||
+        now.start_time_ticks != target->start_time_ticks)
+        return; /* it has ended, which shows elsewhere */
+    target->identity = now.identity;
+    memcpy(target->perfdata, now.perfdata, sizeof target->perfdata);
+}
+
 void target_refresh_identity(struct target *target)
 {
+    if (privileged_apart()) {
+        refresh_by_helper(target);
+        return;
+    }
     struct target_identity *identity = &target->identity;
     *identity = (struct target_identity){
         .pid = target->pid,
@@ -294,8 +325,7 @@ void target_refresh_identity(struct target *target)
     char java_command[PERF_STRING_MAX + 1] = "", specification[32] = "";
     bool have_args = false;
     find_perfdata(target);
-    struct perfdata *perfdata =
-        target->perfdata[0] != '\0' ? perfdata_open(target->perfdata, target->uid) : NULL;
+    struct perfdata *perfdata = perfdata_open(target);
     if (perfdata != NULL) {
         perfdata_string(perfdata, "java.property.java.vm.specification.version", specification,
                         sizeof specification);
@@ -338,13 +368,15 @@ void target_refresh_identity(struct target *target)
     char libjvm[PATH_MAX];
     if (identity->jdk[0] == '\0' &&
         jdk_files_mapped_vm(target->pid, libjvm, sizeof libjvm) == VM_HOTSPOT)
-        jdk_files_release(target->root, rooted_inner(target->root, libjvm), identity->jdk,
+        jdk_files_release(target, rooted_inner(target->root, libjvm), identity->jdk,
                           sizeof identity->jdk);
     identity->jdk_major = major_of(specification[0] != '\0' ? specification : identity->jdk);
 }
 
 enum failure_kind target_open(struct target *target, pid_t pid, struct failure *failure)
 {
+    if (privileged_apart())
+        return privileged_look(target, pid, failure);
     *target = (struct target){.pid = pid};
     *failure = (struct failure){.kind = FAILURE_NONE};
     if (!target_proc_is_ours())

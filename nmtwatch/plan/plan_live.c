@@ -1,5 +1,6 @@
 #include "nmtwatch/plan/plan_live.h"
 
+#include "nmtwatch/clock.h"
 #include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/memory_limit.h"
@@ -15,13 +16,6 @@
 #include <string.h>
 #include <time.h>
 
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void look_without_asking(struct plan_look *look, const struct target *target)
 {
     struct proc proc;
@@ -29,8 +23,7 @@ static void look_without_asking(struct plan_look *look, const struct target *tar
         proc_sample(&proc, &look->sample);
         proc_close(&proc);
     }
-    struct perfdata *perfdata =
-        target->perfdata[0] != '\0' ? perfdata_open(target->perfdata, target->uid) : NULL;
+    struct perfdata *perfdata = perfdata_open(target);
     if (perfdata == NULL)
         return;
     perfdata_sample(perfdata, &look->sample);
@@ -136,12 +129,12 @@ enum failure_kind plan_live(struct plan_measured *measured, const struct target 
     struct attach *attach = attach_create(target, &limits);
     if (attach == NULL)
         return failure_set(failure, FAILURE_SYSTEM, "attach", "out of memory");
-    double began = now_s();
+    double began = (double)clock_us(CLOCK_MONOTONIC) / 1e6;
     enum failure_kind kind = look(&first, target, attach, failure);
     double span = 0.0;
     if (kind == FAILURE_NONE && between_ms > 0) {
         poll(NULL, 0, between_ms > INT_MAX ? INT_MAX : (int)between_ms);
-        span = now_s() - began;
+        span = (double)clock_us(CLOCK_MONOTONIC) / 1e6 - began;
         kind = look(&last, target, attach, failure);
     } else {
         last = first;

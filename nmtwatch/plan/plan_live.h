@@ -3,7 +3,7 @@
  * container's limit, and what an agent of ours in it holds.
  *
  * A look is /proc, hsperfdata and one NMT summary with VM.metaspace basic: no safepoint. An agent
- * is only asked where it is loaded already. Setup context; blocks for the time between the looks.
+ * is only asked where it is loaded already. Setup context; blocks for the time between the two measurements.
  */
 #ifndef NMTWATCH_PLAN_PLAN_LIVE_H
 #define NMTWATCH_PLAN_PLAN_LIVE_H

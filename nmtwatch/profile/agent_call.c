@@ -2,6 +2,7 @@
 
 #include "agent/control/answer_format.h"
 #include "nmtwatch/profile/agent_library.h"
+#include "nmtwatch/tell.h"
 #include "nmtwatch/write_all.h"
 
 #include <errno.h>
@@ -39,8 +40,14 @@ static enum failure_kind fail_exchange(const struct agent_session *session, stru
     case ENOENT:
     case ENOTDIR:
         return fail(session, failure, FAILURE_NO_TMP, strerror(errno));
-    case EINVAL: /* of chown: its user has no number here */
+    case EACCES:
+        return fail(session, failure, FAILURE_NO_TMP, "its user may not write there");
+    case EINVAL: /* its user has no number here */
         return fail(session, failure, FAILURE_FOREIGN_USERS, NULL);
+    case EXDEV:
+    case ELOOP:
+        return fail(session, failure, FAILURE_SYSTEM,
+                    "something was put over the new folder in its /tmp: nothing was done there");
     default:
         return fail_errno(session, failure, "making a folder in its /tmp");
     }
@@ -54,7 +61,7 @@ static enum failure_kind copy_library(struct agent_session *session, struct fail
     struct statvfs folder;
     if (fstatvfs(session->exchange.folder_fd, &folder) == 0 && (folder.f_flag & ST_NOEXEC) != 0)
         return fail(session, failure, FAILURE_AGENT_PLACE, NULL);
-    int from = open(session->local, O_RDONLY | O_CLOEXEC);
+    int from = agent_library_read(session->local);
     if (from < 0)
         return fail_errno(session, failure, session->local);
     int into = exchange_file(&session->exchange, AGENT_LIBRARY, 0700);
@@ -71,19 +78,33 @@ static enum failure_kind copy_library(struct agent_session *session, struct fail
     return FAILURE_NONE;
 }
 
+/* The first copy stays the one; a copy of the named file, made for another root, may well be it. */
+static void say_other(const struct agent_session *session, const char *named)
+{
+    if (strncmp(session->library, "/tmp/nmtwatch-", 14) != 0)
+        tell_error("nmtwatch profile: --agent %s: %s is loaded already and is asked\n", named,
+                   session->library);
+}
+
 static enum failure_kind choose_library(struct agent_session *session, enum agent_command first,
                                         const char *named, struct failure *failure)
 {
     char error[300];
     enum agent_loaded loaded =
-        agent_library_loaded(&session->target, session->library, sizeof session->library);
+        agent_library_loaded(&session->target, named, session->library, sizeof session->library);
     session->loaded = loaded == AGENT_LOADED;
-    if (session->loaded)
+    session->named = named != NULL && strcmp(named, session->library) == 0;
+    if (session->loaded) {
+        if (named != NULL && !session->named)
+            say_other(session, named);
         return FAILURE_NONE;
+    }
     if (loaded == AGENT_NOT_LOADED && first != AGENT_START)
         return fail(session, failure, FAILURE_AGENT,
                     "it is not loaded: nothing was ever started in this JVM");
     bool inside = named != NULL && agent_library_inside(&session->target, named);
+    if (named != NULL && !inside && errno == EFBIG)
+        return fail_errno(session, failure, "the library in its root");
     if (inside)
         snprintf(session->library, sizeof session->library, "%s", named);
     else if (!agent_library_find(named, session->local, sizeof session->local, error, sizeof error))
@@ -128,9 +149,9 @@ void agent_session_close(struct agent_session *session)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* "nmtagent 1 done 512\n" and 512 bytes. *text is allocated. */
+/* "nmtagent 1 done 512\n" and 512 bytes. *text is allocated, or *refusal. */
 static enum failure_kind read_answer(const struct agent_session *session, int fd, char **text,
-                                     struct failure *failure)
+                                     char **refusal, struct failure *failure)
 {
     struct stat status;
     if (fstat(fd, &status) != 0)
@@ -158,13 +179,8 @@ static enum failure_kind read_answer(const struct agent_session *session, int fd
     }
     memmove(bytes, rest.ptr, rest.len);
     bytes[length] = '\0';
-    *text = bytes;
-    if (done)
-        return FAILURE_NONE;
-    fail(session, failure, FAILURE_AGENT, bytes);
-    free(bytes);
-    *text = NULL;
-    return failure->kind;
+    *(done ? text : refusal) = bytes;
+    return done ? FAILURE_NONE : fail(session, failure, FAILURE_AGENT, bytes);
 }
 
 /* No answer: what the JVM says of it. "return code: 0" (JDK 8: "0") is the agent's own code. */
@@ -196,8 +212,23 @@ static enum failure_kind load(struct agent_session *session, const char *options
     return failure->kind;
 }
 
-enum failure_kind agent_call(struct agent_session *session, const char *options, char **json,
-                             struct failure *failure)
+/* Another copy of the agent is at work, loaded by another asker a moment ago or by hand: that one
+ * is asked from now on. Not where the user has named the library: the refusal says which one it is.
+ */
+static bool turn_to_other_copy(struct agent_session *session, const struct failure *failure,
+                               const char *refusal)
+{
+    size_t length = strlen(ANSWER_OTHER_COPY);
+    if (failure->kind != FAILURE_AGENT || session->named || refusal == NULL ||
+        strncmp(refusal, ANSWER_OTHER_COPY, length) != 0 ||
+        strcmp(refusal + length, session->library) == 0)
+        return false;
+    snprintf(session->library, sizeof session->library, "%s", refusal + length);
+    return true;
+}
+
+static enum failure_kind call(struct agent_session *session, const char *options, char **json,
+                              char **refusal, struct failure *failure)
 {
     char name[32], text[AGENT_WHOLE_MAX];
     *json = NULL;
@@ -211,9 +242,23 @@ enum failure_kind agent_call(struct agent_session *session, const char *options,
     if (fd < 0)
         return fail_errno(session, failure, "making a file for the answer");
     if (load(session, text, failure) == FAILURE_NONE &&
-        read_answer(session, fd, json, failure) == FAILURE_SYSTEM)
+        read_answer(session, fd, json, refusal, failure) == FAILURE_SYSTEM)
         explain(session, failure);
     close(fd);
     exchange_remove(&session->exchange, name);
     return failure->kind;
+}
+
+enum failure_kind agent_call(struct agent_session *session, const char *options, char **json,
+                             struct failure *failure)
+{
+    char *refusal = NULL;
+    enum failure_kind kind = call(session, options, json, &refusal, failure);
+    bool again = turn_to_other_copy(session, failure, refusal);
+    free(refusal);
+    refusal = NULL;
+    if (again)
+        kind = call(session, options, json, &refusal, failure);
+    free(refusal);
+    return kind;
 }

@@ -25,6 +25,7 @@ struct agent_session {
     struct attach *attach;
     struct exchange exchange;
     bool loaded;
+    bool named;         /* the library was chosen by the user */
     char library[4096]; /* as the target names it */
     char local[4096];   /* as we name it; "" when it is loaded already, or in its own root */
     int calls;

@@ -1,6 +1,7 @@
 #include "nmtwatch/profile/agent_library.h"
 
 #include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/jvm/rooted.h"
 
 #include <elf.h>
@@ -10,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MUSL "libc.musl-"
+#define MUSL              "libc.musl-"
+#define LIBRARY_MAX_BYTES (64 << 20) /* ours has one or two; larger ones are refused unread */
 
 /* Beside the program in a build tree, in the neighbouring lib/nmtwatch when installed. */
 static const char *const places[] = {"/" AGENT_LIBRARY, "/../lib/nmtwatch/" AGENT_LIBRARY,
@@ -22,15 +23,30 @@ static const char *const places[] = {"/" AGENT_LIBRARY, "/../lib/nmtwatch/" AGEN
 
 /* --- what the target has mapped --------------------------------------------------------------- */
 
-typedef bool wanted_fn(struct span name);
+typedef bool wanted_fn(const struct proc_map *map, struct span name, const void *what);
 
-static bool is_agent(struct span name)
+static bool is_agent(const struct proc_map *map, struct span name, const void *what)
 {
+    (void)map, (void)what;
     return span_equals(name, SPAN_LITERAL(AGENT_LIBRARY));
 }
 
-static bool is_musl(struct span name)
+/* Whatever it is called: what answers begins at this address. */
+static bool is_at(const struct proc_map *map, struct span name, const void *what)
 {
+    const uint64_t *address = what;
+    return name.len > 0 && map->start_address == *address;
+}
+
+static bool is_path(const struct proc_map *map, struct span name, const void *what)
+{
+    (void)name;
+    return map->executable && span_equals(map->path, span_of(what, strlen(what)));
+}
+
+static bool is_musl(const struct proc_map *map, struct span name, const void *what)
+{
+    (void)map, (void)what;
     return span_starts_with(name, SPAN_LITERAL("ld-musl-"));
 }
 
@@ -43,8 +59,8 @@ static struct span file_name(struct span path)
 }
 
 /* path: of the first file with such a name, as the kernel shows it here. */
-static enum agent_loaded find_mapped(const struct target *target, wanted_fn *wanted, char *path,
-                                     size_t size)
+static enum agent_loaded find_mapped(const struct target *target, wanted_fn *wanted,
+                                     const void *what, char *path, size_t size)
 {
     char maps_path[48];
     snprintf(maps_path, sizeof maps_path, "/proc/%d/maps", (int)target->pid);
@@ -61,7 +77,7 @@ static enum agent_loaded find_mapped(const struct target *target, wanted_fn *wan
         if (span_find(text, SPAN_LITERAL("/")) < 0 ||
             proc_map_parse(&map, span_trim(text)) != PARSE_OK)
             continue;
-        if (wanted(file_name(map.path)) && map.path.len < size) {
+        if (wanted(&map, file_name(map.path), what) && map.path.len < size) {
             span_copy(map.path, path, size);
             loaded = AGENT_LOADED;
         }
@@ -73,17 +89,24 @@ static enum agent_loaded find_mapped(const struct target *target, wanted_fn *wan
     return loaded;
 }
 
-enum agent_loaded agent_library_loaded(const struct target *target, char *path, size_t size)
+enum agent_loaded agent_library_loaded(const struct target *target, const char *named, char *path,
+                                       size_t size)
 {
     char shown[PATH_MAX];
-    enum agent_loaded loaded = find_mapped(target, is_agent, shown, sizeof shown);
+    uint64_t at = agent_figures_library(target);
+    enum agent_loaded loaded = AGENT_NOT_LOADED;
+    if (named != NULL)
+        loaded = find_mapped(target, is_path, named, shown, sizeof shown);
+    if (loaded != AGENT_LOADED && at != 0)
+        loaded = find_mapped(target, is_at, &at, shown, sizeof shown);
+    if (loaded != AGENT_LOADED)
+        loaded = find_mapped(target, is_agent, NULL, shown, sizeof shown);
     if (loaded == AGENT_LOADED)
         snprintf(path, size, "%s", rooted_inner(target->root, shown));
     return loaded;
 }
 
-/* --- a file -------------------------------------------------------------------------------------
- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 /* Only libraries of this machine's kind are handed to a JVM: anything else makes HotSpot look for
  * its stack guards and warn in the application's log. */
@@ -95,28 +118,59 @@ static bool is_library_file(int fd)
            header.e_ident[EI_CLASS] == ELFCLASS64;
 }
 
-static bool is_library(const char *path)
+int agent_library_read(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    bool good = fd >= 0 && is_library_file(fd);
-    if (fd >= 0)
-        close(fd);
-    return good;
+    return rooted_reopen(open(path, O_PATH | O_CLOEXEC), LIBRARY_MAX_BYTES, NULL);
 }
 
 static bool resolve(const char *given, char *path, size_t size)
 {
     char *absolute = realpath(given, NULL);
-    struct stat status;
-    bool good = absolute != NULL && strlen(absolute) < size && stat(absolute, &status) == 0 &&
-                S_ISREG(status.st_mode);
-    if (good && !is_library(absolute)) {
-        errno = ENOEXEC;
-        good = false;
-    }
+    int fd = absolute != NULL && strlen(absolute) < size ? agent_library_read(absolute) : -1;
+    bool good = fd >= 0 && is_library_file(fd);
+    int error = fd < 0 && errno == EPERM ? 0 : fd >= 0 ? ENOEXEC : errno;
     if (good)
         memcpy(path, absolute, strlen(absolute) + 1);
+    if (fd >= 0)
+        close(fd);
     free(absolute);
+    errno = error;
+    return good;
+}
+
+/* Who can change what is at this place: only root and the caller? sticky: others may make files in
+ * it, but not exchange those of somebody else. */
+static bool is_trusted(const char *path, bool sticky_is_good, char *why, size_t size)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0) {
+        snprintf(why, size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (status.st_uid != 0 && status.st_uid != geteuid()) {
+        snprintf(why, size, "%s belongs to uid %u", path, (unsigned)status.st_uid);
+        return false;
+    }
+    bool sticky = sticky_is_good && S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky) {
+        snprintf(why, size, "%s may be written by %s", path,
+                 (status.st_mode & S_IWOTH) != 0 ? "everybody" : "its group");
+        return false;
+    }
+    return true;
+}
+
+/* The file, its folder and those above. path has no links in it. */
+static bool whole_path_is_trusted(const char *path, char *why, size_t size)
+{
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    bool good = is_trusted(part, false, why, size);
+    for (int up = 0; good && strcmp(part, "/") != 0; up++) {
+        char *slash = strrchr(part, '/');
+        slash[slash == part] = '\0';
+        good = is_trusted(part, up > 0, why, size);
+    }
     return good;
 }
 
@@ -130,7 +184,7 @@ bool agent_library_find(const char *named, char *path, size_t size, char *error,
                  errno != 0 ? strerror(errno) : "not a regular file");
         return false;
     }
-    char program[PATH_MAX];
+    char program[PATH_MAX], why[PATH_MAX + 64] = "";
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
     program[len > 0 ? len : 0] = '\0';
     char *slash = strrchr(program, '/');
@@ -139,75 +193,63 @@ bool agent_library_find(const char *named, char *path, size_t size, char *error,
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         char candidate[PATH_MAX + 32];
         snprintf(candidate, sizeof candidate, "%s%s", program, places[i]);
-        if (resolve(candidate, path, size))
+        if (resolve(candidate, path, size) && whole_path_is_trusted(path, why, sizeof why))
             return true;
+    }
+    if (why[0] != '\0') {
+        snprintf(error, error_size,
+                 "the " AGENT_LIBRARY " beside the program is not loaded, others can change it: "
+                 "%s; name the one you trust with --agent",
+                 why);
+        return false;
     }
     snprintf(error, error_size, "there is no " AGENT_LIBRARY " in %s or in lib/nmtwatch beside it",
              program);
     return false;
 }
 
-/* --- who can read it ----------------------------------------------------------------------------
- */
-
-/* Every folder below root may be passed and the file read by anybody. */
-static bool world_readable(const char *root, const char *path)
-{
-    char part[PATH_MAX];
-    struct stat status;
-    size_t top = strlen(root);
-    int len = snprintf(part, sizeof part, "%s%s", root, path);
-    if (len < 0 || (size_t)len >= sizeof part || stat(part, &status) != 0 ||
-        (status.st_mode & S_IROTH) == 0)
-        return false;
-    for (char *slash; (slash = strrchr(part + top, '/')) != NULL && slash != part + top;) {
-        *slash = '\0';
-        if (stat(part, &status) != 0 || (status.st_mode & S_IXOTH) == 0)
-            return false;
-    }
-    return true;
-}
-
-static int open_inside(const struct target *target, const char *path, struct stat *status)
-{
-    int fd = rooted_open(target->root, path, O_RDONLY | O_NONBLOCK);
-    if (fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
+/* --- who can read it -------------------------------------------------------------------------- */
 
 bool agent_library_inside(const struct target *target, const char *named)
 {
-    struct stat status;
-    int fd = target->root[0] != '\0' && named[0] == '/' ? open_inside(target, named, &status) : -1;
-    bool good = fd >= 0 && is_library_file(fd) &&
-                (status.st_uid == target->uid || (status.st_mode & S_IROTH) != 0);
-    if (fd >= 0)
-        close(fd);
+    errno = ENOENT;
+    if (target->root[0] == '\0' || named[0] != '/')
+        return false;
+    int fd = rooted_read(target, named, ROOTED_LINKS, LIBRARY_MAX_BYTES, NULL);
+    if (fd < 0)
+        return false;
+    bool good = is_library_file(fd);
+    close(fd);
+    errno = ENOEXEC;
     return good;
 }
 
-/* The name of musl's C library is in every file that was linked against it. */
+/* The name of musl's C library is in every file that was linked against it. Read in pieces that
+ * overlap, and not mapped: it may be a file of the target's, which can shrink meanwhile. */
 static bool built_for_musl(int fd)
 {
-    struct stat status;
-    if (fstat(fd, &status) != 0 || status.st_size <= 0)
-        return false;
-    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (bytes == MAP_FAILED)
-        return false;
-    bool found = memmem(bytes, (size_t)status.st_size, MUSL, sizeof MUSL - 1) != NULL;
-    munmap(bytes, (size_t)status.st_size);
-    return found;
+    char bytes[65536 + sizeof MUSL];
+    size_t kept = 0;
+    for (off_t at = 0; at < LIBRARY_MAX_BYTES;) {
+        ssize_t got = pread(fd, bytes + kept, sizeof bytes - kept, at);
+        if (got <= 0)
+            return false;
+        size_t length = kept + (size_t)got;
+        if (memmem(bytes, length, MUSL, sizeof MUSL - 1) != NULL)
+            return true;
+        at += got;
+        kept = length < sizeof MUSL - 2 ? length : sizeof MUSL - 2;
+        memmove(bytes, bytes + length - kept, kept);
+    }
+    return false;
 }
 
 bool agent_library_fits(const struct target *target, const char *path, bool inside)
 {
     char libc[PATH_MAX];
-    enum agent_loaded musl = find_mapped(target, is_musl, libc, sizeof libc);
-    int fd = rooted_open(inside ? target->root : "", path, O_RDONLY | O_NONBLOCK);
+    enum agent_loaded musl = find_mapped(target, is_musl, NULL, libc, sizeof libc);
+    int fd = inside ? rooted_read(target, path, ROOTED_LINKS, LIBRARY_MAX_BYTES, NULL)
+                    : agent_library_read(path);
     bool fits =
         fd < 0 || musl == AGENT_LOADED_UNKNOWN || built_for_musl(fd) == (musl == AGENT_LOADED);
     if (fd >= 0)
@@ -218,13 +260,9 @@ bool agent_library_fits(const struct target *target, const char *path, bool insi
 bool agent_library_reachable(const struct target *target, const char *path)
 {
     struct stat ours, theirs;
-    if (target->root[0] != '\0') {
-        int fd = open_inside(target, path, &theirs);
-        if (fd < 0)
-            return false;
-        close(fd);
-        if (stat(path, &ours) != 0 || ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
-            return false;
-    }
-    return target->uid == geteuid() || world_readable(target->root, path);
+    int fd = rooted_read(target, path, ROOTED_LINKS, LIBRARY_MAX_BYTES, &theirs);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return stat(path, &ours) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }

@@ -15,12 +15,19 @@
 
 enum agent_loaded { AGENT_LOADED, AGENT_NOT_LOADED, AGENT_LOADED_UNKNOWN };
 
-/* path: as the target names it; it may have been deleted since, which does no harm. */
-enum agent_loaded agent_library_loaded(const struct target *target, char *path, size_t size);
-/* Absolute path of the library here. named may be NULL. False with a sentence. */
+/* The one that was named (or NULL) if it is mapped, else the one that answers, where it tells which
+ * that is, else the first of that name. path: as the target names it; it may have been deleted
+ * since, which does no harm. */
+enum agent_loaded agent_library_loaded(const struct target *target, const char *named, char *path,
+                                       size_t size);
+/* Absolute path of the library here. named may be NULL: then it is the one beside this program, if
+ * nobody but root and the caller can change it: the file, its folder and those above belong to them
+ * and are not writable for others. False with a sentence. */
 bool agent_library_find(const char *named, char *path, size_t size, char *error, size_t error_size);
+/* The library of this path for reading, or -1 with errno (EPERM: not a regular file). */
+int agent_library_read(const char *path);
 /* Whether the target's root has a library of that name (absolute) that its user may read. False
- * when that root is ours. */
+ * with errno; ENOENT also when that root is ours. */
 bool agent_library_inside(const struct target *target, const char *named);
 /* Whether it was built for the C library that the target runs on: glibc's cannot be loaded beside
  * musl, nor the other way round. path as we reach it, or inside: as the target does. True when in

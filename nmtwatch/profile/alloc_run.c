@@ -1,9 +1,12 @@
 #include "nmtwatch/profile/alloc_run.h"
 
+#include "nmtwatch/clock.h"
+#include "nmtwatch/pid_path.h"
 #include "nmtwatch/profile/timed.h"
-#include "reports/agent_terminal.h"
-#include "reports/alloc_report.h"
-#include "reports/escape.h"
+#include "nmtwatch/write_all.h"
+#include "reports/profile/agent_report.h"
+#include "reports/text/escape.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECORDING         "recording.jfr"
 #define SAMPLES_SINCE_JDK 11
 
 /* One of the JVMs. */
@@ -23,16 +25,9 @@ struct sampled {
     int64_t began_ms;
 };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int complain(const struct failure *failure)
 {
-    fprintf(stderr, "nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    tell_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
     return failure_exit_code(failure->kind);
 }
 
@@ -47,8 +42,7 @@ static int too_old(const struct target *target)
     return complain(&failure);
 }
 
-/* --- start --------------------------------------------------------------------------------------
- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static int begin(struct sampled *sampled, const struct alloc_run *run, const struct target *target)
 {
@@ -60,19 +54,18 @@ static int begin(struct sampled *sampled, const struct alloc_run *run, const str
         FAILURE_NONE)
         return complain(&failure);
     sampled->open = true;
-    snprintf(file, sizeof file, "%s/" RECORDING, sampled->session.exchange.theirs);
+    snprintf(file, sizeof file, "%s/" EXCHANGE_RECORDING, sampled->session.exchange.theirs);
     if (!start_options_text(run->start, AGENT_START, file, text, sizeof text, error, sizeof error))
         return options_error(&command_profile, "%s", error);
     if (agent_call(&sampled->session, text, &answer, &failure) != FAILURE_NONE)
         return complain(&failure);
     free(answer);
     sampled->started = true;
-    sampled->began_ms = now_ms();
+    sampled->began_ms = clock_ms(CLOCK_MONOTONIC);
     return 0;
 }
 
-/* --- stop ---------------------------------------------------------------------------------------
- */
+/* --- stop ------------------------------------------------------------------------------------- */
 
 static int tell(const struct target *target, const char *answer, int64_t duration_ms, bool json)
 {
@@ -90,25 +83,6 @@ static int tell(const struct target *target, const char *answer, int64_t duratio
     return complain(&failure);
 }
 
-/* "%p" becomes the pid. False: too long. */
-static bool output_name(const char *pattern, pid_t pid, char *name, size_t size)
-{
-    size_t used = 0;
-    for (const char *at = pattern; *at != '\0' && used + 1 < size; at++) {
-        if (at[0] == '%' && at[1] == 'p') {
-            int digits = snprintf(name + used, size - used, "%d", (int)pid);
-            used += (size_t)digits;
-            at++;
-        } else {
-            name[used++] = *at;
-        }
-    }
-    if (used + 1 >= size)
-        return false;
-    name[used] = '\0';
-    return true;
-}
-
 /* answer: NULL where the JVM ended before it gave one; then there is no table. */
 static int write_output(const struct alloc_run *run, const struct sampled *sampled,
                         const char *answer, int64_t duration_ms)
@@ -116,7 +90,7 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
     char name[4096], error[300], title[320];
     enum profile_format format;
     const struct target *target = &sampled->session.target;
-    if (!output_name(run->output, target->pid, name, sizeof name) ||
+    if (!pid_path(run->output, target->pid, name, sizeof name) ||
         !profile_output_format(name, &format))
         return options_error(&command_profile, "-o '%s': the name is too long", run->output);
     if (format == PROFILE_TOP && answer == NULL)
@@ -127,17 +101,18 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
                                             .jdk_major = target->identity.jdk_major,
                                             .main = target->identity.main,
                                             .duration_ms = duration_ms};
-        FILE *out = fopen(name, "we");
+        int fd = create_private(name);
+        FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
         bool good = out != NULL && alloc_report_json(&report, out);
         if ((out == NULL || fclose(out) == 0) && good)
             return 0;
-        fprintf(stderr, "nmtwatch profile: %s: %s\n", name, strerror(errno));
+        tell_error("nmtwatch profile: %s: %s\n", name, strerror(errno));
         return EXIT_IO;
     }
-    int recording = exchange_read(&sampled->session.exchange, RECORDING);
+    int recording = exchange_read(&sampled->session.exchange, EXCHANGE_RECORDING);
     if (recording < 0) {
-        fprintf(stderr, "nmtwatch profile: pid %d left no recording: %s\n", (int)target->pid,
-                strerror(errno));
+        tell_error("nmtwatch profile: pid %d left no recording: %s\n", (int)target->pid,
+                   strerror(errno));
         return EXIT_IO;
     }
     snprintf(title, sizeof title, "Allocations of %.200s (pid %d)", target->identity.main,
@@ -145,7 +120,7 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
     bool good = profile_output_write(recording, format, name, title, error, sizeof error);
     close(recording);
     if (!good) {
-        fprintf(stderr, "nmtwatch profile: %s\n", error);
+        tell_error("nmtwatch profile: %s\n", error);
         return EXIT_IO;
     }
     if (!run->json)
@@ -158,24 +133,26 @@ static int finish(struct sampled *sampled, const struct alloc_run *run, bool sev
     struct failure failure;
     char *answer = NULL;
     const struct target *target = &sampled->session.target;
-    int64_t duration_ms = now_ms() - sampled->began_ms;
+    int64_t duration_ms = clock_ms(CLOCK_MONOTONIC) - sampled->began_ms;
     if (agent_call(&sampled->session, "stop", &answer, &failure) != FAILURE_NONE) {
         int gone = complain(&failure);
         if (run->output != NULL && write_output(run, sampled, NULL, duration_ms) == 0)
-            fprintf(stderr, "nmtwatch profile: the file has what was recorded until then\n");
+            tell_error("nmtwatch profile: the file has what was recorded until then\n");
         return gone;
     }
     if (several && !run->json)
         printf("\n%s (pid %d)\n", escape_name(target->identity.main).text, (int)target->pid);
     int code = tell(target, answer, duration_ms, run->json);
-    if (code == 0 && run->output != NULL)
+    if (code == 0 && run->output != NULL) {
         code = write_output(run, sampled, answer, duration_ms);
+        if (agent_print_lost(answer, stderr))
+            code = EXIT_IO;
+    }
     free(answer);
     return code;
 }
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 int alloc_run(const struct alloc_run *run, const struct target *targets, size_t count)
 {
@@ -184,7 +161,7 @@ int alloc_run(const struct alloc_run *run, const struct target *targets, size_t 
     size_t started = 0;
     int code = 0, failed;
     if (sampled == NULL || waiting == NULL) {
-        fprintf(stderr, "nmtwatch profile: out of memory\n");
+        tell_error("nmtwatch profile: out of memory\n");
         free(sampled);
         free(waiting);
         return EXIT_IO;

@@ -2,8 +2,10 @@
 
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/jvm/discover.h"
+#include "nmtwatch/pid_path.h"
 #include "nmtwatch/profile/match_rules.h"
-#include "reports/escape.h"
+#include "reports/text/escape.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -28,7 +30,7 @@ static int fill_in(const struct alloc_arguments *arguments, struct start_options
         return 0;
     /* The agent calls it alloc. */
     if (strncmp(error, "alloc=", 6) == 0)
-        return options_error(&command_profile, "--interval %s", error + 6);
+        return options_error(&command_profile, "--alloc-interval %s", error + 6);
     return options_error(&command_profile, "%s", error);
 }
 
@@ -58,16 +60,16 @@ static int run_all(const struct alloc_arguments *arguments, const struct alloc_r
     if (code != 0)
         return code;
     if (discover_jvms(&discovery) != 0) {
-        fprintf(stderr, "nmtwatch profile: /proc cannot be read: %s\n", strerror(errno));
+        tell_error("nmtwatch profile: /proc cannot be read: %s\n", strerror(errno));
         return EXIT_IO;
     }
     size_t count = keep_fitting(&discovery, &rules);
     if (count == 0) {
-        fprintf(stderr, "nmtwatch profile: there is no JVM%s%s\n",
-                arguments->match != NULL ? " that fits " : "",
-                arguments->match != NULL ? escape_name(arguments->match).text : "");
+        tell_error("nmtwatch profile: there is no JVM%s%s\n",
+                   arguments->match != NULL ? " that fits " : "",
+                   arguments->match != NULL ? escape_name(arguments->match).text : "");
         code = failure_exit_code(FAILURE_NOT_A_JVM);
-    } else if (count > 1 && run->output != NULL && strstr(run->output, "%p") == NULL) {
+    } else if (count > 1 && run->output != NULL && !pid_path_is_pattern(run->output)) {
         code = options_error(&command_profile, "-o '%s' for %zu JVMs: %%p in the name is the pid",
                              run->output, count);
     } else {
@@ -84,9 +86,9 @@ static int run_one(const char *pid, const struct alloc_run *run)
     int code = target_option_open(&command_profile, pid, &target);
     if (code == 0 && run->duration_ms == 0)
         code = alloc_run_ask(&target, run->library, run->json);
-    else if (code == 0 && run->output != NULL && strstr(run->output, "%p") == NULL &&
+    else if (code == 0 && run->output != NULL && !pid_path_is_pattern(run->output) &&
              !profile_output_possible(run->output, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch profile: %s\n", error);
+        tell_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     } else if (code == 0)
         code = alloc_run(run, &target, 1);

@@ -1,8 +1,8 @@
 #include "nmtwatch/profile/beside_nmt.h"
 
 #include "nmtwatch/watch/replies.h"
-#include "reports/escape.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
 
 /* Where jmethodIDs are accounted, by the first JDK that does it so; the latest first. */
 static const struct {

@@ -1,8 +1,9 @@
 #include "nmtwatch/profile/one_shot.h"
 
 #include "nmtwatch/profile/timed.h"
-#include "reports/agent_terminal.h"
-#include "reports/escape.h"
+#include "reports/profile/agent_report.h"
+#include "reports/text/escape.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,11 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RECORDING "recording.jfr"
-
 static int complain(const struct failure *failure)
 {
-    fprintf(stderr, "nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    tell_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
     return failure_exit_code(failure->kind);
 }
 
@@ -22,10 +21,10 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
                         const char *answer)
 {
     char error[300], title[320];
-    int recording = exchange_read(&session->exchange, RECORDING);
+    int recording = exchange_read(&session->exchange, EXCHANGE_RECORDING);
     if (recording < 0) {
-        fprintf(stderr, "nmtwatch profile: pid %d left no recording: %s\n",
-                (int)session->target.pid, strerror(errno));
+        tell_error("nmtwatch profile: pid %d left no recording: %s\n", (int)session->target.pid,
+                   strerror(errno));
         return EXIT_IO;
     }
     snprintf(title, sizeof title, "%.200s (pid %d)", session->target.identity.main,
@@ -40,7 +39,7 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
     close(recording);
     if (good)
         return 0;
-    fprintf(stderr, "nmtwatch profile: %s\n", error);
+    tell_error("nmtwatch profile: %s\n", error);
     return EXIT_IO;
 }
 
@@ -48,7 +47,7 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
 {
     struct failure failure;
     char file[256], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
-    snprintf(file, sizeof file, "%s/" RECORDING, session->exchange.theirs);
+    snprintf(file, sizeof file, "%s/" EXCHANGE_RECORDING, session->exchange.theirs);
     if (!start_options_text(shot->start, AGENT_START, file, text, sizeof text, error, sizeof error))
         return options_error(&command_profile, "%s", error);
     timed_catch_signals();
@@ -61,6 +60,8 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     int code = 0;
     if (agent_call(session, "stop", &answer, &failure) != FAILURE_NONE)
         code = complain(&failure);
+    if (answer != NULL && agent_print_lost(answer, stderr))
+        code = EXIT_IO;
     int written = write_output(shot, session, answer);
     if (shot->use != NULL) {
         free(answer);
@@ -71,7 +72,7 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     else if (written == 0 && answer != NULL)
         agent_print_written(answer, shot->output, stdout);
     else if (written == 0) /* it ended before it could be asked to stop */
-        fprintf(stderr, "nmtwatch profile: %s has what was recorded until then\n", shot->output);
+        tell_error("nmtwatch profile: %s has what was recorded until then\n", shot->output);
     free(answer);
     return code != 0 ? code : written;
 }

@@ -2,7 +2,7 @@
 
 #include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/write_all.h"
-#include "reports/collapsed.h"
+#include "reports/profile/call_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ bool profile_output_format(const char *name, enum profile_format *format)
 
 bool profile_output_possible(const char *output, char *error, size_t error_size)
 {
-    int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int fd = open(output, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) {
         close(fd);
         unlink(output);
@@ -86,7 +86,7 @@ bool profile_output_write(int recording, enum profile_format format, const char 
     if (format != PROFILE_JFR &&
         !jfr_profile_read(&profile, recording, "the recording", error, error_size))
         return false;
-    int into = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    int into = create_private(output);
     if (into < 0) {
         snprintf(error, error_size, "%s: %s", output, strerror(errno));
         jfr_profile_free(&profile);

@@ -2,9 +2,11 @@
 
 #include "nmtwatch/jfr/jfr_classes.h"
 #include "nmtwatch/jfr/jfr_live.h"
-#include "reports/collapsed.h"
-#include "reports/escape.h"
-#include "reports/flamegraph.h"
+#include "nmtwatch/write_all.h"
+#include "reports/profile/call_tree.h"
+#include "reports/text/escape.h"
+#include "reports/profile/flamegraph.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,8 +58,7 @@ void story_shot_options(enum story_kind kind, struct start_options *options)
         options->value[OPTION_LIVE] = "10000";
 }
 
-/* --- the answer --------------------------------------------------------------------------------
- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 static bool read_story(struct story *story, int recording, char *error, size_t error_size)
 {
@@ -123,15 +124,16 @@ static bool write_format(const struct story *story, enum profile_format format, 
 
 static int cannot_write(const char *output)
 {
-    fprintf(stderr, "nmtwatch profile: %s: %s\n", output,
-            errno != 0 ? strerror(errno) : "it could not be written");
+    tell_error("nmtwatch profile: %s: %s\n", output,
+               errno != 0 ? strerror(errno) : "it could not be written");
     return EXIT_IO;
 }
 
 static int write_file(const struct story *story, const struct one_shot *shot, const char *title)
 {
     errno = 0;
-    FILE *out = fopen(shot->output, "we");
+    int fd = create_private(shot->output);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out == NULL)
         return cannot_write(shot->output);
     bool good = write_format(story, shot->format, title, out);
@@ -150,12 +152,12 @@ static int tell(enum story_kind kind, const struct one_shot *shot, int recording
     if (shot->output != NULL && shot->format == PROFILE_JFR) {
         if (!profile_output_write(recording, PROFILE_JFR, shot->output, title, error,
                                   sizeof error)) {
-            fprintf(stderr, "nmtwatch profile: %s\n", error);
+            tell_error("nmtwatch profile: %s\n", error);
             return EXIT_IO;
         }
     }
     if (!read_story(&story, recording, error, sizeof error)) {
-        fprintf(stderr, "nmtwatch profile: %s\n", escape_name(error).text);
+        tell_error("nmtwatch profile: %s\n", escape_name(error).text);
         return EXIT_IO;
     }
     if (shot->output != NULL && shot->format != PROFILE_JFR)

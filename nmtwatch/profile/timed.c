@@ -1,6 +1,7 @@
 #include "nmtwatch/profile/timed.h"
 
-#include "reports/units.h"
+#include "nmtwatch/clock.h"
+#include "reports/text/units.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -24,13 +25,6 @@ void timed_catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static void show_progress(const char *what, const struct target *const *targets, size_t count,
@@ -58,8 +52,8 @@ void timed_wait(const char *what, const struct target *const *targets, size_t co
                 int64_t duration_ms)
 {
     bool terminal = isatty(STDERR_FILENO);
-    int64_t began_ms = now_ms(), shown_ms = -PROGRESS_MS, passed_ms;
-    while ((passed_ms = now_ms() - began_ms) < duration_ms && !asked_to_end &&
+    int64_t began_ms = clock_ms(CLOCK_MONOTONIC), shown_ms = -PROGRESS_MS, passed_ms;
+    while ((passed_ms = clock_ms(CLOCK_MONOTONIC) - began_ms) < duration_ms && !asked_to_end &&
            any_left(targets, count)) {
         if (terminal && passed_ms - shown_ms >= PROGRESS_MS) {
             show_progress(what, targets, count, passed_ms, duration_ms);

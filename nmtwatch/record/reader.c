@@ -1,6 +1,6 @@
 #include "nmtwatch/record/reader.h"
 
-#include "reports/escape.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ struct recording {
     struct watch_cost cost;
     bool have_cost;
     int64_t unknown_lines;
-    judge_alert_fn *on_alert;
+    recording_alert_fn *on_alert;
     void *on_alert_context;
     char reason[256];    /* of the damage; empty when there is none */
     int64_t damage_byte; /* of the file */
@@ -332,7 +332,7 @@ bool recording_next(struct recording *recording, struct event *event)
     }
 }
 
-void recording_on_alert(struct recording *recording, judge_alert_fn *on_alert, void *context)
+void recording_on_alert(struct recording *recording, recording_alert_fn *on_alert, void *context)
 {
     recording->on_alert = on_alert;
     recording->on_alert_context = context;
@@ -361,5 +361,6 @@ void recording_close(struct recording *recording)
         close(recording->fd);
     inflateEnd(&recording->inflate);
     free(recording->line);
+    texts_free(&recording->parsed.texts);
     free(recording);
 }

@@ -11,7 +11,7 @@
 #ifndef NMTWATCH_RECORD_READER_H
 #define NMTWATCH_RECORD_READER_H
 
-#include "reports/event_json.h"
+#include "reports/json/event_json.h"
 
 #define RECORDING_LINE_MAX (4 << 20) /* a longer line is damage */
 
@@ -25,9 +25,10 @@ const struct recording_header *recording_header(const struct recording *recordin
 /* The next event. Its rows are valid until the next call. False at the end, or at damage. */
 bool recording_next(struct recording *recording, struct event *event);
 
+typedef void recording_alert_fn(void *context, const struct alert *alert);
 /* Alerts that the live run raised are passed by; whoever wants to compare them with those of a
  * replay sets this before the first recording_next. Called from inside recording_next. */
-void recording_on_alert(struct recording *recording, judge_alert_fn *on_alert, void *context);
+void recording_on_alert(struct recording *recording, recording_alert_fn *on_alert, void *context);
 
 /* Of the "end" line; NULL when there was none (so far). */
 const struct watch_cost *recording_cost(const struct recording *recording);

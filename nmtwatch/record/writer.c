@@ -10,7 +10,7 @@
  */
 #include "nmtwatch/record/writer.h"
 
-#include "reports/escape.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>

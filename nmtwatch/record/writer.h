@@ -1,5 +1,5 @@
 /*
- * writer: a recording on disk: gzip members of JSON lines (reports/event_json.h).
+ * writer: a recording on disk: gzip members of JSON lines (reports/json/event_json.h).
  *
  *   recorder_create -> recorder_event / recorder_alert ... -> recorder_end -> recorder_destroy
  *
@@ -15,7 +15,7 @@
 #ifndef NMTWATCH_RECORD_WRITER_H
 #define NMTWATCH_RECORD_WRITER_H
 
-#include "reports/event_json.h"
+#include "reports/json/event_json.h"
 
 struct recorder;
 

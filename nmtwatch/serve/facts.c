@@ -29,17 +29,16 @@ void facts_cgroup_path(struct span text, char *out, size_t size)
     }
 }
 
-static void read_user(struct facts *facts, uid_t uid)
+void facts_user_name(uid_t uid, char *out, size_t size)
 {
-    snprintf(facts->uid, sizeof facts->uid, "%u", (unsigned)uid);
-    snprintf(facts->user, sizeof facts->user, "%s", facts->uid);
+    snprintf(out, size, "%u", (unsigned)uid);
     FILE *file = fopen("/etc/passwd", "re");
     if (file == NULL)
         return;
     for (struct passwd *entry; (entry = fgetpwent(file)) != NULL;) {
         if (entry->pw_uid != uid)
             continue;
-        snprintf(facts->user, sizeof facts->user, "%s", entry->pw_name);
+        snprintf(out, size, "%s", entry->pw_name);
         break;
     }
     fclose(file);
@@ -51,7 +50,8 @@ void facts_read(struct facts *facts, const struct target *target)
     snprintf(facts->main, sizeof facts->main, "%s", target->identity.main);
     if (target->identity.jdk_major > 0)
         snprintf(facts->jdk, sizeof facts->jdk, "%d", target->identity.jdk_major % 1000);
-    read_user(facts, target->uid);
+    snprintf(facts->uid, sizeof facts->uid, "%u", (unsigned)target->uid);
+    facts_user_name(target->uid, facts->user, sizeof facts->user);
     struct span cgroup = proc_read(target->pid, "cgroup");
     if (cgroup.ptr != NULL)
         facts_cgroup_path(cgroup, facts->cgroup, sizeof facts->cgroup);

@@ -23,6 +23,8 @@ struct facts {
     struct span command_line;
 };
 
+/* Of /etc/passwd; the number when it is not there. */
+void facts_user_name(uid_t uid, char *out, size_t size);
 void facts_read(struct facts *facts, const struct target *target);
 /* Points into facts. */
 struct target_facts facts_view(struct facts *facts);

@@ -1,5 +1,5 @@
 #include "nmtwatch/serve/fleet_internal.h"
-
+#include "nmtwatch/clock.h"
 #include "nmtwatch/serve/facts.h"
 
 #include <poll.h>
@@ -8,14 +8,6 @@
 #include <time.h>
 
 #define SCAN_PAUSE_MS 20 /* between two steps of one look */
-
-/* Goes on while the machine is suspended: growth per hour is real time. */
-static int64_t loop_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* --- going ------------------------------------------------------------------------------------ */
 
@@ -28,7 +20,7 @@ static void forget_state(struct fleet *fleet, const struct member *member)
 
 static void leave(struct fleet *fleet, int at)
 {
-    static struct alert alerts[FLEET_ALERTS_MAX]; /* one thread; 330 KB */
+    struct alert alerts[FLEET_ALERTS_MAX];
     struct member *member = fleet->slots[at].member;
     pid_t pid = watcher_target(member->watcher)->pid;
     int count = judge_active_alerts(watcher_judge(member->watcher), alerts, FLEET_ALERTS_MAX);
@@ -36,6 +28,7 @@ static void leave(struct fleet *fleet, int at)
     forget_state(fleet, member);
     fleet_say(fleet, "no longer watching", member->label, pid, member->note);
     scan_forget(fleet->scan, pid);
+    scan_forget_full(fleet->scan);
     member_destroy(member);
     fleet_remove_slot(fleet, at);
 }
@@ -54,9 +47,6 @@ static void step(struct fleet *fleet, struct slot *slot)
 {
     struct member *member = slot->member;
     member_step(member, fleet->now_ms);
-    if (member->pending_count > 0)
-        fleet_hand_on(fleet, member, member->pending, member->pending_count);
-    member->pending_count = 0;
     slot->due_ms =
         fleet->now_ms + watcher_wait_ms(member->watcher, member_ms(member, fleet->now_ms));
 }
@@ -100,7 +90,7 @@ static void look_for_more(struct fleet *fleet)
 
 int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *others, int other_count)
 {
-    fleet->now_ms = loop_clock_ms();
+    fleet->now_ms = clock_ms(CLOCK_BOOTTIME);
     int64_t wait_ms = next_due_ms(fleet) - fleet->now_ms;
     if (wait_ms > at_most_ms)
         wait_ms = at_most_ms;
@@ -108,7 +98,7 @@ int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *other
     int count = gather(fleet, other_count);
     poll(fleet->fds, (nfds_t)count, wait_ms > 0 ? (int)wait_ms : 0);
     memcpy(others, fleet->fds, (size_t)other_count * sizeof *others);
-    fleet->now_ms = loop_clock_ms();
+    fleet->now_ms = clock_ms(CLOCK_BOOTTIME);
     for (int i = 0, fd = other_count; i < fleet->count; i++) {
         struct slot *slot = &fleet->slots[i];
         bool ready = false;
@@ -139,6 +129,8 @@ void fleet_reload(struct fleet *fleet)
             fleet_renew(fleet, i); /* keeps its place: the label is the same */
     }
     scan_forget_refused(fleet->scan);
+    scan_forget_full(fleet->scan);
+    scan_set_user_budget(fleet->scan, fleet->options->discover_per_user_ms);
     fleet->next_scan_ms = fleet->now_ms;
 }
 
@@ -157,9 +149,13 @@ struct fleet *fleet_create(const struct serve_options *options, struct archive *
     fleet->hooks = *hooks;
     fleet->now_ms = fleet->next_scan_ms = now_ms;
     fleet->scan = scan_create();
+    fleet->owners = owners_open(options->state, clock_ms(CLOCK_REALTIME));
     fleet->saved = calloc(1, sizeof *fleet->saved);
-    if (fleet->scan != NULL && fleet->saved != NULL && fleet_make_room(fleet))
+    if (fleet->scan != NULL && fleet->owners != NULL && fleet->saved != NULL &&
+        fleet_make_room(fleet)) {
+        scan_set_user_budget(fleet->scan, options->discover_per_user_ms);
         return fleet;
+    }
     fleet_destroy(fleet);
     return NULL;
 }
@@ -180,7 +176,7 @@ static bool all_ended(const struct fleet *fleet)
 
 void fleet_stop(struct fleet *fleet, int64_t at_most_ms)
 {
-    int64_t until_ms = loop_clock_ms() + at_most_ms;
+    int64_t until_ms = clock_ms(CLOCK_BOOTTIME) + at_most_ms;
     for (int i = 0; i < fleet->count; i++) {
         struct member *member = fleet->slots[i].member;
         fleet_save(fleet, member, NULL, 0);
@@ -189,7 +185,7 @@ void fleet_stop(struct fleet *fleet, int64_t at_most_ms)
     while (!all_ended(fleet) && fleet->now_ms < until_ms) {
         int count = gather(fleet, 0);
         poll(fleet->fds, (nfds_t)count, 50);
-        fleet->now_ms = loop_clock_ms();
+        fleet->now_ms = clock_ms(CLOCK_BOOTTIME);
         for (int i = 0; i < fleet->count; i++)
             step(fleet, &fleet->slots[i]);
     }
@@ -202,6 +198,7 @@ void fleet_destroy(struct fleet *fleet)
     for (int i = 0; i < fleet->count; i++)
         member_destroy(fleet->slots[i].member);
     scan_destroy(fleet->scan);
+    owners_close(fleet->owners);
     free(fleet->slots);
     free(fleet->fds);
     free(fleet->fd_owner);

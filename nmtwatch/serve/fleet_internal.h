@@ -12,6 +12,7 @@
 #define NMTWATCH_SERVE_FLEET_INTERNAL_H
 
 #include "nmtwatch/serve/fleet.h"
+#include "nmtwatch/serve/owners.h"
 
 #define FLEET_ALERTS_MAX JUDGE_MEMORY_EPISODES /* of one JVM at once */
 
@@ -26,11 +27,14 @@ struct fleet {
     struct saved_state *state;
     struct fleet_hooks hooks;
     struct scan *scan;
+    struct owners *owners;
     int64_t now_ms;
     int64_t next_scan_ms;
     bool looked; /* at all processes, at least once */
     int64_t seen;
     bool recording_told;
+    int64_t next_no_room_ms; /* when it may be told again */
+    int64_t next_tidy_ms;    /* when our own /tmp is looked at again (agent_leftovers.h) */
     int count, capacity;
     struct slot *slots; /* by label */
     struct pollfd *fds; /* capacity + FLEET_FDS_OTHER */
@@ -46,10 +50,10 @@ void fleet_hand_on(struct fleet *fleet, struct member *member, const struct aler
 void fleet_begin_recording(struct fleet *fleet, struct member *member);
 void fleet_save(struct fleet *fleet, const struct member *member, const struct alert *pending,
                 int pending_count);
-int64_t fleet_wall_ms(void);
 
 /* fleet_join.c */
 enum scan_answer fleet_found(void *context, const struct target *target); /* for scan_step */
+struct owner fleet_owner(const struct target *target);
 bool fleet_make_room(struct fleet *fleet);
 void fleet_remove_slot(struct fleet *fleet, int at);
 /* Watches the same JVM anew, with the options as they are now: its judge goes on. */

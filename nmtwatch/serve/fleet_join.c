@@ -1,6 +1,10 @@
 /* JVMs come: who is wanted, what they are called, how their watch begins. */
+#include "analyzers/judge/name_owner.h"
+#include "nmtwatch/jvm/agent_leftovers.h"
 #include "nmtwatch/serve/facts.h"
 #include "nmtwatch/serve/fleet_internal.h"
+
+#include "nmtwatch/clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NO_ROOM_MS     60000
+#define TIDY_MS        60000
 #define NEWBORN_MS     2000 /* before that a JVM may not have told its name yet */
 #define SPREAD_STEP_MS 389  /* between the ticks of JVMs that come together; a prime */
 
@@ -46,13 +52,40 @@ static bool is_taken(const struct fleet *fleet, const char *label)
     return taken || (fleet->state != NULL && saved_state_waits_for(fleet->state, label));
 }
 
+struct owner fleet_owner(const struct target *target)
+{
+    return (struct owner){target->uid, target->root[0] != '\0'};
+}
+
+static void describe_owner(struct owner owner, char *out, size_t size)
+{
+    char name[64];
+    facts_user_name(owner.user, name, sizeof name);
+    snprintf(out, size, "user %s%s", name, owner.contained ? " in a container" : "");
+}
+
+/* It came under a name whose owner runs no JVM of that name now: a name is being taken over. */
+static void tell_of_owner(struct fleet *fleet, struct member *member, const char *wanted,
+                          struct owner was)
+{
+    char owner[96], newcomer[96], note[512];
+    describe_owner(was, owner, sizeof owner);
+    describe_owner(fleet_owner(watcher_target(member->watcher)), newcomer, sizeof newcomer);
+    const struct name_owner about = {wanted, owner, newcomer, member->label};
+    name_owner_note(note, sizeof note, &about);
+    watcher_tell(member->watcher, note, member_ms(member, fleet->now_ms));
+}
+
 /* Several JVMs of one name: name, name#2, name#3. A number is kept as long as its JVM lives; the
  * next one takes the lowest that is free, so that a restarted JVM goes on in its old series. */
-static void choose_label(const struct fleet *fleet, const char *wanted,
+static void choose_label(const struct fleet *fleet, const char *wanted, struct owner owner,
                          char label[static TARGET_LABEL_MAX])
 {
     snprintf(label, TARGET_LABEL_MAX, "%s", wanted);
-    for (int number = 2; is_taken(fleet, label) && number < 10000; number++) {
+    for (int number = 2;
+         (is_taken(fleet, label) || owners_is_foreign(fleet->owners, label, owner, NULL)) &&
+         number < 10000;
+         number++) {
         char suffix[8];
         snprintf(suffix, sizeof suffix, "#%d", number);
         snprintf(label, TARGET_LABEL_MAX, "%.*s%s", (int)(TARGET_LABEL_MAX - sizeof suffix), wanted,
@@ -93,11 +126,16 @@ static void insert(struct fleet *fleet, struct member *member, int64_t due_ms)
     fleet->count++;
 }
 
+static void hand_on(void *context, struct member *member, const struct alerts *alerts)
+{
+    fleet_hand_on(context, member, alerts->alert, alerts->count);
+}
+
 /* The target becomes a member, anew or where an earlier process left it (saved). False: errno. */
 static bool join(struct fleet *fleet, const struct target *target, const char *label,
                  const char *user, const char *cgroup, const struct saved_target *saved)
 {
-    int64_t wall_ms = fleet_wall_ms();
+    int64_t wall_ms = clock_ms(CLOCK_REALTIME);
     struct member_facts about = {
         .label = label,
         .user = user,
@@ -107,6 +145,8 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
         .wall_start_ms =
             saved != NULL && saved->wall_start_ms < wall_ms ? saved->wall_start_ms : wall_ms,
         .first_look_ms = fleet->seen * SPREAD_STEP_MS % fleet->options->watch.interval_ms,
+        .alerts = hand_on,
+        .context = fleet,
     };
     errno = ENOMEM;
     struct member *member =
@@ -124,6 +164,43 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
     return true;
 }
 
+/* Whether one more of this user may be watched; else detail says which bound is reached. */
+static bool is_room_for(const struct fleet *fleet, uid_t user, const char *name, char *detail,
+                        size_t size)
+{
+    const struct serve_options *options = fleet->options;
+    int of_user = 0;
+    for (int i = 0; i < fleet->count; i++)
+        of_user += watcher_target(fleet->slots[i].member->watcher)->uid == user;
+    if (of_user >= options->max_targets_per_user)
+        snprintf(detail, size, "%d JVMs of user %s are watched (max_targets_per_user)", of_user,
+                 name);
+    else if (fleet->count >= options->max_targets)
+        snprintf(detail, size, "%d JVMs are watched (max_targets)", fleet->count);
+    return of_user < options->max_targets_per_user && fleet->count < options->max_targets;
+}
+
+/* Once a minute at most: who starts JVMs by the thousand must not fill the log. */
+static void tell_no_room(struct fleet *fleet, const char *label, int64_t pid, const char *detail)
+{
+    if (fleet->now_ms < fleet->next_no_room_ms)
+        return;
+    fleet->next_no_room_ms = fleet->now_ms + NO_ROOM_MS;
+    fleet_say(fleet, "no room for", label, pid, detail);
+}
+
+/* What earlier JVMs left in the /tmp of this one. Of a container a restarted JVM is the occasion.
+ */
+static void tidy(struct fleet *fleet, const struct target *target)
+{
+    if (target->root[0] != '\0') {
+        agent_leftovers_remove(target);
+    } else if (fleet->now_ms >= fleet->next_tidy_ms) {
+        fleet->next_tidy_ms = fleet->now_ms + TIDY_MS;
+        agent_leftovers_remove_here();
+    }
+}
+
 enum scan_answer fleet_found(void *context, const struct target *target)
 {
     struct fleet *fleet = context;
@@ -138,21 +215,35 @@ enum scan_answer fleet_found(void *context, const struct target *target)
     target_rules_label(&fleet->options->rules, &view, wanted);
     struct saved_target *saved =
         fleet->state != NULL ? saved_state_recall(fleet->state, target) : NULL;
-    bool joined = false;
-    if (wanted_here) {
+    bool joined = false, full = false;
+    char detail[128];
+    if (wanted_here && saved == NULL &&
+        !is_room_for(fleet, target->uid, facts.user, detail, sizeof detail)) {
+        full = true;
+        tell_no_room(fleet, wanted, target->pid, detail);
+    } else if (wanted_here) {
+        struct owner owner = fleet_owner(target), was;
+        bool taken_over = saved == NULL && !is_taken(fleet, wanted) &&
+                          owners_is_foreign(fleet->owners, wanted, owner, &was);
         if (saved != NULL && !is_taken(fleet, saved->label))
             snprintf(label, sizeof label, "%s", saved->label);
         else
-            choose_label(fleet, wanted, label);
+            choose_label(fleet, wanted, owner, label);
         joined = join(fleet, target, label, facts.user, facts.cgroup, saved);
-        if (joined)
+        if (joined) {
+            bool there;
+            tidy(fleet, target);
+            owners_claim(fleet->owners, label, owner, clock_ms(CLOCK_REALTIME));
             fleet_say(fleet, saved != NULL ? "watching again" : "watching", label, target->pid, "");
-        else if (errno != ENOENT && errno != ESRCH)
+            if (taken_over)
+                tell_of_owner(fleet, fleet->slots[place_of(fleet, label, &there)].member, wanted,
+                              was);
+        } else if (errno != ENOENT && errno != ESRCH)
             fleet_say(fleet, "cannot watch", label, target->pid, strerror(errno));
     }
-    free(saved);
+    saved_target_free(saved);
     facts_free(&facts);
-    return joined ? SCAN_TAKEN : wanted_here ? SCAN_LATER : SCAN_REFUSED;
+    return joined ? SCAN_TAKEN : full ? SCAN_FULL : wanted_here ? SCAN_LATER : SCAN_REFUSED;
 }
 
 /* --- again ------------------------------------------------------------------------------------ */
@@ -177,12 +268,15 @@ void fleet_renew(struct fleet *fleet, int at)
     saved->pause_us = watcher_pause_spent_us(old->watcher);
     saved->pending_count = 0;
     judge_remember(watcher_judge(old->watcher), &saved->judge);
+    judge_memory_keep(&saved->judge, &saved->texts);
     struct member kept = *old; /* for what goes on below */
     old->families = NULL;
     member_destroy(old);
     fleet_remove_slot(fleet, at);
     bool taken;
-    if (!join(fleet, &target, label, user, cgroup, saved)) {
+    bool joined = join(fleet, &target, label, user, cgroup, saved);
+    texts_free(&saved->texts);
+    if (!joined) {
         scan_forget(fleet->scan, target.pid);
         free(kept.families);
         return;

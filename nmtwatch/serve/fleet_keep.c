@@ -1,16 +1,11 @@
 /* What outlives the process: state and recordings. */
 #include "nmtwatch/serve/fleet_internal.h"
 
+#include "nmtwatch/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-int64_t fleet_wall_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* --- what a restart has to know --------------------------------------------------------------- */
 
@@ -59,8 +54,8 @@ void fleet_begin_recording(struct fleet *fleet, struct member *member)
         .target = watcher_target(member->watcher)->identity,
         .thresholds = fleet->options->watch.thresholds,
     };
-    member->recording = archive_file_create(fleet->archive, member->label, &header, fleet_wall_ms(),
-                                            error, sizeof error);
+    member->recording = archive_file_create(fleet->archive, member->label, &header,
+                                            clock_ms(CLOCK_REALTIME), error, sizeof error);
     if (member->recording == NULL && !fleet->recording_told)
         fleet->hooks.say(fleet->hooks.context, error);
     fleet->recording_told = member->recording == NULL;
@@ -74,7 +69,7 @@ static void bury_lost(struct fleet *fleet)
     struct saved_target *lost;
     while (fleet->looked && fleet->state != NULL &&
            (lost = saved_state_take_lost(fleet->state)) != NULL) {
-        static struct alert alerts[FLEET_ALERTS_MAX];
+        struct alert alerts[FLEET_ALERTS_MAX];
         struct member was = {0}; /* enough of it to be told about */
         memcpy(was.label, lost->label, sizeof was.label);
         was.wall_start_ms = lost->wall_start_ms;
@@ -83,19 +78,22 @@ static void bury_lost(struct fleet *fleet)
                                        .started_ms = lost->judge.episodes[i].raised_ms,
                                        .finding = lost->judge.episodes[i].finding};
         fleet->hooks.ended(fleet->hooks.context, &was, alerts, lost->judge.episode_count);
-        free(lost);
+        saved_target_free(lost);
     }
 }
 
 void fleet_keep(struct fleet *fleet, int64_t wall_ms)
 {
     bury_lost(fleet);
+    owners_keep(fleet->owners);
     for (int i = 0; i < fleet->count; i++) {
         struct member *member = fleet->slots[i].member;
         struct judge_view view;
         judge_view(watcher_judge(member->watcher), &view);
         if (view.warm != member->was_warm)
             member->was_warm = member->remember = true;
+        owners_claim(fleet->owners, member->label, fleet_owner(watcher_target(member->watcher)),
+                     wall_ms);
         if (member->remember)
             fleet_save(fleet, member, NULL, 0);
         member->remember = false;

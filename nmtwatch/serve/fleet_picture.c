@@ -4,7 +4,7 @@
 static void add_findings(const struct member *member, int target, struct snapshot *snapshot,
                          int room)
 {
-    static struct alert alerts[FLEET_ALERTS_MAX]; /* one thread */
+    struct alert alerts[FLEET_ALERTS_MAX];
     struct target_view *view = &snapshot->targets[target];
     view->first_finding = snapshot->finding_count;
     if (view->active_alerts == 0)
@@ -14,7 +14,7 @@ static void add_findings(const struct member *member, int target, struct snapsho
         struct finding_view *finding = &snapshot->findings[snapshot->finding_count++];
         finding->target = target;
         finding->started_unix_ms = member->wall_start_ms + alerts[i].started_ms;
-        finding->finding = alerts[i].finding;
+        finding_copy(&finding->finding, &snapshot->texts, &alerts[i].finding);
     }
     view->finding_count = snapshot->finding_count - view->first_finding;
 }
@@ -54,6 +54,8 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
     snapshot->own.processes = scan.processes;
     snapshot->own.unreadable = scan.unreadable;
     snapshot->own.refused = scan.refused;
+    snapshot->own.over_limit = scan.full;
+    snapshot->own.postponed = scan.postponed;
     snapshot->own.looks = scan.looks;
     snapshot->own.look_cpu_us = scan.cpu_us;
     snapshot->own.targets_seen = fleet->seen;

@@ -94,7 +94,17 @@ static void take_loaders(struct member *member, const struct loaders_event *load
         member->had_loaders = member->remember = true;
 }
 
-static void on_event(void *context, struct watcher *watcher, const struct event *event)
+static void take_alert(struct member *member, const struct alert *alert)
+{
+    member->remember = true;
+    if (alert->state == ALERT_RAISED)
+        member->raised[alert->finding.severity]++;
+    if (member->recording != NULL)
+        archive_file_alert(member->recording, alert);
+}
+
+static void on_event(void *context, struct watcher *watcher, const struct event *event,
+                     const struct alerts *alerts)
 {
     struct member *member = context;
     (void)watcher;
@@ -120,26 +130,10 @@ static void on_event(void *context, struct watcher *watcher, const struct event 
     }
     if (member->recording != NULL)
         archive_file_event(member->recording, event);
-}
-
-static void on_alert(void *context, struct watcher *watcher, const struct alert *alert)
-{
-    struct member *member = context;
-    (void)watcher;
-    member->remember = true;
-    if (alert->state == ALERT_RAISED)
-        member->raised[alert->finding.severity]++;
-    if (member->recording != NULL)
-        archive_file_alert(member->recording, alert);
-    if (member->pending_count == member->pending_room) {
-        int room = member->pending_room + 4;
-        struct alert *more = reallocarray(member->pending, (size_t)room, sizeof *more);
-        if (more == NULL)
-            return;
-        member->pending = more;
-        member->pending_room = room;
-    }
-    member->pending[member->pending_count++] = *alert;
+    for (int i = 0; i < alerts->count; i++)
+        take_alert(member, &alerts->alert[i]);
+    if (alerts->count > 0)
+        member->alerts(member->context, member, alerts);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -157,7 +151,9 @@ struct member *member_create(const struct target *target, const struct watch_opt
     snprintf(member->user, sizeof member->user, "%s", facts->user);
     snprintf(member->cgroup, sizeof member->cgroup, "%.*s", (int)sizeof member->cgroup - 1,
              facts->cgroup);
-    const struct watch_sink watching = {on_event, on_alert, member};
+    member->alerts = facts->alerts;
+    member->context = facts->context;
+    const struct watch_sink watching = {on_event, member};
     member->watcher = watcher_create(target, options, &watching,
                                      member_ms(member, facts->loop_ms + facts->first_look_ms));
     if (member->watcher != NULL)
@@ -193,7 +189,6 @@ void member_destroy(struct member *member)
     watcher_destroy(member->watcher);
     archive_file_close(member->recording);
     free(member->families);
-    free(member->pending);
     free(member);
 }
 

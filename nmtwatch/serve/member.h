@@ -38,9 +38,9 @@ struct member {
     int64_t other_loaders;
     int64_t raised[SEVERITY_CRITICAL + 1];
     char note[256];
-    int pending_count, pending_room;
-    struct alert *pending; /* raised or cleared by the last step, for the fleet to hand on */
-    bool remember;         /* something has changed that a restart has to know */
+    void (*alerts)(void *context, struct member *member, const struct alerts *alerts);
+    void *context;
+    bool remember; /* something has changed that a restart has to know */
     bool was_warm;
     bool had_loaders;
 };
@@ -51,6 +51,9 @@ struct member_facts {
     int64_t wall_start_ms; /* since the epoch: when the watch began, now or in an earlier process */
     int64_t wall_ms;       /* since the epoch, now */
     int64_t first_look_ms; /* from now: spreads the ticks of JVMs that come together */
+    /* Hands on what an event has raised and cleared; called from member_step. */
+    void (*alerts)(void *context, struct member *member, const struct alerts *alerts);
+    void *context;
 };
 
 /* Takes the target over. NULL with errno. */

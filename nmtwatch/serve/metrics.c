@@ -335,6 +335,7 @@ static void write_watching(const struct snapshot *snapshot, struct exposition *o
             exposition_label(out, "main", target->main);
             exposition_label(out, "jdk", target->jdk);
             exposition_label(out, "user", target->user);
+            exposition_label(out, "cgroup", target->cgroup);
             exposition_label(out, "nmt", target->nmt_level);
             exposition_info(out);
         }
@@ -419,6 +420,16 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
          "JVMs watched so far."},
         {"nmtwatch_jvms_excluded", EXPOSITION_GAUGE, "", (double)own->refused,
          "JVMs that the rules leave out."},
+        {"nmtwatch_jvms_over_limit", EXPOSITION_GAUGE, "", (double)own->over_limit,
+         "JVMs that are not watched because max_targets or max_targets_per_user is reached."},
+        {"nmtwatch_discovery_postponed", EXPOSITION_COUNTER, "", (double)own->postponed,
+         "Looks at processes put off because their user's time was used up."},
+        {"nmtwatch_reply_bytes", EXPOSITION_GAUGE, "bytes", (double)own->reply_bytes,
+         "Memory held for replies of JVMs."},
+        {"nmtwatch_replies_refused", EXPOSITION_COUNTER, "", (double)own->replies_refused,
+         "Times that reply_memory or reply_memory_per_user was used up."},
+        {"nmtwatch_http_connections_displaced", EXPOSITION_COUNTER, "", (double)own->gave_way,
+         "Connections that gave way to newer ones."},
         {"nmtwatch_processes_unreadable", EXPOSITION_GAUGE, "", (double)own->unreadable,
          "Processes of other users that may be JVMs."},
         {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", (double)own->looks, "Looks for new JVMs."},

@@ -9,7 +9,7 @@
 #define NMTWATCH_SERVE_METRICS_H
 
 #include "nmtwatch/serve/snapshot.h"
-#include "reports/exposition.h"
+#include "reports/metrics/exposition.h"
 
 void metrics_write(const struct snapshot *snapshot, struct exposition *out);
 

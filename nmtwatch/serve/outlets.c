@@ -2,8 +2,9 @@
 
 #include "nmtwatch/alert/delivery.h"
 #include "nmtwatch/alert/notify.h"
-#include "reports/escape.h"
-#include "reports/event_json.h"
+#include "reports/text/escape.h"
+#include "reports/json/event_json.h"
+#include "nmtwatch/tell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +23,8 @@ struct outlets {
 
 static void on_word(void *context, const char *sentence)
 {
-    char text[512];
     (void)context;
-    escape(ESCAPE_TERMINAL, sentence, text, sizeof text);
-    fprintf(stderr, "nmtwatch serve: %s\n", text);
+    tell_error("nmtwatch serve: %s\n", sentence);
 }
 
 static bool open_delivery(struct outlets *outlets, const struct serve_options *options, char *error,
@@ -70,12 +69,8 @@ struct outlets *outlets_open(const struct serve_options *options, char *error, s
 
 static void print(const char *target, int64_t pid, const struct alert *alert)
 {
-    char name[TARGET_LABEL_MAX * 4], title[1024];
-    escape(ESCAPE_TERMINAL, target, name, sizeof name);
-    escape(ESCAPE_TERMINAL, alert->finding.title, title, sizeof title);
-    printf("%s %s %s (pid %lld): %s\n", alert->state == ALERT_RAISED ? "ALERT" : "CLEARED",
-           severity_name(alert->finding.severity), name, (long long)pid, title);
-    fflush(stdout);
+    tell_log("%s %s %s (pid %lld): %s\n", alert->state == ALERT_RAISED ? "ALERT" : "CLEARED",
+             severity_name(alert->finding.severity), target, (long long)pid, alert->finding.title);
 }
 
 /* The line of a recording, with the target's name in front. */

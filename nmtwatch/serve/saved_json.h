@@ -8,7 +8,7 @@
 #define NMTWATCH_SERVE_SAVED_JSON_H
 
 #include "nmtwatch/serve/saved_state.h"
-#include "reports/json_out.h"
+#include "reports/json/json_out.h"
 
 #define SAVED_SCHEMA 1
 

@@ -38,6 +38,13 @@ static void file_name(char *out, size_t size, int64_t pid, int64_t start_time_ti
     snprintf(out, size, "%lld-%lld" SUFFIX, (long long)pid, (long long)start_time_ticks);
 }
 
+void saved_target_free(struct saved_target *target)
+{
+    if (target != NULL)
+        texts_free(&target->texts);
+    free(target);
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static bool read_file(const struct saved_state *state, const char *name,
@@ -83,7 +90,7 @@ static void add_waiting(struct saved_state *state, const struct saved_target *ta
 
 static void read_all(struct saved_state *state)
 {
-    struct saved_target *target = malloc(sizeof *target);
+    struct saved_target *target = calloc(1, sizeof *target);
     int fd = openat(state->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
     if (folder == NULL && fd >= 0)
@@ -99,7 +106,7 @@ static void read_all(struct saved_state *state)
     }
     if (folder != NULL)
         closedir(folder);
-    free(target);
+    saved_target_free(target);
 }
 
 static void read_boot(struct saved_state *state)
@@ -137,11 +144,11 @@ struct saved_state *saved_state_open(const char *folder, char *error, size_t err
 static struct saved_target *take(struct saved_state *state, int at)
 {
     char name[64];
-    struct saved_target *target = malloc(sizeof *target);
+    struct saved_target *target = calloc(1, sizeof *target);
     const struct waiting *found = &state->waiting[at];
     file_name(name, sizeof name, found->pid, found->start_time_ticks);
     if (target != NULL && !read_file(state, name, target)) {
-        free(target);
+        saved_target_free(target);
         target = NULL;
     }
     state->waiting[at] = state->waiting[--state->waiting_count];

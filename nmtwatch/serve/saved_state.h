@@ -30,18 +30,22 @@ struct saved_target {
     struct judge_memory judge;
     int pending_count; /* alerts that were raised or cleared and not handed on yet */
     struct alert pending[SAVED_PENDING_MAX];
+    struct texts texts; /* of what was read: of the findings in judge and pending */
 };
+void saved_target_free(struct saved_target *target);
 
 struct saved_state;
 
 /* NULL with one sentence in error. */
 struct saved_state *saved_state_open(const char *folder, char *error, size_t error_size);
-/* What is known of this very process (pid and start); NULL: nothing. The caller frees. It counts as
+/* What is known of this very process (pid and start); NULL: nothing. The caller frees it
+ * (saved_target_free). It counts as
  * found from now on. */
 struct saved_target *saved_state_recall(struct saved_state *state, const struct target *target);
 /* A target of the last process that was not found again so far has this label. */
 bool saved_state_waits_for(const struct saved_state *state, const char *label);
-/* Those that were not found again, one by one, removed as they are given; the caller frees. */
+/* Those that were not found again, one by one, removed as they are given; the caller frees
+ * (saved_target_free). */
 struct saved_target *saved_state_take_lost(struct saved_state *state);
 
 bool saved_state_write(struct saved_state *state, const struct saved_target *target);

@@ -1,5 +1,10 @@
 #include "nmtwatch/serve/scan.h"
 
+#include "nmtwatch/clock.h"
+#include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/privileged.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +17,9 @@
 
 #define YOUNG_MS      30000
 #define LOOK_AGAIN_MS 300000
+#define GLANCES       512 /* a step: two system calls each */
 
-enum kind { KIND_NEW, KIND_OTHER, KIND_UNREADABLE, KIND_TAKEN, KIND_REFUSED };
+enum kind { KIND_NEW, KIND_OTHER, KIND_UNREADABLE, KIND_TAKEN, KIND_REFUSED, KIND_FULL };
 
 struct process {
     pid_t pid;
@@ -24,6 +30,19 @@ struct process {
     int64_t close_ms; /* of the last close look */
 };
 
+/* A process that has to be looked at closely. */
+struct wanted {
+    int at; /* in `now` */
+    uid_t user;
+    int64_t close_ms; /* those who have waited longest first */
+};
+
+/* One user's part of the look: wanted[from..to). */
+struct turn {
+    int from, to;
+    int64_t spent_us;
+};
+
 struct scan {
     struct process *known; /* by pid */
     int known_count;
@@ -32,12 +51,25 @@ struct scan {
     pid_t *pids; /* all of this look; done ones first */
     int pid_count, pid_at;
     bool under_way;
+    struct wanted *wanted; /* by user once all are listed */
+    int wanted_count;
+    struct turn *turns;
+    int turn_count, turn_at;
+    int64_t user_budget_us;
     struct scan_counts counts;
 };
 
 struct scan *scan_create(void)
 {
-    return calloc(1, sizeof(struct scan));
+    struct scan *scan = calloc(1, sizeof *scan);
+    if (scan != NULL)
+        scan->user_budget_us = INT64_MAX;
+    return scan;
+}
+
+void scan_set_user_budget(struct scan *scan, int64_t ms)
+{
+    scan->user_budget_us = ms * 1000;
 }
 
 bool scan_is_under_way(const struct scan *scan)
@@ -52,9 +84,7 @@ struct scan_counts scan_counts(const struct scan *scan)
 
 static int64_t cpu_us(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    return clock_us(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* --- the list of processes -------------------------------------------------------------------- */
@@ -99,10 +129,15 @@ void scan_begin(struct scan *scan, int64_t now_ms)
     int64_t before_us = cpu_us();
     if (list_pids(scan)) {
         struct process *room = calloc((size_t)scan->pid_count, sizeof *room);
-        if (room != NULL) {
+        struct wanted *wanted = reallocarray(scan->wanted, (size_t)scan->pid_count, sizeof *wanted);
+        if (wanted != NULL)
+            scan->wanted = wanted;
+        if (room != NULL && wanted != NULL) {
             scan->now = room;
-            scan->now_count = 0;
+            scan->now_count = scan->wanted_count = scan->turn_count = scan->turn_at = 0;
             scan->under_way = true;
+        } else {
+            free(room);
         }
     }
     scan->counts.cpu_us += cpu_us() - before_us;
@@ -143,6 +178,7 @@ static void look_closely(struct process *process, int64_t now_ms, scan_found_fn 
     enum scan_answer answer = target.libjvm_mapped ? found(context, &target) : SCAN_REFUSED;
     process->kind = answer == SCAN_TAKEN     ? KIND_TAKEN
                     : answer == SCAN_REFUSED ? KIND_REFUSED
+                    : answer == SCAN_FULL    ? KIND_FULL
                                              : KIND_NEW;
     if (answer != SCAN_TAKEN)
         target_close(&target);
@@ -154,25 +190,41 @@ static bool needs_close_look(const struct process *process, int64_t now_ms)
            (process->kind == KIND_OTHER && now_ms - process->first_ms < YOUNG_MS);
 }
 
-/* What is remembered of it, or what can be told at a glance. False when it has gone. */
-static bool glance(struct scan *scan, pid_t pid, int64_t now_ms, struct process *process)
+/* Which program it runs. False with errno. */
+static bool exe_of(pid_t pid, dev_t *device, ino_t *inode)
 {
     char path[32];
     struct stat exe;
+    uint64_t their_device, their_inode;
+    if (privileged_apart()) {
+        if (!privileged_exe(pid, &their_device, &their_inode))
+            return false;
+        *device = (dev_t)their_device;
+        *inode = (ino_t)their_inode;
+        return true;
+    }
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (stat(path, &exe) != 0)
+        return false;
+    *device = exe.st_dev;
+    *inode = exe.st_ino;
+    return true;
+}
+
+/* What is remembered of it, or what can be told at a glance. False when it has gone. */
+static bool glance(struct scan *scan, pid_t pid, int64_t now_ms, struct process *process)
+{
+    dev_t device = 0; /* none: a thread of the kernel, or somebody else's process */
+    ino_t inode = 0;
     const struct process *before = find(scan->known, scan->known_count, pid);
     *process = before != NULL ? *before : (struct process){.pid = pid, .first_ms = now_ms};
     if (process->kind == KIND_TAKEN)
         return true;
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    if (stat(path, &exe) != 0) {
-        if (errno == ESRCH)
-            return false;
-        exe.st_dev = 0; /* a thread of the kernel, or somebody else's process */
-        exe.st_ino = 0;
-    }
-    if (exe.st_dev != process->exe_device || exe.st_ino != process->exe_inode) {
-        process->exe_device = exe.st_dev;
-        process->exe_inode = exe.st_ino;
+    if (!exe_of(pid, &device, &inode) && errno == ESRCH)
+        return false;
+    if (device != process->exe_device || inode != process->exe_inode) {
+        process->exe_device = device;
+        process->exe_inode = inode;
         process->first_ms = now_ms;
         process->kind = KIND_NEW;
     }
@@ -182,11 +234,108 @@ static bool glance(struct scan *scan, pid_t pid, int64_t now_ms, struct process 
 static void count_kinds(struct scan *scan)
 {
     scan->counts.processes = scan->now_count;
-    scan->counts.unreadable = scan->counts.refused = 0;
+    scan->counts.unreadable = scan->counts.refused = scan->counts.full = 0;
     for (int i = 0; i < scan->now_count; i++) {
         scan->counts.unreadable += scan->now[i].kind == KIND_UNREADABLE;
         scan->counts.refused += scan->now[i].kind == KIND_REFUSED;
+        scan->counts.full += scan->now[i].kind == KIND_FULL;
     }
+}
+
+/* The one it acts as; the owner of its folder in /proc is root for a process that forbids dumps. */
+static uid_t user_of(pid_t pid)
+{
+    struct proc_status status;
+    struct span text = proc_read(pid, "status");
+    uid_t user = (uid_t)-1;
+    if (text.ptr != NULL && proc_status_parse(&status, text) == PARSE_OK)
+        user = (uid_t)status.effective_uid;
+    free((void *)text.ptr);
+    return user;
+}
+
+static int by_user(const void *a, const void *b)
+{
+    const struct wanted *left = a, *right = b;
+    if (left->user != right->user)
+        return left->user < right->user ? -1 : 1;
+    if (left->close_ms != right->close_ms)
+        return left->close_ms < right->close_ms ? -1 : 1;
+    return (left->at > right->at) - (left->at < right->at);
+}
+
+static bool share_out(struct scan *scan)
+{
+    struct wanted *wanted = scan->wanted;
+    qsort(wanted, (size_t)scan->wanted_count, sizeof *wanted, by_user);
+    for (int from = 0, to; from < scan->wanted_count; from = to) {
+        for (to = from + 1; to < scan->wanted_count && wanted[to].user == wanted[from].user;)
+            to++;
+        struct turn *more = reallocarray(scan->turns, (size_t)scan->turn_count + 1, sizeof *more);
+        if (more == NULL)
+            return false;
+        scan->turns = more;
+        more[scan->turn_count++] = (struct turn){.from = from, .to = to};
+    }
+    return true;
+}
+
+/* All processes at a glance, some at a time. True when that is done. */
+static bool glance_on(struct scan *scan, int64_t now_ms)
+{
+    for (int glances = 0; scan->pid_at < scan->pid_count && glances < GLANCES; glances++) {
+        struct process *process = &scan->now[scan->now_count];
+        if (!glance(scan, scan->pids[scan->pid_at++], now_ms, process))
+            continue;
+        if (process->kind != KIND_TAKEN && needs_close_look(process, now_ms))
+            scan->wanted[scan->wanted_count++] = (struct wanted){.at = scan->now_count,
+                                                                 .user = user_of(process->pid),
+                                                                 .close_ms = process->close_ms};
+        scan->now_count++;
+    }
+    return scan->pid_at == scan->pid_count;
+}
+
+/* Whose turn it is; NULL when everybody has had his. */
+static struct turn *next_turn(struct scan *scan)
+{
+    for (int tries = 0; tries < scan->turn_count; tries++) {
+        struct turn *turn = &scan->turns[scan->turn_at];
+        scan->turn_at = (scan->turn_at + 1) % scan->turn_count;
+        if (turn->from < turn->to && turn->spent_us < scan->user_budget_us)
+            return turn;
+    }
+    return NULL;
+}
+
+/* True when nobody is left whose turn it could be. */
+static bool look_on(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context)
+{
+    int64_t began_us = clock_us(CLOCK_MONOTONIC), before_us = began_us;
+    for (int looks = 0; looks < SCAN_STEP && before_us - began_us < SCAN_STEP_US; looks++) {
+        struct turn *turn = next_turn(scan);
+        if (turn == NULL)
+            return true;
+        look_closely(&scan->now[scan->wanted[turn->from++].at], now_ms, found, context);
+        int64_t after_us = clock_us(CLOCK_MONOTONIC);
+        turn->spent_us += after_us - before_us;
+        before_us = after_us;
+    }
+    return false;
+}
+
+static void end_look(struct scan *scan)
+{
+    for (int i = 0; i < scan->turn_count; i++)
+        scan->counts.postponed += scan->turns[i].to - scan->turns[i].from;
+    count_kinds(scan);
+    free(scan->known);
+    scan->known = scan->now;
+    scan->known_count = scan->now_count;
+    scan->now = NULL;
+    scan->now_count = 0;
+    scan->under_way = false;
+    scan->counts.looks++;
 }
 
 bool scan_step(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context)
@@ -194,27 +343,11 @@ bool scan_step(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *co
     if (!scan->under_way)
         return true;
     int64_t before_us = cpu_us();
-    int close_looks = 0;
-    while (scan->pid_at < scan->pid_count && close_looks < SCAN_STEP) {
-        struct process process;
-        if (!glance(scan, scan->pids[scan->pid_at++], now_ms, &process))
-            continue;
-        if (process.kind != KIND_TAKEN && needs_close_look(&process, now_ms)) {
-            look_closely(&process, now_ms, found, context);
-            close_looks++;
-        }
-        scan->now[scan->now_count++] = process;
-    }
-    if (scan->pid_at == scan->pid_count) {
-        count_kinds(scan);
-        free(scan->known);
-        scan->known = scan->now;
-        scan->known_count = scan->now_count;
-        scan->now = NULL;
-        scan->now_count = 0;
-        scan->under_way = false;
-        scan->counts.looks++;
-    }
+    bool listed = scan->pid_at == scan->pid_count;
+    if (!listed && glance_on(scan, now_ms))
+        listed = share_out(scan) || scan->turn_count > 0;
+    if (listed && look_on(scan, now_ms, found, context))
+        end_look(scan);
     scan->counts.cpu_us += cpu_us() - before_us;
     return !scan->under_way;
 }
@@ -233,18 +366,26 @@ void scan_forget(struct scan *scan, pid_t pid)
     forget(find(scan->now, scan->now_count, pid));
 }
 
-static void forget_refused(struct process *list, int count)
+static void forget_all(struct scan *scan, enum kind kind)
 {
-    for (int i = 0; i < count; i++) {
-        if (list[i].kind == KIND_REFUSED)
-            forget(&list[i]);
+    for (int i = 0; i < scan->known_count; i++) {
+        if (scan->known[i].kind == kind)
+            forget(&scan->known[i]);
+    }
+    for (int i = 0; i < scan->now_count; i++) {
+        if (scan->now[i].kind == kind)
+            forget(&scan->now[i]);
     }
 }
 
 void scan_forget_refused(struct scan *scan)
 {
-    forget_refused(scan->known, scan->known_count);
-    forget_refused(scan->now, scan->now_count);
+    forget_all(scan, KIND_REFUSED);
+}
+
+void scan_forget_full(struct scan *scan)
+{
+    forget_all(scan, KIND_FULL);
 }
 
 void scan_destroy(struct scan *scan)
@@ -254,5 +395,7 @@ void scan_destroy(struct scan *scan)
     free(scan->known);
     free(scan->now);
     free(scan->pids);
+    free(scan->wanted);
+    free(scan->turns);
     free(scan);
 }

@@ -10,27 +10,33 @@
  * late). The rest is remembered by pid and executable: two system calls. A JVM that is watched is
  * not looked at at all: its watcher sees it end.
  *
- * A step looks at SCAN_STEP processes closely at most, so that 200 JVMs that start together do not
- * hold up those that are watched. One thread.
+ * A step looks at SCAN_STEP processes closely at most and for SCAN_STEP_US, so that 200 JVMs that
+ * start together do not hold up those that are watched. Users take turns, one process each, and
+ * each has a budget of time for a look: whoever starts thousands of processes that are slow to look
+ * at waits for the next look with the rest of them, and nobody else does. One thread.
  */
 #ifndef NMTWATCH_SERVE_SCAN_H
 #define NMTWATCH_SERVE_SCAN_H
 
 #include "nmtwatch/jvm/target.h"
 
-#define SCAN_STEP 16
+#define SCAN_STEP    16
+#define SCAN_STEP_US 10000
 
 struct scan;
 
 enum scan_answer {
     SCAN_TAKEN,   /* watched: not looked at again before scan_forget */
     SCAN_REFUSED, /* not to be watched: likewise, until its executable changes */
+    SCAN_FULL,    /* no room: likewise, until scan_forget_full */
     SCAN_LATER,   /* ask again at the next look */
 };
 /* A JVM that is not known yet. SCAN_TAKEN: the target is the callee's. */
 typedef enum scan_answer scan_found_fn(void *context, const struct target *target);
 
 struct scan *scan_create(void);
+/* Wall time for the processes of one user in each look. */
+void scan_set_user_budget(struct scan *scan, int64_t ms);
 /* A new look; without effect while one is under way. */
 void scan_begin(struct scan *scan, int64_t now_ms);
 /* True when the look is done. */
@@ -40,11 +46,15 @@ bool scan_is_under_way(const struct scan *scan);
 void scan_forget(struct scan *scan, pid_t pid);
 /* The rules have changed: all that were refused are shown again. */
 void scan_forget_refused(struct scan *scan);
+/* There is room again. */
+void scan_forget_full(struct scan *scan);
 
 struct scan_counts {
     int processes;
-    int unreadable; /* processes whose maps we may not read */
-    int refused;    /* JVMs */
+    int unreadable;    /* processes whose maps we may not read */
+    int refused;       /* JVMs */
+    int full;          /* JVMs */
+    int64_t postponed; /* processes whose user had used up his time, in all */
     int64_t looks;
     int64_t cpu_us; /* in all */
 };

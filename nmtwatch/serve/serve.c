@@ -1,14 +1,17 @@
 #include "nmtwatch/serve/serve.h"
 
+#include "nmtwatch/clock.h"
 #include "nmtwatch/commands/command.h"
 #include "nmtwatch/serve/fleet.h"
+#include "nmtwatch/serve/helper.h"
 #include "nmtwatch/serve/outlets.h"
 #include "nmtwatch/serve/service.h"
 #include "nmtwatch/serve/web.h"
+#include "nmtwatch/tell.h"
+#include "nmtwatch/watch/watch_cost.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,16 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PUBLISH_MS   1000
-#define TIDY_MS      60000
-#define OWN_MS       10000 /* between looks at our own memory and descriptors */
-#define STOP_WAIT_MS 8000  /* for taps to be switched off */
-
-/* A judge is 418 KB of which a quiet JVM touches a few pages, and a watcher 109 KB of which it
- * touches a tenth. malloc's threshold for mapping such blocks grows with each one that is freed;
- * from then on they come from the heap, where calloc writes all of them. Fixed, 200 JVMs take 25 MB
- * instead of 120, and a JVM that has ended gives its memory back. */
-#define MAP_FROM_BYTES 32768
+#define PUBLISH_MS 1000
+#define TIDY_MS    60000
+#define OWN_MS     10000 /* between looks at our own memory and descriptors */
 
 struct serve {
     serve_configure_fn *configure;
@@ -41,6 +37,7 @@ struct serve {
     struct saved_state *state;
     struct outlets *outlets;
     struct fleet *fleet;
+    struct reply_budget *replies;
     struct own_view own; /* what changes slowly */
     int64_t snapshots;
     int64_t next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
@@ -92,27 +89,12 @@ static void raise_fd_limit(void)
 
 static void say(const char *sentence)
 {
-    printf("%s\n", sentence);
-    fflush(stdout);
+    tell_log("%s\n", sentence);
 }
 
 static void complain(const char *sentence)
 {
-    fprintf(stderr, "nmtwatch serve: %s\n", sentence);
-}
-
-static int64_t wall_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static int64_t loop_clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    tell_error("nmtwatch serve: %s\n", sentence);
 }
 
 /* --- alerts: in the state first, then handed on, then out of the state's list ----------------- */
@@ -129,7 +111,7 @@ static void on_ended(void *context, const struct member *member, const struct al
 {
     struct serve *serve = context;
     int64_t pid = member->watcher != NULL ? watcher_target(member->watcher)->pid : 0;
-    outlets_ended(serve->outlets, member->label, pid, alerts, count, wall_clock_ms(),
+    outlets_ended(serve->outlets, member->label, pid, alerts, count, clock_ms(CLOCK_REALTIME),
                   serve->now_ms);
 }
 
@@ -156,13 +138,7 @@ static int64_t count_fds(void)
 static void look_at_ourselves(struct serve *serve)
 {
     struct own_view *own = &serve->own;
-    long pages = 0;
-    FILE *statm = fopen("/proc/self/statm", "re");
-    if (statm != NULL) {
-        if (fscanf(statm, "%*d %ld", &pages) == 1)
-            own->rss_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
-        fclose(statm);
-    }
+    own->rss_bytes = watch_cost_rss_bytes();
     own->open_fds = count_fds();
     serve->next_own_ms = serve->now_ms + OWN_MS;
 }
@@ -170,7 +146,6 @@ static void look_at_ourselves(struct serve *serve)
 static void fill_own(struct serve *serve, struct own_view *own)
 {
     const struct own_view scanned = *own; /* by the fleet */
-    struct rusage usage;
     const char *last;
     *own = serve->own;
     own->processes = scanned.processes;
@@ -179,10 +154,13 @@ static void fill_own(struct serve *serve, struct own_view *own)
     own->looks = scanned.looks;
     own->look_cpu_us = scanned.look_cpu_us;
     own->targets_seen = scanned.targets_seen;
+    own->over_limit = scanned.over_limit;
+    own->postponed = scanned.postponed;
+    struct reply_budget_counts replies = reply_budget_counts(serve->replies);
+    own->reply_bytes = replies.held_bytes;
+    own->replies_refused = replies.refused;
     memcpy(own->runbooks, serve->options->runbooks, sizeof own->runbooks);
-    getrusage(RUSAGE_SELF, &usage);
-    own->cpu_us = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-                  usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+    own->cpu_us = watch_cost_cpu_us();
     if (serve->archive != NULL) {
         struct archive_counts counts = archive_counts(serve->archive);
         own->recording_bytes = counts.bytes;
@@ -190,8 +168,10 @@ static void fill_own(struct serve *serve, struct own_view *own)
     }
     if (serve->state != NULL)
         own->state_errors = saved_state_errors(serve->state, &last);
-    if (serve->web != NULL)
+    if (serve->web != NULL) {
         web_answers(serve->web, own->http_answers);
+        own->gave_way = web_gave_way(serve->web);
+    }
     outlets_counts(serve->outlets, own);
 }
 
@@ -204,9 +184,17 @@ static void publish(struct serve *serve)
         return; /* the last one stays */
     fill_own(serve, &snapshot->own);
     snapshot->number = ++serve->snapshots;
-    snapshot->unix_ms = wall_clock_ms();
+    snapshot->unix_ms = clock_ms(CLOCK_REALTIME);
     outlets_see(serve->outlets, snapshot, serve->now_ms);
     board_publish(&serve->board, snapshot);
+}
+
+/* All watchers share what there is for replies. */
+static void share_replies(struct serve *serve, struct serve_options *options)
+{
+    options->watch.replies = serve->replies;
+    reply_budget_limit(serve->replies, options->reply_memory_bytes,
+                       options->reply_memory_per_user_bytes);
 }
 
 /* --- reload ----------------------------------------------------------------------------------- */
@@ -234,6 +222,7 @@ static void keep_fixed(struct serve_options *fresh, const struct serve_options *
         {"alertmanager", fresh->alertmanager, now->alertmanager, sizeof fresh->alertmanager},
         {"webhook", fresh->webhook, now->webhook, sizeof fresh->webhook},
         {"queue", fresh->queue, now->queue, sizeof fresh->queue},
+        {"user", fresh->user, now->user, sizeof fresh->user},
     };
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         char sentence[96];
@@ -287,6 +276,7 @@ static void reload(struct serve *serve)
         serve->own.config_good = restart_web(serve, fresh);
         if (serve->own.config_good) {
             *serve->options = *fresh;
+            share_replies(serve, serve->options);
             struct archive_bounds bounds = bounds_of(fresh);
             if (serve->archive != NULL)
                 archive_set_bounds(serve->archive, &bounds);
@@ -307,6 +297,7 @@ static bool open_parts(struct serve *serve, char *error, size_t error_size)
     struct archive_bounds bounds = bounds_of(options);
     const struct fleet_hooks hooks = {
         .context = serve, .alert = on_alert, .ended = on_ended, .say = on_word};
+    share_replies(serve, serve->options);
     if (options->recordings[0] != '\0' &&
         (serve->archive = archive_open(options->recordings, &bounds, error, error_size)) == NULL)
         return false;
@@ -344,6 +335,7 @@ static void close_parts(struct serve *serve)
 {
     web_stop(serve->web);
     fleet_destroy(serve->fleet);
+    reply_budget_destroy(serve->replies);
     outlets_close(serve->outlets);
     saved_state_close(serve->state);
     archive_close(serve->archive);
@@ -357,12 +349,12 @@ static void keep(struct serve *serve)
 {
     int64_t watchdog_ms = service_watchdog_ms();
     if (serve->now_ms >= serve->next_publish_ms) {
-        fleet_keep(serve->fleet, wall_clock_ms());
+        fleet_keep(serve->fleet, clock_ms(CLOCK_REALTIME));
         publish(serve);
         serve->next_publish_ms = serve->now_ms + PUBLISH_MS;
     }
     if (serve->archive != NULL && serve->now_ms >= serve->next_tidy_ms) {
-        archive_tidy(serve->archive, wall_clock_ms());
+        archive_tidy(serve->archive, clock_ms(CLOCK_REALTIME));
         serve->next_tidy_ms = serve->now_ms + TIDY_MS;
     }
     if (watchdog_ms > 0 && serve->now_ms >= serve->next_alive_ms) {
@@ -396,16 +388,16 @@ static void loop(struct serve *serve, int64_t until_ms)
     }
 }
 
-int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
+static int run_here(serve_configure_fn *configure, void *context, int64_t for_ms)
 {
     char error[512];
-    struct serve serve = {.configure = configure, .context = context, .now_ms = loop_clock_ms()};
+    struct serve serve = {
+        .configure = configure, .context = context, .now_ms = clock_ms(CLOCK_BOOTTIME)};
     serve.options = malloc(sizeof *serve.options);
+    serve.replies = reply_budget_create();
     board_init(&serve.board);
-    mallopt(M_MMAP_THRESHOLD, MAP_FROM_BYTES);
-    mallopt(M_ARENA_MAX, 2);
     raise_fd_limit();
-    if (serve.options == NULL || !catch_signals()) {
+    if (serve.options == NULL || serve.replies == NULL || !catch_signals()) {
         complain(strerror(errno));
         close_parts(&serve);
         return EXIT_IO;
@@ -420,14 +412,43 @@ int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
         close_parts(&serve);
         return EXIT_IO;
     }
-    serve.own.started_unix_ms = wall_clock_ms();
+    serve.own.started_unix_ms = clock_ms(CLOCK_REALTIME);
     serve.own.config_good = true;
     publish(&serve);
     announce(&serve);
     service_ready();
     loop(&serve, for_ms > 0 ? serve.now_ms + for_ms : 0);
     service_stopping();
-    fleet_stop(serve.fleet, STOP_WAIT_MS);
+    fleet_stop(serve.fleet, WATCH_STOP_MS);
     close_parts(&serve);
     return 0;
+}
+
+/* In one process, or with a root helper: as the configuration says. */
+int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
+{
+    char error[512];
+    struct serve_options *options = malloc(sizeof *options);
+    int code = EXIT_USAGE;
+    if (options == NULL) {
+        complain(strerror(ENOMEM));
+        return EXIT_IO;
+    }
+    if (!configure(context, options, error, sizeof error)) {
+        complain(error);
+        free(options);
+        return code;
+    }
+    if (options->user[0] != '\0' && geteuid() == 0) {
+        raise_fd_limit();
+        code = helper_run(configure, context, options, for_ms, run_here);
+    } else {
+        if (options->user[0] != '\0')
+            complain("'user' needs root: this is one process, of the user who started it");
+        else if (geteuid() == 0)
+            say("one process, as root: 'user' in [serve] is not set");
+        code = run_here(configure, context, for_ms);
+    }
+    free(options);
+    return code;
 }

@@ -1,8 +1,9 @@
 #include "nmtwatch/serve/serve_options.h"
 
-#include "reports/units.h"
+#include "reports/text/units.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum option_kind { OPTION_TEXT, OPTION_DURATION, OPTION_BYTES };
+enum option_kind { OPTION_TEXT, OPTION_DURATION, OPTION_BYTES, OPTION_COUNT };
 
 static const struct {
     const char *key;
@@ -19,12 +20,36 @@ static const struct {
     size_t size;
     const char *initial;
 } rows[] = {
-#define SERVE_OPTION(key, kind, field, initial, help)                                              \
+#define SERVE_OPTION(key, kind, field, initial, value, help)                                       \
     {key, OPTION_##kind, offsetof(struct serve_options, field),                                    \
      sizeof(((struct serve_options *)0)->field), initial},
 #include "nmtwatch/serve/serve_options.def"
 #undef SERVE_OPTION
 };
+
+static const struct setting settings[SERVE_SETTINGS] = {
+#define SERVE_OPTION(key, kind, field, initial, value, help) {key, value, initial, help},
+#include "nmtwatch/serve/serve_options.def"
+#undef SERVE_OPTION
+    {"include", "RULES", "", "which JVMs are watched (all)"},
+    {"exclude", "RULES", "", "which are not"},
+    {"target", "TEMPLATE", "%{user}/%{main}", "what a JVM is called"},
+};
+
+const struct setting *serve_settings(void)
+{
+    return settings;
+}
+
+#define COUNT_MAX 10000 /* connections and JVMs: more than one process should have */
+
+static bool parse_count(const char *text, int64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return errno == 0 && end != text && *end == '\0' && *number >= 1 && *number <= COUNT_MAX;
+}
 
 static bool take_row(struct serve_options *options, size_t row, const char *text, char *problem,
                      size_t size)
@@ -50,6 +75,13 @@ static bool take_row(struct serve_options *options, size_t row, const char *text
     case OPTION_BYTES:
         if (!units_parse_bytes(text, &number, why, sizeof why) || number < 65536) {
             snprintf(problem, size, "%s: at least 64K is needed, as 16M", rows[row].key);
+            return false;
+        }
+        break;
+    case OPTION_COUNT:
+        if (!parse_count(text, &number)) {
+            snprintf(problem, size, "%s: a number from 1 to %d is needed", rows[row].key,
+                     COUNT_MAX);
             return false;
         }
         break;

@@ -10,6 +10,7 @@
 
 #include "nmtwatch/alert/receiver.h"
 #include "nmtwatch/serve/target_rules.h"
+#include "nmtwatch/setting.h"
 #include "nmtwatch/watch/watcher.h"
 
 #define SERVE_PATH_MAX 256
@@ -18,6 +19,9 @@ struct serve_options {
     char listen[128]; /* "127.0.0.1:9779", "[::1]:9779" */
     int64_t discover_ms;
     int64_t min_age_ms;
+    int64_t discover_per_user_ms;
+    int64_t max_targets, max_targets_per_user;
+    int64_t reply_memory_bytes, reply_memory_per_user_bytes;
     struct target_rules rules;
 
     char recordings[SERVE_PATH_MAX]; /* folder; "": none are written */
@@ -26,8 +30,12 @@ struct serve_options {
 
     char state[SERVE_PATH_MAX]; /* folder of what a restart has to know; "": it starts anew */
 
+    char user[64]; /* whom the service runs as, beside a root helper; "": one process */
+
     char user_file[SERVE_PATH_MAX]; /* lines user:password; "": nobody is asked who he is */
     char tls_cert[SERVE_PATH_MAX], tls_key[SERVE_PATH_MAX];
+
+    int64_t max_connections, max_connections_per_address;
 
     char notify[512];       /* command run for each alert */
     char alertmanager[512]; /* base URL */
@@ -43,6 +51,15 @@ struct serve_options {
 };
 
 void serve_options_default(struct serve_options *options);
+
+/* All keys of [serve], as people read them. */
+enum {
+#define SERVE_OPTION(key, kind, field, initial, value, help) SERVE_SETTING_##field,
+#include "nmtwatch/serve/serve_options.def"
+#undef SERVE_OPTION
+    SERVE_SETTINGS = SERVE_SETTING_runbooks + 1 + 3 /* and include, exclude, target */
+};
+const struct setting *serve_settings(void);
 /* One key of [serve]. False with what is wrong (names the key) in problem. */
 bool serve_options_take(struct serve_options *options, const char *key, const char *text,
                         char *problem, size_t size);

@@ -1,5 +1,7 @@
 #include "nmtwatch/serve/service.h"
 
+#include "nmtwatch/clock.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -38,11 +40,9 @@ void service_ready(void)
 
 void service_reloading(void)
 {
-    struct timespec now;
     char message[64];
-    clock_gettime(CLOCK_MONOTONIC, &now);
     snprintf(message, sizeof message, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
-             (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+             clock_us(CLOCK_MONOTONIC));
     tell(message);
 }
 

@@ -31,6 +31,7 @@ void snapshot_release(struct snapshot *snapshot)
         return;
     free(snapshot->targets);
     free(snapshot->findings);
+    texts_free(&snapshot->texts);
     free(snapshot->families);
     free(snapshot);
 }

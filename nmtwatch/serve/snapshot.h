@@ -89,6 +89,10 @@ struct own_view {
     int processes, unreadable, refused;
     int64_t looks, look_cpu_us;
     int64_t targets_seen;
+    int over_limit;    /* JVMs that found no room */
+    int64_t postponed; /* looks at processes whose user had used up his time */
+    int64_t reply_bytes, replies_refused;
+    int64_t gave_way; /* connections */
     int64_t recording_bytes, recording_errors;
     int64_t state_errors;
     bool notifying;
@@ -110,6 +114,7 @@ struct snapshot {
     struct target_view *targets; /* by label */
     int finding_count;
     struct finding_view *findings;
+    struct texts texts; /* theirs */
     int family_count;
     struct family_view *families;
 };

@@ -10,7 +10,7 @@
 void target_rules_default(struct target_rules *rules)
 {
     memset(rules, 0, sizeof *rules);
-    snprintf(rules->template, sizeof rules->template, "%%{main}");
+    snprintf(rules->template, sizeof rules->template, "%%{user}/%%{main}");
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

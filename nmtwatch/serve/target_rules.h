@@ -16,17 +16,19 @@
  *   env:NAME    a variable of the JVM's environment
  *   prop:NAME   a system property given on its command line (-DNAME=value)
  *
+ * The user comes first by default: no name that a JVM can choose is then another user's.
  * A label never holds a pid: one process after the other is the same target. Pure: the facts come
  * from the caller. Any thread.
  */
 #ifndef NMTWATCH_SERVE_TARGET_RULES_H
 #define NMTWATCH_SERVE_TARGET_RULES_H
 
+#include "nmtwatch/alert/message.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 #define TARGET_RULES_MAX 32
-#define TARGET_LABEL_MAX 96
 
 enum target_fact { FACT_MAIN, FACT_USER, FACT_CGROUP, FACT_LABEL, FACT_COUNT };
 

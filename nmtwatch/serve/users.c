@@ -1,5 +1,7 @@
 #include "nmtwatch/serve/users.h"
 
+#include "nmtwatch/privileged.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,7 @@ struct users *users_read(const char *path, char *error, size_t error_size)
         snprintf(error, error_size, "user_file %s: out of memory", path);
         return NULL;
     }
-    FILE *file = fopen(path, "re");
+    FILE *file = privileged_fopen(path);
     struct stat status;
     const char *wrong = NULL;
     char text[LINE_BYTES + 2];

@@ -1,7 +1,6 @@
 #include "nmtwatch/serve/views.h"
 
-#include "reports/event_json.h"
-#include "reports/finding_json.h"
+#include "reports/json/event_json.h"
 
 #include <math.h>
 
@@ -51,20 +50,19 @@ static void target_json(struct json_out *out, const struct target_view *target)
     json_out_text(out, "worst",
                   target->active_alerts > 0 ? severity_name(target->worst_active) : NULL);
     json_out_int(out, "pause_us", target->counts.pause_us);
-    json_out_text(out, "recording", target->recording[0] != '\0' ? target->recording : NULL);
-    json_out_text(out, "note", target->note[0] != '\0' ? target->note : NULL);
+    json_out_text_if(out, "recording", target->recording);
+    json_out_text_if(out, "note", target->note);
     verdict_json(out, "internal", &target->internal);
     verdict_json(out, "class_metaspace", &target->class_metaspace);
     json_out_begin(out, "values", '{');
-    event_json_sample(out, &target->picture);
+    fields_write(out, &tick_record, &target->picture, false);
     json_out_end(out, '}');
     json_out_end(out, '}');
 }
 
 static void begin(struct json_out *out, const struct snapshot *snapshot, const char *list)
 {
-    json_out_reset(out);
-    json_out_begin(out, NULL, '{');
+    json_out_open(out);
     json_out_int(out, "schema", 1);
     json_out_int(out, "wall_ms", snapshot->unix_ms);
     json_out_begin(out, list, '[');

@@ -1,15 +1,14 @@
 /*
- * The page: what is wrong first, then every target in a row, then what is known of each. No script,
- * nothing from elsewhere; it loads itself again.
+ * The page: what is wrong first, then every target in a row, then what is known of each; as blocks
+ * (reports/page/page.h). No script, nothing from elsewhere; it loads itself again.
  */
 #include "nmtwatch/serve/views.h"
 
-#include "nmtwatch/serve/page_style.h"
-#include "reports/escape.h"
-#include "reports/html_style.h"
-#include "reports/units.h"
+#include "reports/page/page.h"
+#include "reports/text/units.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,39 +16,14 @@
 #define SPARK_WIDTH  110.0
 #define SPARK_HEIGHT 24.0
 
-struct page {
-    FILE *out;
-    const struct snapshot *snapshot;
-};
+/* Columns of the table of targets. */
+enum column { WHO, RSS, NMT, INTERNAL, CLASS_METASPACE, CLASSES };
 
-static void text(const struct page *page, const char *value)
-{
-    char escaped[4096];
-    escape(ESCAPE_HTML, value, escaped, sizeof escaped);
-    fputs(escaped, page->out);
-}
-
-static void put(const struct page *page, const char *markup)
-{
-    fputs(markup, page->out);
-}
-
-/* --- words ------------------------------------------------------------------------------------ */
-
-static const char *target_class(const struct target_view *target)
+static enum page_tone tone_of(const struct target_view *target)
 {
     if (!target->up)
-        return "unknown";
-    if (target->active_alerts == 0)
-        return "ok";
-    return target->worst_active == SEVERITY_CRITICAL ? "critical" : "warning";
-}
-
-static const char *verdict_word(const struct verdict_view *verdict)
-{
-    if (!verdict->known || verdict->answer == VERDICT_UNDECIDED)
-        return "";
-    return verdict->answer == VERDICT_GROWING ? "growing" : "not growing";
+        return PAGE_UNKNOWN;
+    return target->active_alerts == 0 ? PAGE_OK : (enum page_tone)target->worst_active;
 }
 
 /* --- sparklines ------------------------------------------------------------------------------- */
@@ -70,302 +44,247 @@ static void range_of(const struct sparkline *spark, enum spark_series series, fl
 
 /* A series that hardly moves is shown flat: at least a twentieth of its height is the full scale.
  */
-static void spark(const struct page *page, const struct sparkline *line, enum spark_series series,
-                  bool grows)
+static void draw(const struct sparkline *line, enum spark_series series, bool grows, float low,
+                 float high, FILE *out)
 {
-    float low, high;
     bool open = false;
-    range_of(line, series, &low, &high);
-    if (line->count < 2 || high < low)
-        return;
     double scale = fmax((double)(high - low), fmax((double)high * 0.05, 1));
     double middle = ((double)high + (double)low) / 2;
-    fprintf(page->out,
+    fprintf(out,
             "<svg class=\"spark%s\" viewBox=\"0 0 %.0f %.0f\" preserveAspectRatio=\"none\" "
             "aria-hidden=\"true\">",
             grows ? " grows" : "", SPARK_WIDTH, SPARK_HEIGHT);
     for (int i = 0; i < line->count; i++) {
         float value = line->value[series][i];
         if (value == SPARK_MISSING) {
-            put(page, open ? "\"/>" : "");
+            fputs(open ? "\"/>" : "", out);
             open = false;
             continue;
         }
-        put(page, open ? " " : "<polyline points=\"");
+        fputs(open ? " " : "<polyline points=\"", out);
         open = true;
-        fprintf(page->out, "%.1f,%.1f", SPARK_WIDTH * i / (line->count - 1),
+        fprintf(out, "%.1f,%.1f", SPARK_WIDTH * i / (line->count - 1),
                 SPARK_HEIGHT * (0.5 - 0.9 * ((double)value - middle) / scale));
     }
-    put(page, open ? "\"/></svg>" : "</svg>");
+    fputs(open ? "\"/></svg>" : "</svg>", out);
+}
+
+static void add_spark(struct page *page, enum column column, const struct sparkline *line,
+                      enum spark_series series, bool grows)
+{
+    char *svg = NULL;
+    size_t size = 0;
+    float low, high;
+    range_of(line, series, &low, &high);
+    FILE *out = line->count >= 2 && high >= low ? open_memstream(&svg, &size) : NULL;
+    if (out == NULL)
+        return;
+    draw(line, series, grows, low, high, out);
+    if (fclose(out) == 0)
+        page_cell_chart(page, (int)column, svg);
+    free(svg);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static void bytes_cell(const struct page *page, const struct target_view *target, bool known,
-                       int64_t bytes, enum spark_series series, const struct verdict_view *verdict)
+/* "12.3 MB +1.2 MB" */
+static struct units_text level_text(const struct target_view *target,
+                                    const struct verdict_view *verdict)
 {
-    bool grows = verdict != NULL && verdict->known && verdict->answer == VERDICT_GROWING;
-    put(page, "<td class=\"fig\">");
-    if (known) {
-        put(page, units_bytes(bytes).text);
-        if (verdict != NULL && target->warm && verdict->growth_bytes != 0)
-            fprintf(page->out, " <span class=\"none\">%s</span>",
-                    units_growth(verdict->growth_bytes).text);
-        spark(page, &target->spark, series, grows);
-        if (verdict != NULL && verdict_word(verdict)[0] != '\0')
-            fprintf(page->out, "<small%s>%s</small>", grows ? " class=\"grows-word\"" : "",
-                    verdict_word(verdict));
-    } else {
-        put(page, "<span class=\"none\">not known</span>");
-    }
-    put(page, "</td>");
+    struct units_text text = {"not known"};
+    if (!verdict->have_level)
+        return text;
+    bool growth = target->warm && verdict->growth_bytes != 0;
+    snprintf(text.text, sizeof text.text, "%.20s%s%.20s", units_bytes(verdict->level_bytes).text,
+             growth ? " " : "", growth ? units_growth(verdict->growth_bytes).text : "");
+    return text;
 }
 
-static void target_row(const struct page *page, const struct target_view *target, int number)
+static void add_verdict(struct page *page, enum column column, const struct target_view *target,
+                        const struct verdict_view *verdict, enum spark_series series)
+{
+    bool decided = verdict->known && verdict->answer != VERDICT_UNDECIDED;
+    bool grows = decided && verdict->answer == VERDICT_GROWING;
+    if (!verdict->have_level)
+        return;
+    add_spark(page, column, &target->spark, series, grows);
+    if (decided)
+        page_cell_note(page, (int)column, grows ? PAGE_CRITICAL : PAGE_PLAIN,
+                       grows ? "growing" : "not growing");
+}
+
+static void add_target(struct page *page, const struct target_view *target, int number)
 {
     int64_t rss = 0, loaded = 0, unloaded = 0, committed = 0;
     bool have_rss = sample_get(&target->picture, SAMPLE_RSS_BYTES, &rss);
     bool have_nmt = sample_get(&target->picture, SAMPLE_NMT_COMMITTED_BYTES, &committed);
     bool have_classes = sample_get(&target->picture, SAMPLE_CLASSES_LOADED, &loaded);
     sample_get(&target->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
-    fprintf(page->out,
-            "<tr class=\"%s\"><td class=\"who\"><span class=\"dot\"></span>"
-            "<a href=\"#t%d\">",
-            target_class(target), number);
-    text(page, target->label);
-    put(page, "</a><small>");
-    text(page, target->jdk[0] != '\0' ? target->jdk : "JDK not known");
-    if (!target->up) {
-        put(page, " · ");
-        text(page, target->counts.failing != FAILURE_NONE ? failure_reason(target->counts.failing)
-                                                          : "not looked at yet");
-    }
-    put(page, "</small></td>");
-    bytes_cell(page, target, have_rss, rss, SPARK_RSS, NULL);
-    put(page, "<td class=\"fig\">");
-    if (have_nmt)
-        put(page, units_bytes(committed).text);
-    else
-        fprintf(page->out, "<span class=\"none\">%s</span>",
-                strcmp(target->nmt_level, "off") == 0 ? "NMT is off" : "not known");
-    put(page, "</td>");
-    bytes_cell(page, target, target->internal.have_level, target->internal.level_bytes,
-               SPARK_INTERNAL, &target->internal);
-    bytes_cell(page, target, target->class_metaspace.have_level,
-               target->class_metaspace.level_bytes, SPARK_CLASS_METASPACE,
-               &target->class_metaspace);
-    put(page, "<td class=\"fig\">");
-    if (have_classes) {
-        put(page, units_count(loaded - unloaded).text);
-        spark(page, &target->spark, SPARK_CLASSES, false);
-        if (target->have_rates)
-            fprintf(page->out, "<small>+%s −%s</small>", units_rate(target->load_per_s).text,
-                    units_rate(target->unload_per_s).text);
-    }
-    put(page, "</td></tr>\n");
+    page_row(page, target->label, have_rss ? units_bytes(rss).text : "not known",
+             have_nmt                                ? units_bytes(committed).text
+             : strcmp(target->nmt_level, "off") == 0 ? "NMT is off"
+                                                     : "not known",
+             level_text(target, &target->internal).text,
+             level_text(target, &target->class_metaspace).text,
+             have_classes ? units_count(loaded - unloaded).text : "not known");
+    page_row_tone(page, tone_of(target));
+
+    char text[160];
+    snprintf(text, sizeof text, "#t%d", number);
+    page_cell_link(page, WHO, text);
+    snprintf(text, sizeof text, "%s%s%s", target->jdk[0] != '\0' ? target->jdk : "JDK not known",
+             target->up ? "" : " · ",
+             target->up                               ? ""
+             : target->counts.failing != FAILURE_NONE ? failure_reason(target->counts.failing)
+                                                      : "not looked at yet");
+    page_cell_note(page, WHO, PAGE_PLAIN, text);
+    if (have_rss)
+        add_spark(page, RSS, &target->spark, SPARK_RSS, false);
+    add_verdict(page, INTERNAL, target, &target->internal, SPARK_INTERNAL);
+    add_verdict(page, CLASS_METASPACE, target, &target->class_metaspace, SPARK_CLASS_METASPACE);
+    if (!have_classes)
+        return;
+    add_spark(page, CLASSES, &target->spark, SPARK_CLASSES, false);
+    if (!target->have_rates)
+        return;
+    snprintf(text, sizeof text, "+%s −%s", units_rate(target->load_per_s).text,
+             units_rate(target->unload_per_s).text);
+    page_cell_note(page, CLASSES, PAGE_PLAIN, text);
 }
 
-static void table(const struct page *page)
+static void add_targets(struct page *page, const struct snapshot *snapshot)
 {
-    const struct snapshot *snapshot = page->snapshot;
-    put(page, "<h2>Targets</h2>\n");
-    if (snapshot->target_count == 0) {
-        put(page, "<p class=\"none\">No JVM is watched");
-        if (snapshot->own.refused > 0)
-            fprintf(page->out, "; %d are left out by the rules", snapshot->own.refused);
-        if (snapshot->own.unreadable > 0)
-            fprintf(page->out,
-                    "; %d processes belong to other users, who have to run nmtwatch themselves "
-                    "(or root)",
-                    snapshot->own.unreadable);
-        put(page, ".</p>\n");
+    static const char *const HEADS[] = {"Target",    "#Resident",          "#NMT committed",
+                                        "#Internal", "#Class + Metaspace", "#Classes",
+                                        NULL};
+    page_heading(page, "Targets");
+    if (snapshot->target_count > 0) {
+        page_table(page, HEADS);
+        for (int i = 0; i < snapshot->target_count; i++)
+            add_target(page, &snapshot->targets[i], i);
         return;
     }
-    put(page, "<div class=\"scroll\"><table><thead><tr><th>Target</th><th>Resident</th>"
-              "<th>NMT committed</th><th>Internal</th><th>Class + Metaspace</th><th>Classes</th>"
-              "</tr></thead><tbody>\n");
-    for (int i = 0; i < snapshot->target_count; i++)
-        target_row(page, &snapshot->targets[i], i);
-    put(page, "</tbody></table></div>\n");
+    page_text(page, "No JVM is watched.");
+    if (snapshot->own.refused > 0)
+        page_text(page, "%d are left out by the rules.", snapshot->own.refused);
+    if (snapshot->own.unreadable > 0)
+        page_text(page,
+                  "%d processes belong to other users, who have to run nmtwatch themselves (or "
+                  "root).",
+                  snapshot->own.unreadable);
 }
 
 /* --- findings --------------------------------------------------------------------------------- */
 
-static void evidence_list(const struct page *page, const struct finding *finding)
+static void add_findings(struct page *page, const struct snapshot *snapshot)
 {
-    put(page, "<dl class=\"evidence\">");
-    for (int i = 0; i < finding->evidence_count; i++) {
-        const struct evidence *row = &finding->evidence[i];
-        put(page, "<div><dt>");
-        text(page, row->key);
-        put(page, "</dt><dd>");
-        if (row->type == EVIDENCE_INT)
-            text(page, units_figure(row->key, row->number).text);
-        else if (row->type == EVIDENCE_REAL)
-            text(page, units_real_figure(row->key, row->real).text);
-        else
-            text(page, row->text);
-        put(page, "</dd></div>");
-    }
-    put(page, "</dl>");
-}
-
-static void runbook(const struct page *page, const char *name)
-{
-    const char *base = page->snapshot->own.runbooks;
-    put(page, "<p>Runbook: ");
-    if (strncmp(base, "http://", 7) == 0 || strncmp(base, "https://", 8) == 0) {
-        put(page, "<a href=\"");
-        text(page, base);
-        fprintf(page->out, "/%s.md\">%s</a></p>", name, name);
-    } else {
-        fprintf(page->out, "<code>docs/runbooks/%s.md</code></p>", name);
-    }
-}
-
-static void finding(const struct page *page, const struct finding_view *view)
-{
-    const struct snapshot *snapshot = page->snapshot;
-    const struct finding *found = &view->finding;
-    fprintf(page->out, "<section class=\"alert %s\"><p class=\"badge\">%s</p><h3>",
-            found->severity == SEVERITY_CRITICAL ? "critical" : "warning",
-            severity_name(found->severity));
-    fprintf(page->out, "<a href=\"#t%d\">", view->target);
-    text(page, snapshot->targets[view->target].label);
-    put(page, "</a>: ");
-    text(page, found->title);
-    put(page, "</h3><p class=\"when\">for ");
-    put(page, units_duration(snapshot->unix_ms - view->started_unix_ms).text);
-    put(page, "</p><p>");
-    text(page, found->advice);
-    put(page, "</p>");
-    runbook(page, finding_row(found->kind)->runbook);
-    evidence_list(page, found);
-    put(page, "</section>\n");
-}
-
-static void findings(const struct page *page)
-{
-    const struct snapshot *snapshot = page->snapshot;
     if (snapshot->finding_count == 0)
         return;
-    put(page, "<h2>Findings</h2>\n");
+    page_heading(page, "Findings");
     for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_INFO; severity--) {
         for (int i = 0; i < snapshot->finding_count; i++) {
-            if ((int)snapshot->findings[i].finding.severity == severity)
-                finding(page, &snapshot->findings[i]);
+            const struct finding_view *view = &snapshot->findings[i];
+            char link[32];
+            if ((int)view->finding.severity != severity)
+                continue;
+            snprintf(link, sizeof link, "#t%d", view->target);
+            page_finding(page, &view->finding);
+            page_finding_about(page, snapshot->targets[view->target].label, link);
+            page_finding_when(page, "for %s",
+                              units_duration(snapshot->unix_ms - view->started_unix_ms).text);
         }
     }
 }
 
 /* --- each target ------------------------------------------------------------------------------ */
 
-static void fact(const struct page *page, const char *name, const char *value)
+static void add_details(struct page *page, const struct snapshot *snapshot, int number)
 {
-    if (value[0] == '\0')
-        return;
-    fprintf(page->out, "<dt>%s</dt><dd>", name);
-    text(page, value);
-    put(page, "</dd>");
-}
-
-static void details(const struct page *page, const struct target_view *target, int number)
-{
-    const struct snapshot *snapshot = page->snapshot;
+    const struct target_view *target = &snapshot->targets[number];
     char pid[32];
     snprintf(pid, sizeof pid, "%lld", (long long)target->pid);
-    fprintf(page->out, "<details id=\"t%d\" class=\"%s\"%s><summary><span class=\"dot\"></span>",
-            number, target_class(target), target->active_alerts > 0 ? " open" : "");
-    text(page, target->label);
-    put(page, "</summary><dl>");
-    fact(page, "main", target->main);
-    fact(page, "pid", pid);
-    fact(page, "user", target->user);
-    fact(page, "control group", target->cgroup);
-    fact(page, "NMT", target->nmt_level);
-    fact(page, "running for", units_duration(snapshot->unix_ms - target->start_unix_ms).text);
-    fact(page, "watched for", units_duration(snapshot->unix_ms - target->since_unix_ms).text);
-    fact(page, "start-up", target->warm ? "over: growth counts from its baseline" : "not over yet");
-    fact(page, "Internal", target->internal.known ? target->internal.sentence : "");
-    fact(page, "Class + Metaspace",
-         target->class_metaspace.known ? target->class_metaspace.sentence : "");
-    fact(page, "stopped for us", units_microseconds(target->counts.pause_us).text);
-    fact(page, "recording", target->recording);
-    fact(page, "note", target->note);
-    put(page, "</dl></details>\n");
+    page_details(page, target->label, target->active_alerts > 0);
+    page_anchor(page, "t%d", number);
+    page_tone(page, tone_of(target));
+    page_facts(page);
+    page_fact(page, "main", target->main);
+    page_fact(page, "pid", pid);
+    page_fact(page, "user", target->user);
+    page_fact(page, "control group", target->cgroup);
+    page_fact(page, "NMT", target->nmt_level);
+    page_fact(page, "running for", units_duration(snapshot->unix_ms - target->start_unix_ms).text);
+    page_fact(page, "watched for", units_duration(snapshot->unix_ms - target->since_unix_ms).text);
+    page_fact(page, "start-up",
+              target->warm ? "over: growth counts from its baseline" : "not over yet");
+    page_fact(page, "Internal", target->internal.known ? target->internal.sentence : "");
+    page_fact(page, "Class + Metaspace",
+              target->class_metaspace.known ? target->class_metaspace.sentence : "");
+    page_fact(page, "stopped for us", units_microseconds(target->counts.pause_us).text);
+    page_fact(page, "recording", target->recording);
+    page_fact(page, "note", target->note);
+    page_details_end(page);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static void head(const struct page *page, const char *state, int critical, int warning, int down)
+static void begin(struct page *page, const struct snapshot *snapshot)
 {
-    const struct snapshot *snapshot = page->snapshot;
-    time_t second = (time_t)(snapshot->unix_ms / 1000);
-    struct tm utc;
-    char when[40];
-    gmtime_r(&second, &utc);
-    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
-    fprintf(page->out,
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-            "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-            "<meta name=\"color-scheme\" content=\"light dark\">\n"
-            "<meta http-equiv=\"refresh\" content=\"%d\">\n"
-            "<title>nmtwatch: %d JVMs</title>\n",
-            REFRESH_S, snapshot->target_count);
-    put(page, "<style>\n" HTML_STYLE PAGE_STYLE "</style></head>\n<body><main>\n");
-    fprintf(page->out, "<header class=\"%s\"><p class=\"badge\">%s</p><h1>", state, state);
-    if (critical + warning == 0)
-        fprintf(page->out, "%d JVM%s watched; nothing is wrong with the native memory",
-                snapshot->target_count, snapshot->target_count == 1 ? " is" : "s are");
-    else
-        fprintf(page->out, "%d critical and %d lesser finding%s in %d JVM%s", critical, warning,
-                critical + warning == 1 ? "" : "s", snapshot->target_count,
-                snapshot->target_count == 1 ? "" : "s");
-    if (down > 0)
-        fprintf(page->out, "; %d %s not answer", down, down == 1 ? "does" : "do");
-    fprintf(page->out,
-            "</h1><p class=\"who\">%s</p><nav><a href=\"/metrics\">metrics</a>"
-            "<a href=\"/api/v1/targets\">targets (JSON)</a>"
-            "<a href=\"/api/v1/findings\">findings (JSON)</a></nav></header>\n",
-            when);
-}
-
-static void foot(const struct page *page)
-{
-    const struct own_view *own = &page->snapshot->own;
-    put(page, "<footer>nmtwatch " NMTWATCH_VERSION ", ");
-    put(page, units_bytes(own->rss_bytes).text);
-    put(page, " resident, ");
-    put(page, units_duration(own->cpu_us / 1000).text);
-    put(page, " of CPU in ");
-    put(page, units_duration(page->snapshot->unix_ms - own->started_unix_ms).text);
-    fprintf(page->out, "; %d processes, %d JVMs left out, %d unreadable. ", own->processes,
-            own->refused, own->unreadable);
-    put(page, "Scrapes and this page never touch a JVM.</footer>\n</main></body></html>\n");
-}
-
-bool view_page(const struct snapshot *snapshot, FILE *out)
-{
-    const struct page page = {out, snapshot};
-    int critical = 0, warning = 0, down = 0;
+    int critical = 0, warning = 0, down = 0, count = snapshot->target_count;
+    char title[256], not_up[64] = "", when[40];
     for (int i = 0; i < snapshot->finding_count; i++) {
         bool is_critical = snapshot->findings[i].finding.severity == SEVERITY_CRITICAL;
         critical += is_critical;
         warning += !is_critical;
     }
-    for (int i = 0; i < snapshot->target_count; i++)
+    for (int i = 0; i < count; i++)
         down += !snapshot->targets[i].up;
-    head(&page,
-         critical > 0  ? "critical"
-         : warning > 0 ? "warning"
-                       : "ok",
-         critical, warning, down);
-    findings(&page);
-    table(&page);
+    if (down > 0)
+        snprintf(not_up, sizeof not_up, "; %d %s not answer", down, down == 1 ? "does" : "do");
+    if (critical + warning == 0)
+        snprintf(title, sizeof title, "%d JVM%s watched; nothing is wrong with the native memory%s",
+                 count, count == 1 ? " is" : "s are", not_up);
+    else
+        snprintf(title, sizeof title, "%d critical and %d lesser finding%s in %d JVM%s%s", critical,
+                 warning, critical + warning == 1 ? "" : "s", count, count == 1 ? "" : "s", not_up);
+    page_begin(page, title,
+               critical > 0  ? "critical"
+               : warning > 0 ? "warning"
+                             : "ok",
+               critical > 0  ? SEVERITY_CRITICAL
+               : warning > 0 ? SEVERITY_WARNING
+                             : SEVERITY_INFO);
+    page_set_name(page, "nmtwatch: %d JVMs", count);
+    time_t second = (time_t)(snapshot->unix_ms / 1000);
+    struct tm utc;
+    gmtime_r(&second, &utc);
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
+    page_origin(page, "%s", when);
+    page_refresh(page, REFRESH_S);
+    page_runbooks(page, snapshot->own.runbooks);
+    page_link(page, "metrics", "/metrics");
+    page_link(page, "targets (JSON)", "/api/v1/targets");
+    page_link(page, "findings (JSON)", "/api/v1/findings");
+}
+
+bool view_page(const struct snapshot *snapshot, FILE *out)
+{
+    const struct own_view *own = &snapshot->own;
+    struct page page;
+    begin(&page, snapshot);
+    add_findings(&page, snapshot);
+    add_targets(&page, snapshot);
     if (snapshot->target_count > 0)
-        put(&page, "<h2>What is known of each</h2>\n");
+        page_heading(&page, "What is known of each");
     for (int i = 0; i < snapshot->target_count; i++)
-        details(&page, &snapshot->targets[i], i);
-    foot(&page);
-    return ferror(out) == 0;
+        add_details(&page, snapshot, i);
+    page_footer(&page,
+                "nmtwatch " NMTWATCH_VERSION
+                ", %s resident, %s of CPU in %s; %d processes, %d JVMs "
+                "left out, %d unreadable. Scrapes and this page never touch a JVM.",
+                units_bytes(own->rss_bytes).text, units_duration(own->cpu_us / 1000).text,
+                units_duration(snapshot->unix_ms - own->started_unix_ms).text, own->processes,
+                own->refused, own->unreadable);
+    bool good = page_html(&page, out);
+    page_free(&page);
+    return good;
 }

@@ -6,7 +6,7 @@
 #define NMTWATCH_SERVE_VIEWS_H
 
 #include "nmtwatch/serve/snapshot.h"
-#include "reports/json_out.h"
+#include "reports/json/json_out.h"
 
 #include <stdio.h>
 

@@ -1,10 +1,14 @@
 #include "nmtwatch/serve/web.h"
 
+#include "nmtwatch/clock.h"
+#include "nmtwatch/privileged.h"
 #include "nmtwatch/serve/body.h"
+#include "nmtwatch/serve/callers.h"
 #include "nmtwatch/serve/mhd.h"
 #include "nmtwatch/serve/metrics.h"
 #include "nmtwatch/serve/users.h"
 #include "nmtwatch/serve/views.h"
+#include "reports/page/page.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -37,6 +41,8 @@ struct web {
     struct MHD_Daemon *daemon;
     struct board *board;
     struct users *users; /* NULL: everybody may read */
+    struct callers *callers;
+    int connections; /* at once */
     bool loopback;
     char host[256]; /* of external_url; "" none */
     char *cert, *key;
@@ -44,13 +50,6 @@ struct web {
     struct cached cache[ROUTES];
     atomic_llong answers[6];
 };
-
-static int64_t clock_ms(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* --- bodies ----------------------------------------------------------------------------------- */
 
@@ -179,8 +178,7 @@ static enum MHD_Result answer(struct web *web, struct MHD_Connection *connection
     add_header(response, "X-Content-Type-Options", "nosniff");
     add_header(response, "X-Frame-Options", "DENY");
     add_header(response, "Referrer-Policy", "no-referrer");
-    add_header(response, "Content-Security-Policy",
-               "default-src 'none'; style-src 'unsafe-inline'");
+    add_header(response, "Content-Security-Policy", PAGE_CSP);
     enum MHD_Result result = mhd()->queue_response(connection, status, response);
     mhd()->destroy_response(response);
     return result;
@@ -348,9 +346,24 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static char *read_pem(const char *path, char *error, size_t error_size)
+/* A key that everybody may read, or its group change, is none. */
+static bool key_is_private(FILE *file, const char *path, char *error, size_t error_size)
 {
-    FILE *file = fopen(path, "re");
+    struct stat status;
+    if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) &&
+        (status.st_mode & (S_IRWXO | S_IWGRP)) == 0)
+        return true;
+    snprintf(error, error_size, "tls_key %s: others may read or change it: chmod 600", path);
+    return false;
+}
+
+static char *read_pem(const char *path, bool key, char *error, size_t error_size)
+{
+    FILE *file = privileged_fopen(path);
+    if (file != NULL && key && !key_is_private(file, path, error, error_size)) {
+        fclose(file);
+        return NULL;
+    }
     char *text = file != NULL ? calloc(1, PEM_MAX_BYTES) : NULL;
     if (text != NULL && fread(text, 1, PEM_MAX_BYTES - 1, file) == 0) {
         free(text);
@@ -377,8 +390,8 @@ static bool read_secrets(struct web *web, const struct serve_options *options, c
         (web->users = users_read(options->user_file, error, error_size)) == NULL)
         return false;
     return options->tls_cert[0] == '\0' ||
-           ((web->cert = read_pem(options->tls_cert, error, error_size)) != NULL &&
-            (web->key = read_pem(options->tls_key, error, error_size)) != NULL);
+           ((web->cert = read_pem(options->tls_cert, false, error, error_size)) != NULL &&
+            (web->key = read_pem(options->tls_key, true, error, error_size)) != NULL);
 }
 
 static void no_log(void *context, const char *format, va_list arguments)
@@ -386,11 +399,33 @@ static void no_log(void *context, const char *format, va_list arguments)
     (void)context, (void)format, (void)arguments;
 }
 
+/* Before the first byte of a connection is read, and when it has ended. */
+static void on_connection(void *context, struct MHD_Connection *connection, void **place,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct web *web = context;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        callers_go(web->callers, (int)(intptr_t)*place - 1);
+        return;
+    }
+    const union MHD_ConnectionInfo *address =
+        mhd()->get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *fd =
+        mhd()->get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (fd != NULL) /* 0: no place */
+        *place = (void *)(intptr_t)(callers_come(web->callers,
+                                                 address != NULL ? address->client_addr : NULL,
+                                                 fd->connect_fd) +
+                                    1);
+}
+
 static bool start_daemon(struct web *web, const struct sockaddr_storage *address)
 {
+    static char tls_versions[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
     struct MHD_OptionItem tls[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, web->cert},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, web->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, tls_versions},
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
@@ -403,11 +438,12 @@ static bool start_daemon(struct web *web, const struct sockaddr_storage *address
     web->daemon = mhd()->start_daemon(
         flags, 0, NULL, NULL, on_request, web, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
         MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U,
-        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)WEB_CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)WEB_CONNECTIONS / 2, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX_BYTES, MHD_OPTION_ARRAY,
-        web->cert != NULL ? tls : none, MHD_OPTION_END);
+        MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS,
+        /* Shared out among the threads; callers.h keeps to fewer. */
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(THREADS * (web->connections + CALLERS_ENDING)),
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, web, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX_BYTES,
+        MHD_OPTION_ARRAY, web->cert != NULL ? tls : none, MHD_OPTION_END);
     return web->daemon != NULL;
 }
 
@@ -421,6 +457,13 @@ struct web *web_start(const struct serve_options *options, struct board *board, 
         return NULL;
     }
     web->board = board;
+    web->connections = (int)options->max_connections;
+    web->callers = callers_create(web->connections, (int)options->max_connections_per_address);
+    if (web->callers == NULL) {
+        free(web);
+        snprintf(error, error_size, "out of memory");
+        return NULL;
+    }
     for (int i = 0; i < ROUTES; i++)
         pthread_mutex_init(&web->cache[i].lock, NULL);
     host_of_url(options->external_url, web->host, sizeof web->host);
@@ -456,6 +499,11 @@ void web_answers(const struct web *web, int64_t answers[6])
         answers[i] = atomic_load_explicit(&web->answers[i], memory_order_relaxed);
 }
 
+int64_t web_gave_way(const struct web *web)
+{
+    return callers_gave_way(web->callers);
+}
+
 void web_stop(struct web *web)
 {
     if (web == NULL)
@@ -466,6 +514,7 @@ void web_stop(struct web *web)
         drop(&web->cache[i]);
         pthread_mutex_destroy(&web->cache[i].lock);
     }
+    callers_destroy(web->callers);
     users_free(web->users);
     free(web->cert);
     free(web->key);

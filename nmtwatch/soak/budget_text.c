@@ -1,7 +1,7 @@
 #include "nmtwatch/soak/budget_text.h"
 
-#include "reports/escape.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "nmtwatch/soak/child.h"
 
 #include "nmtwatch/commands/command.h"
-#include "reports/escape.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,33 +1,24 @@
 #include "nmtwatch/soak/soak_jvm.h"
 
+#include "nmtwatch/clock.h"
+#include "nmtwatch/pid_path.h"
 #include "analyzers/native/internal.h"
 #include "nmtwatch/watch/identify.h"
-#include "reports/escape.h"
-#include "reports/units.h"
+#include "nmtwatch/watch/watch_cost.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PROGRESS_MS 10000
 
 /* --- what is said meanwhile ------------------------------------------------------------------- */
-
-static int64_t clock_ms(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t soak_boottime_ms(void)
-{
-    return clock_ms(CLOCK_BOOTTIME);
-}
 
 void soak_say(const struct soak_run *run, const char *format, ...)
 {
@@ -36,8 +27,7 @@ void soak_say(const struct soak_run *run, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "nmtwatch soak: %s %s\n", units_clock(run->now_ms).text,
-            escape_name(text).text);
+    tell_error("nmtwatch soak: %s %s\n", units_clock(run->now_ms).text, escape_name(text).text);
 }
 
 void soak_progress(struct soak_run *run)
@@ -82,31 +72,10 @@ static void check_recorder(struct soak_run *run, struct soak_jvm *jvm)
     soak_say(run, "%s; judging goes on", recorder_error(jvm->recorder));
 }
 
-static void on_event(void *context, struct watcher *watcher, const struct event *event)
+static void take_alert(struct soak_run *run, struct soak_jvm *jvm, const struct alert *alert)
 {
-    struct soak_run *run = context;
-    struct soak_jvm *jvm = jvm_of(run, watcher);
-    struct judge_view view;
-    if (jvm == NULL)
-        return;
-    judge_view(watcher_judge(watcher), &view);
-    trial_event(jvm->trial, event, &view);
-    if (event->kind == EVENT_NOTE)
-        soak_say(run, "pid %d: %s", (int)watcher_target(watcher)->pid, event->text);
-    if (jvm->recorder != NULL) {
-        recorder_event(jvm->recorder, event);
-        check_recorder(run, jvm);
-    }
-}
-
-static void on_alert(void *context, struct watcher *watcher, const struct alert *alert)
-{
-    struct soak_run *run = context;
-    struct soak_jvm *jvm = jvm_of(run, watcher);
-    if (jvm == NULL)
-        return;
     trial_alert(jvm->trial, alert);
-    soak_say(run, "pid %d: %s %s: %s", (int)watcher_target(watcher)->pid,
+    soak_say(run, "pid %d: %s %s: %s", (int)watcher_target(jvm->watcher)->pid,
              alert->state == ALERT_RAISED ? severity_name(alert->finding.severity) : "over:",
              finding_row(alert->finding.kind)->id, alert->finding.title);
     if (jvm->recorder != NULL) {
@@ -115,21 +84,38 @@ static void on_alert(void *context, struct watcher *watcher, const struct alert 
     }
 }
 
+static void on_event(void *context, struct watcher *watcher, const struct event *event,
+                     const struct alerts *alerts)
+{
+    struct soak_run *run = context;
+    struct soak_jvm *jvm = jvm_of(run, watcher);
+    struct judge_view view;
+    if (jvm == NULL)
+        return;
+    judge_view(watcher_judge(watcher), &view);
+    trial_event(jvm->trial, event, &view);
+    watch_cost_event(&jvm->cost, event);
+    if (event->kind == EVENT_NOTE)
+        soak_say(run, "pid %d: %s", (int)watcher_target(watcher)->pid, event->text);
+    if (jvm->recorder != NULL) {
+        recorder_event(jvm->recorder, event);
+        check_recorder(run, jvm);
+    }
+    for (int i = 0; i < alerts->count; i++)
+        take_alert(run, jvm, &alerts->alert[i]);
+}
+
 /* --- JVMs ------------------------------------------------------------------------------------- */
 
-/* "%p" becomes the pid; without it the second JVM's name has its pid before the suffixes. */
-static void record_path(const char *pattern, pid_t pid, bool first, char *out, size_t size)
+/* "%p" becomes the pid; without it the second JVM's name has its pid before the suffixes. False: too
+ * long. */
+static bool record_path(const char *pattern, pid_t pid, bool first, char *out, size_t size)
 {
-    const char *mark = strstr(pattern, "%p"), *slash = strrchr(pattern, '/');
-    const char *name = slash != NULL ? slash + 1 : pattern, *dot = strchr(name, '.');
-    if (dot == NULL)
-        dot = name + strlen(name);
-    if (mark != NULL)
-        snprintf(out, size, "%.*s%d%s", (int)(mark - pattern), pattern, (int)pid, mark + 2);
-    else if (first)
-        snprintf(out, size, "%s", pattern);
-    else
-        snprintf(out, size, "%.*s-%d%s", (int)(dot - pattern), pattern, (int)pid, dot);
+    const char *slash = strrchr(pattern, '/'), *name = slash != NULL ? slash + 1 : pattern;
+    int stem = (int)(name - pattern + (ptrdiff_t)strcspn(name, "."));
+    if (first || pid_path_is_pattern(pattern))
+        return pid_path(pattern, pid, out, size);
+    return (size_t)snprintf(out, size, "%.*s-%d%s", stem, pattern, (int)pid, pattern + stem) < size;
 }
 
 static void open_recorder(struct soak_run *run, struct soak_jvm *jvm, const struct target *target)
@@ -142,10 +128,13 @@ static void open_recorder(struct soak_run *run, struct soak_jvm *jvm, const stru
                                       .warmup_s = options->watch.warmup_s,
                                       .target = target->identity,
                                       .thresholds = options->watch.thresholds};
-    record_path(options->record, target->pid, run->jvm_count == 0, jvm->recording,
-                sizeof jvm->recording);
-    jvm->recorder =
-        recorder_create(jvm->recording, options->record_force, &header, error, sizeof error);
+    bool fits = record_path(options->record, target->pid, run->jvm_count == 0, jvm->recording,
+                            sizeof jvm->recording);
+    if (!fits)
+        snprintf(error, sizeof error, "--record: the name is too long");
+    jvm->recorder = !fits ? NULL
+                          : recorder_create(jvm->recording, options->record_force, &header, error,
+                                            sizeof error);
     if (jvm->recorder == NULL) {
         soak_say(run, "%s; judging goes on", error);
         jvm->recording[0] = '\0';
@@ -154,14 +143,9 @@ static void open_recorder(struct soak_run *run, struct soak_jvm *jvm, const stru
 
 void soak_jvm_close(struct soak_run *run, struct soak_jvm *jvm)
 {
-    struct rusage usage;
     if (jvm->recorder != NULL) {
-        getrusage(RUSAGE_SELF, &usage);
-        jvm->cost.cpu_ms = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-                           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
-        struct watcher_counts counts = watcher_counts(jvm->watcher);
-        jvm->cost.polls = counts.polls;
-        jvm->cost.pause_us = counts.pause_us;
+        watch_cost_process(&jvm->cost);
+        watch_cost_watcher(&jvm->cost, jvm->watcher);
         recorder_end(jvm->recorder, run->now_ms - jvm->start_ms, &jvm->cost);
         check_recorder(run, jvm);
         recorder_destroy(jvm->recorder);
@@ -192,7 +176,7 @@ static bool make_room(struct soak_run *run)
 /* Takes the target over. */
 bool soak_jvm_add(struct soak_run *run, struct target *target)
 {
-    const struct watch_sink sink = {on_event, on_alert, run};
+    const struct watch_sink sink = {on_event, run};
     if (!make_room(run)) {
         run->jvms_missed++;
         target_close(target);

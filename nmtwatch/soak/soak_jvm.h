@@ -8,7 +8,6 @@
 
 #include "nmtwatch/soak/soak_run.h"
 
-int64_t soak_boottime_ms(void);
 /* "nmtwatch soak: 0:01:23 text", escaped. */
 void soak_say(const struct soak_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

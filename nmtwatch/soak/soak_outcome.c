@@ -1,6 +1,6 @@
 #include "nmtwatch/soak/soak_outcome.h"
 
-#include "reports/units.h"
+#include "reports/text/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

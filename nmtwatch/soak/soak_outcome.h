@@ -10,7 +10,7 @@
 #define NMTWATCH_SOAK_SOAK_OUTCOME_H
 
 #include "nmtwatch/soak/soak_run.h"
-#include "reports/soak_words.h"
+#include "reports/soak/soak_words.h"
 
 struct soak_outcome {
     struct soak_summary summary; /* points into what follows */

@@ -1,23 +1,22 @@
 #include "nmtwatch/soak/soak_run.h"
 
+#include "nmtwatch/clock.h"
 #include "nmtwatch/soak/soak_jvm.h"
 #include "nmtwatch/soak/soak_signals.h"
+#include "nmtwatch/tell.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define SCAN_EARLY_MS 250 /* until there is a JVM: its first seconds are worth seeing */
 #define SCAN_MS       1000
 #define TURN_MS       500   /* a signal may come just before poll: it is noticed after this */
-#define STOP_WAIT_MS  8000  /* for taps to be switched off */
 #define GRACE_MS      10000 /* from one signal to a harder one */
 #define YOUNG_MS      5000
 
-/* --- JVMs of the command ------------------------------------------------------------------------
- */
+/* --- JVMs of the command ---------------------------------------------------------------------- */
 
 /* Without its signal handlers it cannot be attached to: that takes a JVM some 50 ms. */
 static bool is_too_young(const struct target *target)
@@ -99,7 +98,7 @@ static void turn(struct soak_run *run, int64_t wait_ms)
             wait_ms = needs_ms;
     }
     poll(fds, (nfds_t)count + 1, wait_ms > 0 ? (int)wait_ms : 0);
-    run->now_ms = soak_boottime_ms() - run->start_ms;
+    run->now_ms = clock_ms(CLOCK_BOOTTIME) - run->start_ms;
     for (int i = 0; i < count; i++)
         watcher_step(run->jvms[i].watcher, run->now_ms - run->jvms[i].start_ms);
     step_counter(run);
@@ -107,7 +106,7 @@ static void turn(struct soak_run *run, int64_t wait_ms)
 
 static void stop_watchers(struct soak_run *run)
 {
-    int64_t until_ms = run->now_ms + STOP_WAIT_MS;
+    int64_t until_ms = run->now_ms + WATCH_STOP_MS;
     for (int i = 0; i < run->jvm_count; i++)
         watcher_stop(run->jvms[i].watcher, run->now_ms - run->jvms[i].start_ms);
     while (!all_ended(run) && run->now_ms < until_ms)
@@ -119,12 +118,12 @@ static bool wait_for_end(struct soak_run *run, bool all, int64_t grace_ms)
 {
     struct descendants family;
     int asked = soak_signals_asked();
-    int64_t until_ms = soak_boottime_ms() + grace_ms;
+    int64_t until_ms = clock_ms(CLOCK_BOOTTIME) + grace_ms;
     for (;;) {
         child_step(&run->child, &family);
         if (run->child.ended && (!all || family.count == 0))
             return true;
-        if (soak_boottime_ms() >= until_ms || soak_signals_asked() > asked)
+        if (clock_ms(CLOCK_BOOTTIME) >= until_ms || soak_signals_asked() > asked)
             return false;
         poll(NULL, 0, 50);
         soak_signals_pass(&run->child);
@@ -207,10 +206,8 @@ int soak_run_create(struct soak_run *run, const struct soak_run_options *options
     char error[640];
     memset(run, 0, sizeof *run);
     run->options = options;
-    run->start_ms = soak_boottime_ms();
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    run->wall_start_ms = (int64_t)wall.tv_sec * 1000 + wall.tv_nsec / 1000000;
+    run->start_ms = clock_ms(CLOCK_BOOTTIME);
+    run->wall_start_ms = clock_ms(CLOCK_REALTIME);
     soak_signals_catch(options->command != NULL);
     if (options->per != NULL)
         run->counter = counter_create(options->per, options->per_interval_ms);
@@ -220,7 +217,7 @@ int soak_run_create(struct soak_run *run, const struct soak_run_options *options
     }
     int code = child_start(&run->child, options->command, options->nmt, error, sizeof error);
     if (code != 0)
-        fprintf(stderr, "nmtwatch soak: %s\n", error);
+        tell_error("nmtwatch soak: %s\n", error);
     return code;
 }
 

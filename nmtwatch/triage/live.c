@@ -1,13 +1,16 @@
 #include "nmtwatch/triage/live.h"
 
+#include "nmtwatch/clock.h"
 #include "analyzers/triage/dossier_read.h"
 #include "analyzers/parse/jcmd_reply.h"
+#include "analyzers/parse/redact.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/soak/soak_signals.h"
 #include "nmtwatch/triage/mapped_agents.h"
 #include "nmtwatch/triage/saved.h"
+#include "nmtwatch/watch/pressure.h"
 #include "nmtwatch/watch/replies.h"
 #include "nmtwatch/write_all.h"
 
@@ -20,14 +23,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOT_DEAR DEAR_COMMAND_COUNT
+#define NOT_DEAR     DEAR_COMMAND_COUNT
+/* A question that stops the JVM waits for a quiet machine, all of them together for so long. */
+#define BUSY_WAIT_MS 10000
+#define BUSY_LOOK_MS 500
 
 enum moment { FIRST = 1, LAST = 2, BOTH = FIRST | LAST };
-enum level { GENTLE, THOROUGH };
+enum depth { GENTLE, THOROUGH };
 
 struct step {
     enum moment when;
-    enum level level;
+    enum depth level;
     int first_jdk;
     enum dear_command dear;
     const char *file;
@@ -55,20 +61,14 @@ struct looking {
     const struct live_options *options;
     struct attach *attach;
     struct pause_budget budget;
-    int64_t now_ms; /* of the watch */
-    int64_t arenas; /* of Metaspace; -1: not known */
-    int texts;      /* kept so far: their number goes in front of the file's name */
+    int64_t now_ms;    /* of the watch */
+    int64_t waited_ms; /* for a quiet machine, in all */
+    int64_t arenas;    /* of Metaspace; -1: not known */
+    int texts;         /* kept so far: their number goes in front of the file's name */
     struct family_row mid_rows[EVENT_ROWS_MAX]; /* of the tap, at two thirds of its time */
     int mid_count;
     int mid_tap;
 };
-
-static int64_t monotonic_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 static void say(const struct looking *looking, const char *what)
 {
@@ -109,6 +109,18 @@ static void keep_text(struct looking *looking, const struct step *step, struct s
         snprintf(told->note, sizeof told->note, "its text is kept in part");
 }
 
+static bool tells_command_line(const struct step *step)
+{
+    return step == &STEPS[STEP_COMMAND_LINE] || step == &STEPS[STEP_FLAGS];
+}
+
+/* In place: the reply is the attach's until the next question, and nobody's but ours. */
+static struct span without_secrets(struct looking *looking, struct span reply)
+{
+    reply.len = redact((char *)(uintptr_t)reply.ptr, reply.len, &looking->live->secrets);
+    return reply;
+}
+
 static void feed(struct looking *looking, struct span text)
 {
     char front[32];
@@ -126,24 +138,35 @@ static void feed(struct looking *looking, struct span text)
 
 static struct pause_drivers drivers_of(const struct looking *looking)
 {
-    struct pause_drivers drivers = {0};
     const struct dossier *dossier = looking->live->dossier;
-    int64_t loaded = 0, unloaded = 0, heap = 0;
+    struct sample known;
+    sample_clear(&known);
     if (dossier != NULL) {
-        sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &loaded);
-        sample_get(&dossier->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
-        struct nmt_amount amount;
-        if (sample_get_nmt(&dossier->sample, NMT_JAVA_HEAP, &amount))
-            heap = amount.committed_bytes;
+        known = dossier->sample;
+        if (dossier->have_rss && !sample_has(&known, SAMPLE_RSS_BYTES))
+            sample_set(&known, SAMPLE_RSS_BYTES, dossier->rss.rss_bytes);
     }
-    drivers.classes = loaded - unloaded;
-    drivers.loaders = drivers.classes; /* one each, at worst; each has an arena of Metaspace */
-    if (looking->arenas >= 0 && looking->arenas < drivers.loaders)
-        drivers.loaders = looking->arenas;
+    struct pause_drivers drivers = pause_drivers_of(&known, looking->arenas);
     if (dossier != NULL && dossier->loaders.have)
         drivers.loaders = dossier->loaders.loaders;
-    drivers.heap_bytes = heap;
     return drivers;
+}
+
+/* Returns how long it has waited; the pressure is that of its end. */
+static int64_t wait_for_quiet(struct looking *looking, struct pause_pressure *pressure)
+{
+    const struct timespec some = {.tv_nsec = BUSY_LOOK_MS * 1000000};
+    int64_t waited_ms = 0;
+    pressure_read("", looking->target->pid, pressure);
+    while (pause_pressed(pressure) && looking->waited_ms < BUSY_WAIT_MS &&
+           soak_signals_asked() == 0) {
+        say(looking, "waiting for a quiet machine");
+        nanosleep(&some, NULL);
+        looking->waited_ms += BUSY_LOOK_MS;
+        waited_ms += BUSY_LOOK_MS;
+        pressure_read("", looking->target->pid, pressure);
+    }
+    return waited_ms;
 }
 
 /* False: the pause it would cost is not in the budget. */
@@ -153,13 +176,25 @@ static bool affordable(struct looking *looking, const struct step *step,
     if (step->dear == NOT_DEAR)
         return true;
     *drivers = drivers_of(looking);
+    int64_t waited_ms = wait_for_quiet(looking, &drivers->pressure);
+    if (waited_ms > 0) {
+        char words[110];
+        pressure_words(&drivers->pressure, words, sizeof words);
+        snprintf(told->note, sizeof told->note, "waited %.1f s for a quiet machine: %s",
+                 (double)waited_ms / 1000.0, words);
+    }
     int64_t predicted = pause_predict(&looking->budget, step->dear, drivers);
     int64_t left = pause_left_us(&looking->budget, looking->now_ms);
     if (drivers->classes > 0 && predicted <= left)
         return true;
-    snprintf(told->note, sizeof told->note,
-             "left out: %" PRId64 " ms of pause predicted, %" PRId64 " ms left", predicted / 1000,
-             left / 1000);
+    if (predicted == PAUSE_UNKNOWN_US)
+        snprintf(told->note, sizeof told->note,
+                 "left out: the size of the heap, and so its pause, is not known");
+    else
+        snprintf(told->note, sizeof told->note,
+                 "left out: %" PRId64 " ms of pause predicted%s, %" PRId64 " ms left",
+                 predicted / 1000, pause_pressed(&drivers->pressure) ? " on a busy machine" : "",
+                 left / 1000);
     return false;
 }
 
@@ -178,9 +213,9 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
     if (!affordable(looking, step, &drivers, told))
         return FAILURE_NONE;
     say(looking, step->command);
-    int64_t began_us = monotonic_us();
+    int64_t began_us = clock_us(CLOCK_MONOTONIC);
     enum failure_kind kind = attach_run(looking->attach, step->command, &reply, failure);
-    told->took_us = monotonic_us() - began_us;
+    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     if (kind != FAILURE_NONE) {
         snprintf(told->note, sizeof told->note, "%.150s", failure->sentence);
         return kind;
@@ -190,6 +225,8 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
         told->pause_us = attach_elapsed_us(looking->attach);
         pause_spend(&looking->budget, step->dear, &drivers, looking->now_ms, told->pause_us);
     }
+    if (tells_command_line(step) && !looking->options->keep_secrets)
+        reply = without_secrets(looking, reply);
     keep_text(looking, step, reply, told);
     struct jcmd_reply words = jcmd_reply_classify(reply);
     if (words.kind != JCMD_OK)
@@ -219,12 +256,12 @@ static void read_smaps(struct looking *looking, const struct step *step)
     bool cut;
     say(looking, step->command);
     snprintf(path, sizeof path, "/proc/%d/smaps", (int)looking->target->pid);
-    int64_t began_us = monotonic_us();
+    int64_t began_us = clock_us(CLOCK_MONOTONIC);
     if (!saved_read(path, &text, &cut, error, sizeof error)) {
         snprintf(told->note, sizeof told->note, "%.150s", error);
         return;
     }
-    told->took_us = monotonic_us() - began_us;
+    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     told->pause_us = 0;
     keep_text(looking, step, text, told);
     feed(looking, text);
@@ -242,11 +279,10 @@ static void read_counters(struct looking *looking, const struct step *step)
         "java.cls.sharedUnloadedClasses", "java.cls.unloadedClasses",
         "sun.gc.metaspace.maxCapacity",   "sun.gc.metaspace.used",
     };
-    int64_t began_us = monotonic_us(), value;
+    int64_t began_us = clock_us(CLOCK_MONOTONIC), value;
     char text[1024] = "";
     size_t used = 0;
-    struct perfdata *perfdata =
-        target->perfdata[0] != '\0' ? perfdata_open(target->perfdata, target->uid) : NULL;
+    struct perfdata *perfdata = perfdata_open(target);
     if (perfdata == NULL) {
         snprintf(told->note, sizeof told->note, "there is none");
         return;
@@ -257,7 +293,7 @@ static void read_counters(struct looking *looking, const struct step *step)
                                      value);
     }
     perfdata_close(perfdata);
-    told->took_us = monotonic_us() - began_us;
+    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     told->pause_us = 0;
     keep_text(looking, step, span_of(text, used), told);
     feed(looking, span_of(text, used));
@@ -323,20 +359,19 @@ static void keep_names(struct looking *looking, const struct names_event *names,
     }
 }
 
-static void on_event(void *context, struct watcher *watcher, const struct event *event)
-{
-    (void)watcher;
-    if (event->kind == EVENT_NAMES)
-        keep_names(context, &event->names, event->ms);
-}
-
-static void on_alert(void *context, struct watcher *watcher, const struct alert *alert)
+static void on_event(void *context, struct watcher *watcher, const struct event *event,
+                     const struct alerts *alerts)
 {
     struct looking *looking = context;
     struct live *live = looking->live;
     (void)watcher;
-    if (alert->state == ALERT_RAISED && live->alert_count < TRIAGE_FINDINGS_MAX)
-        live->alerts[live->alert_count++] = alert->finding;
+    if (event->kind == EVENT_NAMES)
+        keep_names(looking, &event->names, event->ms);
+    for (int i = 0; i < alerts->count; i++) {
+        const struct alert *alert = &alerts->alert[i];
+        if (alert->state == ALERT_RAISED && live->alert_count < TRIAGE_FINDINGS_MAX)
+            finding_copy(&live->alerts[live->alert_count++], &live->texts, &alert->finding);
+    }
 }
 
 static bool step_watch(struct looking *looking, struct watcher *watcher, int64_t began_us,
@@ -348,7 +383,7 @@ static bool step_watch(struct looking *looking, struct watcher *watcher, int64_t
     if (wait_ms > until_ms - looking->now_ms)
         wait_ms = until_ms - looking->now_ms;
     poll(&fd, 1, wait_ms > 500 ? 500 : wait_ms > 0 ? (int)wait_ms : 0);
-    looking->now_ms = (monotonic_us() - began_us) / 1000;
+    looking->now_ms = (clock_us(CLOCK_MONOTONIC) - began_us) / 1000;
     watcher_step(watcher, looking->now_ms);
     return !watcher_ended(watcher) && looking->now_ms < until_ms;
 }
@@ -358,7 +393,7 @@ static void watch_classes(struct looking *looking)
     struct target target;
     struct failure failure;
     struct watch_options options = looking->options->watch;
-    const struct watch_sink sink = {on_event, on_alert, looking};
+    const struct watch_sink sink = {on_event, looking};
     struct triage_step *told = add_step(looking->live, "watch of class loads");
     if (target_open(&target, looking->target->pid, &failure) != FAILURE_NONE ||
         target.start_time_ticks != looking->target->start_time_ticks) {
@@ -374,7 +409,7 @@ static void watch_classes(struct looking *looking)
         snprintf(told->note, sizeof told->note, "out of memory");
         return;
     }
-    int64_t began_us = monotonic_us();
+    int64_t began_us = clock_us(CLOCK_MONOTONIC);
     looking->now_ms = 0;
     do {
         char words[64];
@@ -384,10 +419,10 @@ static void watch_classes(struct looking *looking)
     } while (step_watch(looking, watcher, began_us, looking->options->for_ms) &&
              soak_signals_asked() == 0);
     watcher_stop(watcher, looking->now_ms);
-    int64_t patience_ms = looking->now_ms + 8000;
+    int64_t patience_ms = looking->now_ms + WATCH_STOP_MS;
     while (!watcher_ended(watcher) && step_watch(looking, watcher, began_us, patience_ms))
         ;
-    told->took_us = monotonic_us() - began_us;
+    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     told->pause_us = watcher_counts(watcher).pause_us;
     if (looking->live->dossier != NULL && looking->live->dossier->flow.have)
         snprintf(told->note, sizeof told->note, "%s", looking->live->tap_off_hint);
@@ -455,4 +490,6 @@ void live_free(struct live *live)
     if (live->reader != NULL)
         dossier_reader_destroy(live->reader);
     live->reader = NULL;
+    texts_free(&live->texts);
+    triage_free(&live->triage);
 }

@@ -21,7 +21,7 @@
 #include "analyzers/triage/triage.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/watch/watcher.h"
-#include "reports/triage_report.h"
+#include "reports/diagnosis/triage_report.h"
 
 #define LIVE_GENTLE_PAUSE_US   40000
 #define LIVE_THOROUGH_PAUSE_US 2000000
@@ -33,6 +33,7 @@ struct live_options {
     bool thorough;
     bool gc;            /* a full GC before the last look */
     const char *folder; /* raw texts go to FOLDER/raw; exists */
+    bool keep_secrets;  /* passwords and tokens of command lines are not replaced (redact.h) */
     int timeout_ms;
     bool progress; /* on stderr */
     struct watch_options watch;
@@ -42,10 +43,12 @@ struct live {
     struct dossier_reader *reader;
     struct dossier *dossier; /* of the reader */
     struct triage triage;
+    int secrets; /* replaced in the texts; those that were fed have none either */
     int step_count;
     struct triage_step steps[LIVE_STEPS_MAX];
     int alert_count;
     struct finding alerts[TRIAGE_FINDINGS_MAX];
+    struct texts texts;     /* theirs */
     char tap_off_hint[160]; /* how to switch the log off by hand */
 };
 

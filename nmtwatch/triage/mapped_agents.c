@@ -4,11 +4,9 @@
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/triage/saved.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,13 +26,12 @@ static size_t jdk_prefix(struct span maps)
     return length > 0 ? from : 0;
 }
 
-static bool exports_agent(const char *path)
+static bool exports_agent(const struct target *target, const char *path)
 {
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = rooted_read(target, path, ROOTED_LINKS, MAPPED_AGENT_MAX, &status);
     bool found = false;
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 64 &&
-        status.st_size <= MAPPED_AGENT_MAX) {
+    if (fd >= 0 && status.st_size > 64) {
         size_t size = (size_t)status.st_size;
         char *bytes = malloc(size); /* read, not mapped: the file may shrink meanwhile */
         ssize_t got = bytes != NULL ? pread(fd, bytes, size, 0) : -1;
@@ -73,9 +70,7 @@ void mapped_agents(const struct target *target, struct dossier *dossier)
         if (strcmp(name, last) == 0)
             continue;
         memcpy(last, name, sizeof last);
-        if (snprintf(path, sizeof path, "%s%s", target->root, rooted_inner(target->root, name)) <
-                (int)sizeof path &&
-            exports_agent(path))
+        if (exports_agent(target, rooted_inner(target->root, name)))
             dossier_add_agent(dossier, name);
     }
     free((void *)(uintptr_t)text.ptr);

@@ -1,7 +1,6 @@
 #include "nmtwatch/triage/recorded.h"
 
-#include "analyzers/judge/judge.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/replay.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,27 +11,14 @@ bool recorded_is(struct span text)
     return span_starts_with(text, SPAN_LITERAL("{\"type\":\"header\""));
 }
 
-static void on_alert(void *context, const struct alert *alert)
+static void take_alerts(struct recorded *recorded, const struct alerts *alerts)
 {
-    struct recorded *recorded = context;
-    if (alert->state == ALERT_RAISED && recorded->alert_count < TRIAGE_FINDINGS_MAX)
-        recorded->alerts[recorded->alert_count++] = alert->finding;
-}
-
-/* A tick has what was asked for then: the last of each value is the look. */
-static void take_sample(struct dossier *dossier, const struct sample *sample)
-{
-    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
-        int64_t value;
-        if (sample_get(sample, (enum sample_field)i, &value))
-            sample_set(&dossier->sample, (enum sample_field)i, value);
+    for (int i = 0; i < alerts->count; i++) {
+        const struct alert *alert = &alerts->alert[i];
+        if (alert->state == ALERT_RAISED && recorded->alert_count < TRIAGE_FINDINGS_MAX)
+            finding_copy(&recorded->alerts[recorded->alert_count++], &recorded->texts,
+                         &alert->finding);
     }
-    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
-        struct nmt_amount amount;
-        if (sample_get_nmt(sample, (enum nmt_category)i, &amount))
-            sample_set_nmt(&dossier->sample, (enum nmt_category)i, amount);
-    }
-    dossier->have_sample = true;
 }
 
 static void take_loaders(struct dossier *dossier, const struct loaders_event *event)
@@ -69,7 +55,8 @@ static void take_event(struct recorded *recorded, const struct event *event, boo
 {
     struct dossier *dossier = &recorded->dossier;
     if (event->kind == EVENT_SAMPLE) {
-        take_sample(dossier, &event->sample);
+        sample_merge(&dossier->sample, &event->sample);
+        dossier->have_sample = true;
         if (warm && !dossier->have_before && sample_has_nmt(&dossier->sample)) {
             dossier->before = dossier->sample;
             dossier->have_before = true;
@@ -93,49 +80,45 @@ static bool has_alert_of_names(const struct recorded *recorded)
 
 struct recorded *recorded_read(const char *path, char *error, size_t error_size)
 {
-    struct recording *recording = recording_open(path, error, error_size);
-    if (recording == NULL)
+    struct replay replay;
+    if (!replay_open(&replay, path, error, error_size))
         return NULL;
-    const struct recording_header *header = recording_header(recording);
     struct recorded *recorded = calloc(1, sizeof *recorded);
-    struct judge *judge = recorded == NULL ? NULL
-                                           : judge_create(&header->target, &header->thresholds,
-                                                          header->warmup_s, on_alert, recorded);
-    if (judge == NULL) {
+    if (recorded == NULL) {
         snprintf(error, error_size, "%s: out of memory", path);
-        free(recorded);
-        recording_close(recording);
+        replay_close(&replay);
         return NULL;
     }
-    recorded->dossier.identity = header->target;
-    recorded->dossier.thresholds = header->thresholds;
+    recorded->dossier.identity = replay.header->target;
+    recorded->dossier.thresholds = replay.header->thresholds;
     sample_clear(&recorded->dossier.sample);
     sample_clear(&recorded->dossier.before);
-    struct event event;
     struct judge_view view = {0};
     int64_t before_ms = 0;
-    while (recording_next(recording, &event)) {
-        judge_feed(judge, &event);
+    while (replay_next(&replay)) {
+        take_alerts(recorded, &replay.alerts);
         if (!view.warm)
-            judge_view(judge, &view);
+            judge_view(replay.judge, &view);
         bool had_before = recorded->dossier.have_before;
-        take_event(recorded, &event, view.warm);
+        take_event(recorded, &replay.event, view.warm);
         if (!had_before && recorded->dossier.have_before)
-            before_ms = event.ms;
-        if (recorded->dossier.have_before && event.ms > before_ms)
-            recorded->dossier.span_s = (double)(event.ms - before_ms) / 1000.0;
+            before_ms = replay.event.ms;
+        if (recorded->dossier.have_before && replay.event.ms > before_ms)
+            recorded->dossier.span_s = (double)(replay.event.ms - before_ms) / 1000.0;
     }
     /* Whether names are a finding is for the judge to say: it saw them over time. */
     recorded->dossier.flow.have = recorded->dossier.flow.have && has_alert_of_names(recorded);
-    recorded->unknown_lines = recording_unknown_lines(recording);
-    if (recording_damage(recording) != NULL)
-        snprintf(recorded->damage, sizeof recorded->damage, "%s", recording_damage(recording));
-    judge_destroy(judge);
-    recording_close(recording);
+    recorded->unknown_lines = recording_unknown_lines(replay.recording);
+    if (recording_damage(replay.recording) != NULL)
+        snprintf(recorded->damage, sizeof recorded->damage, "%s",
+                 recording_damage(replay.recording));
+    replay_close(&replay);
     return recorded;
 }
 
 void recorded_free(struct recorded *recorded)
 {
+    if (recorded != NULL)
+        texts_free(&recorded->texts);
     free(recorded);
 }

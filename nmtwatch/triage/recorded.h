@@ -15,6 +15,7 @@ struct recorded {
     struct dossier dossier;
     int alert_count; /* raised in the course of it, whether cleared later or not */
     struct finding alerts[TRIAGE_FINDINGS_MAX];
+    struct texts texts; /* theirs */
     int64_t unknown_lines;
     char damage[160]; /* empty: read to its end */
 };

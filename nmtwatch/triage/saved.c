@@ -1,11 +1,14 @@
 #include "nmtwatch/triage/saved.h"
 
+#include "nmtwatch/tell.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define DEPTH_MAX 16
@@ -68,9 +71,11 @@ bool saved_collect(struct saved *saved, char *const *paths, int count, char *err
     memset(saved, 0, sizeof *saved);
     for (int i = 0; i < count; i++) {
         struct stat status;
-        if (stat(paths[i], &status) != 0) {
-            snprintf(error, error_size, "%s: %s", paths[i], strerror(errno));
-            return false;
+        bool input = strcmp(paths[i], "-") == 0;
+        if (input ? fstat(STDIN_FILENO, &status) != 0 : stat(paths[i], &status) != 0) {
+            tell_error("nmtwatch: %s: %s; passed over\n", paths[i], strerror(errno));
+            saved->passed_over++;
+            continue;
         }
         bool ok = S_ISDIR(status.st_mode) ? add_folder(saved, paths[i], 0)
                                           : add_file(saved, paths[i], &status);
@@ -88,7 +93,7 @@ bool saved_read(const char *path, struct span *text, bool *cut, char *error, siz
 {
     *text = span_of(NULL, 0);
     *cut = false;
-    gzFile file = gzopen(path, "rb");
+    gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
     if (file == NULL) {
         snprintf(error, error_size, "%s: %s", path, errno != 0 ? strerror(errno) : "out of memory");
         return false;

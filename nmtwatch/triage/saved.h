@@ -26,10 +26,12 @@ struct saved_file {
 struct saved {
     struct saved_file *files;
     int count;
-    int dropped; /* beyond SAVED_FILES_MAX */
+    int dropped;     /* beyond SAVED_FILES_MAX */
+    int passed_over; /* paths that are not there: told on stderr */
 };
 
-/* False with one sentence: a path that is not there, or no memory. */
+/* "-" is standard input. A path that is not there is told and passed over. False with one sentence:
+ * no memory. */
 bool saved_collect(struct saved *saved, char *const *paths, int count, char *error,
                    size_t error_size);
 /* The text is the caller's to free (text->ptr). cut: it was longer than SAVED_TEXT_MAX. */

@@ -4,36 +4,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define PRESSURE_EACH_MS 1000
+#define BUSY_WAIT_MS     15000
+
 bool ask(struct watcher *watcher, enum question question, const char *command)
 {
     if (attach_ask(watcher->attach, command) != 0)
         return false;
     watcher->question = question;
     return true;
-}
-
-static int64_t picture(const struct watcher *watcher, enum sample_field field)
-{
-    int64_t value = 0;
-    sample_get(&watcher->picture, field, &value);
-    return value;
-}
-
-static struct pause_drivers drivers(const struct watcher *watcher)
-{
-    struct pause_drivers now;
-    now.classes =
-        picture(watcher, SAMPLE_CLASSES_LOADED) - picture(watcher, SAMPLE_CLASSES_UNLOADED);
-    if (now.classes < 0)
-        now.classes = 0;
-    now.loaders = now.classes; /* each class may have a loader of its own */
-    if (watcher->arenas >= 0 && watcher->arenas < now.loaders)
-        now.loaders = watcher->arenas;
-    struct nmt_amount heap;
-    now.heap_bytes = sample_get_nmt(&watcher->picture, NMT_JAVA_HEAP, &heap)
-                         ? heap.committed_bytes
-                         : picture(watcher, SAMPLE_RSS_BYTES);
-    return now;
 }
 
 static void emit_skip(struct watcher *watcher, enum dear_command command, int64_t predicted_us,
@@ -50,24 +29,58 @@ static void emit_skip(struct watcher *watcher, enum dear_command command, int64_
     watcher_emit(watcher, &event);
 }
 
+static const struct pause_pressure *pressure_now(struct watcher *watcher)
+{
+    if (watcher->now_ms >= watcher->next_pressure_ms) {
+        pressure_read("", watcher->target.pid, &watcher->pressure);
+        watcher->next_pressure_ms = watcher->now_ms + PRESSURE_EACH_MS;
+        watcher->busy_noted = watcher->busy_noted && pause_pressed(&watcher->pressure);
+    }
+    return &watcher->pressure;
+}
+
+bool ask_waits(struct watcher *watcher, enum dear_command command)
+{
+    int64_t *until_ms = &watcher->wait_until_ms[command];
+    const struct pause_pressure *pressure = pressure_now(watcher);
+    if (!pause_pressed(pressure) || (*until_ms > 0 && watcher->now_ms >= *until_ms)) {
+        *until_ms = 0;
+        return false;
+    }
+    if (*until_ms == 0)
+        *until_ms = watcher->now_ms + BUSY_WAIT_MS;
+    if (!watcher->busy_noted) {
+        char words[160];
+        pressure_words(pressure, words, sizeof words);
+        watcher_note(watcher,
+                     "the machine is busy (%s): questions that stop the application wait, "
+                     "for %d s at most",
+                     words, BUSY_WAIT_MS / 1000);
+        watcher->busy_noted = true;
+    }
+    return true;
+}
+
 bool ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
               int64_t cap_us)
 {
-    struct pause_drivers now = drivers(watcher);
+    struct pause_drivers now = pause_drivers_of(&watcher->picture, watcher->arenas);
+    now.pressure = *pressure_now(watcher);
     int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
     int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
     char reason[128];
+    const char *busy = pause_pressed(&now.pressure) ? " on this busy machine" : "";
     if (predicted_us > left_us) {
         snprintf(reason, sizeof reason,
-                 "would stop the application for about %.1f ms; %.1f ms are left of the budget",
-                 (double)predicted_us / 1000, (double)left_us / 1000);
+                 "would stop the application for about %.1f ms%s; %.1f ms are left of the budget",
+                 (double)predicted_us / 1000, busy, (double)left_us / 1000);
         emit_skip(watcher, command, predicted_us, reason);
         return false;
     }
     if (predicted_us > cap_us) {
         snprintf(reason, sizeof reason,
-                 "would stop the application for about %.0f ms, too long without a suspicion",
-                 (double)predicted_us / 1000);
+                 "would stop the application for about %.0f ms%s, too long without a suspicion",
+                 (double)predicted_us / 1000, busy);
         emit_skip(watcher, command, predicted_us, reason);
         return false;
     }

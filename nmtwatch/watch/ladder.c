@@ -50,6 +50,8 @@ static bool ask_loaders(struct watcher *watcher)
         due_ms += LOADERS_SUSPECT_MS - watcher->options.loaders_interval_ms;
     if (watcher->now_ms < due_ms)
         return false;
+    if (ask_waits(watcher, DEAR_LOADER_STATS))
+        return false;
     watcher->next_loaders_ms = watcher->now_ms + watcher->options.loaders_interval_ms;
     return ask_dear(watcher, QUESTION_LOADERS, DEAR_LOADER_STATS,
                     suspect ? INT64_MAX : LOADERS_CAP_US);

@@ -144,7 +144,7 @@ static void tap_is_on(struct watcher *watcher, struct span reply, int result_cod
 {
     struct jcmd_reply answer = jcmd_reply_classify(reply);
     bool refused = result_code != 0 || (answer.kind != JCMD_OK && answer.kind != JCMD_EMPTY);
-    if (refused || tap_opened(&watcher->tap, &watcher->target) != 0) {
+    if (refused || tap_opened(&watcher->tap) != 0) {
         char why[96];
         if (refused || span_trim(answer.rest).len > 0)
             span_copy(span_trim(refused && answer.message.len > 0 ? answer.message : reply), why,
@@ -227,7 +227,7 @@ static enum census_method list_method(enum dear_command command)
 
 static bool ask_list(struct watcher *watcher)
 {
-    if (watcher->now_ms < watcher->next_list_ms)
+    if (watcher->now_ms < watcher->next_list_ms || ask_waits(watcher, list_command(watcher)))
         return false;
     watcher->list_backoff_ms =
         watcher->list_backoff_ms == 0 ? LIST_BACKOFF_MS : watcher->list_backoff_ms * 2;
@@ -256,6 +256,8 @@ static bool wants_callees(const struct watcher *watcher)
 
 static bool ask_callees(struct watcher *watcher)
 {
+    if (ask_waits(watcher, DEAR_CLASS_HIERARCHY))
+        return false;
     watcher->callees_asked = true;
     return ask_dear(watcher, QUESTION_CLASS_LIST, DEAR_CLASS_HIERARCHY, INT64_MAX);
 }

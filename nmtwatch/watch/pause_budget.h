@@ -11,6 +11,8 @@
 #ifndef NMTWATCH_WATCH_PAUSE_BUDGET_H
 #define NMTWATCH_WATCH_PAUSE_BUDGET_H
 
+#include "analyzers/model/sample.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,12 +26,28 @@ enum dear_command {
 const char *dear_command_text(enum dear_command command);
 int dear_command_first_jdk(enum dear_command command);
 
+/* What other threads want of the CPUs (pressure.h reads it). All 0: an idle machine. */
+struct pause_pressure {
+    int64_t
+        runnable_percent; /* threads that run or want to, for each core; 100: each core has one */
+    int64_t
+        stalled_percent; /* of ten seconds in which some thread waited for a CPU; -1: not known */
+    int64_t throttle_us; /* how long a quota that is used up keeps the JVM off the CPU */
+};
+#define PAUSE_STALLED_PERCENT 25
+/* Expensive questions wait while it is so; where the stalls are not known the threads decide. */
+bool pause_pressed(const struct pause_pressure *pressure);
+
 /* What the pause depends on. */
 struct pause_drivers {
     int64_t classes;
-    int64_t loaders; /* an upper bound */
-    int64_t heap_bytes;
+    int64_t loaders;    /* an upper bound */
+    int64_t heap_bytes; /* an upper bound; -1: not known */
+    struct pause_pressure pressure;
 };
+/* What a sample says of it, for watch and triage alike. The heap: NMT's; with NMT off what is
+ * resident stands for it. arenas: of Metaspace, a bound of the loaders; -1: not known. */
+struct pause_drivers pause_drivers_of(const struct sample *sample, int64_t arenas);
 
 #define PAUSE_SPENDS_MAX 64
 
@@ -50,7 +68,9 @@ struct pause_budget {
 };
 
 void pause_budget_init(struct pause_budget *budget, int64_t budget_us, int64_t window_ms);
-/* Upper estimate, microseconds. */
+/* Upper estimate, microseconds; PAUSE_UNKNOWN_US, more than any budget, for a command that walks a
+ * heap of unknown size. */
+#define PAUSE_UNKNOWN_US INT64_MAX
 int64_t pause_predict(const struct pause_budget *budget, enum dear_command command,
                       const struct pause_drivers *drivers);
 int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms);

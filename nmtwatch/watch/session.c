@@ -1,11 +1,14 @@
 #include "nmtwatch/watch/session.h"
 
+#include "nmtwatch/clock.h"
+#include "nmtwatch/pid_path.h"
 #include "nmtwatch/alert/notify.h"
 #include "nmtwatch/commands/command.h"
 #include "nmtwatch/jvm/discover.h"
 #include "nmtwatch/record/writer.h"
 #include "nmtwatch/watch/identify.h"
 #include "nmtwatch/watch/stop_profiler.h"
+#include "nmtwatch/watch/watch_cost.h"
 #include "nmtwatch/watch/watch_output.h"
 
 #include <errno.h>
@@ -13,13 +16,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#define DISCOVER_MS  10000
-#define STOP_WAIT_MS 8000 /* for taps to be switched off */
-#define TABLE_MS     1000
+#define DISCOVER_MS 10000
+#define TABLE_MS    1000
 
 struct entry {
     struct watcher *watcher;
@@ -51,13 +52,6 @@ static void on_signal(int signal_number)
     interrupted = signal_number;
 }
 
-static int64_t clock_ms(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* --- sinks ------------------------------------------------------------------------------------ */
 
 static struct entry *entry_of(struct session *session, const struct watcher *watcher)
@@ -78,42 +72,9 @@ static void check_recorder(struct session *session, struct entry *entry)
     watch_output_say(&session->output, recorder_error(entry->recorder));
 }
 
-static void count_cost(struct watch_cost *cost, const struct cost_event *event)
+static void take_alert(struct session *session, struct entry *entry, struct watcher *watcher,
+                       const struct alert *alert)
 {
-    int at = 0;
-    while (at < cost->command_count && strcmp(cost->commands[at].command, event->command) != 0)
-        at++;
-    if (at == WATCH_COST_COMMANDS_MAX)
-        return;
-    if (at == cost->command_count) {
-        cost->command_count++;
-        memcpy(cost->commands[at].command, event->command, sizeof event->command);
-    }
-    if (event->measured_us < 0) {
-        cost->commands[at].skipped++;
-    } else {
-        cost->commands[at].runs++;
-        cost->commands[at].measured_us += event->measured_us;
-    }
-}
-
-static void on_event(void *context, struct watcher *watcher, const struct event *event)
-{
-    struct session *session = context;
-    struct entry *entry = entry_of(session, watcher);
-    if (event->kind == EVENT_COST)
-        count_cost(&session->cost, &event->cost);
-    watch_output_event(&session->output, watcher, event);
-    if (entry != NULL && entry->recorder != NULL) {
-        recorder_event(entry->recorder, event);
-        check_recorder(session, entry);
-    }
-}
-
-static void on_alert(void *context, struct watcher *watcher, const struct alert *alert)
-{
-    struct session *session = context;
-    struct entry *entry = entry_of(session, watcher);
     watch_output_alert(&session->output, watcher, alert);
     if (entry != NULL && session->options->stop_profiler && alert->state == ALERT_RAISED &&
         alert->finding.kind == FINDING_INTERNAL_UNACCEPTABLE)
@@ -130,17 +91,22 @@ static void on_alert(void *context, struct watcher *watcher, const struct alert 
     }
 }
 
-/* --- targets ---------------------------------------------------------------------------------- */
-
-/* "%p" in the recording's name becomes the pid. */
-static void record_path(const char *pattern, pid_t pid, char *out, size_t size)
+static void on_event(void *context, struct watcher *watcher, const struct event *event,
+                     const struct alerts *alerts)
 {
-    const char *mark = strstr(pattern, "%p");
-    if (mark == NULL)
-        snprintf(out, size, "%s", pattern);
-    else
-        snprintf(out, size, "%.*s%d%s", (int)(mark - pattern), pattern, (int)pid, mark + 2);
+    struct session *session = context;
+    struct entry *entry = entry_of(session, watcher);
+    watch_cost_event(&session->cost, event);
+    watch_output_event(&session->output, watcher, event);
+    if (entry != NULL && entry->recorder != NULL) {
+        recorder_event(entry->recorder, event);
+        check_recorder(session, entry);
+    }
+    for (int i = 0; i < alerts->count; i++)
+        take_alert(session, entry, watcher, &alerts->alert[i]);
 }
+
+/* --- targets ---------------------------------------------------------------------------------- */
 
 static bool open_recorder(struct session *session, struct entry *entry, const struct target *target)
 {
@@ -149,9 +115,12 @@ static bool open_recorder(struct session *session, struct entry *entry, const st
                                       .warmup_s = session->options->watch.warmup_s,
                                       .target = target->identity,
                                       .thresholds = session->options->watch.thresholds};
-    record_path(session->options->record, target->pid, path, sizeof path);
+    bool fits = pid_path(session->options->record, target->pid, path, sizeof path);
+    if (!fits)
+        snprintf(error, sizeof error, "--record: the name is too long");
     entry->recorder =
-        recorder_create(path, session->options->record_force, &header, error, sizeof error);
+        !fits ? NULL
+              : recorder_create(path, session->options->record_force, &header, error, sizeof error);
     if (entry->recorder != NULL)
         return true;
     watch_output_say(&session->output, error);
@@ -197,7 +166,7 @@ static int add_target(struct session *session, struct target *target)
     identify_target(target, session->options->watch.timeout_ms);
     if (session->options->record != NULL && !open_recorder(session, &entry, target))
         return EXIT_IO;
-    const struct watch_sink sink = {on_event, on_alert, session};
+    const struct watch_sink sink = {on_event, session};
     entry.watcher = watcher_create(target, &session->options->watch, &sink, session->now_ms);
     if (entry.watcher == NULL) {
         int error = errno;
@@ -308,7 +277,7 @@ static void turn(struct session *session, int64_t at_most_ms)
 
 static void stop_all(struct session *session)
 {
-    int64_t until_ms = session->now_ms + STOP_WAIT_MS;
+    int64_t until_ms = session->now_ms + WATCH_STOP_MS;
     for (int i = 0; i < session->count; i++)
         watcher_stop(session->entries[i].watcher, session->now_ms);
     while ((!all_ended(session) || step_stops(session)) && session->now_ms < until_ms)
@@ -348,22 +317,9 @@ static void loop(struct session *session)
 
 static void finish_cost(struct session *session)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    session->cost.cpu_ms = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
-                           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
-    long pages = 0;
-    FILE *statm = fopen("/proc/self/statm", "re");
-    if (statm != NULL) {
-        if (fscanf(statm, "%*d %ld", &pages) == 1)
-            session->cost.rss_bytes = (int64_t)pages * sysconf(_SC_PAGESIZE);
-        fclose(statm);
-    }
-    for (int i = 0; i < session->count; i++) {
-        struct watcher_counts counts = watcher_counts(session->entries[i].watcher);
-        session->cost.polls += counts.polls;
-        session->cost.pause_us += counts.pause_us;
-    }
+    watch_cost_process(&session->cost);
+    for (int i = 0; i < session->count; i++)
+        watch_cost_watcher(&session->cost, session->entries[i].watcher);
 }
 
 /* The worst alert decides; without one, a JVM that was never reached does. */

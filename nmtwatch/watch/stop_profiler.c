@@ -3,6 +3,7 @@
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/agent_library.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,7 @@ void stop_profiler_others(const char *maps_path, stop_profiler_tell_fn *tell, vo
 
 static void put_line(void *context, const char *sentence)
 {
-    dprintf(*(const int *)context, "%s\n", sentence);
+    dprintf(*(const int *)context, "%s\n", escape_name(sentence).text);
 }
 
 static void stop_ours(const struct target *target, int out)
@@ -85,7 +86,7 @@ static void stop_ours(const struct target *target, int out)
     struct agent_session session;
     struct failure failure;
     char library[4096], sentence[700], *answer = NULL;
-    if (agent_library_loaded(target, library, sizeof library) == AGENT_NOT_LOADED) {
+    if (agent_library_loaded(target, NULL, library, sizeof library) == AGENT_NOT_LOADED) {
         put_line(&out, "libnmtagent.so is not loaded: there is nothing that nmtwatch could stop");
         return;
     }

@@ -2,6 +2,8 @@
 
 #include "analyzers/classes/census_text.h"
 #include "nmtwatch/jvm/attach.h"
+#include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/privileged.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TAP_FOLDER   "/tmp"
-#define TAP_PREFIX   TAP_FOLDER "/nmtwatch-tap-"
-#define TAP_READ_MAX (4 << 20)
-#define TAP_BUFFER   65536
+#define TAP_FOLDER        "/tmp"
+#define TAP_PREFIX        TAP_FOLDER "/nmtwatch-tap-"
+#define TAP_READ_MAX      (4 << 20)
+#define TAP_BUFFER        65536
+/* The JVM rotates it at TAP_FILE_BYTES; one that is much larger is not its log. */
+#define TAP_LOG_MAX_BYTES (INT64_C(4) * TAP_FILE_BYTES)
 
 #define GUARD_RETRY_MS     1000
 #define GUARD_RETRY_MAX_MS 60000
@@ -53,27 +57,30 @@ enum tap_origin tap_origin(struct span file)
 
 /* Switching off a log that is off already opens it once more and so rotates what is there: up to
  * HotSpot's default of five archived files. */
-static void remove_files(const char *path)
+static void remove_files(const struct target *target, const char *path)
 {
     char rotated[296];
-    unlink(path);
+    rooted_unlink(target, path);
     for (int i = 0; i < 5; i++) {
         snprintf(rotated, sizeof rotated, "%s.%d", path, i);
-        unlink(rotated);
+        rooted_unlink(target, rotated);
     }
 }
 
 /* Its /tmp may be a link: it is the target's, not the one under its root, that is looked into. */
-static bool path_here(const struct target *target, const char *file, char *path, size_t size)
+static bool path_there(const struct target *target, const char *file, char *path, size_t size)
 {
-    return (size_t)snprintf(path, size, "%s%s", target->tmp, file + strlen(TAP_FOLDER)) < size;
+    return (size_t)snprintf(path, size, "%s%s", rooted_below(target, target->tmp),
+                            file + strlen(TAP_FOLDER)) < size;
 }
 
 void tap_remove_leftover(const struct target *target, const char *file)
 {
     char path[288];
-    if (path_here(target, file, path, sizeof path))
-        remove_files(path);
+    if (privileged_apart())
+        privileged_do(PRIVILEGED_TAP_REMOVE, target->pid, target->start_time_ticks, file);
+    else if (path_there(target, file, path, sizeof path))
+        remove_files(target, path);
 }
 
 /* Until the JVM has said yes: one that is stopped now goes on one day, with the log still on. */
@@ -111,12 +118,17 @@ static void guard(const struct tap *tap, const struct target *target, int pipe_f
     if (ready > 0 && read(pipe_fd, &byte, 1) == 1 && byte == ALL_IS_WELL)
         return;
     switch_off(tap, target);
-    remove_files(tap->path);
+    remove_files(target, tap->path);
 }
 
 static int start_guard(struct tap *tap, const struct target *target)
 {
     int ends[2];
+    if (privileged_apart()) {
+        tap->guard_pipe =
+            privileged_open(PRIVILEGED_TAP_BEGIN, target->pid, target->start_time_ticks, tap->file);
+        return tap->guard_pipe >= 0 ? 0 : -1;
+    }
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     pid_t pid = fork();
@@ -145,6 +157,54 @@ static int start_guard(struct tap *tap, const struct target *target)
     return 0;
 }
 
+static int open_log(const struct tap *tap)
+{
+    if (privileged_apart())
+        return privileged_open(PRIVILEGED_TAP_LOG, tap->target.pid, tap->target.start_time_ticks,
+                               tap->file);
+    return rooted_read(&tap->target, tap->path, ROOTED_OWN | ROOTED_NO_LINK, TAP_LOG_MAX_BYTES,
+                       NULL);
+}
+
+bool tap_name_is_for(const struct target *target, const char *file)
+{
+    char beginning[64];
+    int length = snprintf(beginning, sizeof beginning, TAP_PREFIX "%d-", (int)target->nspid);
+    const char *rest = file + length;
+    if (strncmp(file, beginning, (size_t)length) != 0)
+        return false;
+    size_t seconds = strspn(rest, "0123456789");
+    size_t random = rest[seconds] == '-' ? strspn(rest + seconds + 1, "0123456789abcdef") : 0;
+    return seconds > 0 && seconds <= 12 && random == 8 &&
+           strcmp(rest + seconds + 1 + random, ".log") == 0;
+}
+
+/* The same for whoever asks a helper: it watches over a log that somebody else reads. */
+static bool tap_of(struct tap *tap, const struct target *target, const char *file)
+{
+    *tap = (struct tap){.fd = -1, .guard_pipe = -1, .target = *target};
+    snprintf(tap->file, sizeof tap->file, "%s", file);
+    if (tap_name_is_for(target, file) && path_there(target, file, tap->path, sizeof tap->path))
+        return true;
+    errno = EINVAL;
+    return false;
+}
+
+int tap_guard(const struct target *target, const char *file, pid_t *guard_pid)
+{
+    struct tap tap;
+    if (!tap_of(&tap, target, file) || start_guard(&tap, target) != 0)
+        return -1;
+    *guard_pid = tap.guard_pid;
+    return tap.guard_pipe;
+}
+
+int tap_log(const struct target *target, const char *file)
+{
+    struct tap tap;
+    return tap_of(&tap, target, file) ? open_log(&tap) : -1;
+}
+
 int tap_prepare(struct tap *tap, const struct target *target)
 {
     memset(tap, 0, sizeof *tap);
@@ -154,10 +214,11 @@ int tap_prepare(struct tap *tap, const struct target *target)
         return -1;
     snprintf(tap->file, sizeof tap->file, TAP_PREFIX "%d-%lld-%08x.log", (int)target->nspid,
              (long long)time(NULL), random);
-    if (!path_here(target, tap->file, tap->path, sizeof tap->path)) {
+    if (!path_there(target, tap->file, tap->path, sizeof tap->path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
+    tap->target = *target;
     tap->carry = malloc(TAP_BUFFER);
     if (tap->carry == NULL)
         return -1;
@@ -171,17 +232,11 @@ int tap_prepare(struct tap *tap, const struct target *target)
     return 0;
 }
 
-int tap_opened(struct tap *tap, const struct target *target)
+int tap_opened(struct tap *tap)
 {
-    int fd = open(tap->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int fd = open_log(tap);
     if (fd < 0)
         return -1;
-    struct stat status;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != target->uid) {
-        close(fd);
-        errno = EPERM;
-        return -1;
-    }
     tap->fd = fd;
     return 0;
 }
@@ -190,12 +245,13 @@ int tap_opened(struct tap *tap, const struct target *target)
 static bool follow_rotation(struct tap *tap)
 {
     struct stat ours, current;
-    if (fstat(tap->fd, &ours) != 0 || lstat(tap->path, &current) != 0 ||
-        !S_ISREG(current.st_mode) || ours.st_ino == current.st_ino || ours.st_uid != current.st_uid)
-        return false;
-    int fd = open(tap->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int fd = open_log(tap);
     if (fd < 0)
         return false;
+    if (fstat(tap->fd, &ours) != 0 || fstat(fd, &current) != 0 || ours.st_ino == current.st_ino) {
+        close(fd);
+        return false;
+    }
     close(tap->fd);
     tap->fd = fd;
     return true;
@@ -236,11 +292,11 @@ void tap_closed(struct tap *tap, bool off)
     if (tap->guard_pipe >= 0 && off) {
         ssize_t ignored = write(tap->guard_pipe, &ALL_IS_WELL, 1);
         (void)ignored;
-        remove_files(tap->path);
+        tap_remove_leftover(&tap->target, tap->file);
     }
     if (tap->guard_pipe >= 0) {
         close(tap->guard_pipe);
-        if (off) { /* a late one may be at work on what is done by now */
+        if (off && tap->guard_pid > 0) { /* a late one may be at work on what is done by now */
             kill(tap->guard_pid, SIGKILL);
             waitpid(tap->guard_pid, NULL, 0);
         }

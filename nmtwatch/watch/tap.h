@@ -12,8 +12,9 @@
  *   tap_prepare -> (ask tap_on_command) -> tap_opened -> tap_read ... -> (ask tap_off_command)
  *               -> tap_closed
  *
- * The file belongs to the target and is data from a possibly hostile process: opened O_NOFOLLOW,
- * must be a regular file of the target's user, read with a bound per call. One thread.
+ * The file belongs to the target and is data from a possibly hostile process: opened by
+ * rooted_read, must be a regular file of the target's user, read with a bound per call, and removed
+ * with the rights of that user. One thread.
  */
 #ifndef NMTWATCH_WATCH_TAP_H
 #define NMTWATCH_WATCH_TAP_H
@@ -28,7 +29,8 @@
 
 struct tap {
     char file[96];  /* as the target sees it */
-    char path[288]; /* as we reach it */
+    char path[288]; /* below the target's root, its /tmp without links */
+    struct target target;
     int fd;         /* -1: not open */
     int guard_pipe; /* closing it with a byte before tells the guard that all is well */
     pid_t guard_pid;
@@ -43,7 +45,7 @@ int tap_prepare(struct tap *tap, const struct target *target);
 void tap_on_command(const struct tap *tap, char *out, size_t size);
 void tap_off_command(const struct tap *tap, char *out, size_t size);
 /* After the JVM said yes: opens the file. 0, or -1 with errno. */
-int tap_opened(struct tap *tap, const struct target *target);
+int tap_opened(struct tap *tap);
 /* Feeds what was written since to the census; at most TAP_READ_MAX bytes a call. Returns the bytes
  * read, 0 when there is nothing new, -1 with errno. */
 int64_t tap_read(struct tap *tap, struct census *census);
@@ -58,6 +60,11 @@ enum tap_origin {
     TAP_LEFTOVER, /* older than any guard: its run was killed together with its guard */
 };
 enum tap_origin tap_origin(struct span file);
+/* For the root helper of serve: file is a name as tap_prepare makes it, for this target. tap_guard
+ * returns the pipe to a new guard, tap_log the log for reading; -1 with errno. */
+bool tap_name_is_for(const struct target *target, const char *file);
+int tap_guard(const struct target *target, const char *file, pid_t *guard_pid);
+int tap_log(const struct target *target, const char *file);
 void tap_remove_leftover(const struct target *target, const char *file);
 
 #endif

@@ -1,7 +1,8 @@
 #include "nmtwatch/watch/watch_output.h"
 
-#include "reports/escape.h"
-#include "reports/units.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
+#include "nmtwatch/tell.h"
 
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -67,9 +68,10 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
     case EVENT_COST:
         clear_table(output);
         if (event->cost.measured_us < 0)
-            printf("%s skipped: it %s\n", event->cost.command, event->cost.skipped);
+            printf("%s skipped: it %s\n", escape_name(event->cost.command).text,
+                   escape_name(event->cost.skipped).text);
         else
-            printf("%s took %s (predicted %s)\n", event->cost.command,
+            printf("%s took %s (predicted %s)\n", escape_name(event->cost.command).text,
                    units_microseconds(event->cost.measured_us).text,
                    units_microseconds(event->cost.predicted_us).text);
         break;
@@ -127,7 +129,7 @@ void watch_output_say(struct watch_output *output, const char *text)
         clear_table(output);
         fflush(stdout);
     }
-    fprintf(stderr, "nmtwatch: %s\n", text);
+    tell_error("nmtwatch: %s\n", text);
 }
 
 void watch_output_end(struct watch_output *output, int64_t ms, const struct watch_cost *cost)

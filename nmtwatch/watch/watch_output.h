@@ -5,8 +5,8 @@
 #define NMTWATCH_WATCH_WATCH_OUTPUT_H
 
 #include "nmtwatch/watch/session.h"
-#include "reports/event_json.h"
-#include "reports/terminal.h"
+#include "reports/json/event_json.h"
+#include "reports/watch/watch_view.h"
 
 struct watch_output {
     enum session_output kind;

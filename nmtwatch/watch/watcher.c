@@ -1,34 +1,13 @@
 #include "nmtwatch/watch/watcher_internal.h"
 
+#include "reports/text/units.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* The first class-loader census comes early: it is the baseline of the later ones. */
 #define FIRST_LOADERS_PART 4
-
-void watch_options_default(struct watch_options *options)
-{
-    memset(options, 0, sizeof *options);
-    options->interval_ms = 1000;
-    options->nmt_interval_ms = 5000;
-    options->loaders_interval_ms = 60000;
-    options->pause_budget_us = 200000;
-    options->pause_window_ms = 600000;
-    options->warmup_s = -1;
-    options->timeout_ms = 5000;
-    options->tap = true;
-    thresholds_default(&options->thresholds);
-}
-
-static void keep_alert(void *context, const struct alert *alert)
-{
-    struct watcher *watcher = context;
-    if (watcher->pending_count < PENDING_ALERTS_MAX)
-        watcher->pending[watcher->pending_count++] = *alert;
-    else /* more alerts from one event than a person can read: deliver at once */
-        watcher->sink.alert(watcher->sink.context, watcher, alert);
-}
 
 static void gone(struct watcher *watcher)
 {
@@ -82,10 +61,9 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
     watcher->tap.fd = watcher->tap.guard_pipe = -1;
     watcher->proc.stat_fd = watcher->proc.statm_fd = -1;
     pause_budget_init(&watcher->pause, options->pause_budget_us, options->pause_window_ms);
-    struct attach_limits limits = {.timeout_ms = options->timeout_ms};
+    struct attach_limits limits = {.timeout_ms = options->timeout_ms, .replies = options->replies};
     watcher->attach = attach_create(target, &limits);
-    watcher->judge = judge_create(&target->identity, &options->thresholds, options->warmup_s,
-                                  keep_alert, watcher);
+    watcher->judge = judge_create(&target->identity, &options->thresholds, options->warmup_s);
     watcher->census = census_create(0);
     if (watcher->attach == NULL || watcher->judge == NULL || watcher->census == NULL ||
         proc_open(&watcher->proc, target) != 0) {

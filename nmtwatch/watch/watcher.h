@@ -22,27 +22,15 @@
 #include "analyzers/judge/judge_resume.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/watch/pause_budget.h"
-
-struct watch_options {
-    int64_t interval_ms;
-    int64_t nmt_interval_ms;
-    int64_t loaders_interval_ms;
-    int64_t pause_budget_us;
-    int64_t pause_window_ms;
-    int64_t warmup_s; /* < 0: automatic */
-    int timeout_ms;   /* of one exchange with the JVM */
-    bool tap;
-    bool allow_full_gc;
-    struct thresholds thresholds;
-};
-void watch_options_default(struct watch_options *options);
+#include "nmtwatch/watch/watch_options.h"
 
 struct watcher;
 
-/* What the watch is told; all pointers are valid during the call only. */
+/* Where what was learned goes: an event, judged already, with the alerts it raised and cleared. All
+ * pointers are valid during the call only. */
 struct watch_sink {
-    void (*event)(void *context, struct watcher *watcher, const struct event *event);
-    void (*alert)(void *context, struct watcher *watcher, const struct alert *alert);
+    void (*event)(void *context, struct watcher *watcher, const struct event *event,
+                  const struct alerts *alerts);
     void *context;
 };
 
@@ -59,6 +47,8 @@ int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms);
  * sink. */
 void watcher_tell(struct watcher *watcher, const char *text, int64_t now_ms);
 
+/* How long a loop steps watchers that were stopped, for their taps to be switched off. */
+#define WATCH_STOP_MS 8000
 /* Winds down: no more questions but the one that switches a tap off. */
 void watcher_stop(struct watcher *watcher, int64_t now_ms);
 /* The target is gone, or the winding down is done. */

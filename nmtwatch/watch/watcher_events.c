@@ -1,5 +1,5 @@
-/* What a watcher learned: judged first, then told, so that the view that goes with an event knows
- * it; the alerts it raised follow it. */
+/* What a watcher learned: judged first, then passed on together with the alerts it raised, so that
+ * the view that goes with an event includes it. */
 #include "nmtwatch/watch/watcher_internal.h"
 
 #include <stdarg.h>
@@ -8,11 +8,9 @@
 void watcher_emit(struct watcher *watcher, struct event *event)
 {
     event->ms = watcher->now_ms;
-    judge_feed(watcher->judge, event);
-    watcher->sink.event(watcher->sink.context, watcher, event);
-    for (int i = 0; i < watcher->pending_count; i++)
-        watcher->sink.alert(watcher->sink.context, watcher, &watcher->pending[i]);
-    watcher->pending_count = 0;
+    struct alerts alerts;
+    judge_feed(watcher->judge, event, &alerts);
+    watcher->sink.event(watcher->sink.context, watcher, event, &alerts);
 }
 
 void watcher_note(struct watcher *watcher, const char *format, ...)
@@ -44,23 +42,9 @@ void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *
     watcher_emit(watcher, &event);
 }
 
-static void merge(struct sample *picture, const struct sample *sample)
-{
-    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
-        if (sample_has(sample, (enum sample_field)i))
-            sample_set(picture, (enum sample_field)i, sample->value[i]);
-    }
-    if (!sample_has_nmt(sample))
-        return;
-    picture->nmt_present = sample->nmt_present;
-    memcpy(picture->nmt, sample->nmt, sizeof picture->nmt);
-    picture->extra_count = sample->extra_count;
-    memcpy(picture->extra, sample->extra, sizeof picture->extra);
-}
-
 void watcher_emit_sample(struct watcher *watcher, const struct sample *sample)
 {
-    merge(&watcher->picture, sample);
+    sample_merge(&watcher->picture, sample);
     watcher->counts.polls++;
     struct event event = {.kind = EVENT_SAMPLE, .sample = *sample};
     watcher_emit(watcher, &event);

@@ -17,6 +17,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/watch/pressure.h"
 #include "nmtwatch/watch/tap.h"
 #include "nmtwatch/watch/watcher.h"
 
@@ -33,8 +34,6 @@ enum question {
 };
 
 enum tap_phase { TAP_IS_OFF, TAP_GOES_ON, TAP_IS_ON, TAP_MUST_GO_OFF, TAP_GOES_OFF };
-
-#define PENDING_ALERTS_MAX 16
 
 struct watcher {
     struct target target;
@@ -71,6 +70,10 @@ struct watcher {
     int64_t dear_predicted_us;
     struct pause_drivers dear_drivers;
     bool skip_noted[DEAR_COMMAND_COUNT];
+    struct pause_pressure pressure; /* as read last */
+    int64_t next_pressure_ms;
+    int64_t wait_until_ms[DEAR_COMMAND_COUNT]; /* for a quiet machine; 0: does not wait */
+    bool busy_noted;
 
     int64_t arenas; /* -1 unknown */
 
@@ -88,9 +91,6 @@ struct watcher {
     struct census *census;
     int64_t list_backoff_ms;
     bool callees_asked; /* who the reflection accessors call */
-
-    int pending_count;
-    struct alert pending[PENDING_ALERTS_MAX];
 };
 
 /* watcher_events.c: judges the event, then hands it and its alerts to the sink. */
@@ -105,6 +105,9 @@ bool watcher_look(struct watcher *watcher, struct sample *sample);
 
 /* ask.c */
 bool ask(struct watcher *watcher, enum question question, const char *command);
+/* A dear question has to wait, for a bounded time, because the machine is busy. Asked before the
+ * question's schedule moves on. */
+bool ask_waits(struct watcher *watcher, enum dear_command command);
 /* Predicts, checks the budget (and the cap), asks; or tells once why not. */
 bool ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
               int64_t cap_us);

@@ -12,7 +12,7 @@ static void complete_identity(struct watcher *watcher)
     watcher->next_identity_ms = watcher->now_ms + IDENTITY_RETRY_MS;
     target_refresh_identity(&watcher->target);
     if (watcher->target.perfdata[0] != '\0')
-        watcher->perfdata = perfdata_open(watcher->target.perfdata, watcher->target.uid);
+        watcher->perfdata = perfdata_open(&watcher->target);
 }
 
 /* Its own words, at each step: what the alert's figures do not say. */

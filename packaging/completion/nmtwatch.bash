@@ -66,6 +66,12 @@ _nmtwatch() {
         return
     fi
 
+    if [ "${COMP_WORDS[1]}" = explain ]; then
+        mapfile -t COMPREPLY < <(compgen -W \
+            "$("$program" explain 2>/dev/null | sed -n 's/^  \([a-z-]*\) .*/\1/p' | sort -u)" -- "$word")
+        return
+    fi
+
     # Operands: what the usage calls them.
     value=
     if [[ $usage == *PID* ]]; then

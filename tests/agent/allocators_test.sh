@@ -6,7 +6,7 @@
 
 objects=${NMTWATCH:-build/nmtwatch}
 objects=${objects%/*}/obj-agent
-[ -e "$objects/agent/mem/mem.o" ] || skip_all "$objects is not built"
+need_built "$objects/agent/mem/mem.o"
 
 forbidden='malloc|calloc|realloc|reallocarray|free|cfree|strdup|strndup|asprintf|vasprintf|getline'
 forbidden+='|getdelim|open_memstream|mmap|mmap64|munmap|mremap|brk|sbrk|posix_memalign|aligned_alloc'

@@ -7,8 +7,8 @@
 build=${NMTWATCH:-build/nmtwatch}
 build=${build%/*}
 agent=$PWD/$build/libnmtagent.so
-[ -e "$agent" ] || skip_all "$agent is not built"
-scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1 || skip_all "$(tail -n 1 "$SCRATCH/build.log")"
+need_built "$agent"
+scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1 || bail "$(tail -n 1 "$SCRATCH/build.log")"
 observer=$SCRATCH/interpose.so
 check "the observer builds" "${CC:-gcc}" -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC \
     -shared -o "$observer" tests/agent/interpose.c -ldl
@@ -58,7 +58,7 @@ compare() { # WHEN
 
 for jdk in 17 25; do
     if [ -z "$(JDK=$jdk scripts/workloads.sh jdk 2>/dev/null)" ]; then
-        skip "JDK $jdk" "it is not installed"
+        skip "JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
         continue
     fi
     counters=$SCRATCH/counters-$jdk

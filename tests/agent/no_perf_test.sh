@@ -10,7 +10,7 @@ file=$SCRATCH/app.jfr
 check "the launcher builds" "${CC:-gcc}" -D_GNU_SOURCE -std=gnu17 -O2 -Wall -Wextra -Werror \
     -o "$launcher" tests/agent/no_perf.c
 if ! "$launcher" true 2>"$SCRATCH/err"; then
-    skip "perf_event_open refused" "$(cat "$SCRATCH/err")"
+    skip "perf_event_open refused" "refused: $(cat "$SCRATCH/err")"
     done_testing
 fi
 
@@ -55,7 +55,7 @@ for jdk in $(agent_jdks); do
     if [ "$allowed" = perf ]; then
         pass "JDK $jdk: perf where it is allowed"
     else
-        skip "JDK $jdk: perf where it is allowed" "it is not allowed here: $allowed"
+        skip "JDK $jdk: perf where it is allowed" "refused: perf_event_open ($allowed is used)"
     fi
     samples_by no-perf posix "$launcher"
     samples_by no-timers itimer "$launcher" --no-posix

@@ -1,6 +1,6 @@
 /*
  * bench: what the measuring programs share. Each prints samples, one a line: a name, a space, a
- * number. scripts/bench.sh makes minimum, median and maximum of them.
+ * number. scripts/bench/bench.sh makes minimum, median and maximum of them.
  *
  * CPU time is taken from the scheduler's own clocks (nanoseconds), not from clock ticks. One
  * thread.

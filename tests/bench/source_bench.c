@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         bench_fail("source_bench PID ROUNDS");
     struct target target = bench_target(argv[1]);
-    struct perfdata *perfdata = perfdata_open(target.perfdata, target.uid);
+    struct perfdata *perfdata = perfdata_open(&target);
     struct proc proc;
     struct sample sample;
     sample_clear(&sample);

@@ -22,14 +22,10 @@ static double heap_bytes(void)
     return (double)(info.uordblks + info.hblkhd);
 }
 
-static void no_event(void *context, struct watcher *watcher, const struct event *event)
+static void no_event(void *context, struct watcher *watcher, const struct event *event,
+                     const struct alerts *alerts)
 {
-    (void)context, (void)watcher, (void)event;
-}
-
-static void no_alert(void *context, struct watcher *watcher, const struct alert *alert)
-{
-    (void)context, (void)watcher, (void)alert;
+    (void)context, (void)watcher, (void)event, (void)alerts;
 }
 
 static void load(struct census *census, const char *prefix, unsigned stem, unsigned member)
@@ -71,12 +67,12 @@ static void pieces(const struct target *target, const struct thresholds *thresho
     bench_sample("attach", heap_bytes() - before);
 
     before = heap_bytes();
-    struct perfdata *perfdata = perfdata_open(target->perfdata, target->uid);
+    struct perfdata *perfdata = perfdata_open(target);
     if (perfdata != NULL)
         bench_sample("perfdata", heap_bytes() - before);
 
     before = heap_bytes();
-    struct judge *judge = judge_create(&target->identity, thresholds, -1, NULL, NULL);
+    struct judge *judge = judge_create(&target->identity, thresholds, -1);
     bench_sample("judge", heap_bytes() - before);
 
     attach_destroy(attach);
@@ -92,7 +88,7 @@ int main(int argc, char **argv)
     struct target target = bench_target(argv[1]);
     struct watch_options options;
     watch_options_default(&options);
-    const struct watch_sink sink = {no_event, no_alert, NULL};
+    const struct watch_sink sink = {no_event, NULL};
     bench_sample("struct_watcher", sizeof(struct watcher));
     pieces(&target, &options.thresholds);
     censuses();

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tap.sh"
 
 if ! command -v clang >/dev/null; then
-    skip_all "clang is not installed"
+    bail "clang is not installed"
 fi
 check "clang compiles everything without a warning" make -s -k -j2 BUILD=build/clang CC=clang all
 check "what clang built starts" build/clang/nmtwatch version

@@ -87,8 +87,8 @@ on_demand() {
     jvm_wait ready || return
     sleep 1
     is "$JVM_NAME: without a profiler there is no table" \
-        "$(profile alloc 2>&1)" "nmtwatch profile: pid $JVM_PID: the agent did not do it: it is not loaded: nothing was ever started in this JVM"
-    profile alloc --for 2s --interval 64k -o "$SCRATCH/alloc.html" >"$SCRATCH/out" 2>&1
+        "$(profile alloc 2>&1)" "nmtwatch profile: pid $JVM_PID: the agent command failed: it is not loaded: nothing was ever started in this JVM"
+    profile alloc --for 2s --alloc-interval 64k -o "$SCRATCH/alloc.html" >"$SCRATCH/out" 2>&1
     contains "$JVM_NAME: a table of classes" "$(cat "$SCRATCH/out")" "byte[]"
     is "$JVM_NAME: it says what is wrong with JDK 17's sampler, and only there" \
         "$(grep -c "^note: The sampler of JDK 17 itself is biased" "$SCRATCH/out")" \
@@ -146,7 +146,7 @@ on_demand() {
 scalar_replaced() {
     jvm_start "$jdk" escape AllocEscape
     jvm_wait ready || return
-    profile alloc --for 2s --interval 16k --json >"$SCRATCH/alloc.json"
+    profile alloc --for 2s --alloc-interval 16k --json >"$SCRATCH/alloc.json"
     is "$JVM_NAME: what C2 does away with is not seen, what stays is" \
         "$(answer '[.classes[] | select(.class == "AllocEscape$Kept" and .samples > 100),
             select(.class == "AllocEscape$Gone") | .class] | join(" ")')" 'AllocEscape$Kept'

@@ -42,7 +42,7 @@ examine() { # JDK COLLECTOR
     stop=$SCRATCH/$1-$2.stop
     profile status --json >"$stop" # of the last moment; `profile_stops_right` stops
     is "$JVM_NAME: nothing over the budget" "$(jq .methods.over_budget "$stop")" 0
-    # A walk that was led astray now and then: one frame in 5.7 million samples, docs/measurements.md.
+    # A walk that was led astray now and then: one frame in 5.7 million samples, docs/internals/measurements.md.
     is "$JVM_NAME: next to no frame is unreadable" \
         "$(jq '.methods.unreadable * 1000 <= .samples' "$stop")" true
     profile_stops_right "$SCRATCH/$1-$2.jfr"

@@ -16,7 +16,7 @@ for jdk in 17 25; do
         clojure) [ -r /usr/share/java/clojure.jar ] ;;
         *) command -v $kind >/dev/null ;;
         esac || {
-            skip "$jdk/$kind" "$kind is not installed"
+            fail "$jdk/$kind" "$kind is not installed"
             continue
         }
         fleet_start $jdk $kind 90

@@ -13,7 +13,7 @@ for jdk in 17 25; do
         if have_kind $kind; then
             fleet_start $jdk $kind --mode churn --rate 500 --gc-every 4 --quiet 15 --seconds 300
         else
-            skip "$jdk/$kind" "its library is not installed"
+            fail "$jdk/$kind" "its library is not installed"
         fi
     done
 done
@@ -23,7 +23,16 @@ fleet_watch 75s
 for name in "${FLEET_NAMES[@]}"; do
     raised=$(fleet_alerts "$name" | jq -r 'select(.state == "raised") | .id' | sort -u | tr '\n' ' ')
     case " $raised" in
-    *" class-explosion "*) fail "$name: no leak is reported" "$(fleet_summary "$name")" ;;
+    *" class-explosion "*)
+        # On a busy machine a GC can come later than the alert, which is then cleared.
+        left=$(fleet_alerts "$name" | jq -rs '[.[] | select(.id == "class-explosion")] | last | .state')
+        if [ "$left" = cleared ] && [[ $raised == *class-churn* ]] &&
+            fleet_summary "$name" | grep -q 'the machine is busy'; then
+            pass "$name: churn, on a busy machine"
+        else
+            fail "$name: no leak is reported" "$(fleet_summary "$name")"
+        fi
+        ;;
     *" class-churn "*) pass "$name: churn" ;;
     *) fail "$name: churn is reported" "$(fleet_summary "$name")" ;;
     esac

@@ -45,10 +45,10 @@ C_NAMES=()
 declare -A C_PID C_ROOT C_LOG
 
 # Roots are made here, where nobody removes anything: what is mounted below is the JDK itself.
-mount -t tmpfs -o mode=755 none /mnt || skip_all "nothing can be mounted here"
+mount -t tmpfs -o mode=755 none /mnt || skip_all "refused: nothing can be mounted here"
 mkdir -m 1777 /mnt/shared
 mkdir /mnt/app # where the classes are seen also with another /tmp, under which we may lie
-mount --bind build/workloads/classes /mnt/app || skip_all "nothing can be mounted here"
+mount --bind build/workloads/classes /mnt/app || skip_all "refused: nothing can be mounted here"
 
 # A folder of $SCRATCH cannot be removed while something is mounted there in another place.
 containers_cleanup() {
@@ -88,7 +88,7 @@ image() {
     ln -s /elsewhere/tmp "$SCRATCH/image-link/tmp"
     mkdir "$SCRATCH/image/tmp"
 }
-image >"$SCRATCH/image.log" 2>&1 || skip_all "no image: $(tail -n 1 "$SCRATCH/image.log")"
+image >"$SCRATCH/image.log" 2>&1 || bail "no image: $(tail -n 1 "$SCRATCH/image.log")"
 
 # Gives the image of an own mount namespace, or of a chroot, what it needs.
 furnish() { # ROOT HOME TMP

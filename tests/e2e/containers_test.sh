@@ -13,19 +13,19 @@ works() { # WHAT PID TMP COMMAND...: check, watch and profile; TMP is its /tmp a
     shift 3
     out=$SCRATCH/out-$RANDOM
     mkdir -m 777 "$out"
-    exits "$what: check" 0 timeout 20 "$@" check "$pid"
-    exits "$what: watch" 0 timeout 20 "$@" watch "$pid" --for 1s --json
+    exits "$what: check" 0 timeout $((20 * TAP_PATIENCE)) "$@" check "$pid"
+    exits "$what: watch" 0 timeout $((20 * TAP_PATIENCE)) "$@" watch "$pid" --for 1s --json
     contains "$what: watch has its NMT numbers" "$OUTPUT" '"nmt_committed_bytes"'
-    exits "$what: profile" 0 timeout 20 "$@" profile "$pid" --for 1s --cpu 1ms -o "$out/o.txt"
+    exits "$what: profile" 0 timeout $((20 * TAP_PATIENCE)) "$@" profile "$pid" --for 1s --cpu 1ms -o "$out/o.txt"
     check "$what: there are Java frames" grep -q "workloads.Workload.main" "$out/o.txt"
-    exits "$what: the agent is found again" 0 timeout 20 "$@" profile "$pid" status
+    exits "$what: the agent is found again" 0 timeout $((20 * TAP_PATIENCE)) "$@" profile "$pid" status
     is "$what: nothing is left in its /tmp" "$(find "$tmp" -name "nmtwatch*")" ""
 }
 
 refuses() { # WHAT CODE SENTENCE COMMAND...
     local what=$1 code=$2 sentence=$3
     shift 3
-    exits "$what" "$code" timeout 20 "$@"
+    exits "$what" "$code" timeout $((20 * TAP_PATIENCE)) "$@"
     contains "$what: says why" "$OUTPUT" "$sentence"
 }
 
@@ -50,6 +50,7 @@ for jdk in 17 25; do
     contain $jdk denied UID_IN=4711 DENY=1 --
     contain $jdk musl MUSL=1 --
     contain $jdk named IN=private UID_IN=65534 --
+    contain $jdk twice UID_IN=4711 --
     contain $jdk first TMP=shared --
     contain $jdk second TMP=shared --
     contained
@@ -86,6 +87,24 @@ for jdk in 17 25; do
     pid=${C_PID[$jdk/unmapped]}
     refuses "$jdk: a user without a number" 30 "without a number" "$OURS" watch "$pid" --for 1s
     exits "$jdk: a user without a number: check" 3 "$OURS" check "$pid"
+
+    # Each brings a copy of the agent into the container.
+    pid=${C_PID[$jdk/twice]}
+    for name in 1 2; do
+        "$OURS" profile "$pid" start >"$SCRATCH/twice-$name" 2>&1 &
+        twice[name]=$!
+    done
+    codes=
+    for name in 1 2; do
+        wait "${twice[name]}"
+        codes+="$? "
+    done
+    is "$jdk: two first starts at once: one does it" "$(tr ' ' '\n' <<<"$codes" | sort | xargs)" "0 23"
+    contains "$jdk: two first starts at once: the other is told" "$(cat "$SCRATCH"/twice-[12])" \
+        "already running: stop it first"
+    exits "$jdk: two first starts at once: status" 0 "$OURS" profile "$pid" status
+    contains "$jdk: two first starts at once: it runs" "$OUTPUT" "running"
+    exits "$jdk: two first starts at once: stop" 0 "$OURS" profile "$pid" stop
 
     exits "$jdk: no native frames without libunwind" 0 "$OURS" profile "${C_PID[$jdk/box]}" start
     contains "$jdk: and says why" "$OUTPUT" "libunwind-x86_64.so.8 is not installed"

@@ -8,10 +8,10 @@
 NMTWATCH=$(realpath "${NMTWATCH:-build/nmtwatch}")
 FAKE_JVM=$(realpath "${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}")
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
-    skip_all "nmtwatch or fake_jvm is not built"
+    bail "nmtwatch or fake_jvm is not built"
 fi
 tree=$PWD
-texts=(README.md CONTRIBUTING.md SECURITY.md docs/*.md docs/runbooks/*.md)
+texts=(README.md CONTRIBUTING.md SECURITY.md docs/*.md docs/{internals,json,runbooks}/*.md)
 pages=(docs/nmtwatch.1 docs/man/*.1)
 "$NMTWATCH" help | sed -n 's/^  \([a-z]*\) .*/\1/p' >"$SCRATCH/verbs"
 
@@ -39,7 +39,7 @@ made_real() { # COMMAND
         s,/etc/nmtwatch/serve.ini,serve.ini,; s/serve --for 1s$/& --config serve.ini/
         s,(/var)?/tmp/,tmp/,g; s,--record tmp/,&new-,; s/main=[^ ,']*/main=nobody.*/
         s/-o FILE\b/-o new.nmt.gz/; s/(report|replay) FILE/\1 main.nmt.gz/
-        s/(analyze|classlog) FILE/\1 case-1234/; s/FILE\.csv/heap.csv/
+        s/(analyze|classlog) (FILE|FOLDER)/\1 case-1234/; s/FILE\.csv/heap.csv/
         s/-o (tmp\/)?([a-z-]+\.nmt\.gz)/-o new-\2/; s/--report [a-z]+/&-new/" <<<"$command"
 }
 
@@ -63,7 +63,7 @@ cp "$tree"/tests/fuzz/seeds/jfr_read/one_chunk.jfr FILE.jfr
 export PATH=$SCRATCH/bin:$PATH
 
 run() { # NUMBER COMMAND
-    timeout 20 bash -c "$2" >"$1.out" 2>&1 </dev/null
+    timeout $((20 * TAP_PATIENCE)) bash -c "$2" >"$1.out" 2>&1 </dev/null
     echo $? >"$1.code"
 }
 (cd "$tree" && shown) >shown
@@ -142,15 +142,34 @@ is "make has every target that is named" "$(grep -hoE '(^|`|    )make [a-z][a-z-
         grep -qE "^(\.PHONY:.* )?$target( |:|\$)|^test-%:" Makefile || echo "$target"
     done)" ""
 is "every finding has a runbook that is there, with what to do" \
-    "$("$NMTWATCH" rules --json | jq -r '.groups[].rules[].annotations.runbook_url' | sort -u |
-        while read -r book; do grep -qE '^## (The fix|Five commands)|^1\. ' "$book" || echo "$book"; done)" ""
+    "$("$NMTWATCH" rules --json | jq -r '.groups[].rules[].annotations.runbook_url' |
+        sed 's,^file:///usr/share/doc/nmtwatch/,docs/,' | sort -u | while read -r book; do grep -qE '^## (The fix|Five commands)|^1\. ' "$book" || echo "$book"; done)" ""
 is "the index of the runbooks has every finding, with its severity and page" \
     "$(sed -n '/^FINDING(/{N; s/\n//; p}' analyzers/judge/findings.def |
         sed -nE 's/^FINDING\([A-Z_]+, "([a-z-]+)", ([A-Z]+),.*"([a-z-]+)"\)$/\1 \2 \3/p' |
         while read -r id severity book; do
             grep -qF "| \`$id\` | $severity | [${book//-/ }]($book.md) |" docs/runbooks/README.md || echo "$id"
         done)" ""
+is "every page of the runbooks is in the program" \
+    "$(for page in docs/runbooks/*.md; do
+        name=$(basename "$page" .md)
+        [ "$name" = README ] || "$NMTWATCH" explain --json "$name" | jq -j .text | cmp -s - "$page" || echo "$name"
+    done)" ""
+is "every family has a section" "$(sed -n 's/^## //p' docs/runbooks/producers.md | while read -r family; do
+    "$NMTWATCH" explain "$family" 2>&1 | grep -qx "## $family" || echo "$family"
+done)" ""
+mkdir "$SCRATCH/alone"
+cp "$NMTWATCH" "$SCRATCH/alone/"
+is "a copied binary explains every finding" "$(cd "$SCRATCH/alone" || exit
+    env -i ./nmtwatch explain --json | jq -r '.findings[].id' | while read -r id; do
+        env -i ./nmtwatch explain "$id" | grep -q '^## ' || echo "$id"
+    done)" ""
+exits "an unknown finding is refused" 64 "$NMTWATCH" explain no-such-finding
+is "README has the verbs that help prints (scripts/package/verbs.sh)" \
+    "$(sed -n '/<!-- verbs: begin/,/<!-- verbs: end/{/^    /p}' README.md)" "$(scripts/package/verbs.sh "$NMTWATCH")"
 is "the producers' page is that of the table" \
-    "$(scripts/producers.sh | diff - docs/runbooks/producers.md | head -n 5)" ""
+    "$(scripts/package/producers.sh | diff - docs/runbooks/producers.md | head -n 5)" ""
+is "the categories' page is that of the table" \
+    "$(scripts/package/categories.sh | diff - docs/runbooks/categories.md | head -n 5)" ""
 
 done_testing

@@ -37,7 +37,7 @@ for jdk in 17 25; do
         if ! exists_on $jdk "$kind"; then
             :
         elif ! have_kind "$kind"; then
-            skip "$jdk/$kind" "its library is not installed"
+            fail "$jdk/$kind" "its library is not installed"
         else
             fleet_start $jdk "$kind" --rate 12 --quiet $quiet_s --seconds 200
         fi

@@ -16,7 +16,7 @@ if [ ! -x "$NMTWATCH" ]; then
     fail "$NMTWATCH is built"
     done_testing
 fi
-scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1 || skip_all "$(tail -n 1 "$SCRATCH/build.log")"
+scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1 || bail "$(tail -n 1 "$SCRATCH/build.log")"
 FLEET_KINDS=$(scripts/workloads.sh kinds)
 
 have_jdk() { # VERSION

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/fleet.sh
 
-[ -e build/workloads/jvmti_hog.so ] || skip_all "jvmti_hog.so was not built: no jvmti.h"
+[ -e build/workloads/jvmti_hog.so ] || bail "jvmti_hog.so was not built: no jvmti.h"
 
 agent=$PWD/build/workloads/jvmti_hog.so
 for jdk in 17 25; do

@@ -4,10 +4,10 @@
 
 . "$(dirname "$0")/../tap.sh"
 NMTWATCH=$(realpath "${NMTWATCH:-build/nmtwatch}")
-[ -x "$NMTWATCH" ] || skip_all "nmtwatch is not built"
+need_built "$NMTWATCH"
 build=$(realpath --relative-to=. "$(dirname "$NMTWATCH")")
 case $build in
-build/asan) skip_all "what is installed has no sanitizer" ;;
+build/asan) bail "what is installed has no sanitizer" ;;
 esac
 
 # --- install --------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ if [ -e "$under/lib/nmtwatch/libnmtagent.so" ]; then
     check "the header stands alone" "${CC:-gcc}" -Wall -Werror -I "$under/include" -fsyntax-only \
         "$SCRATCH/include.c"
 else
-    skip "the agent" "it was not built"
+    fail "the agent" "it was not built"
 fi
 
 # --- man pages ------------------------------------------------------------------------------------
@@ -53,12 +53,12 @@ if command -v man >/dev/null; then
         MANWIDTH=90 LC_ALL=C.UTF-8 man --warnings -E UTF-8 -l "$page" 2>&1 >/dev/null
     done | head -n 5)" ""
 else
-    skip "man" "man is not installed"
+    fail "man" "man is not installed"
 fi
 if command -v mandoc >/dev/null; then
     is "mandoc neither" "$(mandoc -T lint -W warning "${pages[@]}" 2>&1 | head -n 5)" ""
 else
-    skip "mandoc" "mandoc is not installed"
+    fail "mandoc" "mandoc is not installed"
 fi
 
 # --- completion -----------------------------------------------------------------------------------
@@ -80,14 +80,15 @@ is "... also from the usage" "$(offers triage 1 --level "")" "gentle thorough"
 is "... files" "$(offers report READ)" "README.md"
 is "... folders" "$(offers report x -o script)" "scripts"
 is "... what a verb can be told" "$(offers profile 1 sta)" "start status"
+is "... findings and pages" "$(offers explain class-ch)" "class-churn"
 is "... nothing for a time" "$(offers watch --for "")" ""
 is "... nothing for a verb that does not exist" "$(offers nosuch --)" ""
 
 # --- dist, sbom, the package's own files ----------------------------------------------------------
 
-scripts/dist.sh "$SCRATCH/one" >"$SCRATCH/sum1" 2>/dev/null
+scripts/package/dist.sh "$SCRATCH/one" >"$SCRATCH/sum1" 2>/dev/null
 sleep 1.1
-(umask 077 && scripts/dist.sh "$SCRATCH/two" >"$SCRATCH/sum2" 2>/dev/null)
+(umask 077 && scripts/package/dist.sh "$SCRATCH/two" >"$SCRATCH/sum2" 2>/dev/null)
 check "the sources in a tarball" [ -s "$SCRATCH/one/nmtwatch-$(<VERSION).tar.gz" ]
 is "two of them are the same" "$(cut -d ' ' -f 1 "$SCRATCH/sum1")" "$(cut -d ' ' -f 1 "$SCRATCH/sum2")"
 name=nmtwatch-$(<VERSION)
@@ -95,7 +96,7 @@ tar -tzf "$SCRATCH/one/$name.tar.gz" >"$SCRATCH/names"
 check "and hold the sources" grep -qx "$name/nmtwatch/main.c" "$SCRATCH/names"
 is "and nothing that was built" "$(grep -E "^$name/build/|\.o$" "$SCRATCH/names" | head -n 3)" ""
 if command -v jq >/dev/null && command -v dpkg-query >/dev/null; then
-    scripts/sbom.sh "$NMTWATCH" >"$SCRATCH/sbom.json"
+    scripts/package/sbom.sh "$NMTWATCH" >"$SCRATCH/sbom.json"
     is "the bill of materials: each library that is linked in, with its version" \
         "$(jq -r '.components[] | select(.properties[0].value? == "static") |
             select(.version and .purl and .licenses) | .name' "$SCRATCH/sbom.json" | paste -sd ' ')" \
@@ -104,7 +105,7 @@ if command -v jq >/dev/null && command -v dpkg-query >/dev/null; then
         "$(jq -r '.components[] | select(.name == "nmtwatch").hashes[0].content' "$SCRATCH/sbom.json")" \
         "$(sha256sum "$NMTWATCH" | cut -d ' ' -f 1)"
 else
-    skip "the bill of materials" "no jq or no dpkg"
+    fail "the bill of materials" "no jq or no dpkg"
 fi
 is "the package is of this version" "$(head -n 1 packaging/debian/changelog | sed 's/.*(\(.*\)).*/\1/')" \
     "$(<VERSION)"

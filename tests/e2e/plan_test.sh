@@ -66,10 +66,11 @@ done
 
 # --- an agent of ours is in it ------------------------------------------------------------------
 
-if ! have_jdk 17 || [ ! -e "$(dirname "$NMTWATCH")/libnmtagent.so" ]; then
-    skip "a plan beside the agent's account" "no JDK 17, or no agent"
+need_built "$(dirname "$NMTWATCH")/libnmtagent.so"
+have_jdk 17 || {
+    skip "a plan beside the agent's account" "no JDK 17 in /usr/lib/jvm"
     done_testing
-fi
+}
 fleet_start 17 idle --seconds 60
 fleet_ready
 target=${FLEET_PID[17/idle]}

@@ -7,7 +7,7 @@
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
-    skip_all "nmtwatch or fake_jvm is not built"
+    bail "nmtwatch or fake_jvm is not built"
 fi
 other=12345 # a user id that is nobody's here
 
@@ -63,19 +63,19 @@ if ldconfig -p | grep -q 'libmicrohttpd\.so\.12' && command -v curl >/dev/null; 
         check "serve's metrics are read by promtool" \
             bash -c "'${PROMTOOL:-promtool}' check metrics <'$SCRATCH/serve.metrics'"
     else
-        skip "serve's metrics are read by promtool" "promtool is not installed"
+        fail "serve's metrics are read by promtool" "promtool is not installed"
     fi
     check "serve's targets are JSON" jq -e '.targets | length == 1' "$SCRATCH/serve.api-v1-targets"
     kill "$FAKE"
 else
-    skip "names in serve" "libmicrohttpd or curl is not installed"
+    fail "names in serve" "libmicrohttpd or curl is not installed"
 fi
 # --- files that somebody else has put there -------------------------------------------------------
 
 fake --no-perfdata
 mine=/tmp/hsperfdata_$(id -u)
 classes() {
-    timeout 10 "$NMTWATCH" list --json 2>/dev/null | jq -r ".jvms[] | select(.pid == $FAKE) | .classes_loaded"
+    timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" list --json 2>/dev/null | jq -r ".jvms[] | select(.pid == $FAKE) | .classes_loaded"
 }
 mkdir -p "$mine"
 mkfifo "$mine/$FAKE"
@@ -100,7 +100,7 @@ if [ "$(id -u)" = 0 ]; then
     rm -r "$forged"
     kill "$good"
 else
-    skip "hsperfdata of another user" "needs root"
+    skip "hsperfdata of another user" "refused: needs root"
 fi
 
 # --- files that somebody hands us -----------------------------------------------------------------
@@ -110,11 +110,11 @@ mkfifo "$SCRATCH/case/fifo"
 ln -s /dev/zero "$SCRATCH/case/zero"
 cp tests/golden/jdk17/nmt_summary.txt "$SCRATCH/case"
 exits "a folder with a FIFO and a device in it is read all the same" 0 \
-    timeout 20 "$NMTWATCH" analyze "$SCRATCH/case"
+    timeout $((20 * TAP_PATIENCE)) "$NMTWATCH" analyze "$SCRATCH/case"
 head -c 100000000 /dev/zero | gzip -1 >"$SCRATCH/bomb.gz"
-exits "a recording that unpacks to a line without end is refused" 74 timeout 20 \
+exits "a recording that unpacks to a line without end is refused" 74 timeout $((20 * TAP_PATIENCE)) \
     prlimit --as=100000000 "$NMTWATCH" replay "$SCRATCH/bomb.gz"
-exits "a class-load log that does is read in bounded memory" 0 timeout 20 \
+exits "a class-load log that does is read in bounded memory" 0 timeout $((20 * TAP_PATIENCE)) \
     prlimit --as=100000000 "$NMTWATCH" classlog "$SCRATCH/bomb.gz"
 
 # --- where we write -------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ if [ "$(id -u)" = 0 ]; then
     exits "nor listed with anything but what /proc shows" 0 "${as_other[@]}" list --json
     is "nor signalled" "$(grep -c 'thread dump' "$SCRATCH/fake")" 0
 else
-    skip "another user" "needs root"
+    skip "another user" "refused: needs root"
 fi
 kill "$FAKE"
 
@@ -161,7 +161,7 @@ if [ -e "$agent" ]; then
         "$(nm -D --undefined-only "$agent" | awk '{ sub(/@.*/, "", $NF); print $NF }' |
             grep -xE 'socket|bind|listen|accept4?|connect|system|popen|execv[pe]*|execl[pe]*|fork|posix_spawnp?')" ""
 else
-    skip "the agent opens no socket" "it is not built"
+    fail "the agent opens no socket" "it is not built"
 fi
 is "nmtwatch runs nothing through a shell but --notify and --per" \
     "$(grep -rlE '"/bin/sh"|\b(system|popen)\(' nmtwatch reports analyzers agent --include='*.c' | sort | tr '\n' ' ')" \

@@ -6,10 +6,10 @@
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
 for program in "$NMTWATCH" "$FAKE_JVM"; do
-    [ -x "$program" ] || skip_all "$program is not built"
+    need_built "$program"
 done
-command -v curl >/dev/null || skip_all "curl is not installed"
-ldconfig -p | grep -q 'libmicrohttpd\.so\.12' || skip_all "libmicrohttpd is not installed"
+need curl
+need_library 'libmicrohttpd\.so\.12'
 
 cat >"$SCRATCH/serve.ini" <<END
 [watch]

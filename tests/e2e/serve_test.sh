@@ -8,10 +8,10 @@ NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
 PROMTOOL=${PROMTOOL:-promtool}
 for program in "$NMTWATCH" "$FAKE_JVM"; do
-    [ -x "$program" ] || skip_all "$program is not built"
+    need_built "$program"
 done
-command -v curl >/dev/null || skip_all "curl is not installed"
-ldconfig -p | grep -q 'libmicrohttpd\.so\.12' || skip_all "libmicrohttpd is not installed"
+need curl
+need_library 'libmicrohttpd\.so\.12'
 
 mine=serve$$ # nothing else on this machine is watched
 
@@ -94,7 +94,7 @@ get /metrics >"$SCRATCH/metrics"
 if command -v "$PROMTOOL" >/dev/null; then
     check "promtool check metrics" "$PROMTOOL" check metrics <"$SCRATCH/metrics"
 else
-    skip "promtool check metrics" "promtool is not installed"
+    fail "promtool check metrics" "promtool is not installed"
 fi
 for name in jvm_native_memory_committed_bytes jvm_native_memory_reserved_bytes \
     jvm_classes_currently_loaded jvm_classes_loaded_total jvm_classes_unloaded_total \
@@ -118,17 +118,16 @@ is "gzip is the same text" \
 get / >"$SCRATCH/page"
 contains "the page shows a target" "$(cat "$SCRATCH/page")" ">$mine-calm<"
 lacks "and has no script" "$(cat "$SCRATCH/page")" "<script"
-if command -v chromium >/dev/null; then
+# A browser takes a gigabyte of packages: NMTWATCH_BROWSER=chromium tests/e2e/serve_test.sh
+if [ -n "${NMTWATCH_BROWSER-}" ]; then
     browser() {
-        timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$SCRATCH/chromium" \
+        timeout $((60 * TAP_PATIENCE)) "$NMTWATCH_BROWSER" --headless --no-sandbox --disable-gpu --user-data-dir="$SCRATCH/chromium" \
             "$@" "http://127.0.0.1:$PORT/" 2>"$SCRATCH/chromium.log"
     }
     contains "a browser shows the page" "$(browser --dump-dom)" ">$mine-calm</a>"
     browser --window-size=1000,1400 --screenshot="$SCRATCH/page.png" >"$SCRATCH/chromium.out"
     check "and draws something" test "$(stat -c %s "$SCRATCH/page.png" 2>/dev/null || echo 0)" -gt 20000
     lacks "without a complaint about its own policy" "$(cat "$SCRATCH/chromium.log")" "Content Security Policy"
-else
-    skip "a browser shows the page" "chromium is not installed"
 fi
 is "the list of targets is JSON" "$(get /api/v1/targets | jq '.targets | length')" 5
 is "health" "$(get /healthz)" ok
@@ -140,7 +139,7 @@ check "an explosion is told" wait_for 60 is_metric \
 get /api/v1/findings >"$SCRATCH/findings"
 is "as a finding" "$(jq -r '.findings[0].finding.family' "$SCRATCH/findings")" groovy-shell
 started=$(jq -r '.findings[0].started_ms' "$SCRATCH/findings")
-contains "on the page, with advice" "$(get /)" "class-explosion.md"
+contains "on the page, with advice" "$(get /)" "nmtwatch explain class-explosion"
 contains "in the counters of families" "$(get /metrics)" \
     "nmtwatch_family_loads_total{target=\"$mine-explodes\",family=\"groovy-shell\"}"
 is "and once to the command" "$(raised explodes)" 1
@@ -230,14 +229,14 @@ check "and took no more than 40 MB" test "$(metric nmtwatch_process_resident_mem
 
 # --- a real JVM -----------------------------------------------------------------------------------
 
-if JDK=17 scripts/workloads.sh jdk >/dev/null 2>&1 &&
-    scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1; then
+if jdk_home 17 >/dev/null; then
+    check "the workloads build" scripts/workloads.sh build
     JDK=17 SERVE_TEST=$mine-real spawn scripts/workloads.sh run hidden --rate 1 >"$SCRATCH/real.log" 2>&1
     check "a real JVM is watched" wait_for 30 is_metric "$(label nmtwatch_up real)" 1
     check "with its native memory" wait_for 15 test -n \
         "$(sleep 6; metric "jvm_native_memory_committed_bytes{target=\"$mine-real\",pool=\"Internal\"}")"
 else
-    skip "a real JVM" "no JDK 17 or no workload"
+    skip "a real JVM" "no JDK 17 in /usr/lib/jvm"
 fi
 
 # --- the end, and who may listen ------------------------------------------------------------------
@@ -278,7 +277,7 @@ if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -d
     kill -TERM "$SERVE"
     wait "$SERVE"
 else
-    skip "TLS" "openssl is not installed"
+    fail "TLS" "openssl is not installed"
 fi
 rows=$(sed -n 's/^SERVE_OPTION("\([a-z_]*\)".*/\1/p' nmtwatch/serve/serve_options.def)
 is "docs/serve.md has every key" \

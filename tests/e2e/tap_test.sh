@@ -6,10 +6,15 @@
 . tests/e2e/fleet.sh
 
 outputs() { # PID: log outputs of the JVM beyond stdout and stderr
-    "$jcmd" "$1" VM.log list | grep -E '^ *#[0-9]+:' | grep -vE 'stdout|stderr'
+    local answer
+    answer=$("$jcmd" "$1" VM.log list) && [[ $answer == *stdout* ]] || {
+        echo "jcmd gave no answer: $answer"
+        return
+    }
+    grep -E '^ *#[0-9]+:' <<<"$answer" | grep -vE 'stdout|stderr'
 }
 tap_is_on() { # PID
-    [ -n "$(outputs "$1")" ]
+    outputs "$1" | grep -q '^ *#'
 }
 tap_is_off() { # PID
     [ -z "$(outputs "$1")" ]
@@ -32,6 +37,7 @@ for jdk in 17 25; do
     watcher=$SPAWNED
     if wait_for 40 tap_is_on "$target"; then
         pass "$jdk: the tap is on"
+        check "$jdk: it has a file" test -n "$(tap_files "$target")"
         kill -KILL "$watcher"
         if wait_for 20 tap_is_off "$target"; then
             pass "$jdk: it is off after kill -9 of the watch"

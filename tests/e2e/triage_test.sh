@@ -5,7 +5,7 @@
 . tests/e2e/fleet.sh
 
 libraries=$PWD/build/workloads
-[ -e "$libraries/jmethodid_agent.so" ] || skip_all "the agents were not built: no jvmti.h"
+need_built "$libraries/jmethodid_agent.so"
 
 jdks=
 for jdk in 17 25; do
@@ -38,6 +38,10 @@ for jdk in $jdks; do
     start_other "keep/$jdk" "$jdk" -XX:NativeMemoryTracking=detail -cp build/workloads/classes \
         "-agentpath:$libraries/jmethodid_agent.so=keep" \
         workloads.Workload numbered --mode churn --rate 100 --seconds 200
+    # Ours asks for no ids and gives everything back: what detail makes the JVM read is not its own.
+    start_other "own/$jdk" "$jdk" -XX:NativeMemoryTracking=detail -cp build/workloads/classes \
+        "-agentpath:$PWD/$(dirname "$NMTWATCH")/libnmtagent.so=start,engine=vm,cpu=10ms,file=$SCRATCH/own-$jdk.jfr" \
+        workloads.Workload numbered --mode churn --rate 300 --seconds 200
     start_other "ids/$jdk" "$jdk" -XX:NativeMemoryTracking=summary -cp build/workloads/classes \
         "-agentpath:$libraries/jmethodid_agent.so" \
         workloads.Workload numbered --mode churn --rate 100 --seconds 200
@@ -55,7 +59,7 @@ for name in "${FLEET_NAMES[@]}"; do
 done
 for name in "${!OTHER[@]}"; do
     case $name in
-    keep/*) triage "$name" "${OTHER[$name]}" --level thorough ;;
+    keep/* | own/*) triage "$name" "${OTHER[$name]}" --level thorough ;;
     *) triage "$name" "${OTHER[$name]}" ;;
     esac
 done
@@ -92,13 +96,21 @@ for jdk in $jdks; do
     is "agent that forgets Deallocate on $jdk: below GetClassMethods" \
         "$(json "keep/$jdk" '.findings[] | select(.id == "agent-retains-memory") |
             .evidence.get_class_methods_bytes > 60000')" true
-    is "an agent that preallocates on $jdk: yes, and which" \
-        "$(json "ids/$jdk" '.explained | .preallocates + " " + .library')" "yes jmethodid_agent.so"
+    is "our agent under churn on $jdk: its JVM is the one that was looked at" \
+        "$(json "own/$jdk" '[.findings[].id] | index("class-churn") != null')" true
+    is "our agent under churn on $jdk: no agent keeps anything" \
+        "$(json "own/$jdk" '[.findings[] | select(.id == "agent-retains-memory") | .title]')" '[]'
+    # On a busy machine the loaders may not be counted, and 46 to 66 bytes of each would look like ids.
+    answer=yes
+    [ "$(json "ids/$jdk" '[.steps[] | select(.step == "VM.classloader_stats") | .note // "" |
+        select(contains("on a busy machine"))] | length')" = 0 ] || answer="cannot tell"
+    is "an agent that preallocates on $jdk: $answer, and which" \
+        "$(json "ids/$jdk" '.explained | .preallocates + " " + .library')" "$answer jmethodid_agent.so"
     raw=$SCRATCH/triage-ids-$jdk/raw
     is "what was kept of ids on $jdk is understood again" \
         "$("$NMTWATCH" analyze "$raw" --json | jq -c '[.unrecognised, .unparsed_lines]')" '[[],0]'
     is "and says the same of the agent" \
-        "$("$NMTWATCH" analyze "$raw" --json | jq -r '.jvms[0].explained.preallocates')" yes
+        "$("$NMTWATCH" analyze "$raw" --json | jq -r '.jvms[0].explained.preallocates')" "$answer"
 done
 
 # What it costs, on JVMs that have the machine to themselves.
@@ -120,9 +132,14 @@ for jdk in $jdks; do
         >"$SCRATCH/triage-many-$jdk.json"
     kill "${OTHER[many/$jdk]}"
     # What the JVM itself says of the pauses that were not its own.
-    asked=$(grep -E 'Safepoint "(CollectCLDMetadata|CollectClassLoaderStats|ClassLoaderStats|[^"]*Loader)' \
-        "$SCRATCH/safepoints-$jdk.log" | sed 's/.*Total: *\([0-9]*\) ns.*/\1/' | paste -sd+ | bc)
-    if [ "${asked:-0}" -lt 50000000 ]; then
+    asked=$(awk '
+        /Safepoint "/ { looked = 1 }
+        /Safepoint "(CollectCLDMetadata|CollectClassLoaderStats|ClassLoaderStats|[^"]*Loader)/ {
+            match($0, /Total: *[0-9]+ ns/)
+            sum += substr($0, RSTART + 6, RLENGTH - 9)
+        }
+        END { printf "%s", looked ? sum + 0 : "no safepoint in the log" }' "$SCRATCH/safepoints-$jdk.log")
+    if [[ $asked =~ ^[0-9]+$ ]] && [ "$asked" -lt 50000000 ]; then
         pass "20 000 classes on $jdk: a gentle triage stops the JVM below 50 ms"
     else
         fail "20 000 classes on $jdk: a gentle triage stops the JVM below 50 ms" "$asked ns"

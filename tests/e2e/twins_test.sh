@@ -1,6 +1,6 @@
 #!/bin/bash
 # The cached twin of every generator, at the same rate: silence after warm-up.
-# TWINS_SECONDS=300 is what scripts/stress.sh asks for.
+# TWINS_SECONDS=300 is what scripts/test/stress.sh asks for.
 # timeout: 1000
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/fleet.sh
@@ -18,7 +18,7 @@ for jdk in 17 25; do
         elif have_kind $kind; then
             fleet_start $jdk $kind --mode cached --rate 12 --warmup-classes 1500 --seconds 1000
         else
-            skip "$jdk/$kind" "its library is not installed"
+            fail "$jdk/$kind" "its library is not installed"
         fi
     done
     fleet_ready

@@ -19,13 +19,14 @@ static void promise_json(struct json_out *out)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct message message, again;
+    struct texts texts = {0};
     const struct message_context context = {
         .host = "host", .runbook_base = "", .external_url = "http://x/"};
     struct json_out out = {0};
     size_t length;
-    if (message_read((const char *)data, size, &message)) {
+    if (message_read((const char *)data, size, &texts, &message)) {
         const char *text = message_write(&out, &message, &length);
-        promise(text != NULL && message_read(text, length, &again));
+        promise(text != NULL && message_read(text, length, &texts, &again));
         promise(strcmp(message.target, again.target) == 0 && message.state == again.state &&
                 message.started_wall_ms == again.started_wall_ms &&
                 message.wall_ms == again.wall_ms);
@@ -39,5 +40,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         promise_json(&out);
     }
     json_out_free(&out);
+    texts_free(&texts);
     return 0;
 }

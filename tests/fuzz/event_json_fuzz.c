@@ -1,5 +1,5 @@
 /* Any line through event_json_read; what was understood is written, read and written again. */
-#include "reports/event_json.h"
+#include "reports/json/event_json.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "nmtwatch/jfr/jfr_live.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/jfr/jfr_read.h"
-#include "reports/collapsed.h"
+#include "reports/profile/call_tree.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What scripts/test-jdks.sh watches: runs on JDK 8 and on every later one. It defines its own
+ * What scripts/test/test-jdks.sh watches: runs on JDK 8 and on every later one. It defines its own
  * class Piece again and again, each time in a new loader that it keeps, and works meanwhile so
  * that a profiler finds something.
  *

@@ -42,6 +42,8 @@ for jdk in $(agent_jdks); do
     answers agent-status status profile status --json
     is "$JVM_NAME: it is running" "$(text .running)" true
     answers agent-memory memory profile memory --json
+    answers agent-memory "memory --sites at level summary" profile memory --sites --json
+    is "$JVM_NAME: no sites are kept there" "$(text '"\(.level) \(.sites)"')" "summary []"
     answers agent-status dump profile dump --json
     is "$JVM_NAME: with allocations in it" "$(text '.alloc | .samples > 0 and .total_bytes > 0')" true
     answers profile-alloc alloc profile alloc --json
@@ -65,6 +67,25 @@ for jdk in $(agent_jdks); do
     # The answer to a command is memory of the agent, too, while it is made.
     is "$JVM_NAME: check shows what memory says" \
         "$(text ".sample.agent_reserved_bytes - $reserved | fabs < 65536")" true
+
+    check "$JVM_NAME: starts at level detail" profile start --memory-level detail --cpu 1ms --file "$file"
+    answers agent-memory "memory --sites" profile memory --sites --json
+    is "$JVM_NAME: sites name component and function, with live blocks" \
+        "$(text '.sites | (length > 10) and all(.bytes >= 0 and .blocks > 0) and
+            any(.component == "jfr_writer" and (.frames | index("chunk_file_open") != null))')" true
+    is "$JVM_NAME: they add up to no more than the account has" \
+        "$(text '([.sites[].bytes] | add) <= .total.reserved_bytes')" true
+    answers agent-memory "memory --baseline" profile memory --baseline --json
+    is "$JVM_NAME: there was none before" "$(text .since_baseline)" null
+    sleep 1
+    check "$JVM_NAME: dump" profile dump
+    answers agent-memory "memory --sites after a baseline" profile memory --sites --json
+    is "$JVM_NAME: it tells what has changed since" \
+        "$(text '.since_baseline | .age_ms >= 1000 and .components[-1].name == "total" and
+            .components[-1].allocations > 0 and (.sites | type == "array")')" true
+    contains "$JVM_NAME: as a table" "$(profile memory --sites)" "chunk_file_open"
+    contains "$JVM_NAME: with its growth" "$(profile memory)" "since the baseline, "
+    check "$JVM_NAME: stop" profile stop
 
     answers agent-stop "the one-shot" "$NMTWATCH" profile --for 1s "$JVM_PID" --cpu 1ms --wall 10ms \
         -o "$SCRATCH/top.json" --json

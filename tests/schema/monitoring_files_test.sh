@@ -8,7 +8,7 @@ nmtwatch=${NMTWATCH:-build/nmtwatch}
 promtool=${PROMTOOL:-promtool}
 amtool=${AMTOOL:-amtool}
 dashboard=packaging/grafana/nmtwatch.json
-[ -x "$nmtwatch" ] || skip_all "$nmtwatch is not built"
+need_built "$nmtwatch"
 
 # --- expressions ----------------------------------------------------------------------------------
 
@@ -38,12 +38,12 @@ if command -v "$promtool" >/dev/null; then
     check "promtool check config: packaging/prometheus" \
         "$promtool" check config "$SCRATCH/prometheus.yml"
 else
-    skip "promtool" "promtool is not installed"
+    fail "promtool" "promtool is not installed"
 fi
 if command -v "$amtool" >/dev/null; then
     check "amtool check-config" "$amtool" check-config packaging/prometheus/alertmanager.yml
 else
-    skip "amtool check-config" "amtool is not installed"
+    fail "amtool check-config" "amtool is not installed"
 fi
 
 # --- names (those of metrics: tests/unit/serve/exported_names_test.c) ------------------------------
@@ -86,6 +86,6 @@ END
         "$(jq '.[] | select(.kind == "Deployment").spec.template.spec.shareProcessNamespace' \
             "$SCRATCH/sidecar.yaml.json")" true
 else
-    skip "Kubernetes" "python3-yaml is not installed"
+    fail "Kubernetes" "python3-yaml is not installed"
 fi
 done_testing

@@ -57,18 +57,21 @@ valid() { # NAME SCHEMA FILE [OPTION]
 awk -v out="$SCRATCH/example" '
     /^```json [a-z-]+$/ { file = out "." (++n) "." $2; next }
     /^```$/ { file = "" }
-    file { print >file }' docs/json.md
+    file { print >file }' docs/json/*.md
 examples=0
 for example in "$SCRATCH"/example.*; do
     examples=$((examples + 1))
     valid "docs/json.md: example of ${example##*.}, $(head -c 30 "$example" | tr -d '\n')" \
         "${example##*.}" "$example"
 done
-is "every JSON block of docs/json.md was checked" "$examples" "$(grep -c '^```json' docs/json.md)"
+is "every JSON block of docs/json.md was checked" "$examples" "$(cat docs/json.md docs/json/*.md | grep -c '^```json')"
 for schema in "$schemas"/*.json; do
     name=$(basename "$schema" .json)
     [ "$name" = definitions ] || contains "docs/json.md names $name" "$(cat docs/json.md)" "\`$name.json\`"
 done
+
+is "tables of fields are those of the schemas (scripts/package/json-fields.sh --update)" \
+    "$(for page in docs/json/*.md; do scripts/package/json-fields.sh "$page" | cmp -s - "$page" || echo "$page"; done)" ""
 
 keys() { # what a schema's properties are called
     jq -r "$1 | keys[]" "$2"
@@ -84,17 +87,17 @@ is "every field of a sample is in the schemas" "$missing" ""
 rows=$(sed -n 's/^SAMPLE_FIELD([A-Z_]*, "\([a-z_]*\)", \([a-z]*\), "\(.*\)")$/| `\1` | \2 | \3 |/p' \
     analyzers/model/sample_fields.def)
 is "docs/json.md has the table of sample fields" \
-    "$(grep -cFx "$rows" docs/json.md)" "$(wc -l <<<"$sample_keys")"
+    "$(cat docs/json/*.md | grep -Fx "$rows" | sort -u | wc -l)" "$(wc -l <<<"$sample_keys")"
 ids=$(sed -n 's/^FINDING([A-Z_]*, "\([a-z-]*\)".*/\1/p' analyzers/judge/findings.def | sort)
 is "the schema knows every kind of finding" \
     "$(jq -r '."$defs".finding_id.enum[]' $schemas/definitions.json | sort)" "$ids"
 is "docs/json.md knows every kind of finding" \
-    "$(for id in $ids; do grep -q "\`$id\`" docs/json.md || echo "$id"; done)" ""
+    "$(for id in $ids; do cat docs/json/*.md | grep "\`$id\`" >/dev/null || echo "$id"; done)" ""
 
 # --- what the program prints -----------------------------------------------------------------------
 
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
-    skip "output of the program" "nmtwatch or fake_jvm is not built"
+    fail "output of the program" "nmtwatch or fake_jvm is not built"
     done_testing
 fi
 
@@ -108,6 +111,11 @@ fake() { # OPTIONS...: starts one, pid in $FAKE
 valid "version" version "$SCRATCH/version"
 "$NMTWATCH" help --json >"$SCRATCH/help"
 valid "help" help "$SCRATCH/help"
+for topic in "" loader-growth profiler-cost jdk-proxy; do
+    # shellcheck disable=SC2086
+    "$NMTWATCH" explain --json $topic >"$SCRATCH/explain"
+    valid "explain $topic" explain "$SCRATCH/explain"
+done
 is "every verb with --json is in the table of docs/json.md" \
     "$(for verb in $(jq -r '.verbs[].name' "$SCRATCH/help"); do
         "$NMTWATCH" help "$verb" | grep -q -e '--json' || continue
@@ -141,7 +149,7 @@ valid "report.json" report "$SCRATCH/report/report.json"
     --no-report --json >"$SCRATCH/soak"
 valid "soak" soak "$SCRATCH/soak"
 for ((s = 0; s < 7200; s += 10)); do echo "$s,$((90000000 + s * 1400)),$((5000 + s))"; done >"$SCRATCH/series.csv"
-"$NMTWATCH" verdict --json --driver-column --limit 2G "$SCRATCH/series.csv" >"$SCRATCH/verdict"
+"$NMTWATCH" verdict --json --regressor-column --limit 2G "$SCRATCH/series.csv" >"$SCRATCH/verdict"
 valid "verdict" verdict "$SCRATCH/verdict"
 "$NMTWATCH" verdict --json - <<<"0,5" >"$SCRATCH/verdict"
 valid "verdict: too short" verdict "$SCRATCH/verdict"

@@ -30,7 +30,7 @@ judge() {
     while IFS=$'\t' read -r file name until answer states reason; do
         case $file in '#'*) continue ;; esac
         code=0
-        output=$(series "$file" "$name" "$until" | "$nmtwatch" verdict - --driver-column --json) ||
+        output=$(series "$file" "$name" "$until" | "$nmtwatch" verdict - --regressor-column --json) ||
             code=$?
         printf '%s\t' "$file" "$name" "$until" "$answer" "$states" "$code" "$reason"
         echo "${output:-null}"

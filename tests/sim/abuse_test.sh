@@ -6,7 +6,7 @@
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-build/fake_jvm}
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
-    skip_all "nmtwatch or fake_jvm is not built"
+    bail "nmtwatch or fake_jvm is not built"
 fi
 
 fake() { # OPTIONS...: starts one, pid in $FAKE
@@ -37,7 +37,7 @@ check "and the recording is whole up to there" gzip -t "$SCRATCH/limit.nmt.gz"
 exits "check: nowhere to write is UNKNOWN" 3 sh -c "'$NMTWATCH' check $FAKE >/dev/full"
 exits "rules: a reader that left is no error" 0 \
     bash -c "set -o pipefail; '$NMTWATCH' rules | true"
-exits "a configuration without end" 64 timeout 10 "$NMTWATCH" rules --config /dev/zero
+exits "a configuration without end" 64 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" rules --config /dev/zero
 
 "$NMTWATCH" watch "$FAKE" "$FAKE" --json --for 1s --interval 200ms >"$SCRATCH/twice"
 is "a pid that is given twice is watched once" \

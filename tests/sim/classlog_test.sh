@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tap.sh"
 
 nmtwatch=${NMTWATCH:-build/nmtwatch}
-[ -x "$nmtwatch" ] || skip_all "$nmtwatch is not built"
+need_built "$nmtwatch"
 
 # Classes as three generators make them: numbered, the same name again, churning.
 make_log() { # LINES

@@ -10,11 +10,11 @@ FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
 FAKE_RECEIVER=${FAKE_RECEIVER:-$(dirname "$NMTWATCH")/fake_receiver}
 kills=${KILLS:-20}
 for program in "$NMTWATCH" "$FAKE_JVM" "$FAKE_RECEIVER"; do
-    [ -x "$program" ] || skip_all "$program is not built"
+    need_built "$program"
 done
-command -v curl >/dev/null || skip_all "curl is not installed"
-ldconfig -p | grep -q 'libcurl.*\.so\.4' || skip_all "libcurl is not installed"
-ldconfig -p | grep -q 'libmicrohttpd\.so\.12' || skip_all "libmicrohttpd is not installed"
+need curl
+need_library 'libcurl.*\.so\.4'
+need_library 'libmicrohttpd\.so\.12'
 
 mine=delivery$$
 log=$SCRATCH/received
@@ -242,7 +242,7 @@ END
     serve_kill TERM
     exits "a password that everybody may read" 74 "$NMTWATCH" serve --config "$SCRATCH/serve.ini"
 else
-    skip "TLS" "openssl is not installed"
+    fail "TLS" "openssl is not installed"
 fi
 is "nothing was damaged" "$(grep -ci 'damaged\|sanitizer\|runtime error' "$SCRATCH/err")" 0
 done_testing

@@ -6,7 +6,7 @@
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-build/fake_jvm}
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
-    skip_all "nmtwatch or fake_jvm is not built"
+    bail "nmtwatch or fake_jvm is not built"
 fi
 
 fake() { # OPTIONS...: starts one, pid in $FAKE, what it prints in $SCRATCH/out
@@ -20,7 +20,7 @@ end_fake() { # NAME: and it was never made to print a thread dump
     kill "$FAKE"
     wait "$FAKE" 2>/dev/null
     lacks "$1: no thread dump in the application's log" "$(cat "$SCRATCH/out")" "thread dump"
-    rm -f ".attach_pid$FAKE"
+    rm -f "/tmp/.attach_pid$FAKE"
 }
 
 refused() { # NAME REASON CODE
@@ -63,7 +63,7 @@ kill -STOP "$FAKE"
 wait_for 5 grep -q '^State:.*T' "/proc/$FAKE/status"
 refused "stopped" no-answer 16
 contains "stopped: the sentence says so" "$OUTPUT" "stopped"
-check "stopped: nothing left behind" test ! -e ".attach_pid$FAKE"
+check "stopped: nothing left behind" test ! -e ".attach_pid$FAKE" -a ! -e "/tmp/.attach_pid$FAKE"
 end_fake "stopped"
 
 fake --answer unknown

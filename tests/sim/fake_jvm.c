@@ -93,6 +93,8 @@ static void answer(int fd, char *operation, char *argument)
     for (long i = 0; padding != NULL && i < opt.pad_mb; i++)
         write_all(fd, padding, 1 << 20);
     free(padding);
+    if (opt.hold_s > 0) /* the reply has no end yet */
+        sleep((unsigned)opt.hold_s);
 }
 
 /* Reads bytes until so many NULs have come; false when the peer left or sent more than fits. */
@@ -339,6 +341,7 @@ static void read_options(int argc, char **argv)
         {"flip", NULL, &opt.flip, NULL},
         {"delay-ms", NULL, &opt.delay_ms, NULL},
         {"pad-mb", NULL, &opt.pad_mb, NULL},
+        {"hold", NULL, &opt.hold_s, NULL},
         {"seed", NULL, &opt.seed, NULL},
         {"code", NULL, &opt.code, NULL},
         {"for", NULL, &opt.seconds, NULL},

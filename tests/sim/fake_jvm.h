@@ -21,6 +21,7 @@ struct fake_options {
     long flip;     /* this bit of the reply flipped; -1: none */
     long delay_ms; /* after each byte */
     long pad_mb;   /* of zeros after the reply */
+    long hold_s;   /* before the end of a reply */
     long seed;     /* of --answer garbage */
     long code;     /* of --answer code: a result code without text */
     long seconds;

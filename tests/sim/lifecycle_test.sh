@@ -5,7 +5,7 @@
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-build/fake_jvm}
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
-    skip_all "nmtwatch or fake_jvm is not built"
+    bail "nmtwatch or fake_jvm is not built"
 fi
 
 fake() { # FILE OPTIONS...: starts one, pid in $FAKE
@@ -54,7 +54,7 @@ if [ "$(id -u)" = 0 ] && [ -w /proc/sys/kernel/ns_last_pid ]; then
         "$(jq -r 'select(.type=="tick").classes_loaded' "$SCRATCH/replaced" | sort -u)" 5000
     kill "$FAKE"
 else
-    skip "same pid, another JVM" "choosing a pid needs root"
+    skip "same pid, another JVM" "refused: choosing a pid needs root"
 fi
 
 fake stopped-fake

@@ -7,10 +7,10 @@
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
 for program in "$NMTWATCH" "$FAKE_JVM"; do
-    [ -x "$program" ] || skip_all "$program is not built"
+    need_built "$program"
 done
 /usr/bin/perl -MMonitoring::Plugin::Performance -e 1 2>/dev/null ||
-    skip_all "Monitoring::Plugin of Perl is not installed"
+    bail "Monitoring::Plugin of Perl is not installed"
 
 # One line a figure: label, value, unit, warning, critical; dies of what it cannot read.
 parse() {

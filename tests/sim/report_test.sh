@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tap.sh"
 
 nmtwatch=$PWD/${NMTWATCH:-build/nmtwatch}
-[ -x "$nmtwatch" ] || skip_all "$nmtwatch is not built"
+need_built "$nmtwatch"
 
 # Two minutes: warm-up, then 12 classes/s of a family that never unloads. The names are hostile.
 recording=$SCRATCH/made.json
@@ -53,7 +53,7 @@ if command -v gnuplot >/dev/null; then
     is "ids in the page are unique" \
         "$(grep -o "[ <]id=[\"'][^\"']*" "$html" | sort | uniq -d)" ""
 else
-    skip "pictures" "gnuplot is not installed"
+    fail "pictures" "gnuplot is not installed"
 fi
 
 mkdir "$SCRATCH/empty"

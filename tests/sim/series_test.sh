@@ -4,8 +4,8 @@
 . "$(dirname "$0")/../tap.sh"
 
 export NMTWATCH=${NMTWATCH:-build/nmtwatch}
-[ -x "$NMTWATCH" ] || skip_all "$NMTWATCH is not built"
-command -v jq >/dev/null || skip_all "there is no jq"
+need_built "$NMTWATCH"
+need jq
 
 RIGHT_PERCENT=85 # one that never knows would never be wrong either
 

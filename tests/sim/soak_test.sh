@@ -8,7 +8,7 @@
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 FAKE_JVM=${FAKE_JVM:-build/fake_jvm}
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
-    skip_all "nmtwatch or fake_jvm is not built"
+    bail "nmtwatch or fake_jvm is not built"
 fi
 NMTWATCH=$(realpath "$NMTWATCH")
 FAKE_JVM=$(realpath "$FAKE_JVM")
@@ -156,7 +156,7 @@ for shape in flat leak explosion short blind hostile; do
     if command -v xmllint >/dev/null; then
         check "JUnit of $shape is valid" xmllint --noout --schema "$xsd" "$SCRATCH/$shape.xml"
     else
-        skip "JUnit of $shape is valid" "xmllint is not installed"
+        fail "JUnit of $shape is valid" "xmllint is not installed"
     fi
     check "JSON of $shape is one object" jq -es 'length == 1 and .[0].exit_code != null' \
         "$SCRATCH/$shape.json"
@@ -178,7 +178,9 @@ contains "TAP: the failure" "$OUTPUT" "not ok 2 - Internal"
 is "TAP: the plan fits" "$(grep -cE '^(not )?ok ' <<<"$OUTPUT")" "$(sed -n 's/^1\.\.//p' <<<"$OUTPUT")"
 soak_of "a report of a recording" 0 flat --report "$SCRATCH/folder"
 check "report: the page is there" test -s "$SCRATCH/folder/report.html"
-contains "report: its path is said" "$OUTPUT" "report: $SCRATCH/folder"
+check "report: the verdict of the soak, too" grep -q "Converged: nothing that counts grew" "$SCRATCH/folder/soak.html"
+check "report: for a ticket" grep -q "^# PASS: Converged" "$SCRATCH/folder/soak.md"
+contains "report: its path is said" "$OUTPUT" "report:     $SCRATCH/folder"
 
 # --- commands --------------------------------------------------------------------------------------
 
@@ -198,7 +200,7 @@ is "its input, output and error are its own" \
     "$(echo in | "$NMTWATCH" soak --json -- sh -c 'read x; echo "$x-out"; echo err >&2' 2>err |
         head -1)+$(cat err)" "in-out+err"
 
-exits "a limit that is broken ends the soak at once" 1 timeout 30 \
+exits "a limit that is broken ends the soak at once" 1 timeout $((30 * TAP_PATIENCE)) \
     "$NMTWATCH" soak --fail-fast --budget rss=1K --report first -- "$FAKE_JVM" --for 60
 contains "the command was stopped" "$OUTPUT" "The command was stopped"
 check "the recording is there" test -s first/soak.nmt.gz
@@ -235,6 +237,17 @@ followed=$SPAWNED
 spawn sh -c "sleep 4; kill -TERM $followed"
 exits "a JVM that goes is no verdict" 3 "$NMTWATCH" soak --no-report --for 30s "$followed"
 contains "and says so" "$OUTPUT" "ended after"
+
+# What the watching itself cost stands in the last line of a soak's recording, as in that of a watch.
+asked() { zcat cost/soak.nmt.gz 2>/dev/null | grep -q '"type":"cost"'; }
+spawn "$NMTWATCH" soak --loaders-interval 1s --report cost -- "$FAKE_JVM" --for 90 >out 2>&1
+wait_for 40 asked
+kill -s TERM "$SPAWNED"
+wait "$SPAWNED" || true
+costs=$(zcat cost/soak.nmt.gz | tail -1 | jq -c .cost)
+check "a soak's report names the commands" jq -e '.commands[0].command == "VM.classloader_stats"' <<<"$costs"
+check "and the memory of the watcher" jq -e '.rss_bytes > 1000000' <<<"$costs"
+lacks "which is not 0 B" "$(cat cost/report.md)" "and 0 B of memory"
 
 # --- signals ---------------------------------------------------------------------------------------
 
@@ -281,7 +294,7 @@ contains "its numbers are told" "$OUTPUT" "iterations:"
 exits "a counter that fails" 3 "$NMTWATCH" soak --no-report --for 3s --per-interval 500ms \
     --per 'echo none' -- "$FAKE_JVM" --for 60
 contains "is told" "$OUTPUT" "printed no number"
-exits "a counter that hangs holds nothing up" 3 timeout 20 "$NMTWATCH" soak --no-report --for 3s \
+exits "a counter that hangs holds nothing up" 3 timeout $((20 * TAP_PATIENCE)) "$NMTWATCH" soak --no-report --for 3s \
     --per-interval 500ms --per 'sleep 50' -- "$FAKE_JVM" --for 60
 
 # --- diff ------------------------------------------------------------------------------------------

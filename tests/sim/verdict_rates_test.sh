@@ -1,5 +1,5 @@
 #!/bin/bash
-# The error rates in docs/verdict.md are those of this tree: seeds 1 and 2 of every shape are judged
+# The error rates in docs/internals/error-rates.md are those of this tree: seeds 1 and 2 of every shape are judged
 # again (some 20 s) and must come out as they did when the tables were made. When they do not:
 # `make verdict-error-rates`, and look at what it changes.
 # timeout: 300
@@ -12,7 +12,7 @@ is "it runs" "$?$(cat "$SCRATCH/errors")" 0
 diff "$first" "$SCRATCH/first" | sed -n '/^[<>]/p' | head -n 20 >"$SCRATCH/changed"
 is "seeds 1 and 2 are judged as they were" "$(cat "$SCRATCH/changed")" ""
 is "and the tables were made with them" \
-    "$(sed -n 's/^First seeds: //p' docs/verdict.md)" "$(cksum <"$first")"
+    "$(sed -n 's/^First seeds: //p' docs/internals/error-rates.md)" "$(cksum <"$first")"
 is "a series is the same whenever it is made" \
     "$(build/error_rates --set 1 --shape ramp --seed 7 --csv | cksum)" \
     "$(build/error_rates --set 1 --shape ramp --seed 7 --csv | cksum)"

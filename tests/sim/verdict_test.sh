@@ -4,7 +4,7 @@
 
 . "$(dirname "$0")/../tap.sh"
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
-[ -x "$NMTWATCH" ] || skip_all "nmtwatch is not built"
+need_built "$NMTWATCH"
 
 # A series: awk expression of h (hours) in MB, hours, seconds between lines; a little noise of its own.
 series() { # EXPRESSION HOURS EVERY
@@ -115,11 +115,11 @@ is "json: when the limit is reached" "$(json '.eta_seconds / 3600 | round')" 187
 is "json: no counter, nothing explained" "$(json .explained_share)" null
 contains "the sentence names slope and limit" "$(json .sentence)" "reaches the limit in"
 awk -F, '{ print $1 "," $2 "," 5000 + int($1 / 2) }' "$SCRATCH/plain.csv" |
-    "$NMTWATCH" verdict --json --driver-column - >"$SCRATCH/json"
+    "$NMTWATCH" verdict --json --regressor-column - >"$SCRATCH/json"
 is "json: explained by classes" "$(json '.explained_share > 0.95')" true
 is "json: bytes per class" "$(json '.bytes_per_class / 100 | round')" 29
 awk -F, '{ print $1 "," $2 "," ($1 < 5400 ? 9000 : 300) + $1 }' "$SCRATCH/plain.csv" |
-    "$NMTWATCH" verdict --json --driver-column - >"$SCRATCH/json"
+    "$NMTWATCH" verdict --json --regressor-column - >"$SCRATCH/json"
 is "json: a counter that falls is a restart" "$(json .restarts)" 1
 
 exits "no file" 64 "$NMTWATCH" verdict

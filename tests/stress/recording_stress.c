@@ -142,10 +142,13 @@ static void ignore(void *context, const struct calltrace *trace)
 
 static void end_chunk(void)
 {
+    const int *tids;
     int64_t missed;
     calltrace_rotate(storage);
     recording_buffers_flush(buffers, arrive, NULL);
-    thread_id_tables_collect(thread_ids, report, NULL, &missed);
+    size_t count = thread_id_tables_collect(thread_ids, &tids, &missed);
+    for (size_t i = 0; i < count; i++)
+        report(NULL, tids[i]);
     calltrace_collect(storage, ignore, NULL);
     for (int i = 0; i < THREADS; i++) {
         if (has_events[i] && !is_reported[i])

@@ -16,7 +16,7 @@ struct minute {
     int64_t index;
     double sum, low;
     int count;
-    int64_t driver;
+    int64_t regressor;
 };
 
 struct line {
@@ -62,7 +62,7 @@ void baselines_destroy(struct baselines *baselines)
     free(baselines);
 }
 
-bool baselines_feed(struct baselines *b, int64_t ms, int64_t bytes, int64_t driver)
+bool baselines_feed(struct baselines *b, int64_t ms, int64_t bytes, int64_t regressor)
 {
     if (bytes == VERDICT_MISSING)
         return true;
@@ -84,7 +84,7 @@ bool baselines_feed(struct baselines *b, int64_t ms, int64_t bytes, int64_t driv
     minute->sum += (double)bytes;
     minute->low = fmin(minute->low, (double)bytes);
     minute->count++;
-    minute->driver = driver;
+    minute->regressor = regressor;
     return true;
 }
 
@@ -157,9 +157,9 @@ static bool jmc(const struct baselines *b)
     if (b->count == 0)
         return false;
     int first = 0;
-    int64_t loaded = b->minutes[b->count - 1].driver;
+    int64_t loaded = b->minutes[b->count - 1].regressor;
     while (loaded != VERDICT_MISSING && first < b->count &&
-           (double)b->minutes[first].driver < 0.9 * (double)loaded)
+           (double)b->minutes[first].regressor < 0.9 * (double)loaded)
         first++;
     int left = b->count - first, spans = left < SPANS ? left : SPANS;
     struct line line = {0};

@@ -27,8 +27,8 @@ enum baseline { BASELINE_LSQ_HOUR, BASELINE_LSQ_ALL, BASELINE_MK, BASELINE_JMC, 
 struct baselines;
 
 struct baselines *baselines_create(void); /* NULL: no memory */
-/* False: no memory. bytes and driver may be VERDICT_MISSING. */
-bool baselines_feed(struct baselines *baselines, int64_t ms, int64_t bytes, int64_t driver);
+/* False: no memory. bytes and regressor may be VERDICT_MISSING. */
+bool baselines_feed(struct baselines *baselines, int64_t ms, int64_t bytes, int64_t regressor);
 void baselines_ask(const struct baselines *baselines, bool growing[BASELINE_COUNT]);
 void baselines_destroy(struct baselines *baselines);
 

@@ -68,7 +68,7 @@ static int print_csv(const struct arguments *arguments)
         if (point.bytes != VERDICT_MISSING)
             printf("%" PRId64, point.bytes);
         if (shape->bytes_per_class > 0)
-            printf(",%" PRId64, point.driver);
+            printf(",%" PRId64, point.regressor);
         printf("\n");
     }
     return 0;

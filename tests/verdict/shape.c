@@ -73,14 +73,14 @@ static double approach_mb(double mb, double tau_h, double h)
 static double start_up_mb(const struct series *series, double h)
 {
     const struct shape *s = series->shape;
-    double stretched_h = h / series->stretch, sum = 0;
+    double stretched_h = h / series->window, sum = 0;
     sum += approach_mb(s->warm_mb, s->warm_h, stretched_h);
     sum += approach_mb(s->warm2_mb, s->warm2_h, stretched_h);
     if (s->fill_h > 0)
         sum += s->fill_mb * fmin(1, stretched_h / s->fill_h);
     if (s->cache_width_h > 0)
         sum += s->cache_mb / (1 + exp((s->cache_middle_h - stretched_h) / s->cache_width_h));
-    return sum * series->stretch;
+    return sum * series->window;
 }
 
 static double leak_mb(const struct shape *s, double h)
@@ -115,8 +115,7 @@ static double age_h(const struct shape *s, double h)
     return s->restart_again ? fmod(h, s->restart_h) : h - s->restart_h;
 }
 
-/* --- parts that come back ----------------------------------------------------------------------
- */
+/* --- parts that come back --------------------------------------------------------------------- */
 
 static double day_shape(const struct shape *s, double days)
 {
@@ -162,13 +161,12 @@ static double tooth_mb(struct series *series, struct tooth *tooth, double mb, do
         tooth->height_mb = mb * (1 + s->saw_vary * random_between(&series->random, -1, 1));
     }
     double x = (h - tooth->from_h) / tooth->length_h;
-    if (s->saw_bend > 0)
-        x = (1 - exp(-s->saw_bend * x)) / (1 - exp(-s->saw_bend));
+    if (s->saw_curve > 0)
+        x = (1 - exp(-s->saw_curve * x)) / (1 - exp(-s->saw_curve));
     return tooth->height_mb * x;
 }
 
-/* --- events -------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static double next_stair_h(struct series *series)
 {
@@ -208,8 +206,7 @@ static double spikes_mb(struct series *series, double h)
     return h < series->spike_until_h ? s->spike_mb : 0;
 }
 
-/* --- the series ----------------------------------------------------------------------------------
- */
+/* --- the series ------------------------------------------------------------------------------- */
 
 /* By search: what is left of the start-up has no closed form. */
 static double settles_h(const struct series *series)
@@ -235,7 +232,7 @@ void series_init(struct series *series, const struct shape *shape, unsigned seed
     series->shape = shape;
     random_init(&series->random, name + (uint64_t)shape->set * 1000003u + seed);
     struct random *random = &series->random;
-    series->stretch = exp(random_between(random, -0.2, 0.2));
+    series->window = exp(random_between(random, -0.2, 0.2));
     series->phase = random_uniform(random);
     if (shape->day_kind == DAY_WEEK)
         series->phase *= 7;
@@ -301,10 +298,10 @@ bool series_next(struct series *series, struct point *point)
     mb += tooth_mb(series, &series->saw2, s->saw2_mb, s->saw2_s, h);
     mb += stairs_mb(series, h) + steps_mb(series, h) + spikes_mb(series, h);
     mb += noise_next(&series->noise, dt_s, &series->random);
-    point->driver = VERDICT_MISSING;
+    point->regressor = VERDICT_MISSING;
     if (s->bytes_per_class > 0) {
-        point->driver = (int64_t)classes_loaded(s, age);
-        mb += (double)point->driver * s->bytes_per_class / MB;
+        point->regressor = (int64_t)classes_loaded(s, age);
+        mb += (double)point->regressor * s->bytes_per_class / MB;
     }
     double quantum = (s->quantum_kb > 0 ? s->quantum_kb : 1) * 1024;
     point->bytes = (int64_t)(floor(fmax(mb, 0) * MB / quantum + 0.5) * quantum);

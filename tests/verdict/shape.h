@@ -81,8 +81,8 @@ struct shape {
     bool step_back; /* down as often as up */
     double saw_mb;  /* rises and is collected */
     double saw_s;
-    double saw_bend; /* 0 rises evenly; > 0 fast first */
-    double saw_vary; /* 0..1: heights and lengths differ by this share */
+    double saw_curve; /* 0 rises evenly; > 0 fast first */
+    double saw_vary;  /* 0..1: heights and lengths differ by this share */
     double saw2_mb;
     double saw2_s;
     double day_mb;
@@ -124,7 +124,7 @@ struct series {
     struct random random;
     struct noise noise;
     double t_h;
-    double stretch; /* of heights and time constants of start-up and caches, by seed */
+    double window; /* of heights and time constants of start-up and caches, by seed */
     double phase;
     double settled_h; /* since the (re)start: from here on what is left of start-up is < 1 MB */
     struct tooth saw, saw2;
@@ -139,8 +139,8 @@ struct series {
 
 struct point {
     int64_t ms;
-    int64_t bytes;  /* or VERDICT_MISSING */
-    int64_t driver; /* or VERDICT_MISSING */
+    int64_t bytes;     /* or VERDICT_MISSING */
+    int64_t regressor; /* or VERDICT_MISSING */
 };
 
 void series_init(struct series *series, const struct shape *shape, unsigned seed);

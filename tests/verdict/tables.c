@@ -66,8 +66,7 @@ static const char *met(bool is)
     return is ? "met" : "**not met**";
 }
 
-/* --- goals ---------------------------------------------------------------------------------------
- */
+/* --- goals ------------------------------------------------------------------------------------ */
 
 static void goal_found(FILE *out, const struct tally *tally, const char *name, double within_h)
 {
@@ -111,8 +110,7 @@ static void goals(FILE *out, const struct tally *tally)
                 100.0 * right / intervals, intervals, met(right >= COVERAGE * intervals));
 }
 
-/* --- the tables ----------------------------------------------------------------------------------
- */
+/* --- the tables ------------------------------------------------------------------------------- */
 
 static void false_alarms(FILE *out, const struct tally *tally)
 {

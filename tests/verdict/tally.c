@@ -48,7 +48,7 @@ static void add_classes(struct tally_kind *kind, const struct trial *trial)
     if (shape->truth != TRUTH_CHURN)
         return;
     kind->with_classes++;
-    if (!last->have_driver)
+    if (!last->have_regressor)
         return;
     double left = shape_leak_bytes_per_h(shape);
     kind->per_class_right += fabs(last->bytes_per_class / shape->bytes_per_class - 1) <= 0.1;

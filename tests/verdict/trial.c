@@ -102,11 +102,11 @@ static bool true_slope(const struct series *series, double from_h, double to_h, 
     if (!series_clean_bytes(series, from_h, &first) || !series_clean_bytes(series, to_h, &last))
         return false;
     *per_h = (last - first) / (to_h - from_h);
-    double bend = fmax(1024, fabs(last - first) / 1000);
+    double curve_fit = fmax(1024, fabs(last - first) / 1000);
     for (int i = 1; i < POINTS; i++) {
         double h = from_h + (to_h - from_h) * i / POINTS;
         series_clean_bytes(series, h, &between);
-        if (fabs(between - (first + *per_h * (h - from_h))) > bend)
+        if (fabs(between - (first + *per_h * (h - from_h))) > curve_fit)
             return false;
     }
     return true;
@@ -163,8 +163,8 @@ static bool play(struct bench *bench)
             first_ms = point.ms;
         if (point.bytes != VERDICT_MISSING)
             level_bytes = point.bytes;
-        if (!verdict_feed(bench->verdict, point.ms, point.bytes, point.driver) ||
-            !baselines_feed(bench->baselines, point.ms, point.bytes, point.driver))
+        if (!verdict_feed(bench->verdict, point.ms, point.bytes, point.regressor) ||
+            !baselines_feed(bench->baselines, point.ms, point.bytes, point.regressor))
             return false;
         enum series_truth truth = series_truth(&bench->series, h);
         if (truth != SERIES_CONVERGED)

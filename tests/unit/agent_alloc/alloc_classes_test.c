@@ -99,10 +99,11 @@ static void json_is_of_what_was_sampled(void **state)
     row->settled_variance = 9 * 9;
     row->counted_bytes = 2048;
     FILE *out = fmemopen(text, sizeof text, "w");
-    alloc_classes_json(classes, 1, out);
+    alloc_classes_json(classes, 1, &(struct json){.out = out});
     fclose(out);
-    assert_string_equal(text, "[{\"class\":\"int[]\",\"bytes\":1000,\"se_bytes\":9,\"samples\":2,"
-                              "\"counted_bytes\":2048}]");
+    assert_string_equal(
+        text, "\"classes\":[{\"class\":\"int[]\",\"bytes\":1000,\"se_bytes\":9,\"samples\":2,"
+              "\"counted_bytes\":2048}]");
     alloc_classes_destroy(classes);
 }
 

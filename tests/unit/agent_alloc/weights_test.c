@@ -52,8 +52,7 @@ static void sums_are_the_samples_added_up(void **state)
     assert_true(fabs(weight_sums_bytes(&sums, k) - 9e6) < 1e-3);
 }
 
-/* --- a thread that allocates, sampled -----------------------------------------------------------
- */
+/* --- a thread that allocates, sampled --------------------------------------------------------- */
 
 static uint64_t seed;
 

@@ -22,9 +22,12 @@ static void report(void *context, int tid)
 
 static int collect(struct thread_id_tables *tables, int64_t *missed)
 {
+    const int *ids;
     int count = 0;
     memset(reported, 0, sizeof reported);
-    thread_id_tables_collect(tables, report, &count, missed);
+    size_t found = thread_id_tables_collect(tables, &ids, missed);
+    for (size_t i = 0; i < found; i++)
+        report(&count, ids[i]);
     return count;
 }
 

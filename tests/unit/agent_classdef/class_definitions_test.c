@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the JVM: a jclass is a pointer to its signature and state ----------------------------------
- */
+/* --- the JVM: a jclass is a pointer to its signature and state -------------------------------- */
 
 struct fake_class {
     char signature[64];
@@ -72,8 +71,7 @@ static struct fake_class named(const char *signature, jint hash)
     return class;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------
- */
+/* --- stacks ----------------------------------------------------------------------------------- */
 
 static int walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code)
 {
@@ -103,8 +101,7 @@ static void end_sampler(struct sampler *sampler)
     free(sampler->scratch);
 }
 
-/* --- tests -------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void a_class_counts_once(void **state)
 {
@@ -142,7 +139,7 @@ static char *json_of(struct class_definitions *definitions)
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    class_definitions_json(definitions, out);
+    class_definitions_json(definitions, &(struct json){.out = out}, NULL);
     fclose(out);
     return text;
 }

@@ -16,8 +16,7 @@
 
 #ifdef __x86_64__
 
-/* --- the handler that was there before us ------------------------------------------------------
- */
+/* --- the handler that was there before us ----------------------------------------------------- */
 
 static volatile sig_atomic_t theirs, masked;
 static sigjmp_buf back;
@@ -86,8 +85,7 @@ static void *nowhere(void)
     return pages;
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void faults_of_others_go_to_who_was_there(void **state)
 {

@@ -7,8 +7,7 @@
 #include "agent/hotspot/scopes.h"
 #include "tests/unit/agent_hotspot/fake_memory.h"
 
-/* --- a method with descriptions ----------------------------------------------------------------
- */
+/* --- a method with descriptions --------------------------------------------------------------- */
 
 #define PCS      FAKE_TABLES
 #define SCOPES   (FAKE_TABLES + 0x1000)
@@ -93,8 +92,7 @@ static void frame_is(struct walked_frame frame, int method, int bci, enum frame_
     assert_int_equal(frame.type, type);
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void decodes_what_is_inlined(void **state)
 {

@@ -1,5 +1,6 @@
 /* What is written is what the JDK's own jfr reads, on each JDK that is installed. */
 #include "agent/jfr/jfr_writer.h"
+#include "tests/unit/skip.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,8 +48,7 @@ static int teardown(void **state)
     return system(command);
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static struct jfr_writer *create(int64_t max_bytes)
 {
@@ -141,8 +141,7 @@ static bool write_chunk(struct jfr_writer *writer, const char *prefix, int cpu, 
     return jfr_chunk_end(writer);
 }
 
-/* --- reading with the JDK -----------------------------------------------------------------------
- */
+/* --- reading with the JDK --------------------------------------------------------------------- */
 
 /* Everything a command prints; fails when it fails. */
 __attribute__((format(printf, 1, 2))) static char *output_of(const char *format, ...)
@@ -204,14 +203,11 @@ static void on_each_jdk(with_jfr_fn *test)
         }
         globfree(&found);
     }
-    if (count == 0) {
-        print_message("no JDK with bin/jfr in /usr/lib/jvm\n");
-        skip();
-    }
+    if (count == 0)
+        skip_because("no JDK with bin/jfr in /usr/lib/jvm");
 }
 
-/* --- tests --------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void record(int chunks, int64_t max_bytes)
 {
@@ -394,6 +390,13 @@ static void check_two_chunks(const char *jfr)
     free(summary);
 }
 
+static void check_all_three(const char *jfr)
+{
+    char *summary = output_of("%s -J-XX:TieredStopAtLevel=1 summary %s 2>&1", jfr, path);
+    assert_int_equal(summary_count(summary, "Chunks:"), 3);
+    free(summary);
+}
+
 /* Killed in the middle of the third chunk. */
 static void killed_process_leaves_whole_chunks(void **state)
 {
@@ -416,7 +419,7 @@ static void killed_process_leaves_whole_chunks(void **state)
 }
 
 /* A bound on the size of files stands for a full disk. */
-static void full_disk_stops_recording_with_a_sentence(void **state)
+static void full_disk_loses_the_chunk_with_a_sentence(void **state)
 {
     (void)state;
     unlink(path);
@@ -431,18 +434,60 @@ static void full_disk_stops_recording_with_a_sentence(void **state)
     limit.rlim_cur = (rlim_t)(size + 100);
     setrlimit(RLIMIT_FSIZE, &limit);
     bool written = write_chunk(writer, "c", 50, 0);
+    bool again = write_chunk(writer, "c", 50, 0);
     setrlimit(RLIMIT_FSIZE, &before);
     assert_false(written);
+    assert_false(again);
     assert_non_null(jfr_error(writer));
     assert_non_null(strstr(jfr_error(writer), "2 complete chunks are kept"));
     assert_null(strchr(jfr_error(writer), '\n'));
-    assert_false(write_chunk(writer, "d", 50, 0));
     assert_int_equal(size_of(path), size);
+    struct jfr_counts counts;
+    jfr_counts(writer, &counts);
+    assert_int_equal(counts.lost_chunks, 2);
+    assert_int_equal(counts.lost_events, 2 * 50);
+    assert_true(write_chunk(writer, "d", 50, 0)); /* there is room again */
+    assert_null(jfr_error(writer));
+    assert_non_null(jfr_last_error(writer));
+    assert_true(size_of(path) > size);
     jfr_destroy(writer);
     char chunk_path[160];
     snprintf(chunk_path, sizeof chunk_path, "%s.chunk", path);
     assert_int_equal(size_of(chunk_path), -1);
-    on_each_jdk(check_two_chunks);
+    on_each_jdk(check_all_three);
+}
+
+/* Somebody moves FILE away and puts another one in its place: that one is not added to. */
+static void a_file_put_in_its_place_is_left_whole(void **state)
+{
+    (void)state;
+    char moved[160], aside[160];
+    snprintf(moved, sizeof moved, "%s.moved", path);
+    snprintf(aside, sizeof aside, "%s.1", path);
+    unlink(path);
+    struct jfr_writer *writer = create(0);
+    assert_true(write_chunk(writer, "a", 50, 0));
+    assert_int_equal(rename(path, moved), 0);
+    FILE *other = fopen(path, "we");
+    assert_non_null(other);
+    fputs("somebody else's\n", other);
+    fclose(other);
+    assert_true(write_chunk(writer, "b", 50, 0));
+    assert_int_equal(size_of(aside), 16);
+    assert_true(size_of(path) > 100);
+    /* What cannot be renamed is told as such. */
+    unlink(aside);
+    assert_int_equal(mkdir(aside, 0700), 0);
+    assert_int_equal(unlink(path), 0);
+    other = fopen(path, "we");
+    assert_non_null(other);
+    fclose(other);
+    assert_false(write_chunk(writer, "c", 50, 0));
+    assert_non_null(strstr(jfr_error(writer), "cannot be renamed to"));
+    jfr_destroy(writer);
+    rmdir(aside);
+    unlink(moved);
+    unlink(path);
 }
 
 static void refuses(const char *file, const char *why)
@@ -472,7 +517,7 @@ static void refuses_what_belongs_to_somebody_else(void **state)
     (void)state;
     static const char *const suffixes[] = {"", ".chunk"};
     if (geteuid() != 0)
-        skip();
+        skip_because("refused: needs root");
     for (int i = 0; i < 2; i++) {
         char foretold[160], chunk[170];
         snprintf(foretold, sizeof foretold, "%s/foretold.jfr", folder);
@@ -483,6 +528,24 @@ static void refuses_what_belongs_to_somebody_else(void **state)
         assert_int_equal(size_of(chunk), 0);
         unlink(chunk);
     }
+}
+
+/* A hard link made for us to empty another file of this user's. */
+static void a_second_name_of_the_chunk(void **state)
+{
+    (void)state;
+    char foretold[160], chunk[170], other[170];
+    snprintf(foretold, sizeof foretold, "%s/linked.jfr", folder);
+    snprintf(chunk, sizeof chunk, "%s.chunk", foretold);
+    snprintf(other, sizeof other, "%s.precious", foretold);
+    int fd = open(other, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(write(fd, "precious", 8), 8);
+    close(fd);
+    assert_int_equal(link(other, chunk), 0);
+    refuses(foretold, "hard link");
+    assert_int_equal(size_of(other), 8);
+    unlink(chunk);
+    unlink(other);
 }
 
 static void damaged_events_do_not_ruin_the_chunk(void **state)
@@ -523,9 +586,11 @@ int main(void)
         cmocka_unit_test(large_pools_are_read),
         cmocka_unit_test(rotates_by_size),
         cmocka_unit_test(killed_process_leaves_whole_chunks),
-        cmocka_unit_test(full_disk_stops_recording_with_a_sentence),
+        cmocka_unit_test(full_disk_loses_the_chunk_with_a_sentence),
+        cmocka_unit_test(a_file_put_in_its_place_is_left_whole),
         cmocka_unit_test(refuses_what_is_no_file),
         cmocka_unit_test(refuses_what_belongs_to_somebody_else),
+        cmocka_unit_test(a_second_name_of_the_chunk),
         cmocka_unit_test(damaged_events_do_not_ruin_the_chunk),
         cmocka_unit_test(nothing_is_left_allocated),
     };

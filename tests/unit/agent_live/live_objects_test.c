@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the JVM: objects have a mark, references point to them -------------------------------------
- */
+/* --- the JVM: objects have a mark, references point to them ----------------------------------- */
 
 struct fake_object {
     bool collected;
@@ -111,7 +110,8 @@ static void allocate(struct live_objects *live, struct fake_object *object, cons
     const struct sampler_here here = {.frames = frames, .depth = 1};
     struct live_seen seen;
     live_objects_see(live, &jni, (jobject)object, (jclass) class, 1016, &seen);
-    live_objects_sample(live, &jni, &seen, frame != 0 ? &here : NULL);
+    if (!live_objects_sample(live, &seen, frame != 0 ? &here : NULL))
+        live_objects_forget(&jni, &seen);
 }
 
 static struct live_counts counts_of(struct live_objects *live)
@@ -122,8 +122,7 @@ static struct live_counts counts_of(struct live_objects *live)
     return counts;
 }
 
-/* --- tests -------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void collected_ones_go_after_a_collection(void **state)
 {

@@ -126,8 +126,7 @@ static void a_new_library_counts(void **state)
     libraries_count_new(&before);
     assert_int_equal(usage_of(COMPONENT_AGENT_CODE).allocations, 0);
     void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        skip();
+    assert_non_null(library); /* zlib1g is part of every Debian */
     libraries_count_new(&before);
     struct component_usage usage = usage_of(COMPONENT_AGENT_CODE);
     assert_in_range(usage.resident_bytes, 4 * page, 400000);

@@ -10,6 +10,7 @@
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/safepoints.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -71,11 +72,21 @@ uint8_t load_u8(uintptr_t address, uint8_t instead)
     return load_bytes(address, &value, sizeof value) ? value : instead;
 }
 
+/* Negative: this JVM does not count them. */
+static int64_t fake_safepoints;
+
+bool safepoints_count(uint64_t *out)
+{
+    *out = (uint64_t)fake_safepoints;
+    return fake_safepoints >= 0;
+}
+
 static inline void fake_begin(size_t methods)
 {
     fake_bytes = methods * FAKE_PAGE;
     fake_memory =
         mmap(NULL, fake_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fake_safepoints = 0;
     layout = (struct layout){
         .method_const = 8,
         .method_access_flags = 40,

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the formula, on measured figures ----------------------------------------------------------
- */
+/* --- the formula, on measured figures --------------------------------------------------------- */
 
 static void formula_is_what_nmt_showed(void **state)
 {
@@ -47,8 +46,7 @@ static void jdk_26_frees_them(void **state)
     assert_in_range(jmethod_ids_class_bytes(26, 15, false), 625, 770); /* 698 +- 10 % */
 }
 
-/* --- a JVM of sixteen classes ------------------------------------------------------------------
- */
+/* --- a JVM of sixteen classes ----------------------------------------------------------------- */
 
 static struct {
     int methods[16]; /* -1: not prepared */

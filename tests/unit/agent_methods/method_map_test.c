@@ -17,13 +17,13 @@
 #define METHODS 2000
 #define UNKNOWN "[method of an unloaded class]"
 
-/* --- a JVM in which method n is pkg.ClassN.mN, and class n is its class ------------------------
- */
+/* --- a JVM in which method n is pkg.ClassN.mN, and class n is its class ----------------------- */
 
 static struct {
     bool unloaded[METHODS];
     bool native[METHODS];
     bool refuse_class_signature;
+    int lines_moved;             /* by a redefinition, all methods */
     const char *class_signature; /* for all, in place of their own */
     int64_t questions, unprotected;
 } jvm;
@@ -110,6 +110,8 @@ static jvmtiError JNICALL get_line_number_table(jvmtiEnv *env, jmethodID method,
     *count = 3;
     *entries = fake_block(sizeof LINES);
     memcpy(*entries, LINES, sizeof LINES);
+    for (int i = 0; i < *count; i++)
+        (*entries)[i].line_number += jvm.lines_moved;
     return JVMTI_ERROR_NONE;
 }
 
@@ -125,8 +127,7 @@ static const struct JNINativeInterface_ JNI = {.DeleteLocalRef = fake_delete_loc
 static jvmtiEnv jvmti = &JVMTI;
 static JNIEnv env = &JNI;
 
-/* --- the map and its dictionaries --------------------------------------------------------------
- */
+/* --- the map and its dictionaries ------------------------------------------------------------- */
 
 static struct method_names names;
 static struct method_map *map;
@@ -239,8 +240,7 @@ static int referenced(void)
     return number;
 }
 
-/* --- tests -------------------------------------------------------------------------------------
- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void a_method_has_its_names(void **state)
 {
@@ -531,6 +531,30 @@ static void expected_frames(void **state)
         map, &(struct frame){99, FRAME_BCI_PC, 0, 0}); /* the end may come before its end */
 }
 
+/* The same jmethodID is then of a method with other lines. */
+static void lines_of_a_redefined_method_are_asked_for_again(void **state)
+{
+    (void)state;
+    const struct frame frame = java(3, 8), other = java(4, 8);
+    method_map_mark(map);
+    get(frame);
+    get(other);
+    assert_int_equal(method_map_line(map, &frame), 11);
+    method_map_sweep(map);
+
+    jvm.lines_moved = 100;
+    jvm.unloaded[4] = true;
+    method_map_mark(map);
+    get(frame);
+    get(other);
+    assert_int_equal(method_map_line(map, &frame), 111);
+    assert_int_equal(method_map_line(map, &other), 11); /* of an unloaded class: as it was */
+    int64_t questions = jvm.questions;
+    get(frame);
+    assert_int_equal(jvm.questions, questions); /* once a chunk */
+    assert_int_equal(counts().line_tables, 2);
+}
+
 int main(void)
 {
 #define WITH_MAP(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -538,6 +562,7 @@ int main(void)
         WITH_MAP(a_method_has_its_names),
         WITH_MAP(class_names_of_all_shapes),
         WITH_MAP(lines),
+        WITH_MAP(lines_of_a_redefined_method_are_asked_for_again),
         WITH_MAP(unloaded_methods_are_counted_not_guessed),
         WITH_MAP(half_an_answer_is_given_back),
         WITH_MAP(ages),

@@ -7,6 +7,7 @@
 
 #include "agent/mem/mem.h"
 #include "agent/methods/native_symbols.h"
+#include "tests/unit/skip.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -121,7 +122,7 @@ static void many_functions_stay_bounded(void **state)
     (void)state;
     void *library = open_libjvm();
     if (library == NULL)
-        skip();
+        skip_because("no JDK with a libjvm.so in /usr/lib/jvm");
     assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
     void *known = dlsym(library, "JNI_CreateJavaVM");
     assert_true(dladdr(known, &info) != 0);

@@ -241,6 +241,70 @@ static void nothing_is_compared_while_no_class_comes(void **state)
     assert_int_equal(counts().seen, METHODS);
 }
 
+/* Redefinition announces no class; it takes a safepoint to free a method, one to run another. */
+static void a_safepoint_makes_all_be_compared(void **state)
+{
+    (void)state;
+    uint64_t first = seen_methods_put(seen, fill(0, "A", "old"));
+    fake_safepoints++;
+    assert_int_equal(seen_methods_put(seen, fake_method(0)), first);
+    assert_int_equal(counts().compared, 1);
+    assert_int_equal(seen_methods_put(seen, fake_method(0)), first);
+    assert_int_equal(counts().compared, 1);
+    fill(0, "A", "new");
+    fake_safepoints++;
+    assert_int_not_equal(seen_methods_put(seen, fake_method(0)), first);
+}
+
+static void without_a_count_of_safepoints_each_frame_is_compared(void **state)
+{
+    (void)state;
+    fake_safepoints = -1;
+    uint64_t first = seen_methods_put(seen, fill(0, "A", "old"));
+    for (int i = 1; i <= 5; i++) {
+        assert_int_equal(seen_methods_put(seen, fake_method(0)), first);
+        assert_int_equal(counts().compared, i);
+    }
+    fill(0, "A", "new");
+    assert_int_not_equal(seen_methods_put(seen, fake_method(0)), first);
+}
+
+/* The last of a thousand lines. */
+static void any_line_makes_another_method(void **state)
+{
+    static uint8_t lines[1001];
+    (void)state;
+    memset(lines, 9, sizeof lines - 1);
+    uint64_t first = seen_methods_put(seen, fake_fill(0, "A", "m", "()V", 1, lines, sizeof lines));
+    lines[sizeof lines - 2]++;
+    fake_fill(0, "A", "m", "()V", 1, lines, sizeof lines);
+    fake_safepoints++;
+    assert_int_not_equal(seen_methods_put(seen, fake_method(0)), first);
+}
+
+/* A class redefined for hours: what is at one address now is found, however many were there. */
+static void many_versions_at_one_address(void **state)
+{
+    enum { VERSIONS = 2000 };
+    char name[32];
+    (void)state;
+    for (int version = 0; version < VERSIONS; version++) {
+        snprintf(name, sizeof name, "v%d", version);
+        fill(0, "A", name);
+        fake_safepoints++;
+        uint64_t number = seen_methods_put(seen, fake_method(0));
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(seen_methods_put(seen, fake_method(0)), number);
+        assert_int_equal(counts().seen, version + 1);
+    }
+    collect();
+    assert_int_equal(counts().methods, VERSIONS);
+    end_chunk(); /* those before the last one need not grow old */
+    assert_int_equal(counts().methods, 1);
+    end_chunk();
+    assert_int_equal(gone, VERSIONS - 1);
+}
+
 /* A redefined method: its ConstMethod is another one, and no class was announced. */
 static void another_const_method_is_another_method(void **state)
 {
@@ -453,6 +517,10 @@ int main(void)
         TEST(another_method_at_the_same_addresses),
         TEST(what_differs_makes_another_method),
         TEST(nothing_is_compared_while_no_class_comes),
+        TEST(a_safepoint_makes_all_be_compared),
+        TEST(without_a_count_of_safepoints_each_frame_is_compared),
+        TEST(any_line_makes_another_method),
+        TEST(many_versions_at_one_address),
         TEST(another_const_method_is_another_method),
         TEST(damage_is_unknown),
         TEST(damaged_lines_are_none),

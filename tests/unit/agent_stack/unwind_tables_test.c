@@ -53,10 +53,8 @@ static void what_was_walked_through_is_given_back(void **state)
 {
     char error[200] = "";
     (void)state;
-    if (!native_setup(error, sizeof error)) {
-        print_message("%s\n", error);
-        skip();
-    }
+    if (!native_setup(error, sizeof error))
+        fail_msg("%s", error); /* libunwind-dev: make setup */
     walk_in_qsort();
     assert_true(depth >= 4);
     unwind_tables_release(); /* libc's are known from now on */
@@ -83,8 +81,8 @@ static void untouched_is_left_alone(void **state)
 {
     struct dl_find_object object;
     (void)state;
-    if (_dl_find_object((void *)qsort, &object) != 0 || tables().allocations == 0)
-        skip();
+    assert_int_equal(_dl_find_object((void *)qsort, &object), 0);
+    assert_true(tables().allocations > 0); /* by the test before */
     unwind_tables_release();
     const volatile char *table = object.dlfo_eh_frame;
     (void)table[8192];

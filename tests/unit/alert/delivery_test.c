@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static struct texts texts; /* of all findings here */
+
 /* The receiver is a socket of this very process, asked between two steps; the loop's clock is the
  * test's, so that minutes of backoff take no time. */
 
@@ -107,6 +109,7 @@ static struct delivery *create(int kind, int64_t queue_max, int port)
     receiver.kind = (enum receiver_kind)kind;
     snprintf(receiver.url, sizeof receiver.url, "http://127.0.0.1:%d/", port);
     snprintf(receiver.user_file, sizeof receiver.user_file, "%s", user_file);
+    receiver.plain_credentials = user_file[0] != '\0'; /* the receiver has no TLS */
     const struct delivery_options options = {.receiver_count = 1,
                                              .receivers = &receiver,
                                              .queue_dir = folder,
@@ -124,7 +127,7 @@ static struct delivery *create(int kind, int64_t queue_max, int port)
 static struct alert alert_of(enum finding_kind kind, enum alert_state state)
 {
     struct alert alert = {.state = state, .ms = 5000, .started_ms = 1000};
-    finding_init(&alert.finding, kind);
+    finding_init(&alert.finding, &texts, kind);
     return alert;
 }
 
@@ -324,7 +327,7 @@ static void test_levels_put_edges_right(void **state)
     (void)state;
     struct delivery *delivery = create(RECEIVER_WEBHOOK, 100, open_listener());
     struct finding finding;
-    finding_init(&finding, FINDING_LOADER_GROWTH);
+    finding_init(&finding, &texts, FINDING_LOADER_GROWTH);
     for (int second = 0; second < 60; second++, now_ms += 1000) {
         delivery_confirm(delivery, "app", &finding, 1700000000000, now_ms);
         delivery_sweep(delivery, 1700000000000, now_ms);
@@ -427,6 +430,21 @@ static void test_configuration_of_a_receiver(void **state)
     assert_true(receiver_take(&receiver, "timeout", "2s", problem, sizeof problem));
     assert_int_equal(receiver.timeout_ms, 2000);
 
+    char why[300];
+    snprintf(receiver.url, sizeof receiver.url, "http://host/");
+    assert_true(receiver_is_private(&receiver, why, sizeof why)); /* nothing secret goes there */
+    snprintf(receiver.url, sizeof receiver.url, "http://bob:x@host/");
+    assert_false(receiver_is_private(&receiver, why, sizeof why));
+    snprintf(receiver.url, sizeof receiver.url, "http://host/a@b");
+    assert_true(receiver_is_private(&receiver, why, sizeof why));
+    snprintf(receiver.user_file, sizeof receiver.user_file, "users");
+    assert_false(receiver_is_private(&receiver, why, sizeof why));
+    assert_non_null(strstr(why, "plain_credentials"));
+    receiver.plain_credentials = true;
+    assert_true(receiver_is_private(&receiver, why, sizeof why));
+    receiver.plain_credentials = false;
+    snprintf(receiver.url, sizeof receiver.url, "HTTPS://host/");
+    assert_true(receiver_is_private(&receiver, why, sizeof why));
     snprintf(receiver.user_file, sizeof receiver.user_file, "%s/users", folder);
     assert_false(receiver_credentials(&receiver, line, sizeof line, problem, sizeof problem));
     FILE *file = fopen(receiver.user_file, "w");

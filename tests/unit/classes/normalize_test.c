@@ -126,12 +126,83 @@ static void long_names_are_cut(void **state)
         assert_true(normalize(span_of(name + len, len), stem, &parts) < STEM_MAX);
 }
 
+/* Names of generators, and what varies in them replaced at random: a name that fits the pattern of
+ * another has its stem, and its parts. */
+static void a_pattern_knows_what_normalize_does(void **state)
+{
+    static const char *const forms[] = {"Script%",
+                                        "Script%$_run_closure1",
+                                        "com.acme.p17.Gen%",
+                                        "a.Host$$Lambda/0x%",
+                                        "a.Host$$Lambda$171/0x%",
+                                        "a.B/%",
+                                        "a.B$$EnhancerByCGLIB$$%",
+                                        "a.B$ByteBuddy$%",
+                                        "a.B$%",
+                                        "a.B_%",
+                                        "jdk.proxy2.$Proxy%",
+                                        "a.B_$$_jvst%_%",
+                                        "a.R_%_%",
+                                        "a.Rule%",
+                                        "%",
+                                        "a.%.B",
+                                        "$%x",
+                                        "a.B$%Local",
+                                        "a.Accessor%x%"};
+    static const char digits[] = "0123456789abcdefABCDEFghijvstXYZ$_/.";
+    size_t fits = 0;
+    unsigned seed = 1;
+    (void)state;
+    for (int round = 0; round < 200000; round++) {
+        char names[2][128], stems[2][STEM_MAX];
+        const char *form = forms[(size_t)round % (sizeof forms / sizeof forms[0])];
+        struct name_parts parts[2], fitted;
+        struct name_pattern pattern;
+        size_t len[2];
+        int few = round / 19 % 3; /* digits, hexadecimal digits, anything */
+        for (int k = 0; k < 2; k++) {
+            size_t at = 0;
+            for (const char *p = form; *p != '\0'; p++) {
+                if (*p != '%') {
+                    names[k][at++] = *p;
+                    continue;
+                }
+                seed = seed * 1103515245 + 12345;
+                for (unsigned n = 1 + (seed >> 16) % 12; n > 0; n--) {
+                    seed = seed * 1103515245 + 12345;
+                    unsigned kinds = few == 0 ? 10 : few == 1 ? 16 : sizeof digits - 1;
+                    names[k][at++] = digits[(seed >> 16) % kinds];
+                }
+            }
+            len[k] = at;
+        }
+        normalize_pattern(span_of(names[0], len[0]), stems[0], &parts[0], &pattern);
+        normalize(span_of(names[1], len[1]), stems[1], &parts[1]);
+        if (!name_pattern_fits(&pattern, names[0], names[0] + len[0] - pattern.back,
+                               span_of(names[1], len[1]), &fitted))
+            continue;
+        fits++;
+        assert_string_equal(stems[0], stems[1]);
+        assert_int_equal(fitted.folded, parts[1].folded);
+        assert_int_equal(fitted.hidden, parts[1].hidden);
+        assert_int_equal(fitted.anonymous, parts[1].anonymous);
+        assert_int_equal(fitted.counted, parts[1].counted);
+        assert_true(fitted.first_number == parts[1].first_number);
+        assert_true(fitted.last_number == parts[1].last_number);
+        assert_int_equal(fitted.random_bytes, parts[1].random_bytes);
+        assert_int_equal(fitted.tail_at, parts[1].tail_at);
+        assert_int_equal(fitted.tail_bytes, parts[1].tail_bytes);
+    }
+    assert_true(fits > 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_have_stems),
         cmocka_unit_test(parts_tell_what_was_folded),
         cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(a_pattern_knows_what_normalize_does),
     };
     return cmocka_run_group_tests_name("classes/normalize", tests, NULL, NULL);
 }

@@ -35,8 +35,7 @@ static int teardown(void **state)
     return system(command);
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static struct jfr_writer *create(void)
 {
@@ -98,8 +97,7 @@ static void end(struct jfr_writer *writer)
     jfr_destroy(writer);
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void families_and_ways_are_summed_up(void **state)
 {

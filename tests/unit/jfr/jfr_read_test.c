@@ -37,8 +37,7 @@ static int teardown(void **state)
     return system(command);
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static int64_t monotonic_ns(void)
 {
@@ -119,8 +118,7 @@ static int64_t size_of(const char *name)
     return stat(name, &info) == 0 ? info.st_size : -1;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static struct jfr_reader *open_reader(int *fd)
 {
@@ -263,7 +261,7 @@ static void torn_tail_is_named_and_repaired(void **state)
         int64_t length = size_of(path) - cuts[i];
         assert_int_equal(truncate(path, length), 0);
         assert_int_equal(samples_of(damage, sizeof damage), 20);
-        assert_non_null(strstr(damage, "is torn"));
+        assert_non_null(strstr(damage, "is truncated"));
         assert_true(jfr_repair(path, &cut, error, sizeof error));
         assert_true(cut > 0 && size_of(path) == length - cut);
         assert_int_equal(samples_of(damage, sizeof damage), 20);
@@ -277,7 +275,7 @@ static void torn_tail_is_named_and_repaired(void **state)
     fputs("FLR", more); /* less than a header */
     fclose(more);
     assert_int_equal(samples_of(damage, sizeof damage), 10);
-    assert_non_null(strstr(damage, "is torn"));
+    assert_non_null(strstr(damage, "is truncated"));
     assert_true(jfr_repair(path, &cut, error, sizeof error));
     assert_int_equal(cut, 3);
     assert_int_equal(size_of(path), chunk);
@@ -294,7 +292,7 @@ static void what_is_no_recording_is_refused(void **state)
         const char *text, *why;
     } cases[] = {
         {"", "empty"},
-        {"FLR", "torn"},
+        {"FLR", "truncated"},
         {"This is no recording. It is only a text that is longer than a header of a chunk.",
          "no chunk"},
     };

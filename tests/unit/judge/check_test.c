@@ -98,7 +98,8 @@ static void test_steps_with_and_without_baseline(void **state)
 static void test_jni_counts_from_26_on(void **state)
 {
     (void)state;
-    sample_set_nmt(&now, NMT_JNI, (struct nmt_amount){900 * MB, 900 * MB});
+    nmt(&now, 101 * MB, 10 * MB);
+    sample_set_nmt(&now, NMT_JNI, (struct nmt_amount){500 * MB, 500 * MB});
     check_jvm(&input, &result);
     assert_int_equal(result.status, CHECK_OK);
     identity.jdk_major = 26;
@@ -192,6 +193,46 @@ static void test_an_agent_that_gives_way(void **state)
     assert_int_equal(result.status, CHECK_OK);
 }
 
+/* 3 GB beside a healthy rest. */
+static void test_every_category_that_can_leak_has_levels(void **state)
+{
+    (void)state;
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+        bool bounded = i == NMT_JAVA_HEAP || i == NMT_SHARED_CLASS_SPACE;
+        reset(NULL);
+        sample_set_nmt(&now, (enum nmt_category)i, (struct nmt_amount){3072 * MB, 3072 * MB});
+        check_jvm(&input, &result);
+        assert_int_equal(result.status, bounded ? CHECK_OK : CHECK_CRITICAL);
+        if (!bounded)
+            assert_non_null(strstr(result.reason, nmt_category_name((enum nmt_category)i)));
+    }
+    reset(NULL);
+    now.extra_count = 1;
+    snprintf(now.extra[0].name, sizeof now.extra[0].name, "Of Tomorrow");
+    now.extra[0].amount = (struct nmt_amount){3072 * MB, 3072 * MB};
+    check_jvm(&input, &result);
+    assert_int_equal(result.status, CHECK_CRITICAL);
+    assert_string_equal(finding_row(result.findings[0].kind)->id, "nmt-category-growth");
+}
+
+/* A collector's bitmaps are as large as the heap wants them, JDK 8 counts whole stacks. */
+static void test_what_a_large_jvm_starts_with_is_no_level(void **state)
+{
+    (void)state;
+    sample_set_nmt(&now, NMT_JAVA_HEAP, (struct nmt_amount){65536 * MB, 65536 * MB});
+    sample_set_nmt(&now, NMT_GC, (struct nmt_amount){4096 * MB, 4096 * MB});
+    sample_set_nmt(&now, NMT_CODE, (struct nmt_amount){500 * MB, 500 * MB});
+    sample_set_nmt(&now, NMT_METASPACE, (struct nmt_amount){500 * MB, 500 * MB});
+    check_jvm(&input, &result);
+    assert_int_equal(result.status, CHECK_OK);
+    sample_set_nmt(&now, NMT_THREAD, (struct nmt_amount){1400 * MB, 1400 * MB});
+    check_jvm(&input, &result);
+    assert_int_equal(result.status, CHECK_WARNING);
+    identity.jdk_major = 8;
+    check_jvm(&input, &result);
+    assert_int_equal(result.status, CHECK_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +240,8 @@ int main(void)
         cmocka_unit_test_setup(test_partial_is_unknown, reset),
         cmocka_unit_test_setup(test_what_is_known_to_be_bad_beats_unknown, reset),
         cmocka_unit_test_setup(test_steps_with_and_without_baseline, reset),
+        cmocka_unit_test_setup(test_every_category_that_can_leak_has_levels, reset),
+        cmocka_unit_test_setup(test_what_a_large_jvm_starts_with_is_no_level, reset),
         cmocka_unit_test_setup(test_jni_counts_from_26_on, reset),
         cmocka_unit_test_setup(test_loaders_of_a_generator, reset),
         cmocka_unit_test_setup(test_metaspace_limit, reset),

@@ -13,19 +13,14 @@
 
 static struct alert alerts[64];
 static int alert_count;
-
-static void on_alert(void *context, const struct alert *alert)
-{
-    (void)context;
-    alerts[alert_count++] = *alert;
-}
+static struct texts texts; /* theirs, and of what is remembered */
 
 static struct judge *create(int64_t uptime_ms)
 {
     struct target_identity identity = {.pid = 1, .jdk_major = 17, .uptime_ms = uptime_ms};
     struct thresholds thresholds;
     thresholds_default(&thresholds);
-    struct judge *judge = judge_create(&identity, &thresholds, -1, on_alert, NULL);
+    struct judge *judge = judge_create(&identity, &thresholds, -1);
     assert_non_null(judge);
     return judge;
 }
@@ -37,7 +32,13 @@ static void feed(struct judge *judge, int64_t ms, int64_t internal_bytes)
     sample_set(&event.sample, SAMPLE_CLASSES_UNLOADED, 0);
     sample_set_nmt(&event.sample, NMT_INTERNAL,
                    (struct nmt_amount){internal_bytes, internal_bytes});
-    judge_feed(judge, &event);
+    struct alerts new;
+    judge_feed(judge, &event, &new);
+    for (int i = 0; i < new.count; i++) {
+        struct alert *kept = &alerts[alert_count++];
+        *kept = new.alert[i];
+        finding_copy(&kept->finding, &texts, &kept->finding);
+    }
 }
 
 /* Internal at 100 MB until warm-up is over, then 800 MB. */
@@ -61,6 +62,7 @@ static void test_an_alert_is_not_repeated_and_still_clears(void **state)
     int raised = alert_count;
     assert_true(raised >= 1);
     judge_remember(first, memory);
+    judge_memory_keep(memory, &texts);
     judge_destroy(first);
     assert_int_equal(memory->episode_count, raised);
 
@@ -95,6 +97,7 @@ static void test_what_was_cold_goes_on_warming_up(void **state)
     struct judge *first = create(1000);
     feed(first, 0, 100 * MB);
     judge_remember(first, memory);
+    judge_memory_keep(memory, &texts);
     judge_destroy(first);
     assert_false(memory->warm);
     struct judge *second = create(3000);

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "analyzers/judge/thresholds.h"
-#include "reports/units.h"
+#include "reports/text/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>

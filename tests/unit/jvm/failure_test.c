@@ -78,7 +78,7 @@ static void details_stay_on_one_line(void **state)
     (void)state;
     struct failure failure;
     failure_set(&failure, FAILURE_GONE, "pid 1", "a\nb\x1b[31m\tc\n");
-    assert_string_equal(failure.sentence, "pid 1 is gone: a b [31m c");
+    assert_string_equal(failure.sentence, "pid 1: no such process: a b [31m c");
 
     char endless[2000];
     memset(endless, 'x', sizeof endless - 1);

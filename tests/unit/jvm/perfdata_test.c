@@ -69,9 +69,16 @@ static void save(const struct image *image, size_t len)
     assert_int_equal(fclose(file), 0);
 }
 
+static struct perfdata *opened(uid_t uid)
+{
+    struct target target = {.uid = uid, .gid = getegid()};
+    snprintf(target.perfdata, sizeof target.perfdata, "%s", path);
+    return perfdata_open(&target);
+}
+
 static void expect_errno(int expected)
 {
-    assert_null(perfdata_open(path, geteuid()));
+    assert_null(opened(geteuid()));
     assert_int_equal(errno, expected);
 }
 
@@ -87,7 +94,7 @@ static void sums_counters(void **state)
     add_number(&image, "sun.gc.collector.2.invocations", 2);
     add(&image, "sun.rt.javaCommand", 'B', "Main x", 7);
     save(&image, IMAGE_BYTES);
-    struct perfdata *perfdata = perfdata_open(path, geteuid());
+    struct perfdata *perfdata = opened(geteuid());
     assert_non_null(perfdata);
     struct sample sample;
     int64_t value;
@@ -116,7 +123,7 @@ static void shared_classes_alone_are_no_count(void **state)
     begin(&image);
     add_number(&image, "java.cls.sharedLoadedClasses", 400);
     save(&image, IMAGE_BYTES);
-    struct perfdata *perfdata = perfdata_open(path, geteuid());
+    struct perfdata *perfdata = opened(geteuid());
     struct sample sample;
     sample_clear(&sample);
     assert_true(perfdata_sample(perfdata, &sample));
@@ -131,7 +138,7 @@ static void follows_the_file(void **state)
     begin(&image);
     add_number(&image, "java.cls.loadedClasses", 1);
     save(&image, IMAGE_BYTES);
-    struct perfdata *perfdata = perfdata_open(path, geteuid());
+    struct perfdata *perfdata = opened(geteuid());
     begin(&image);
     add_number(&image, "java.cls.loadedClasses", 2);
     save(&image, IMAGE_BYTES);
@@ -170,7 +177,7 @@ static void refuses(void **state)
     expect_errno(EINVAL);
 
     save(&image, IMAGE_BYTES);
-    assert_null(perfdata_open(path, geteuid() + 1));
+    assert_null(opened(geteuid() + 1));
     assert_int_equal(errno, EPERM);
     char target[80];
     snprintf(target, sizeof target, "%s.real", path);

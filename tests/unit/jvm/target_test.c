@@ -116,7 +116,7 @@ static void what_is_no_jvm(void **state)
         _exit(0);
     siginfo_t info;
     waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT); /* a zombie now */
-    expect_not_open(child, FAILURE_GONE, "is gone");
+    expect_not_open(child, FAILURE_GONE, "no such process");
     waitpid(child, NULL, 0);
 }
 
@@ -136,7 +136,7 @@ static void samples(void **state)
     assert_true(sample_get(&sample, SAMPLE_RSS_BYTES, &value) && value > 100000);
     assert_true(sample_has(&sample, SAMPLE_CPU_MS));
 
-    struct perfdata *perfdata = perfdata_open(target.perfdata, target.uid);
+    struct perfdata *perfdata = perfdata_open(&target);
     assert_non_null(perfdata);
     usleep(300 * 1000);
     assert_true(perfdata_sample(perfdata, &sample));

@@ -113,6 +113,52 @@ static void what_the_target_left_is_distrusted(void **state)
     assert_int_equal(exchange_read(&exchange, "recording"), -1);
     assert_int_equal(mkfifo(inside(&exchange, "pipe"), 0600), 0);
     assert_int_equal(exchange_read(&exchange, "pipe"), -1); /* and does not wait for a writer */
+
+    /* Only names of ours are removed: what is not one stays, and so does its folder. */
+    close(open(inside(&exchange, "recording.jfr.chunk"), O_WRONLY | O_CREAT, 0600));
+    exchange_close(&exchange);
+    assert_int_equal(access(inside(&exchange, "recording.jfr.chunk"), F_OK), -1);
+    static const char *const theirs[] = {"recording", "second", "link", "pipe"};
+    for (size_t i = 0; i < sizeof theirs / sizeof theirs[0]; i++)
+        assert_int_equal(unlink(inside(&exchange, theirs[i])), 0);
+    assert_int_equal(rmdir(inside(&exchange, "")), 0);
+}
+
+#define OTHER 12345
+
+/* What is made belongs to the target from the first moment on, and where its user may not write
+ * nothing is made. */
+static void everything_with_the_targets_rights(void **state)
+{
+    (void)state;
+    struct exchange exchange;
+    struct stat status;
+    if (geteuid() != 0) {
+        print_message("not root: not tried\n");
+        return;
+    }
+    struct target other = target;
+    other.uid = other.gid = OTHER;
+    assert_int_equal(chmod(root, 0755), 0);
+    assert_int_equal(chmod(target.tmp, 0755), 0);
+    assert_false(exchange_open(&exchange, &other));
+    assert_int_equal(errno, EACCES);
+    assert_int_equal(chmod(target.tmp, 01777), 0);
+    assert_true(exchange_open(&exchange, &other));
+    assert_int_equal(stat(inside(&exchange, "."), &status), 0);
+    assert_int_equal(status.st_uid, OTHER);
+    int fd = exchange_file(&exchange, "answer", 0700);
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_uid, OTHER);
+    assert_int_equal(status.st_gid, OTHER);
+    assert_int_equal(status.st_mode & 07777, 0700);
+    close(fd);
+    assert_int_equal(chown(inside(&exchange, "answer"), 0, 0), 0);
+    assert_int_equal(exchange_read(&exchange, "answer"), -1); /* not the target's */
+    assert_int_equal(chown(inside(&exchange, "."), 0, 0), 0);
+    assert_false(exchange_remove(&exchange, "answer")); /* nor is the folder */
+    assert_int_equal(chown(inside(&exchange, "."), OTHER, OTHER), 0);
+    assert_true(exchange_remove(&exchange, "answer"));
     exchange_close(&exchange);
 }
 
@@ -151,6 +197,7 @@ int main(void)
         cmocka_unit_test(two_do_not_meet),
         cmocka_unit_test(files),
         cmocka_unit_test(what_the_target_left_is_distrusted),
+        cmocka_unit_test(everything_with_the_targets_rights),
         cmocka_unit_test(a_link_for_tmp_is_followed_inside),
     };
     return cmocka_run_group_tests_name("exchange", tests, make_root, remove_root);

@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+static struct texts texts; /* of all findings here */
+
 #define TICKS 600 /* three members of 256 lines, the last one not full */
 
 static char folder[64];
@@ -138,7 +140,7 @@ static void test_everything_comes_back(void **state)
     int alerts = 0;
     (void)state;
 
-    finding_init(&alert.finding, FINDING_CLASS_EXPLOSION);
+    finding_init(&alert.finding, &texts, FINDING_CLASS_EXPLOSION);
     assert_true(recorder_event(recorder, &tick));
     assert_true(recorder_event(recorder, &names));
     assert_true(recorder_alert(recorder, &alert));
@@ -339,8 +341,7 @@ static void test_stdout_is_a_stream_of_members(void **state)
     assert_true(whole_for_gzip(path));
 }
 
-/* --- damage ------------------------------------------------------------------------------------
- */
+/* --- damage ----------------------------------------------------------------------------------- */
 
 static void test_every_truncation_is_read_up_to_there(void **state)
 {

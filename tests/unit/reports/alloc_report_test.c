@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reports/alloc_report.h"
+#include "reports/profile/agent_report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reports/chart.h"
-#include "reports/chart_series.h"
+#include "reports/story/chart.h"
+#include "reports/story/chart_canvas.h"
 #include "tests/unit/reports/story_fixture.h"
 
 #include <string.h>

@@ -1,6 +1,4 @@
-#include "reports/event_json.h"
-
-#include "reports/finding_json.h"
+#include "reports/json/event_json.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
+
+static struct texts texts; /* of all findings here */
 
 static struct json_out out;
 static struct event_line line;
@@ -208,8 +208,8 @@ static void test_alerts_come_back(void **state)
     struct alert alert = {.state = ALERT_CLEARED, .ms = 41000, .started_ms = 1000};
     (void)state;
 
-    finding_init(&alert.finding, FINDING_CLASS_EXPLOSION);
-    snprintf(alert.finding.family, sizeof alert.finding.family, "groovy-shell");
+    finding_init(&alert.finding, &texts, FINDING_CLASS_EXPLOSION);
+    finding_family(&alert.finding, "groovy-shell");
     finding_add_int(&alert.finding, "loads", 824);
     finding_add_real(&alert.finding, "rate_per_s", 20.25);
     finding_add_text(&alert.finding, "example", "Script1|\"<b>");
@@ -217,9 +217,18 @@ static void test_alerts_come_back(void **state)
     assert_int_equal(line.alert.state, ALERT_CLEARED);
     assert_int_equal(line.alert.ms, 41000);
     assert_int_equal(line.alert.started_ms, 1000);
-    assert_memory_equal(&line.alert.finding, &alert.finding, sizeof alert.finding);
+    const struct finding *back = &line.alert.finding;
+    assert_int_equal(back->kind, alert.finding.kind);
+    assert_int_equal(back->severity, alert.finding.severity);
+    assert_string_equal(back->family, "groovy-shell");
+    assert_string_equal(back->title, alert.finding.title);
+    assert_string_equal(back->advice, alert.finding.advice);
+    assert_int_equal(back->evidence_count, 3);
+    assert_int_equal(finding_evidence(back, "loads")->number, 824);
+    assert_true(finding_evidence(back, "rate_per_s")->real == 20.25);
+    assert_string_equal(finding_evidence(back, "example")->text, "Script1|\"<b>");
 
-    alert.finding.family[0] = '\0';
+    alert.finding.family = "";
     assert_non_null(strstr(event_json_alert(&out, 5, &alert), "\"family\":null"));
     assert_int_equal(read_back(out.text), EVENT_LINE_ALERT);
     assert_string_equal(line.alert.finding.family, "");

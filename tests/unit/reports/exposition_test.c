@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reports/exposition.h"
+#include "reports/metrics/exposition.h"
 
 #include <math.h>
 #include <string.h>

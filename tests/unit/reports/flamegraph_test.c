@@ -1,8 +1,7 @@
 /* Call trees, and what is written from them: collapsed stacks, flame graph, top table. */
-#include "reports/call_tree.h"
-#include "reports/collapsed.h"
-#include "reports/flamegraph.h"
-#include "reports/toptable.h"
+#include "reports/page/page.h"
+#include "reports/profile/call_tree.h"
+#include "reports/profile/flamegraph.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +12,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "c b a": innermost first, one letter or word each. */
 static bool add(struct call_tree *tree, const char *stack, int64_t samples)
@@ -95,7 +95,8 @@ static void recursion_is_counted_once(void **state)
     FILE *out = open_memstream(&text, &size);
     assert_true(toptable_print(table, 2, out));
     fclose(out);
-    assert_non_null(strstr(text, "        10  40.00%         20  80.00%  a\n"));
+    assert_non_null(
+        strstr(text, "  SELF          TOTAL          METHOD\n    10  40.00%     20  80.00%  a\n"));
     assert_non_null(strstr(text, "and 3 methods more"));
     free(text);
 
@@ -247,6 +248,44 @@ static void a_full_tree_refuses_whole_stacks(void **state)
     call_tree_destroy(tree);
 }
 
+/* The script runs only where its hash stands in the policy of every page. */
+static void the_policy_lets_the_script_run(void **state)
+{
+    (void)state;
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const struct flamegraph_page page = {.title = "t", .unit = "samples"};
+    struct call_tree *tree = sample_tree();
+    char *text = NULL, path[64], command[128], hash[64] = "sha256-";
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(flamegraph_write(tree, &page, out));
+    fclose(out);
+    call_tree_destroy(tree);
+    char *from = strstr(text, "<script>") + strlen("<script>"), *to = strstr(from, "</script>");
+    snprintf(path, sizeof path, "/tmp/flamegraph_test.%d.js", (int)getpid());
+    out = fopen(path, "w");
+    assert_non_null(out);
+    fwrite(from, 1, (size_t)(to - from), out);
+    assert_int_equal(fclose(out), 0);
+    snprintf(command, sizeof command, "sha256sum %s", path);
+    FILE *pipe = popen(command, "r");
+    unsigned bytes[33] = {0};
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(fscanf(pipe, "%2x", &bytes[i]), 1);
+    pclose(pipe);
+    unlink(path);
+    char *at = hash + strlen(hash);
+    for (int i = 0; i < 33; i += 3) {
+        unsigned three = bytes[i] << 16 | bytes[i + 1] << 8 | (i + 2 < 32 ? bytes[i + 2] : 0);
+        for (int k = 0; k < 4; k++)
+            *at++ = digits[three >> (18 - 6 * k) & 63];
+    }
+    at[-1] = '=';
+    assert_string_equal(hash, PAGE_SCRIPT_HASH);
+    assert_non_null(strstr(text, "content=\"" PAGE_CSP "\""));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +296,7 @@ int main(void)
         cmocka_unit_test(places_are_shares),
         cmocka_unit_test(narrow_frames_are_counted),
         cmocka_unit_test(no_samples_is_a_page_too),
+        cmocka_unit_test(the_policy_lets_the_script_run),
         cmocka_unit_test(deep_stacks),
         cmocka_unit_test(a_full_tree_refuses_whole_stacks),
     };

@@ -1,4 +1,5 @@
-#include "reports/page.h"
+#include "reports/page/page.h"
+#include "tests/unit/skip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,8 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+static struct texts texts; /* of all findings here */
 
 #define HOSTILE "<script>alert(1)</script>|[x](http://e.vil)\n\x1b[31mred\xe2\x80\xae"
 
@@ -34,9 +37,9 @@ static void fill(struct page *page)
 {
     static const char *const heads[] = {"family", "#classes", NULL};
     struct finding finding;
-    finding_init(&finding, FINDING_CLASS_EXPLOSION);
-    snprintf(finding.family, sizeof finding.family, "%s", "unknown:" HOSTILE);
-    snprintf(finding.title, sizeof finding.title, "%s", "explosion of " HOSTILE);
+    finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
+    finding_family(&finding, "unknown:" HOSTILE);
+    finding_title(&finding, "%s", "explosion of " HOSTILE);
     finding_add_text(&finding, "example", HOSTILE);
     finding_add_int(&finding, "loads", 1200);
     page_begin(page, "title " HOSTILE, "CRITICAL", SEVERITY_CRITICAL);
@@ -97,6 +100,164 @@ static void the_three_say_the_same(void **state)
     page_free(&page);
 }
 
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)) != NULL; text++)
+        count++;
+    return count;
+}
+
+static void has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("missing: %s in\n%s", part, text);
+}
+
+static void fill_every_block(struct page *page)
+{
+    static const char *const heads[] = {"who", "#rate", NULL};
+    struct finding finding;
+    finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
+    finding_add_int(&finding, "max_same_name", 3);
+    page_begin(page, "title", "UNKNOWN", SEVERITY_INFO);
+    page_set_tone(page, PAGE_UNKNOWN);
+    page_set_name(page, "window");
+    page_lead(page, "the lead");
+    page_origin(page, "from %d", 7);
+    page_footer(page, "the footer");
+    page_refresh(page, 15);
+    page_runbooks(page, "javascript:alert(1)");
+    page_link(page, "metrics", "/metrics?a=\"b\"");
+    page_text(page, "a box");
+    page_tone(page, PAGE_WARNING);
+    page_code(page, "java -Xmx64m %s", "<Main>");
+    page_facts(page);
+    page_fact(page, "name", "value of a fact");
+    page_fact(page, "nothing", "");
+    page_finding(page, &finding);
+    page_finding_number(page, 2);
+    page_finding_about(page, "orders", "#t1");
+    page_finding_when(page, "for %d s", 5);
+    page_table(page, heads);
+    page_row(page, "first", "12.5");
+    page_row_tone(page, PAGE_CRITICAL);
+    page_row_fact(page, "producer", "a generator");
+    page_cell_link(page, 0, "#t1");
+    page_cell_note(page, 1, PAGE_CRITICAL, "growing");
+    page_cell_chart(page, 1, "<svg class=\"spark\"></svg>");
+    page_cell_note(page, 2, PAGE_PLAIN, "no such column");
+    page_row(page, "second", "");
+    page_chart(page, "Chart", "its caption", "<?xml?><svg><g id=\"a\"/></svg>", "chart.png");
+    page_details(page, "summary", true);
+    page_anchor(page, "t%d", 1);
+    page_tone(page, PAGE_OK);
+    page_text(page, "folded");
+    page_details_end(page);
+    assert_false(page->failed);
+}
+
+static void every_block_in_html(void **state)
+{
+    (void)state;
+    struct page page;
+    fill_every_block(&page);
+    char *text = written(&page, page_html);
+    static const char *const parts[] = {
+        "<title>window</title>",
+        "<meta http-equiv=\"refresh\" content=\"15\">",
+        "<header class=\"unknown\">",
+        "<p class=\"advice\">the lead</p>",
+        "from 7",
+        "<a href=\"/metrics?a=&quot;b&quot;\">metrics</a>",
+        "<p class=\"box warning\">a box</p>",
+        "<pre><code>java -Xmx64m &lt;Main&gt;</code></pre>",
+        "<dt>name</dt><dd>value of a fact</dd>",
+        "<span class=\"num\">2</span> <a href=\"#t1\">orders</a>: ",
+        ", for 5 s",
+        "<dt>most of one name</dt><dd>3</dd>",
+        "<dd><code>nmtwatch explain class-explosion</code></dd>",
+        "<a href=\"#t1\">first</a>",
+        "<small class=\"critical\">growing</small>",
+        "<svg class=\"spark\"></svg>",
+        "<dt>producer</dt><dd>a generator</dd>",
+        "<g id=\"p1-a\"/>",
+        "<figcaption>its caption</figcaption>",
+        "<details class=\"ok\" open id=\"t1\">",
+        "</details>",
+        "<footer>the footer</footer>",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        has(text, parts[i]);
+    assert_int_equal(count_of(text, "<meta http-equiv=\"Content-Security-Policy\""), 1);
+    has(text, "content=\"" PAGE_CSP "\"");
+    assert_null(strstr(text, "javascript:"));
+    assert_null(strstr(text, "<?xml"));
+    assert_null(strstr(text, "no such column"));
+    free(text);
+    page_free(&page);
+}
+
+static void every_block_in_text(void **state)
+{
+    (void)state;
+    struct page page;
+    fill_every_block(&page);
+    char *text = written(&page, page_markdown);
+    static const char *const parts[] = {
+        "# UNKNOWN: title\n\nthe lead\n\nfrom 7\n",
+        "> a box\n",
+        "    java -Xmx64m <Main>\n",
+        "- name: value of a fact\n",
+        "### 2. CRITICAL: orders: ",
+        "`class-explosion`, for 5 s\n",
+        "| most of one name | 3 |\n",
+        "| who | rate |\n| -- | --: |\n| first | 12.5 |\n| second | - |\n",
+        "**first**\n\n- producer: a generator\n",
+        "![Chart](chart.png)\n\nits caption\n",
+        "### summary\n\nfolded\n",
+        "the footer\n",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        has(text, parts[i]);
+    free(text);
+    text = written(&page, to_terminal);
+    static const char *const lines[] = {
+        "UNKNOWN: title\n  the lead\n  from 7\n",
+        "    java -Xmx64m <Main>\n",
+        "  name:  value of a fact\n",
+        "class-explosion, for 5 s\n  orders\n",
+        "  most of one name:   3\n",
+        "  who     rate\n  first   12.5\n    producer:  a generator\n  second      \n",
+        "  Chart: chart.png\n",
+        "\nsummary\n  folded\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        has(text, lines[i]);
+    free(text);
+    page_free(&page);
+}
+
+/* No text is cut, however long. */
+static void long_texts_stay_whole(void **state)
+{
+    (void)state;
+    static writer *const writers[] = {to_terminal, page_markdown, page_html};
+    enum { LONG = 20000 };
+    static char text[LONG + 5];
+    struct page page;
+    memset(text, 'x', LONG);
+    memcpy(text + LONG, "END", 4);
+    page_begin(&page, "t", "OK", SEVERITY_INFO);
+    page_text(&page, "%s", text);
+    for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+        char *all = written(&page, writers[i]);
+        has(all, "xEND");
+        free(all);
+    }
+    page_free(&page);
+}
+
 static void a_page_of_nothing(void **state)
 {
     (void)state;
@@ -116,7 +277,7 @@ static void a_full_disk_is_told(void **state)
     FILE *full = fopen("/dev/full", "w");
     struct page page;
     if (full == NULL)
-        skip();
+        skip_because("refused: no /dev/full here");
     setvbuf(full, NULL, _IONBF, 0);
     fill(&page);
     assert_false(page_markdown(&page, full));
@@ -129,9 +290,9 @@ static void a_full_disk_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_names_do_nothing),
-        cmocka_unit_test(the_three_say_the_same),
-        cmocka_unit_test(a_page_of_nothing),
+        cmocka_unit_test(hostile_names_do_nothing), cmocka_unit_test(the_three_say_the_same),
+        cmocka_unit_test(every_block_in_html),      cmocka_unit_test(every_block_in_text),
+        cmocka_unit_test(long_texts_stay_whole),    cmocka_unit_test(a_page_of_nothing),
         cmocka_unit_test(a_full_disk_is_told),
     };
     return cmocka_run_group_tests_name("page", tests, NULL, NULL);

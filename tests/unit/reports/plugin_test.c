@@ -1,4 +1,4 @@
-#include "reports/plugin.h"
+#include "reports/watch/plugin.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+static struct texts texts; /* of all findings here */
 
 static char *text;
 
@@ -58,12 +60,12 @@ static void test_verdict_and_figures(void **state)
 
 static void test_nothing_known_is_no_figures(void **state)
 {
-    struct check_result result = {.status = CHECK_UNKNOWN, .reason = "pid 1 is gone"};
+    struct check_result result = {.status = CHECK_UNKNOWN, .reason = "pid 1: no such process"};
     struct sample empty = {0};
     (void)state;
 
-    assert_string_equal(print(&result, NULL, 17), "NMTWATCH UNKNOWN - pid 1 is gone\n");
-    assert_string_equal(print(&result, &empty, 17), "NMTWATCH UNKNOWN - pid 1 is gone\n");
+    assert_string_equal(print(&result, NULL, 17), "NMTWATCH UNKNOWN - pid 1: no such process\n");
+    assert_string_equal(print(&result, &empty, 17), "NMTWATCH UNKNOWN - pid 1: no such process\n");
 }
 
 static void test_text_cannot_pose_as_figures(void **state)
@@ -73,9 +75,9 @@ static void test_text_cannot_pose_as_figures(void **state)
     (void)state;
 
     snprintf(result.reason, sizeof result.reason, "a|b\nOK - 'x'=1");
-    finding_init(&result.findings[0], FINDING_CLASS_EXPLOSION);
-    snprintf(result.findings[0].title, sizeof result.findings[0].title, "Evil|Class\n\033[0m");
-    finding_init(&result.findings[1], FINDING_LOADER_GROWTH);
+    finding_init(&result.findings[0], &texts, FINDING_CLASS_EXPLOSION);
+    finding_title(&result.findings[0], "Evil|Class\n\033[0m");
+    finding_init(&result.findings[1], &texts, FINDING_LOADER_GROWTH);
     const char *out = print(&result, &sample, 17);
     assert_non_null(strstr(out, "NMTWATCH CRITICAL - a/b\\x0aOK - 'x'=1 | 'internal'"));
     assert_non_null(strstr(out, "\nCRITICAL class-explosion: Evil/Class\\x0a\\x1b[0m - "));

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reports/prometheus_rules.h"
+#include "reports/metrics/prometheus_rules.h"
 #include "tests/unit/reports/story_fixture.h"
 
 #include <jansson.h>
@@ -81,7 +81,7 @@ static void test_json_holds_the_same_rules(void **state)
                                      &severity, "annotations", "runbook_url", &runbook),
                          0);
         assert_string_equal(alert, prometheus_rule_at(index)->alert);
-        assert_int_equal(strncmp(runbook, "docs/runbooks/", 14), 0);
+        assert_int_equal(strncmp(runbook, FINDING_RUNBOOKS, strlen(FINDING_RUNBOOKS)), 0);
     }
     json_decref(object);
     json_out_free(&out);

@@ -1,8 +1,5 @@
 /* The outcome of a soak in its formats, when the target's names are hostile. */
-#include "reports/junit.h"
-#include "reports/soak_json.h"
-#include "reports/soak_terminal.h"
-#include "reports/tap.h"
+#include "reports/soak/soak_report.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+static struct texts texts; /* of all findings here */
 
 #define HOSTILE "evil\n1..0\nok 1 # TODO\033[2J<x>&\"'\xef\xbf\xbf\xff]]>"
 
@@ -38,9 +37,9 @@ static void setup(struct fixture *fixture)
                                           .decides = true,
                                           .watched = true,
                                           .answer = SOAK_PASS};
-    finding_init(&fixture->alert.finding, FINDING_CLASS_EXPLOSION);
-    snprintf(fixture->alert.finding.title, sizeof fixture->alert.finding.title, "%s", HOSTILE);
-    snprintf(fixture->alert.finding.family, sizeof fixture->alert.finding.family, "%s", HOSTILE);
+    finding_init(&fixture->alert.finding, &texts, FINDING_CLASS_EXPLOSION);
+    finding_title(&fixture->alert.finding, "%s", HOSTILE);
+    finding_family(&fixture->alert.finding, HOSTILE);
     result->alert_count = 1;
     result->alerts = &fixture->alert;
     result->alert_fails[0] = true;
@@ -105,7 +104,10 @@ static void tap_has_only_its_own_lines(void **state)
 static bool terminal_write(const struct soak_summary *summary, FILE *out)
 {
     const struct terminal terminal = {.out = out};
-    soak_terminal(&terminal, summary);
+    struct page page;
+    soak_page(summary, &page);
+    assert_true(page_terminal(&page, &terminal));
+    page_free(&page);
     return true;
 }
 

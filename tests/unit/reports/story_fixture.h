@@ -6,10 +6,12 @@
 #ifndef TESTS_UNIT_REPORTS_STORY_FIXTURE_H
 #define TESTS_UNIT_REPORTS_STORY_FIXTURE_H
 
-#include "reports/story.h"
+#include "reports/story/story.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+static struct texts texts; /* of all findings here */
 
 #define FIXTURE_MB       ((int64_t)1 << 20)
 #define FIXTURE_BAD_NAME "Script1<b>\"'|`\x1b[31m\n$\\"
@@ -96,10 +98,10 @@ static inline void fixture_alert(struct story *story, enum finding_kind kind,
                                  const char *title)
 {
     struct alert alert = {.state = state, .ms = s * 1000, .started_ms = (s - 12) * 1000};
-    finding_init(&alert.finding, kind);
-    snprintf(alert.finding.family, sizeof alert.finding.family, "%s", family);
+    finding_init(&alert.finding, &texts, kind);
+    finding_family(&alert.finding, family);
     if (title != NULL)
-        snprintf(alert.finding.title, sizeof alert.finding.title, "%s", title);
+        finding_title(&alert.finding, "%s", title);
     finding_add_int(&alert.finding, "rate_per_s", 20);
     finding_add_int(&alert.finding, "bytes_per_class_bytes", 5324);
     finding_add_int(&alert.finding, "growth_bytes", 47 * FIXTURE_MB);
@@ -169,8 +171,8 @@ static inline struct story *fixture_explosion(void)
     fixture_alert(story, FINDING_CLASS_EXPLOSION, ALERT_RAISED, 72, "groovy-shell",
                   "classes of family groovy-shell are generated without end: 20.1/s for 41 s, "
                   "5.2 KB each; nothing was unloaded");
-    snprintf(story->alerts[0].finding.advice, sizeof story->alerts[0].finding.advice,
-             "Cache the parsed class by text hash and make a new instance per run.");
+    finding_advice(&story->alerts[0].finding,
+                   "Cache the parsed class by text hash and make a new instance per run.");
     fixture_alert(story, FINDING_LOADER_GROWTH, ALERT_RAISED, 80, "", NULL);
     fixture_alert(story, FINDING_CLASS_METASPACE_GROWTH, ALERT_RAISED, 420, "", NULL);
     fixture_alert(story, FINDING_LOADER_GROWTH, ALERT_CLEARED, 500, "", NULL);

@@ -204,6 +204,26 @@ static void test_alerts_and_their_ends(void **state)
     story_destroy(story);
 }
 
+/* All steps of Internal last to the end: the worst leads, whichever came first. */
+static void test_the_last_step_of_a_series_leads(void **state)
+{
+    (void)state;
+    for (int cleared = 0; cleared < 2; cleared++) {
+        struct story *story = fixture_empty();
+        fixture_alert(story, FINDING_INTERNAL_INVESTIGATE, ALERT_RAISED, 100, "", "+0.6 GB");
+        fixture_alert(story, FINDING_INTERNAL_EXPLOSION, ALERT_RAISED, 200, "", "+3.5 GB");
+        fixture_alert(story, FINDING_METASPACE_LIMIT, ALERT_RAISED, 250, "", "the limit");
+        fixture_alert(story, FINDING_METASPACE_LIMIT, ALERT_CLEARED, 260, "", NULL);
+        fixture_alert(story, FINDING_INTERNAL_UNACCEPTABLE, ALERT_RAISED, 300, "", "+10 GB");
+        if (cleared)
+            fixture_alert(story, FINDING_INTERNAL_UNACCEPTABLE, ALERT_CLEARED, 400, "", NULL);
+        char text[1024];
+        story_headline(story, text, sizeof text);
+        assert_non_null(strstr(text, "+10 GB"));
+        story_destroy(story);
+    }
+}
+
 static void test_verdict_names_the_gravest_alert_and_the_fix(void **state)
 {
     (void)state;
@@ -304,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_costs_and_notes_are_bounded),
         cmocka_unit_test(test_loaders_are_compared_with_the_first_census),
         cmocka_unit_test(test_alerts_and_their_ends),
+        cmocka_unit_test(test_the_last_step_of_a_series_leads),
         cmocka_unit_test(test_verdict_names_the_gravest_alert_and_the_fix),
         cmocka_unit_test(test_silence_is_a_verdict_only_after_long_enough),
         cmocka_unit_test(test_top_categories_by_change_without_the_heap),

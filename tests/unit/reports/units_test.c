@@ -1,4 +1,4 @@
-#include "reports/units.h"
+#include "reports/text/units.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "nmtwatch/serve/metrics.h"
-#include "reports/prometheus_rules.h"
+#include "reports/metrics/prometheus_rules.h"
 
 #include <ctype.h>
 #include <jansson.h>

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct texts texts; /* of all findings here */
+
 static char folder[64];
 
 static int set_up(void **state)
@@ -51,13 +53,13 @@ static struct saved_target *example(int64_t pid)
     target->judge.episode_count = 1;
     snprintf(target->judge.episodes[0].subject, EVENT_FAMILY_MAX, "groovy-shell");
     target->judge.episodes[0].raised_ms = -5;
-    finding_init(&target->judge.episodes[0].finding, FINDING_CLASS_EXPLOSION);
+    finding_init(&target->judge.episodes[0].finding, &texts, FINDING_CLASS_EXPLOSION);
     finding_add_int(&target->judge.episodes[0].finding, "loads", 55);
     target->pending_count = 1;
     target->pending[0].state = ALERT_CLEARED;
     target->pending[0].ms = 17;
     target->pending[0].started_ms = 3;
-    finding_init(&target->pending[0].finding, FINDING_CLASS_CHURN);
+    finding_init(&target->pending[0].finding, &texts, FINDING_CLASS_CHURN);
     return target;
 }
 
@@ -101,7 +103,7 @@ static void test_json_comes_back(void **state)
     assert_non_null(strstr(error, "boot"));
     json_out_free(&out);
     free(target);
-    free(back);
+    saved_target_free(back);
 }
 
 /* Whatever a damaged file says, it is refused or read, and never more. */
@@ -125,7 +127,7 @@ static void test_damage_is_survived(void **state)
     free(copy);
     json_out_free(&out);
     free(target);
-    free(back);
+    saved_target_free(back);
 }
 
 static struct saved_state *open_state(void)
@@ -154,11 +156,11 @@ static void test_a_restart_finds_its_targets(void **state)
     struct saved_target *back = saved_state_recall(second, &target);
     assert_non_null(back);
     assert_same(one, back);
-    free(back);
+    saved_target_free(back);
     assert_null(saved_state_recall(second, &target)); /* once */
     struct saved_target *lost = saved_state_take_lost(second);
     assert_int_equal(lost->pid, 1002);
-    free(lost);
+    saved_target_free(lost);
     assert_null(saved_state_take_lost(second));
     assert_false(saved_state_waits_for(second, "orders#2"));
     saved_state_close(second);
@@ -166,10 +168,10 @@ static void test_a_restart_finds_its_targets(void **state)
     struct saved_state *third = open_state(); /* the lost one was removed */
     lost = saved_state_take_lost(third);
     assert_int_equal(lost->pid, 1001);
-    free(lost);
+    saved_target_free(lost);
     saved_state_close(third);
-    free(one);
-    free(two);
+    saved_target_free(one);
+    saved_target_free(two);
 }
 
 static void test_rubbish_in_the_folder_is_removed(void **state)

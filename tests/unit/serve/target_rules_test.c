@@ -80,7 +80,7 @@ static void test_bad_templates_are_refused(void **state)
         assert_false(target_rules_template(&rules, bad[i], error, sizeof error));
         assert_true(error[0] != '\0');
     }
-    assert_string_equal(rules.template, "%{main}");
+    assert_string_equal(rules.template, "%{user}/%{main}");
 }
 
 static bool watched(const char *include, const char *exclude, const char *main_text)
@@ -109,7 +109,7 @@ static void test_include_and_exclude(void **state)
     assert_true(watched("user:998", NULL, "a.B"));
     assert_false(watched("user:99", NULL, "a.B"));
     assert_false(watched(NULL, "cgroup:/system.slice/*", "a.B"));
-    assert_true(watched("label:a.?", NULL, "a.B"));
+    assert_true(watched("label:*/a.?", NULL, "a.B"));
     assert_false(watched("label:b*", NULL, "a.B"));
 }
 

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct texts texts; /* of all findings here */
+
 #define HOSTILE "<script>alert(1)</script>\"\x1b[31m\n\xff"
 
 static struct snapshot *picture(void)
@@ -69,7 +71,7 @@ static struct snapshot *picture(void)
     hostile->loaders[0].loaders = 3;
     snapshot->finding_count = 1;
     snapshot->findings[0].target = 1;
-    finding_init(&snapshot->findings[0].finding, FINDING_CLASS_EXPLOSION);
+    finding_init(&snapshot->findings[0].finding, &texts, FINDING_CLASS_EXPLOSION);
     finding_add_text(&snapshot->findings[0].finding, "example", HOSTILE);
     snapshot->family_count = 2;
     snapshot->families[0] = (struct family_view){1, 0, 5, 1};
@@ -183,7 +185,7 @@ static void test_the_page_is_no_script(void **state)
     has(text, "&lt;script&gt;");
     has(text, "1 critical and 0 lesser finding in 2 JVMs; 1 does not answer");
     has(text, "NMT is off");
-    has(text, "docs/runbooks/class-explosion.md");
+    has(text, "nmtwatch explain class-explosion");
     has(text, "<polyline points=\"");
     has(text, "growing");
     free(text);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+static struct texts texts; /* of all findings here */
+
 #define MB 1048576
 
 struct course {
@@ -94,8 +96,8 @@ static struct alert make_alert(enum finding_kind kind, enum alert_state alert_st
                                const char *family)
 {
     struct alert alert = {.state = alert_state, .ms = 5000};
-    finding_init(&alert.finding, kind);
-    snprintf(alert.finding.family, sizeof alert.finding.family, "%s", family);
+    finding_init(&alert.finding, &texts, kind);
+    finding_family(&alert.finding, family);
     return alert;
 }
 

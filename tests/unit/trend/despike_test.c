@@ -15,10 +15,10 @@ static int run(const double *in, double *out)
     struct despike despike = {0};
     int n = 0;
     for (int i = 0; i < POINTS; i++) {
-        struct despike_point point = {.ms = i, .driver = i, .value = in[i]}, clean;
+        struct despike_point point = {.ms = i, .regressor = i, .value = in[i]}, clean;
         if (despike_push(&despike, &point, &clean)) {
             assert_int_equal(clean.ms, n); /* in order, none left out */
-            assert_int_equal(clean.driver, n);
+            assert_int_equal(clean.regressor, n);
             out[n++] = clean.value;
         }
     }

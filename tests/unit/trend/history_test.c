@@ -58,7 +58,7 @@ static void test_every_window_is_covered_evenly(void **state)
     history_free(&history);
 }
 
-static void test_low_points_and_driver_survive_merging(void **state)
+static void test_low_points_and_regressor_survive_merging(void **state)
 {
     (void)state;
     struct history history = {0};
@@ -71,11 +71,11 @@ static void test_low_points_and_driver_survive_merging(void **state)
         assert_true(bins[i].low == 0);
         assert_true(bins[i].mean > 95 && bins[i].mean < 100);
     }
-    assert_true(fabs(bins[n - 1].driver - 9999) < 2);
+    assert_true(fabs(bins[n - 1].regressor - 9999) < 2);
     history_free(&history);
 }
 
-static void test_missing_driver(void **state)
+static void test_missing_regressor(void **state)
 {
     (void)state;
     struct history history = {0};
@@ -84,8 +84,8 @@ static void test_missing_driver(void **state)
     struct history_bin bins[10];
     int n = history_view(&history, 0, bins, 10);
     assert_int_equal(n, 10);
-    assert_true(isnan(bins[0].driver));
-    assert_true(bins[9].driver == 0); /* from the first one */
+    assert_true(isnan(bins[0].regressor));
+    assert_true(bins[9].regressor == 0); /* from the first one */
     history_free(&history);
 }
 
@@ -127,8 +127,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_week_is_small),
         cmocka_unit_test(test_every_window_is_covered_evenly),
-        cmocka_unit_test(test_low_points_and_driver_survive_merging),
-        cmocka_unit_test(test_missing_driver),
+        cmocka_unit_test(test_low_points_and_regressor_survive_merging),
+        cmocka_unit_test(test_missing_regressor),
         cmocka_unit_test(test_gaps_and_equal_times),
         cmocka_unit_test(test_forgetting),
     };

@@ -216,7 +216,7 @@ static void test_classes_explain(void **state)
     }
     struct verdict verdict = end(&fed);
     assert_int_equal(verdict.state, VERDICT_LINEAR);
-    assert_true(verdict.have_driver && verdict.explained_share > 0.98);
+    assert_true(verdict.have_regressor && verdict.explained_share > 0.98);
     assert_true(fabs(verdict.bytes_per_class - 700) < 5);
 }
 

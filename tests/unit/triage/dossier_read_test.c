@@ -178,7 +178,7 @@ static void an_error_file_of_native_memory(void **state)
     feed(reader, ERROR_FILE NMT("KB", "1000", "90000"));
     dossier_reader_finish(reader);
     const struct dossier *dossier = dossier_reader_at(reader, 0);
-    assert_true(dossier->native_oom);
+    assert_int_equal(dossier->crash.end, HS_ERR_NATIVE_OOM);
     assert_int_equal(dossier->identity.pid, 17371);
     assert_int_equal(dossier->identity.jdk_major, 17);
     assert_int_equal(inputs[1].kind, TEXT_NMT_SUMMARY);

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+static struct texts texts; /* of all findings here */
+
 #define MB (INT64_C(1) << 20)
 
 /* A healthy JVM: two looks at 5 000 classes, a minute apart. */
@@ -161,9 +163,9 @@ static void what_the_judge_saw_is_not_said_twice(void **state)
     struct dossier *dossier = healthy();
     flow(dossier, "cglib", 1200, 0, 400);
     struct finding alert;
-    finding_init(&alert, FINDING_CLASS_EXPLOSION);
-    snprintf(alert.family, sizeof alert.family, "cglib");
-    struct triage triage;
+    finding_init(&alert, &texts, FINDING_CLASS_EXPLOSION);
+    finding_family(&alert, "cglib");
+    static struct triage triage;
     triage_judge(dossier, &alert, 1, &triage);
     free(dossier);
     assert_int_equal(triage.finding_count, 1);
@@ -289,12 +291,87 @@ static void categories_that_grow(void **state)
     assert_non_null(printed);
     thresholds_default(&printed->thresholds);
     printed->have_diff = true;
-    printed->diff_present = UINT64_C(1) << NMT_OTHER;
-    printed->diff_bytes[NMT_OTHER] = 64 * MB;
+    sample_clear(&printed->diff_now);
+    sample_clear(&printed->diff_before);
+    sample_set_nmt(&printed->diff_now, NMT_OTHER, (struct nmt_amount){80 * MB, 80 * MB});
+    sample_set_nmt(&printed->diff_before, NMT_OTHER, (struct nmt_amount){16 * MB, 16 * MB});
     printed->diff_threads = 100;
     const struct triage *triage = judge(printed);
     assert_non_null(found(triage, FINDING_DIRECT_MEMORY));
     assert_non_null(found(triage, FINDING_THREAD_GROWTH));
+}
+
+/* The first look of a triage is no baseline: what was large before it is large. */
+static void levels_count_as_in_check(void **state)
+{
+    (void)state;
+    static const struct {
+        enum nmt_category category;
+        int64_t mb;
+        enum finding_kind kind;
+        enum severity severity;
+        enum suitability suitability;
+    } rows[] = {
+        {NMT_INTERNAL, 501, FINDING_INTERNAL_INVESTIGATE, SEVERITY_WARNING, SUITABILITY_CAUTION},
+        {NMT_INTERNAL, 3072, FINDING_INTERNAL_EXPLOSION, SEVERITY_CRITICAL,
+         SUITABILITY_NOT_APPROPRIATE},
+        {NMT_INTERNAL, 11776, FINDING_INTERNAL_UNACCEPTABLE, SEVERITY_CRITICAL,
+         SUITABILITY_NOT_APPROPRIATE},
+        {NMT_CLASS, 3072, FINDING_CLASS_METASPACE_GROWTH, SEVERITY_CRITICAL,
+         SUITABILITY_NOT_APPROPRIATE},
+        {NMT_CODE, 3072, FINDING_CATEGORY_GROWTH, SEVERITY_CRITICAL, SUITABILITY_CAUTION},
+        {NMT_OTHER, 3072, FINDING_DIRECT_MEMORY, SEVERITY_CRITICAL, SUITABILITY_CAUTION},
+        {NMT_THREAD, 3072, FINDING_THREAD_GROWTH, SEVERITY_CRITICAL, SUITABILITY_CAUTION},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct dossier *dossier = healthy();
+        struct nmt_amount amount = {rows[i].mb * MB, rows[i].mb * MB};
+        sample_set_nmt(&dossier->sample, rows[i].category, amount);
+        sample_set_nmt(&dossier->before, rows[i].category, amount);
+        const struct triage *triage = judge(dossier);
+        assert_first(triage, rows[i].kind);
+        assert_int_equal(triage->findings[0].severity, rows[i].severity);
+        assert_int_equal(triage->suitability, rows[i].suitability);
+    }
+}
+
+/* 3 GB more since the JVM's own baseline, of a category that is small else. */
+static void levels_count_in_a_difference(void **state)
+{
+    (void)state;
+    static const enum nmt_category categories[] = {NMT_ARENA_CHUNK, NMT_GC, NMT_COMPILER, NMT_CODE};
+    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {
+        struct dossier *printed = calloc(1, sizeof *printed);
+        assert_non_null(printed);
+        thresholds_default(&printed->thresholds);
+        printed->have_diff = true;
+        sample_clear(&printed->diff_now);
+        sample_clear(&printed->diff_before);
+        sample_set_nmt(&printed->diff_now, categories[i],
+                       (struct nmt_amount){3090 * MB, 3090 * MB});
+        sample_set_nmt(&printed->diff_before, categories[i], (struct nmt_amount){18 * MB, 18 * MB});
+        const struct triage *triage = judge(printed);
+        assert_first(triage, FINDING_CATEGORY_GROWTH);
+        assert_int_equal(triage->findings[0].severity, SEVERITY_CRITICAL);
+        assert_int_equal(triage->suitability, SUITABILITY_CAUTION);
+    }
+}
+
+/* NMT detail makes the JVM read its symbol files: 4.6 MB of Internal, and nobody's ids. */
+static void what_detail_brings_is_not_an_agents(void **state)
+{
+    (void)state;
+    for (int read_now = 0; read_now < 2; read_now++) {
+        struct dossier *dossier = healthy();
+        load(dossier, 20000, 10);
+        grow(dossier, NMT_INTERNAL, 4700 << 10);
+        dossier_add_agent(dossier, "/opt/libnmtagent.so");
+        dossier->have_sites = true;
+        dossier->symbol_files_bytes = 4700 << 10;
+        dossier->symbol_files_grown_bytes = read_now ? 4700 << 10 : 0;
+        const struct triage *triage = judge(dossier);
+        assert_int_equal(found(triage, FINDING_AGENT_RETAINS) != NULL, !read_now);
+    }
 }
 
 static void a_native_oom_comes_before_everything(void **state)
@@ -302,8 +379,9 @@ static void a_native_oom_comes_before_everything(void **state)
     (void)state;
     struct dossier *dossier = healthy();
     flow(dossier, "cglib", 1200, 0, 400);
-    dossier->native_oom = true;
-    snprintf(dossier->native_oom_words, sizeof dossier->native_oom_words, "Out of Memory Error");
+    struct hs_err file;
+    hs_err_read(&file, SPAN_LITERAL("#  Out of Memory Error (os_linux.cpp:2798), pid=7, tid=8\n"));
+    crash_take(&dossier->crash, &file);
     const struct triage *triage = judge(dossier);
     assert_first(triage, FINDING_NATIVE_OOM);
     assert_non_null(found(triage, FINDING_CLASS_EXPLOSION));
@@ -336,6 +414,9 @@ int main(void)
         cmocka_unit_test(categories_that_grow),
         cmocka_unit_test(a_native_oom_comes_before_everything),
         cmocka_unit_test(our_own_effect_is_a_note),
+        cmocka_unit_test(levels_count_as_in_check),
+        cmocka_unit_test(levels_count_in_a_difference),
+        cmocka_unit_test(what_detail_brings_is_not_an_agents),
     };
     return cmocka_run_group_tests_name("triage", tests, NULL, NULL);
 }

@@ -48,6 +48,29 @@ static void test_good_file(void **state)
     assert_int_equal(options.warmup_s, 30);
 }
 
+/* One function takes it from the command line and from the file. */
+static void test_a_warmup_below_a_second_is_a_second(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t seconds;
+    } rows[] = {
+        {"0s", 0}, {"1ms", 1}, {"500ms", 1}, {"1s", 1}, {"1500ms", 2}, {"30s", 30}, {"auto", -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct watch_options from_file, from_line;
+        char error[512], file[64];
+        snprintf(file, sizeof file, "[watch]\nwarmup = %s\n", rows[i].text);
+        assert_true(load(file, &from_file, error, sizeof error));
+        watch_options_default(&from_line);
+        assert_true(watch_option_take(&from_line, WATCH_OPTION_warmup_s, rows[i].text, error,
+                                      sizeof error));
+        assert_int_equal(from_file.warmup_s, rows[i].seconds);
+        assert_int_equal(from_line.warmup_s, rows[i].seconds);
+    }
+}
+
 static void test_bad_lines_are_named(void **state)
 {
     (void)state;
@@ -106,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_file),
+        cmocka_unit_test(test_a_warmup_below_a_second_is_a_second),
         cmocka_unit_test(test_bad_lines_are_named),
         cmocka_unit_test(test_steps_out_of_order),
         cmocka_unit_test(test_missing_file),

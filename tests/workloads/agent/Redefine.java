@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <pre>-javaagent:redefine.jar Redefine ROUNDS</pre>
  */
 public final class Redefine {
-    private static Instrumentation instrumentation;
+    static Instrumentation instrumentation; // Redefinitions's as well
     private static volatile long sink;
 
     public static void premain(String options, Instrumentation given) {

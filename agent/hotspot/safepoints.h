@@ -1,0 +1,22 @@
+/*
+ * safepoints: how many safepoints the JVM has come to, read in a signal handler.
+ *
+ * The JVM frees a Method, and lets a redefined one run, at safepoints only. So between two looks
+ * with the same count a Method that is on a stack each time is the same one
+ * (methods/seen_methods.h). The JVM counts them where jstat reads: the counter sun.rt.safepoints,
+ * which goes up when a safepoint begins. There is none with -XX:-UsePerfData.
+ *
+ * safepoints_find: setup context, after layout_read. safepoints_count: signal context.
+ */
+#ifndef AGENT_HOTSPOT_SAFEPOINTS_H
+#define AGENT_HOTSPOT_SAFEPOINTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* False: this JVM does not count them, or not where we could read it. */
+bool safepoints_find(void);
+/* False: not found. */
+bool safepoints_count(uint64_t *out);
+
+#endif

@@ -1,0 +1,666 @@
+#include "analyzers/heap/heap_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUPERS_MAX 1024                /* of a class: more are a circle */
+#define REFS_MAX   (UINT32_C(1) << 24) /* reference fields of all classes together */
+#define ROW_PAD    128                 /* behind the last row: a skip never leaves the rows */
+
+static const char *const ROOT_NAMES[] = {
+#define ROOT(id, tag, name, words) name,
+#include "analyzers/heap/roots.def"
+#undef ROOT
+};
+static const char *const ROOT_WORDS[] = {
+#define ROOT(id, tag, name, words) words,
+#include "analyzers/heap/roots.def"
+#undef ROOT
+};
+
+const char *root_kind_name(enum root_kind kind)
+{
+    return ROOT_NAMES[kind];
+}
+
+const char *root_kind_words(enum root_kind kind)
+{
+    return ROOT_WORDS[kind];
+}
+
+static bool say(struct heap *heap, const char *sentence)
+{
+    heap->failed = true;
+    snprintf(heap->error, sizeof heap->error, "%s", sentence);
+    return false;
+}
+
+bool heap_room(void **elements, uint32_t *capacity, uint64_t wanted, size_t size)
+{
+    if (wanted <= *capacity)
+        return true;
+    uint64_t larger = *capacity < 64 ? 64 : (uint64_t)*capacity + *capacity / 2;
+    if (larger < wanted)
+        larger = wanted;
+    if (larger > UINT32_MAX / 2)
+        return false;
+    void *more = realloc(*elements, (size_t)larger * size);
+    if (more == NULL)
+        return false;
+    *elements = more;
+    *capacity = (uint32_t)larger;
+    return true;
+}
+
+bool heap_create(struct heap *heap, const uint8_t *bytes, size_t length, uint64_t file_bytes)
+{
+    static const char magic[] = "JAVA PROFILE 1.0.";
+    memset(heap, 0, sizeof *heap);
+    atomic_flag_clear(&heap->lock);
+    for (size_t i = 0; i < 256; i++)
+        atomic_flag_clear(&heap->row_locks[i]);
+    heap->file_bytes = file_bytes;
+    if (length < sizeof magic || memcmp(bytes, magic, sizeof magic - 1) != 0)
+        return say(heap, "no heap dump: it does not begin with JAVA PROFILE");
+    const uint8_t *end = memchr(bytes, 0, length < 24 ? length : 24);
+    if (end == NULL || length < (size_t)(end - bytes) + 13)
+        return say(heap, "its header is cut");
+    if (end - bytes != sizeof magic || (end[-1] != '1' && end[-1] != '2')) {
+        heap->failed = true;
+        snprintf(heap->error, sizeof heap->error,
+                 "HPROF version %.8s is not known (1.0.1 and 1.0.2 are%s)",
+                 (const char *)bytes + 13, end[-1] == '3' ? "; 1.0.3 is Android's" : "");
+        return false;
+    }
+    heap->version = end[-1] - '0';
+    heap->header_bytes = (uint64_t)(end - bytes) + 13;
+    uint32_t size =
+        (uint32_t)end[1] << 24 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 8 | end[4];
+    if (size != 4 && size != 8) {
+        snprintf(heap->error, sizeof heap->error, "identifiers of %u bytes are not known", size);
+        heap->failed = true;
+        return false;
+    }
+    heap->id_size = (int)size;
+    uint64_t ms = 0;
+    for (int i = 0; i < 8; i++)
+        ms = ms << 8 | end[5 + i];
+    heap->dumped_ms = (int64_t)(ms & INT64_MAX);
+    return object_ids_create(&heap->ids, file_bytes) || say(heap, "out of memory");
+}
+
+void heap_destroy(struct heap *heap)
+{
+    object_ids_destroy(&heap->ids);
+    for (uint32_t i = 0; i < heap->class_count; i++)
+        free(heap->classes[i].name);
+    id_table_free(&heap->name_of);
+    id_table_free(&heap->class_of);
+    id_table_free(&heap->class_of_serial);
+    void *const parts[] = {heap->text,
+                           heap->name_at,
+                           heap->classes,
+                           heap->fields,
+                           heap->statics,
+                           heap->refs,
+                           heap->roots,
+                           heap->frames,
+                           heap->traces,
+                           heap->trace_frames,
+                           heap->pieces,
+                           heap->class_of_code,
+                           heap->rows,
+                           (void *)(uintptr_t)heap->filled,
+                           heap->holding,
+                           heap->class_edge_first,
+                           heap->class_edge_to,
+                           heap->class_edge_name,
+                           heap->parent_rank,
+                           heap->loader_node,
+                           heap->loader_class_first,
+                           heap->loader_class};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        free(parts[i]);
+    memset(heap, 0, sizeof *heap);
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+bool heap_keep_name(struct heap *heap, uint64_t id, const uint8_t *text, size_t length)
+{
+    if (heap->text_length + length + 1 > heap->text_capacity) {
+        size_t capacity =
+            heap->text_capacity < 65536 ? 65536 : heap->text_capacity + heap->text_capacity / 2;
+        if (capacity < heap->text_length + length + 1)
+            capacity = heap->text_length + length + 1;
+        char *more = realloc(heap->text, capacity);
+        if (more == NULL)
+            return false;
+        heap->text = more;
+        heap->text_capacity = capacity;
+    }
+    if (!heap_room((void **)&heap->name_at, &heap->name_capacity, (uint64_t)heap->name_count + 1,
+                   sizeof *heap->name_at) ||
+        !id_table_put(&heap->name_of, id, heap->name_count))
+        return false;
+    heap->name_at[heap->name_count++] = heap->text_length;
+    memcpy(heap->text + heap->text_length, text, length);
+    heap->text_length += length;
+    heap->text[heap->text_length++] = '\0';
+    return true;
+}
+
+const char *heap_name(const struct heap *heap, uint64_t name_id)
+{
+    uint32_t number = id_table_get(&heap->name_of, name_id);
+    return number == ID_TABLE_NONE ? "" : heap->text + heap->name_at[number];
+}
+
+static bool keep_again(struct heap *heap, const struct heap *from, uint64_t id)
+{
+    if (id == 0 || id_table_get(&heap->name_of, id) != ID_TABLE_NONE)
+        return true;
+    const char *text = heap_name(from, id);
+    return heap_keep_name(heap, id, (const uint8_t *)text, strlen(text));
+}
+
+/* A dump names every symbol of the JVM: those of classes, fields and frames are kept. */
+static bool drop_names(struct heap *heap)
+{
+    struct heap old = *heap;
+    bool ok = true;
+    heap->text = NULL;
+    heap->name_at = NULL;
+    heap->text_length = heap->text_capacity = 0;
+    heap->name_count = heap->name_capacity = 0;
+    memset(&heap->name_of, 0, sizeof heap->name_of);
+    for (uint32_t i = 0; ok && i < heap->class_count; i++)
+        ok = keep_again(heap, &old, heap->classes[i].name_id);
+    for (uint32_t i = 0; ok && i < heap->field_count; i++)
+        ok = heap->fields[i].type != TYPE_OBJECT || keep_again(heap, &old, heap->fields[i].name_id);
+    for (uint32_t i = 0; ok && i < heap->static_count; i++)
+        ok = keep_again(heap, &old, heap->statics[i].name_id);
+    for (uint32_t i = 0; ok && i < heap->frame_count; i++)
+        ok = keep_again(heap, &old, heap->frames[i].method_id);
+    free(old.text);
+    free(old.name_at);
+    id_table_free(&old.name_of);
+    return ok;
+}
+
+/* "[[Ljava/lang/String;" -> "java.lang.String[][]" */
+static char *pretty(const char *raw)
+{
+    static const char *const primitives[128] = {
+        ['Z'] = "boolean", ['C'] = "char",  ['F'] = "float", ['D'] = "double",
+        ['B'] = "byte",    ['S'] = "short", ['I'] = "int",   ['J'] = "long"};
+    size_t arrays = 0, length = strlen(raw);
+    while (raw[arrays] == '[')
+        arrays++;
+    const char *from = raw + arrays;
+    length -= arrays;
+    if (arrays > 0 && length == 1 && (unsigned char)from[0] < 128 &&
+        primitives[(unsigned char)from[0]] != NULL) {
+        from = primitives[(unsigned char)from[0]];
+        length = strlen(from);
+    } else if (arrays > 0 && length > 2 && from[0] == 'L' && from[length - 1] == ';') {
+        from++;
+        length -= 2;
+    }
+    char *name = malloc(length + 2 * arrays + 1);
+    if (name == NULL)
+        return NULL;
+    for (size_t i = 0; i < length; i++)
+        name[i] = from[i];
+    /* The part behind a hidden class's slash is its address, no package. */
+    bool hidden = false;
+    for (size_t i = 0; i < length; i++) {
+        hidden = hidden || name[i] == '+' ||
+                 (name[i] == '/' && i + 2 < length && name[i + 1] == '0' && name[i + 2] == 'x');
+        if (name[i] == '/' && !hidden)
+            name[i] = '.';
+    }
+    for (size_t i = 0; i < arrays; i++)
+        memcpy(name + length + 2 * i, "[]", 2);
+    name[length + 2 * arrays] = '\0';
+    return name;
+}
+
+/* --- classes ---------------------------------------------------------------------------------- */
+
+static bool is_named(const struct heap *heap, const struct heap_class *class, const char *slashed)
+{
+    const char *name = heap_name(heap, class->name_id);
+    for (; *name != '\0' && (*name == *slashed || (*name == '.' && *slashed == '/'));
+         name++, slashed++)
+        ;
+    return *name == '\0' && *slashed == '\0';
+}
+
+static void find_traits(struct heap *heap, struct heap_class *class)
+{
+    const struct heap_class *super = class;
+    bool reference = false;
+    for (int depth = 0; depth < SUPERS_MAX; depth++) {
+        if (is_named(heap, super, "java/lang/ClassLoader"))
+            class->traits |= CLASS_LOADER;
+        else if (is_named(heap, super, "java/lang/Thread"))
+            class->traits |= CLASS_THREAD;
+        else if (is_named(heap, super, "java/lang/ref/SoftReference"))
+            class->traits |= CLASS_SOFT;
+        else if (is_named(heap, super, "java/lang/ref/Reference"))
+            reference = true;
+        if (super->super == NO_CLASS)
+            break;
+        super = &heap->classes[super->super];
+    }
+    if (reference && !(class->traits & CLASS_SOFT))
+        class->traits |= CLASS_WEAK;
+}
+
+static bool lay_out_class(struct heap *heap, struct heap_class *class)
+{
+    uint32_t offset = 0;
+    int depth = 0;
+    class->first_ref = heap->ref_count;
+    for (const struct heap_class *own = class; depth < SUPERS_MAX;
+         own = &heap->classes[own->super], depth++) {
+        if (!(own->traits & CLASS_DUMPED))
+            return true; /* cannot be told: its instances are classless */
+        bool reference = is_named(heap, own, "java/lang/ref/Reference");
+        for (uint32_t i = 0; i < own->field_count; i++) {
+            const struct heap_field *field = &heap->fields[own->first_field + i];
+            static const uint8_t sizes[12] = {
+                [4] = 1, [5] = 2, [6] = 4, [7] = 8, [8] = 1, [9] = 2, [10] = 4, [11] = 8};
+            if (field->type == TYPE_OBJECT) {
+                if (heap->ref_count >= REFS_MAX ||
+                    !heap_room((void **)&heap->refs, &heap->ref_capacity,
+                               (uint64_t)heap->ref_count + 1, sizeof *heap->refs))
+                    return say(heap, "out of memory for the fields of its classes");
+                enum holds holds = HOLDS;
+                if (reference && strcmp(heap_name(heap, field->name_id), "referent") == 0)
+                    holds = class->traits & CLASS_SOFT   ? HOLDS_SOFTLY
+                            : class->traits & CLASS_WEAK ? HOLDS_NOT
+                                                         : HOLDS;
+                heap->refs[heap->ref_count++] = (struct heap_ref_field){
+                    offset, (uint32_t)(own - heap->classes), own->first_field + i, (uint8_t)holds};
+                offset += (uint32_t)heap->id_size;
+            } else {
+                offset += field->type < sizeof sizes ? sizes[field->type] : 0;
+            }
+        }
+        if (own->super_id == 0) {
+            class->instance_bytes = offset;
+            class->ref_count = heap->ref_count - class->first_ref;
+            class->traits |= CLASS_LAID_OUT;
+            return true;
+        }
+        if (own->super == NO_CLASS)
+            return true;
+    }
+    return true; /* a circle of supers */
+}
+
+bool heap_lay_out(struct heap *heap)
+{
+    heap->ref_count = 0;
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        struct heap_class *class = &heap->classes[i];
+        class->super =
+            class->super_id == 0 ? NO_CLASS : id_table_get(&heap->class_of, class->super_id);
+        class->traits &= CLASS_DUMPED;
+    }
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        struct heap_class *class = &heap->classes[i];
+        find_traits(heap, class);
+        if (!lay_out_class(heap, class))
+            return false;
+    }
+    uint32_t *codes =
+        realloc(heap->class_of_code, ((size_t)heap->class_count + 1) * 2 * sizeof *codes);
+    if (codes == NULL)
+        return say(heap, "out of memory");
+    heap->class_of_code = codes;
+    return true;
+}
+
+bool heap_begin_sizes(struct heap *heap)
+{
+    object_ids_clear_bytes(&heap->ids);
+    return heap_lay_out(heap);
+}
+
+/* --- between the passes ----------------------------------------------------------------------- */
+
+/* A class is no object: it has a node of its own, and no dump says otherwise. */
+static int by_offset(const void *a, const void *b)
+{
+    const struct heap_piece *x = a, *y = b;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+bool heap_number(struct heap *heap)
+{
+    if (heap->class_of_code == NULL && !heap_lay_out(heap))
+        return false;
+    if (heap->piece_count > 0)
+        qsort(heap->pieces, heap->piece_count, sizeof heap->pieces[0], by_offset);
+    if (!drop_names(heap))
+        return say(heap, "out of memory");
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        struct heap_class *class = &heap->classes[i];
+        const char *raw = heap_name(heap, class->name_id);
+        class->name = pretty(raw);
+        if (class->name == NULL)
+            return say(heap, "out of memory");
+    }
+    if (!object_ids_number(&heap->ids, heap->class_count))
+        return say(heap, "more objects than can be numbered, or out of memory");
+    size_t words = heap_nodes(heap) / 64 + 2;
+    heap->rows = calloc(heap->ids.row_bytes + ROW_PAD, 1);
+    heap->filled = calloc(words, sizeof *heap->filled);
+    heap->holding = calloc(words, sizeof *heap->holding);
+    if (heap->rows == NULL || heap->filled == NULL || heap->holding == NULL)
+        return say(heap, "out of memory");
+    return true;
+}
+
+uint32_t heap_node_of(const struct heap *heap, uint64_t id)
+{
+    if (id == 0)
+        return NO_OBJECT;
+    uint32_t node = NO_OBJECT;
+    if (!(id & ((UINT64_C(1) << heap->ids.shift) - 1)))
+        node = object_ids_find(&heap->ids, id >> heap->ids.shift);
+    return node != NO_OBJECT ? node : id_table_get(&heap->class_of, id);
+}
+
+uint64_t heap_id_of(const struct heap *heap, uint32_t node)
+{
+    if (node < heap->class_count)
+        return heap->classes[node].id;
+    return object_ids_place(&heap->ids, node).unit << heap->ids.shift;
+}
+
+/* --- edges of classes
+ * ----------------------------------------------------------------------------- */
+
+static void class_edge(struct heap *heap, uint64_t id, uint32_t name, uint32_t *count)
+{
+    uint32_t to = heap_node_of(heap, id);
+    if (to == NO_OBJECT)
+        return;
+    heap->class_edge_to[*count] = to;
+    heap->class_edge_name[(*count)++] = name;
+}
+
+static bool find_class_edges(struct heap *heap)
+{
+    size_t most = (size_t)heap->class_count * 4 + heap->static_count + 1;
+    uint32_t count = 0;
+    heap->class_edge_first = calloc((size_t)heap->class_count + 1, sizeof *heap->class_edge_first);
+    heap->class_edge_to = calloc(most, sizeof *heap->class_edge_to);
+    heap->class_edge_name = calloc(most, sizeof *heap->class_edge_name);
+    if (heap->class_edge_first == NULL || heap->class_edge_to == NULL ||
+        heap->class_edge_name == NULL || most > UINT32_MAX)
+        return false;
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        const struct heap_class *class = &heap->classes[i];
+        heap->class_edge_first[i] = count;
+        for (uint32_t s = 0; s < class->static_count; s++)
+            class_edge(heap, heap->statics[class->first_static + s].value, class->first_static + s,
+                       &count);
+        class_edge(heap, class->super_id, EDGE_SUPER, &count);
+        class_edge(heap, class->loader_id, EDGE_LOADER, &count);
+        class_edge(heap, class->signers_id, EDGE_SIGNERS, &count);
+        class_edge(heap, class->domain_id, EDGE_DOMAIN, &count);
+    }
+    heap->class_edge_first[heap->class_count] = count;
+    return true;
+}
+
+/* --- loaders
+ * --------------------------------------------------------------------------------------- */
+
+static bool find_loaders_of(struct heap *heap, uint32_t class_value_map, uint32_t node,
+                            uint32_t class, uint32_t *capacity)
+{
+    if (class == class_value_map) {
+        if (!heap_room((void **)&heap->roots, &heap->root_capacity, (uint64_t)heap->root_count + 1,
+                       sizeof *heap->roots))
+            return false;
+        heap->roots[heap->root_count++] =
+            (struct heap_root){.node = node, .frame = UINT32_MAX, .kind = ROOT_CLASS_FIELD};
+    }
+    if (!(heap->classes[class].traits & CLASS_LOADER))
+        return true;
+    if (!heap_room((void **)&heap->loader_node, capacity, (uint64_t)heap->loader_count + 1,
+                   sizeof *heap->loader_node))
+        return false;
+    heap->loader_node[heap->loader_count++] = node;
+    return true;
+}
+
+/* All objects whose class is one of loaders, in the order of their numbers; hidden roots as well.
+ */
+static bool find_loaders(struct heap *heap)
+{
+    uint32_t capacity = 0, class_value_map = NO_CLASS;
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        if (strcmp(heap->classes[i].name, "java.lang.ClassValue$ClassValueMap") == 0)
+            class_value_map = i;
+    }
+    for (uint32_t r = 0; r < heap->ids.region_count; r++) {
+        const struct id_region *region = heap->ids.regions[r];
+        for (uint32_t w = 0; w < REGION_WORDS; w++) {
+            const struct id_word *word = &region->words[w];
+            uint64_t bits = word->bits;
+            const uint8_t *at = heap->rows + region->row_base + word->row;
+            for (uint32_t node = word->first; bits != 0;
+                 bits &= bits - 1, node++, at = heap_skip_rows(at, 1)) {
+                uint32_t code = (uint32_t)(at[0] < 0x80 ? at[0] : 0x80);
+                if (code < ROW_CODE_CLASS)
+                    continue;
+                const uint8_t *number = at;
+                code = (uint32_t)heap_number_read(&number);
+                uint32_t class = heap->class_of_code[code - ROW_CODE_CLASS];
+                if (!(class & CODE_OF_ARRAYS) &&
+                    !find_loaders_of(heap, class_value_map, node, class, &capacity))
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+uint32_t heap_loader_of_node(const struct heap *heap, uint32_t node)
+{
+    uint32_t low = 0, high = heap->loader_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (heap->loader_node[middle] < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < heap->loader_count && heap->loader_node[low] == node ? low : NO_OBJECT;
+}
+
+static bool list_classes_of_loaders(struct heap *heap)
+{
+    uint32_t *of = calloc((size_t)heap->class_count + 1, sizeof *of);
+    heap->loader_class_first =
+        calloc((size_t)heap->loader_count + 2, sizeof *heap->loader_class_first);
+    heap->loader_class = calloc((size_t)heap->class_count + 1, sizeof *heap->loader_class);
+    bool ok = of != NULL && heap->loader_class_first != NULL && heap->loader_class != NULL;
+    for (uint32_t i = 0; ok && i < heap->class_count; i++) {
+        of[i] = heap_loader_of_node(heap, heap_node_of(heap, heap->classes[i].loader_id));
+        if (of[i] != NO_OBJECT)
+            heap->loader_class_first[of[i] + 2]++;
+    }
+    for (uint32_t i = 2; ok && i < heap->loader_count + 2; i++)
+        heap->loader_class_first[i] += heap->loader_class_first[i - 1];
+    for (uint32_t i = 0; ok && i < heap->class_count; i++) {
+        if (of[i] != NO_OBJECT)
+            heap->loader_class[heap->loader_class_first[of[i] + 1]++] = i;
+    }
+    free(of);
+    return ok;
+}
+
+/* --- sizes
+ * ------------------------------------------------------------------------------------------ */
+
+/* The candidate that no pair of neighbours contradicts and most confirm. */
+static uint32_t best(const int64_t *hits, const int64_t *misses, uint32_t count, uint32_t otherwise)
+{
+    uint32_t best = otherwise;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (misses[i] * 1000 <= hits[i] && hits[i] > most) {
+            most = hits[i];
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void find_sizes(struct heap *heap)
+{
+    uint32_t base = best(heap->base_hits, heap->base_misses, 4, 1);
+    uint32_t both = best(heap->oop_hits, heap->oop_misses, 8, heap->id_size == 8 ? 2 : 2);
+    heap->array_base = HEAP_ARRAY_BASES[base];
+    heap->oop_bytes = both % 2 ? 8 : 4;
+    /* An instance's header is 4 bytes less than an array's: no length. */
+    int64_t header = heap->array_base == 24 ? 16 : heap->array_base - 4;
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        struct heap_class *class = &heap->classes[i];
+        int64_t fields = (int64_t) class->instance_bytes -
+                         (int64_t) class->ref_count * (heap->id_size - (int64_t)heap->oop_bytes);
+        int64_t packed = (header + fields + 7) & ~INT64_C(7),
+                gap = (int64_t) class->gap << heap->ids.shift;
+        class->shallow = packed;
+        if (class->gap != UINT32_MAX && gap > packed && gap <= packed + 32)
+            class->shallow = gap; /* holes between the fields of a class and its super's */
+    }
+}
+
+static bool rank_holding(struct heap *heap)
+{
+    uint32_t nodes = heap_nodes(heap), sum = 0;
+    for (uint32_t i = 0; i < heap->class_count; i++)
+        heap->holding[i / 64] |= UINT64_C(1) << (i % 64);
+    heap->parent_rank = calloc((size_t)nodes / 512 + 2, sizeof *heap->parent_rank);
+    if (heap->parent_rank == NULL)
+        return false;
+    for (uint32_t i = 0; i < nodes / 64 + 1; i++) {
+        if (i % 8 == 0)
+            heap->parent_rank[i / 8] = sum;
+        sum += (uint32_t)__builtin_popcountll(heap->holding[i]);
+    }
+    heap->parent_rank[nodes / 512 + 1] = sum;
+    return true;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct heap_root *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* The boot loader's classes are roots: a dump says so behind its objects, where it may be cut. */
+static bool root_boot_classes(struct heap *heap)
+{
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        if (heap->classes[i].loader_id != 0 || !(heap->classes[i].traits & CLASS_DUMPED))
+            continue;
+        if (!heap_room((void **)&heap->roots, &heap->root_capacity, (uint64_t)heap->root_count + 1,
+                       sizeof *heap->roots))
+            return false;
+        heap->roots[heap->root_count++] = (struct heap_root){
+            .id = heap->classes[i].id, .node = i, .frame = UINT32_MAX, .kind = ROOT_STICKY_CLASS};
+    }
+    return true;
+}
+
+bool heap_finish(struct heap *heap)
+{
+    for (uint32_t i = 0; i < heap->root_count; i++)
+        heap->roots[i].node = heap_node_of(heap, heap->roots[i].id);
+    find_sizes(heap);
+    if (!root_boot_classes(heap) || !find_class_edges(heap) || !find_loaders(heap) ||
+        !list_classes_of_loaders(heap) || !rank_holding(heap))
+        return say(heap, "out of memory");
+    if (heap->root_count > 0)
+        qsort(heap->roots, heap->root_count, sizeof heap->roots[0], by_node);
+    return true;
+}
+
+/* --- rows
+ * -------------------------------------------------------------------------------------------- */
+
+void heap_row_begin(const struct heap *heap, const struct id_word *word, uint64_t unit,
+                    struct heap_row *row)
+{
+    uint64_t below = word->bits & ((UINT64_C(1) << (unit & 63)) - 1);
+    const struct id_region *region = object_ids_region(&heap->ids, unit >> REGION_UNITS_LOG2);
+    const uint8_t *at = heap->rows + region->row_base + word->row;
+    row->at = heap_skip_rows(at, (uint32_t)__builtin_popcountll(below));
+    row->unit = unit;
+    row->class = NO_CLASS;
+    row->length = row->position = row->element = 0;
+    row->is_array = row->soft = false;
+    const uint8_t *begin = row->at;
+    uint64_t code = heap_number_read(&row->at);
+    if (code == 0) {
+        row->at = begin;
+        return;
+    }
+    if (code < ROW_CODE_CLASS) {
+        row->element = (uint8_t)(code + 3);
+        row->is_array = true;
+    } else {
+        uint32_t class = heap->class_of_code[code - ROW_CODE_CLASS];
+        row->is_array = (class & CODE_OF_ARRAYS) != 0;
+        row->class = class & ~CODE_OF_ARRAYS;
+    }
+    if (row->is_array)
+        row->length = (uint32_t)(heap_number_read(&row->at) - 1);
+}
+
+bool heap_row_of(const struct heap *heap, uint32_t node, struct heap_row *row)
+{
+    if (node < heap->class_count)
+        return false;
+    struct id_place place = object_ids_place(&heap->ids, node);
+    heap_row_begin(heap, place.word, place.unit, row);
+    return true;
+}
+
+uint32_t heap_class_of_node(const struct heap *heap, uint32_t node)
+{
+    struct heap_row row;
+    return heap_row_of(heap, node, &row) ? row.class : NO_CLASS;
+}
+
+int64_t heap_row_bytes(const struct heap *heap, const struct heap_row *row)
+{
+    static const uint8_t sizes[12] = {
+        [4] = 1, [5] = 2, [6] = 4, [7] = 8, [8] = 1, [9] = 2, [10] = 4, [11] = 8};
+    if (row->element != 0)
+        return heap_array_bytes(heap->array_base, sizes[row->element], row->length);
+    if (row->is_array)
+        return heap_array_bytes(heap->array_base, heap->oop_bytes, row->length);
+    return row->class == NO_CLASS ? 0 : heap->classes[row->class].shallow;
+}
+
+int64_t heap_shallow_bytes(const struct heap *heap, uint32_t node)
+{
+    struct heap_row row;
+    if (heap_row_of(heap, node, &row))
+        return heap_row_bytes(heap, &row);
+    return heap->class_mirror_bytes + (int64_t)heap->classes[node].static_count * heap->oop_bytes;
+}

@@ -1,0 +1,832 @@
+#include "analyzers/heap/holders.h"
+
+#include "analyzers/classes/normalize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const HELD_NAMES[HELD_COUNT] = {"strong", "soft", "hidden", "none"};
+
+const char *held_name(enum held held)
+{
+    return HELD_NAMES[held];
+}
+
+bool *holders_asked(const struct heap *heap)
+{
+    static const char *const once[] = {
+        "jdk.internal.loader.ClassLoaders$AppClassLoader",
+        "jdk.internal.loader.ClassLoaders$PlatformClassLoader",
+        "jdk.internal.loader.ClassLoaders$BootClassLoader",
+        "sun.misc.Launcher$AppClassLoader",
+        "sun.misc.Launcher$ExtClassLoader",
+    };
+    bool *asked = calloc((size_t)heap->loader_count + 1, sizeof *asked);
+    for (uint32_t i = 0; asked != NULL && i < heap->loader_count; i++) {
+        const char *name = heap->classes[heap_class_of_node(heap, heap->loader_node[i])].name;
+        asked[i] = true;
+        for (size_t k = 0; k < sizeof once / sizeof once[0]; k++)
+            asked[i] = asked[i] && strcmp(name, once[k]) != 0;
+    }
+    return asked;
+}
+
+/* --- following fields
+ * ------------------------------------------------------------------------------ */
+
+static uint32_t node_at(const struct heap *heap, uint64_t unit)
+{
+    uint32_t node = object_ids_find(&heap->ids, unit);
+    return node != NO_OBJECT ? node : id_table_get(&heap->class_of, unit << heap->ids.shift);
+}
+
+static const struct heap_ref_field *field_at(const struct heap *heap, const struct heap_row *row)
+{
+    if (row->class == NO_CLASS || row->is_array)
+        return NULL;
+    const struct heap_class *class = &heap->classes[row->class];
+    return row->position - 1 < class->ref_count ? &heap->refs[class->first_ref + row->position - 1]
+                                                : NULL;
+}
+
+/* What the field of this name refers to; "[0]": the first element that is not null. */
+static uint32_t field_of(const struct heap *heap, uint32_t node, const char *name, size_t length)
+{
+    struct heap_row row;
+    if (!heap_row_of(heap, node, &row))
+        return NO_OBJECT;
+    while (heap_row_next(&row)) {
+        const struct heap_ref_field *field = field_at(heap, &row);
+        if (field == NULL) {
+            if (row.is_array && length == 3 && memcmp(name, "[0]", 3) == 0)
+                return node_at(heap, row.to);
+            continue;
+        }
+        const char *own = heap_name(heap, heap->fields[field->field].name_id);
+        if (strlen(own) == length && memcmp(own, name, length) == 0)
+            return node_at(heap, row.to);
+    }
+    return NO_OBJECT;
+}
+
+static uint32_t follow(const struct heap *heap, uint32_t node, const char *path)
+{
+    while (node != NO_OBJECT && *path != '\0') {
+        size_t length = strcspn(path, ">");
+        node = field_of(heap, node, path, length);
+        path += length + (path[length] == '>');
+    }
+    return node;
+}
+
+static bool is_of(const struct heap *heap, uint32_t node, const char *class_name)
+{
+    uint32_t class = node == NO_OBJECT ? NO_CLASS : heap_class_of_node(heap, node);
+    return class != NO_CLASS && strcmp(heap->classes[class].name, class_name) == 0;
+}
+
+/* --- texts of strings
+ * ------------------------------------------------------------------------------- */
+
+static bool want(struct holders *holders, uint64_t id)
+{
+    if (id < holders->least_wanted)
+        holders->least_wanted = id;
+    if (id > holders->most_wanted)
+        holders->most_wanted = id;
+    return id_table_put(&holders->wanted, id, 0);
+}
+
+/* A string whose text is needed; any other node is none. */
+static void want_text(struct holders *holders, uint32_t node)
+{
+    const struct heap *heap = holders->heap;
+    if (!is_of(heap, node, "java.lang.String"))
+        return;
+    uint64_t id = heap_id_of(heap, node);
+    if (id_table_get(&holders->text_of, id) != ID_TABLE_NONE)
+        return;
+    uint32_t array = field_of(heap, node, "value", 5);
+    if (array == NO_OBJECT)
+        return;
+    if (holders->text_count == holders->text_capacity) {
+        int capacity = holders->text_capacity < 64 ? 64 : holders->text_capacity * 2;
+        struct holder_text *more = realloc(holders->texts, (size_t)capacity * sizeof *more);
+        if (more == NULL) {
+            holders->failed = true;
+            return;
+        }
+        holders->texts = more;
+        holders->text_capacity = capacity;
+    }
+    uint64_t array_id = heap_id_of(heap, array);
+    /* Several strings may share an array: they have its text. */
+    uint32_t known = id_table_get(&holders->text_of_array, array_id);
+    uint32_t number = known != ID_TABLE_NONE ? known : (uint32_t)holders->text_count;
+    holders->failed = !id_table_put(&holders->text_of, id, number) || holders->failed;
+    if (known != ID_TABLE_NONE)
+        return;
+    holders->texts[holders->text_count++] =
+        (struct holder_text){.id = id, .array_id = array_id, .coder = -1};
+    holders->failed = !id_table_put(&holders->text_of_array, array_id, number) ||
+                      !want(holders, id) || !want(holders, array_id) || holders->failed;
+}
+
+static const char *text_of(const struct holders *holders, uint32_t node)
+{
+    if (node == NO_OBJECT || node < holders->heap->class_count)
+        return NULL;
+    uint32_t number = id_table_get(&holders->text_of, heap_id_of(holders->heap, node));
+    return number == ID_TABLE_NONE ? NULL : holders->texts[number].text;
+}
+
+static size_t put_utf8(char *at, uint32_t c)
+{
+    if (c < 0x80) {
+        at[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        at[0] = (char)(0xc0 | c >> 6);
+        at[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    at[0] = (char)(0xe0 | c >> 12);
+    at[1] = (char)(0x80 | (c >> 6 & 0x3f));
+    at[2] = (char)(0x80 | (c & 0x3f));
+    return 3;
+}
+
+#define TEXT_UNITS_MAX 300
+
+/* width 1: Latin-1; 2: UTF-16, big_endian as HPROF writes a char[]. */
+static char *decode(const uint8_t *bytes, size_t length, int width, bool big_endian)
+{
+    size_t units = length / (size_t)width;
+    if (units > TEXT_UNITS_MAX)
+        units = TEXT_UNITS_MAX;
+    char *text = malloc(units * 3 + 1), *at = text;
+    for (size_t i = 0; text != NULL && i < units; i++) {
+        uint32_t c = bytes[i * (size_t)width];
+        if (width == 2)
+            c = big_endian ? c << 8 | bytes[i * 2 + 1] : c | (uint32_t)bytes[i * 2 + 1] << 8;
+        at += put_utf8(at, c == 0 || (c >= 0xd800 && c < 0xe000) ? '?' : c);
+    }
+    if (text != NULL)
+        *at = '\0';
+    return text;
+}
+
+void holders_text(void *context, uint64_t id, uint64_t class_id, uint8_t type, const uint8_t *bytes,
+                  size_t length, uint64_t whole)
+{
+    struct holders *holders = context;
+    uint32_t number = id_table_get(&holders->text_of_array, id);
+    (void)class_id;
+    (void)whole;
+    if (number == ID_TABLE_NONE || (type != TYPE_BYTE && type != TYPE_CHAR))
+        return;
+    struct holder_text *text = &holders->texts[number];
+    if (text->text != NULL)
+        return;
+    /* A compact string of UTF-16 has zeros in it, or the other half of each pair. */
+    bool wide = false;
+    for (size_t i = 1; type == TYPE_BYTE && length % 2 == 0 && i < length; i += 2)
+        wide = wide || bytes[i] == 0;
+    text->text = type == TYPE_CHAR ? decode(bytes, length, 2, true)
+                                   : decode(bytes, length, wide ? 2 : 1, false);
+}
+
+/* --- loaders
+ * ---------------------------------------------------------------------------------------- */
+
+/* Fields that name what a loader loads for, the best first. */
+static const char *const NAME_FIELDS[] = {
+    "resources>context>name", /* Tomcat */
+    "contextName",
+    "_context>_contextPath", /* older Tomcat, Jetty */
+    "_name",
+    "module>identifier>name",
+    "module>name", /* Jetty, JBoss Modules */
+    "bundle>symbolicName",
+    "name",                          /* Felix; java.lang.ClassLoader */
+    "ucp>path>elementData>[0]>file", /* java.net.URLClassLoader */
+    "ucp>path>elementData>[0]>path",
+};
+#define NAME_FIELD_COUNT (sizeof NAME_FIELDS / sizeof NAME_FIELDS[0])
+
+static bool strongly(const struct holders *holders, uint32_t node)
+{
+    return holders->strong[node / 64] >> (node % 64) & 1;
+}
+
+static uint32_t parent_of(const struct holders *holders, uint32_t node)
+{
+    return holders->walk->parent[heap_parent_slot(holders->heap, node)];
+}
+
+/* Threads that a path begins at or passes. */
+static void want_threads(struct holders *holders, uint32_t node)
+{
+    const struct heap *heap = holders->heap;
+    for (int64_t steps = 0; node < heap_nodes(heap) && steps < 4 * HOLDERS_STEPS_MAX; steps++) {
+        uint32_t class = node < heap->class_count ? NO_CLASS : heap_class_of_node(heap, node);
+        if (class != NO_CLASS && heap->classes[class].traits & CLASS_THREAD)
+            want_text(holders, field_of(heap, node, "name", 4));
+        node = parent_of(holders, node);
+    }
+}
+
+static void want_root_threads(struct holders *holders)
+{
+    const struct heap *heap = holders->heap;
+    for (uint32_t i = 0; i < heap->root_count; i++) {
+        if (heap->roots[i].kind == ROOT_THREAD && heap->roots[i].node != NO_OBJECT)
+            want_text(holders, field_of(heap, heap->roots[i].node, "name", 4));
+    }
+}
+
+static enum held how_held(const struct holders *holders, uint32_t node)
+{
+    if (!walk_marked(holders->walk, node))
+        return HELD_BY_NOTHING;
+    if (strongly(holders, node))
+        return HELD_STRONGLY;
+    while (node < heap_nodes(holders->heap))
+        node = parent_of(holders, node);
+    enum root_kind kind = holders->heap->roots[node - heap_nodes(holders->heap)].kind;
+    return kind == ROOT_CLASS_FIELD ? HELD_BY_HIDDEN : HELD_SOFTLY;
+}
+
+bool holders_create(struct holders *holders, const struct heap *heap, const struct walk *walk,
+                    const uint64_t *strong, const struct retained *retained)
+{
+    memset(holders, 0, sizeof *holders);
+    holders->heap = heap;
+    holders->walk = walk;
+    holders->strong = strong;
+    holders->retained = retained;
+    holders->least_wanted = UINT64_MAX;
+    holders->loaders = calloc((size_t)heap->loader_count + 1, sizeof *holders->loaders);
+    if (holders->loaders == NULL)
+        return false;
+    for (uint32_t i = 0; i < heap->loader_count; i++) {
+        if (!retained->asked[i])
+            continue;
+        uint32_t node = heap->loader_node[i];
+        struct held_loader *own = &holders->loaders[holders->loader_count++];
+        own->loader = i;
+        own->class = heap_class_of_node(heap, node);
+        own->id = heap_id_of(heap, node);
+        own->held = how_held(holders, node);
+        own->classes = heap->loader_class_first[i + 1] - heap->loader_class_first[i];
+        own->path = -1;
+        own->retained_bytes = retained->bytes[i];
+        own->retained_objects = retained->objects[i];
+        for (size_t k = 0; k < NAME_FIELD_COUNT; k++)
+            want_text(holders, follow(heap, node, NAME_FIELDS[k]));
+        if (own->held != HELD_BY_NOTHING)
+            want_threads(holders, node);
+    }
+    want_root_threads(holders);
+    return !holders->failed;
+}
+
+/* --- paths
+ * ------------------------------------------------------------------------------------------ */
+
+static char *join(const char *a, const char *b, const char *c)
+{
+    size_t length = strlen(a) + strlen(b) + strlen(c) + 1;
+    char *text = malloc(length);
+    if (text != NULL)
+        snprintf(text, length, "%s%s%s", a, b, c);
+    return text;
+}
+
+/* Numbers become N: "pool-3-thread-12" -> "pool-N-thread-N". */
+static char *fold_numbers(const char *text)
+{
+    char *out = strdup(text), *to = out;
+    for (const char *from = text; out != NULL && *from != '\0';) {
+        if (*from >= '0' && *from <= '9') {
+            *to++ = 'N';
+            while (*from >= '0' && *from <= '9')
+                from++;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    if (out != NULL)
+        *to = '\0';
+    return out;
+}
+
+static const struct heap_root *thread_of(const struct heap *heap, uint32_t serial)
+{
+    for (uint32_t i = 0; i < heap->root_count; i++) {
+        if (heap->roots[i].kind == ROOT_THREAD && heap->roots[i].thread == serial)
+            return &heap->roots[i];
+    }
+    return NULL;
+}
+
+static char *place_of(const struct heap *heap, const struct heap_root *thread, uint32_t frame)
+{
+    for (uint32_t i = 0; i < heap->trace_count; i++) {
+        const struct heap_trace *trace = &heap->traces[i];
+        if (trace->serial != thread->frame || frame >= trace->count)
+            continue;
+        for (uint32_t k = 0; k < heap->frame_count; k++) {
+            if (heap->frames[k].id != heap->trace_frames[trace->first + frame])
+                continue;
+            uint32_t class = id_table_get(&heap->class_of_serial, heap->frames[k].class_serial);
+            return join(class != ID_TABLE_NONE ? heap->classes[class].name : "", ".",
+                        heap_name(heap, heap->frames[k].method_id));
+        }
+    }
+    return NULL;
+}
+
+/* What a thread was made to run, where it is not its own class: the workers of executors. */
+static const char *task_of(const struct heap *heap, uint32_t thread)
+{
+    uint32_t task = thread == NO_OBJECT ? NO_OBJECT : follow(heap, thread, "holder>task");
+    if (task == NO_OBJECT && thread != NO_OBJECT)
+        task = follow(heap, thread, "target");
+    uint32_t class = task == NO_OBJECT ? NO_CLASS : heap_class_of_node(heap, task);
+    if (class == NO_CLASS && thread != NO_OBJECT)
+        class = heap_class_of_node(heap, thread);
+    const char *name = class == NO_CLASS ? NULL : heap->classes[class].name;
+    return name == NULL || strcmp(name, "java.lang.Thread") == 0 ? NULL : name;
+}
+
+static void describe_root(struct holders *holders, struct holder_path *path, uint32_t number)
+{
+    const struct heap *heap = holders->heap;
+    const struct heap_root *root = &heap->roots[number], *thread = NULL;
+    path->root_kind = root->kind;
+    if (root->kind == ROOT_THREAD)
+        thread = root;
+    else if (root->thread != 0)
+        thread = thread_of(heap, root->thread);
+    const char *name = thread == NULL || thread->node == NO_OBJECT
+                           ? NULL
+                           : text_of(holders, field_of(heap, thread->node, "name", 4));
+    const char *kind = root_kind_words(path->root_kind),
+               *runs = thread == NULL ? NULL : task_of(heap, thread->node);
+    size_t size =
+        strlen(kind) + (name != NULL ? strlen(name) : 0) + (runs != NULL ? strlen(runs) : 0) + 32;
+    path->root = malloc(size);
+    if (path->root != NULL)
+        snprintf(path->root, size, "%s%s%s%s%s%s", kind, name != NULL ? " \"" : "",
+                 name != NULL ? name : "", name != NULL ? "\"" : "",
+                 runs != NULL ? " that runs " : "", runs != NULL ? runs : "");
+    path->root_folded = path->root != NULL ? fold_numbers(path->root) : NULL;
+    if (thread != NULL && root->kind == ROOT_JAVA_FRAME)
+        path->root_place = place_of(heap, thread, root->frame);
+    holders->failed = holders->failed || path->root == NULL || path->root_folded == NULL;
+}
+
+/* "java.lang.Object[]" and 3 -> "java.lang.Object[3]" */
+static char *element_text(const char *array, const char *index)
+{
+    size_t length = strlen(array);
+    char *text = malloc(length + strlen(index) + 3);
+    if (text == NULL)
+        return NULL;
+    if (length >= 2 && memcmp(array + length - 2, "[]", 2) == 0)
+        length -= 2;
+    sprintf(text, "%.*s[%s]", (int)length, array, index);
+    return text;
+}
+
+/* How `from` refers to `to`. */
+static void describe_step(struct holders *holders, struct holder_step *step, uint32_t from,
+                          uint32_t to)
+{
+    const struct heap *heap = holders->heap;
+    memset(step, 0, sizeof *step);
+    step->times = 1;
+    step->id = heap_id_of(heap, from);
+    if (from < heap->class_count) {
+        const struct heap_class *class = &heap->classes[from];
+        step->type = strdup(class->name);
+        step->is_static = true;
+        for (uint32_t i = heap->class_edge_first[from]; i < heap->class_edge_first[from + 1]; i++) {
+            if (heap->class_edge_to[i] != to)
+                continue;
+            uint32_t name = heap->class_edge_name[i];
+            const char *words = name == EDGE_SUPER     ? "<superclass>"
+                                : name == EDGE_LOADER  ? "<class loader>"
+                                : name == EDGE_SIGNERS ? "<signers>"
+                                : name == EDGE_DOMAIN  ? "<protection domain>"
+                                                       : NULL;
+            step->is_static = words == NULL;
+            step->text = words != NULL
+                             ? strdup(words)
+                             : join(class->name, ".", heap_name(heap, heap->statics[name].name_id));
+            break;
+        }
+    } else {
+        struct heap_row row;
+        heap_row_of(heap, from, &row);
+        const struct heap_class *class = row.class != NO_CLASS ? &heap->classes[row.class] : NULL;
+        step->type = strdup(class != NULL ? class->name : "?");
+        while (step->text == NULL && heap_row_next(&row)) {
+            if (node_at(heap, row.to) != to)
+                continue;
+            const struct heap_ref_field *field = field_at(heap, &row);
+            if (field != NULL) {
+                step->text = join(heap->classes[field->declared_by].name, ".",
+                                  heap_name(heap, heap->fields[field->field].name_id));
+            } else {
+                char index[24];
+                snprintf(index, sizeof index, "%u", row.position - 1);
+                step->text = element_text(step->type != NULL ? step->type : "", index);
+                step->folded = element_text(step->type != NULL ? step->type : "", "*");
+            }
+        }
+        if (step->text == NULL)
+            step->text = strdup(row.class == to ? "<class>" : "<defined class>");
+    }
+    if (step->text == NULL)
+        step->text = strdup("?");
+    if (step->folded == NULL)
+        step->folded = step->text;
+    holders->failed = holders->failed || step->text == NULL || step->type == NULL;
+}
+
+static void free_step(struct holder_step *step)
+{
+    if (step->folded != step->text)
+        free((void *)(uintptr_t)step->folded);
+    free(step->text);
+    free(step->type);
+}
+
+/* Part of the application that is left behind: the loader, its classes, their instances. */
+static bool belongs_to(const struct heap *heap, uint32_t node, uint32_t loader_node)
+{
+    if (node == loader_node)
+        return true;
+    uint32_t class = node < heap->class_count ? node : heap_class_of_node(heap, node);
+    return class != NO_CLASS && heap->classes[class].loader_id == heap_id_of(heap, loader_node);
+}
+
+static bool of_jdk(const char *type)
+{
+    static const char *const prefixes[] = {"java.", "javax.", "jdk.", "sun.", "com.sun."};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strncmp(type, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    }
+    return strchr(type, '.') == NULL && strchr(type, '[') != NULL; /* int[] */
+}
+
+/* A loader that was not asked about. */
+static bool of_jvm(const struct holders *holders, uint32_t node)
+{
+    uint32_t loader = heap_loader_of_node(holders->heap, node);
+    return loader != NO_OBJECT && !holders->retained->asked[loader];
+}
+
+static void add_step(struct holder_path *path, struct holder_step *step)
+{
+    struct holder_step *last = path->step_count > 0 ? &path->steps[path->step_count - 1] : NULL;
+    if (last != NULL && step->times > 0 && last->times > 0 &&
+        strcmp(last->folded, step->folded) == 0) {
+        last->times += step->times;
+        free_step(step);
+        return;
+    }
+    path->steps[path->step_count++] = *step;
+}
+
+/* Loaders that live as long as the JVM hold their classes: who holds those loaders is no matter. */
+#define ROOT_OF_JVM "class of a loader of the JVM"
+
+static void sign(struct holders *holders, struct holder_path *path, int from)
+{
+    const char *root = from > 0 ? ROOT_OF_JVM : path->root_folded;
+    size_t length = strlen(root) + 1;
+    for (int i = from; i < path->step_count; i++)
+        length += strlen(path->steps[i].folded) + 3;
+    path->signature = malloc(length);
+    if (path->signature == NULL) {
+        holders->failed = true;
+        return;
+    }
+    char *at = stpcpy(path->signature, root);
+    for (int i = from; i < path->step_count; i++)
+        at = stpcpy(stpcpy(at, " > "), path->steps[i].folded);
+}
+
+/* The path to a loader, named. */
+static bool find_path(struct holders *holders, const struct held_loader *own,
+                      struct holder_path *path)
+{
+    const struct heap *heap = holders->heap;
+    uint32_t target = heap->loader_node[own->loader], nodes = heap_nodes(heap), count = 1;
+    memset(path, 0, sizeof *path);
+    path->cause = path->cut = -1;
+    path->example = own->loader;
+    path->held = own->held;
+    uint32_t at = target;
+    for (uint32_t up; (up = parent_of(holders, at)) < nodes; at = up)
+        count++;
+    uint32_t root = parent_of(holders, at) - nodes;
+    path->length = count;
+    path->steps =
+        calloc(count < HOLDERS_STEPS_MAX ? count : HOLDERS_STEPS_MAX + 1, sizeof *path->steps);
+    uint32_t *chain =
+        malloc(sizeof *chain * (count < HOLDERS_STEPS_MAX ? count : HOLDERS_STEPS_MAX));
+    if (path->steps == NULL || chain == NULL) {
+        holders->failed = true;
+        free(chain);
+        return false;
+    }
+    /* Front and end of a long one: chain[] from the root on, a gap in the middle. */
+    uint32_t kept = count < HOLDERS_STEPS_MAX ? count : HOLDERS_STEPS_MAX, half = kept / 2;
+    at = target;
+    for (uint32_t i = count; i-- > 0; at = parent_of(holders, at)) {
+        if (i < half)
+            chain[i] = at;
+        else if (count - i <= kept - half)
+            chain[kept - (count - i)] = at;
+        if (i == 0)
+            break;
+    }
+    describe_root(holders, path, root);
+    int crossing = -1, owned = -1, own_part = 0;
+    for (uint32_t i = 0; i + 1 < kept; i++) {
+        struct holder_step step;
+        if (kept < count && i + 1 == half) {
+            step = (struct holder_step){.text = strdup("..."), .type = strdup("?"), .times = 0};
+            step.folded = step.text;
+            add_step(path, &step);
+            continue;
+        }
+        describe_step(holders, &step, chain[i], chain[i + 1]);
+        bool jdk = step.type != NULL && of_jdk(step.type);
+        add_step(path, &step);
+        if (chain[i + 1] < heap->class_count && of_jvm(holders, chain[i]))
+            own_part = path->step_count;
+        if (crossing < 0) {
+            if (!jdk && !belongs_to(heap, chain[i], target))
+                owned = path->step_count - 1;
+            if (belongs_to(heap, chain[i + 1], target))
+                crossing = path->step_count - 1;
+        }
+    }
+    path->cut = owned >= 0 ? owned : crossing;
+    free(chain);
+    if (holders->failed || path->root_folded == NULL)
+        return false;
+    sign(holders, path, own_part);
+    if (path->signature != NULL)
+        path->cause = holder_cause_of(path->signature);
+    return !holders->failed;
+}
+
+static void free_path(struct holder_path *path)
+{
+    for (int i = 0; i < path->step_count; i++)
+        free_step(&path->steps[i]);
+    free(path->steps);
+    free(path->root);
+    free(path->root_folded);
+    free(path->root_place);
+    free(path->signature);
+}
+
+/* --- groups
+ * ------------------------------------------------------------------------------------------ */
+
+static const char *group_name(const struct held_loader *own)
+{
+    return own->name != NULL ? own->name : "";
+}
+
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static int by_group(const void *a, const void *b, void *context)
+{
+    const struct held_loader *x = a, *y = b;
+    const struct heap *heap = context;
+    int order = strcmp(heap->classes[x->class].name, heap->classes[y->class].name);
+    if (order == 0)
+        order = strcmp(group_name(x), group_name(y));
+    return order != 0 ? order : x->loader < y->loader ? -1 : x->loader > y->loader;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int64_t different(uint64_t *hashes, int64_t count)
+{
+    int64_t names = 0;
+    if (count > 0)
+        qsort(hashes, (size_t)count, sizeof *hashes, by_number);
+    for (int64_t i = 0; i < count; i++)
+        names += i == 0 || hashes[i] != hashes[i - 1];
+    return names;
+}
+
+/* Reflection makes one for each method that is called often: never a leak of its own. */
+static bool of_reflection(const char *type)
+{
+    return strcmp(type, "jdk.internal.reflect.DelegatingClassLoader") == 0 ||
+           strcmp(type, "sun.reflect.DelegatingClassLoader") == 0;
+}
+
+#define SAME_STEMS_MIN 10 /* loaders with a generated class each */
+
+/* Are these one application loaded several times? */
+static void weigh(struct holders *holders, struct holder_group *group,
+                  const struct held_loader *first, uint32_t count)
+{
+    const struct heap *heap = holders->heap;
+    int64_t most = 0, at = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        group->classes += first[i].classes;
+        group->held[first[i].held]++;
+        group->retained_bytes += first[i].retained_bytes;
+        most = first[i].classes > most ? first[i].classes : most;
+    }
+    uint64_t *names = malloc(((size_t)group->classes + 1) * 2 * sizeof *names);
+    if (names == NULL) {
+        holders->failed = true;
+        return;
+    }
+    uint64_t *stems = names + group->classes;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = heap->loader_class_first[first[i].loader];
+             k < heap->loader_class_first[first[i].loader + 1]; k++) {
+            const char *name = heap->classes[heap->loader_class[k]].name;
+            struct name_parts parts;
+            char stem[STEM_MAX];
+            normalize(span_of(name, strlen(name)), stem, &parts);
+            names[at] = hash_text(name);
+            stems[at++] = hash_text(stem);
+        }
+    }
+    group->names = different(names, group->classes);
+    group->duplicates = group->classes - group->names;
+    int64_t same_stem = group->classes - different(stems, group->classes);
+    free(names);
+    uint32_t alive = count - group->held[HELD_BY_NOTHING];
+    bool copies = group->duplicates > 0 && group->duplicates * 2 >= group->classes - most;
+    bool scripts =
+        count >= SAME_STEMS_MIN && same_stem > 0 && same_stem * 2 >= group->classes - most;
+    group->suspect = alive > 1 && (copies || scripts) && !of_reflection(group->type);
+}
+
+static bool keep_path(struct holders *holders, struct held_loader *own)
+{
+    struct holder_path path;
+    if (!find_path(holders, own, &path)) {
+        free_path(&path);
+        return false;
+    }
+    for (int i = holders->path_count; i-- > 0;) {
+        struct holder_path *known = &holders->paths[i];
+        if (own->group != known->group)
+            break;
+        if (known->held != path.held || strcmp(known->signature, path.signature) != 0)
+            continue;
+        known->loaders++;
+        known->retained_bytes += own->retained_bytes;
+        own->path = i;
+        free_path(&path);
+        return true;
+    }
+    if (holders->path_count == holders->path_capacity) {
+        int capacity = holders->path_capacity < 16 ? 16 : holders->path_capacity * 2;
+        struct holder_path *more = realloc(holders->paths, (size_t)capacity * sizeof *more);
+        if (more == NULL) {
+            free_path(&path);
+            return false;
+        }
+        holders->paths = more;
+        holders->path_capacity = capacity;
+    }
+    path.group = own->group;
+    path.loaders = 1;
+    path.retained_bytes = own->retained_bytes;
+    own->path = holders->path_count;
+    holders->paths[holders->path_count++] = path;
+    return true;
+}
+
+static int by_loaders(const void *a, const void *b, void *context)
+{
+    const struct holder_path *paths = context;
+    const struct holder_path *x = &paths[*(const int *)a], *y = &paths[*(const int *)b];
+    if (x->loaders != y->loaders)
+        return x->loaders > y->loaders ? -1 : 1;
+    return strcmp(x->signature, y->signature);
+}
+
+static bool list_paths(struct holders *holders, struct holder_group *group, int first)
+{
+    group->path_count = holders->path_count - first;
+    group->paths = malloc(((size_t)group->path_count + 1) * sizeof *group->paths);
+    if (group->paths == NULL)
+        return false;
+    for (int i = 0; i < group->path_count; i++)
+        group->paths[i] = first + i;
+    if (group->path_count > 1)
+        qsort_r(group->paths, (size_t)group->path_count, sizeof *group->paths, by_loaders,
+                holders->paths);
+    return true;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct holder_group *x = a, *y = b;
+    if (x->suspect != y->suspect)
+        return x->suspect ? -1 : 1;
+    if (x->retained_bytes != y->retained_bytes)
+        return x->retained_bytes > y->retained_bytes ? -1 : 1;
+    if (x->loaders != y->loaders)
+        return x->loaders > y->loaders ? -1 : 1;
+    int order = strcmp(x->type, y->type);
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+bool holders_judge(struct holders *holders)
+{
+    const struct heap *heap = holders->heap;
+    for (int i = 0; i < holders->loader_count; i++) {
+        struct held_loader *own = &holders->loaders[i];
+        for (size_t k = 0; k < NAME_FIELD_COUNT && own->name == NULL; k++) {
+            const char *text =
+                text_of(holders, follow(heap, heap->loader_node[own->loader], NAME_FIELDS[k]));
+            if (text != NULL && text[0] != '\0')
+                own->name = strdup(text);
+        }
+    }
+    if (holders->loader_count > 0)
+        qsort_r(holders->loaders, (size_t)holders->loader_count, sizeof *holders->loaders, by_group,
+                (void *)(uintptr_t)heap);
+    holders->groups = calloc((size_t)holders->loader_count + 1, sizeof *holders->groups);
+    if (holders->groups == NULL)
+        return false;
+    for (int i = 0, end; i < holders->loader_count && !holders->failed; i = end) {
+        struct held_loader *own = &holders->loaders[i];
+        struct holder_group *group = &holders->groups[holders->group_count];
+        for (end = i + 1; end < holders->loader_count &&
+                          holders->loaders[end].class == own->class &&
+                          strcmp(group_name(&holders->loaders[end]), group_name(own)) == 0;)
+            end++;
+        group->type = heap->classes[own->class].name;
+        group->name = group_name(own);
+        group->loaders = (uint32_t)(end - i);
+        group->metaspace_bytes = -1;
+        weigh(holders, group, own, group->loaders);
+        int first_path = holders->path_count;
+        for (int k = i; k < end && !holders->failed; k++) {
+            holders->loaders[k].group = (uint32_t)holders->group_count;
+            if (holders->loaders[k].held != HELD_BY_NOTHING &&
+                !keep_path(holders, &holders->loaders[k]))
+                holders->failed = true;
+        }
+        if (!holders->failed && !list_paths(holders, group, first_path))
+            holders->failed = true;
+        holders->group_count++;
+    }
+    if (holders->group_count > 1 && !holders->failed)
+        qsort(holders->groups, (size_t)holders->group_count, sizeof *holders->groups, by_weight);
+    return !holders->failed;
+}
+
+void holders_destroy(struct holders *holders)
+{
+    for (int i = 0; i < holders->loader_count; i++)
+        free(holders->loaders[i].name);
+    for (int i = 0; i < holders->group_count; i++)
+        free(holders->groups[i].paths);
+    for (int i = 0; i < holders->path_count; i++)
+        free_path(&holders->paths[i]);
+    for (int i = 0; i < holders->text_count; i++)
+        free(holders->texts[i].text);
+    id_table_free(&holders->wanted);
+    id_table_free(&holders->text_of);
+    id_table_free(&holders->text_of_array);
+    free(holders->loaders);
+    free(holders->groups);
+    free(holders->paths);
+    free(holders->texts);
+    memset(holders, 0, sizeof *holders);
+}

@@ -1,0 +1,183 @@
+#include "analyzers/heap/object_ids.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REGIONS_MAX (1u << 17) /* a TB of heap */
+
+bool object_ids_create(struct object_ids *ids, uint64_t file_bytes)
+{
+    memset(ids, 0, sizeof *ids);
+    atomic_flag_clear(&ids->lock);
+    ids->shift = 3;
+    /* 4 GB of heap at least; a region that holds next to nothing is the exception. */
+    uint64_t limit = 512 + file_bytes / 65536;
+    ids->limit = limit < REGIONS_MAX ? (uint32_t)limit : REGIONS_MAX;
+    ids->slot_mask = 1;
+    while (ids->slot_mask < 2 * ids->limit)
+        ids->slot_mask = ids->slot_mask << 1 | 1;
+    ids->slots = calloc((size_t)ids->slot_mask + 1, sizeof *ids->slots);
+    ids->regions = calloc(ids->limit, sizeof *ids->regions);
+    return ids->slots != NULL && ids->regions != NULL;
+}
+
+void object_ids_destroy(struct object_ids *ids)
+{
+    for (uint32_t i = 0; i < ids->region_count; i++)
+        free(ids->regions[i]);
+    free((void *)(uintptr_t)ids->slots);
+    free(ids->regions);
+    free(ids->word_of);
+    memset(ids, 0, sizeof *ids);
+}
+
+static struct id_region *make_region(struct object_ids *ids, uint64_t key, enum id_added *why)
+{
+    while (atomic_flag_test_and_set_explicit(&ids->lock, memory_order_acquire))
+        ;
+    struct id_region *region = object_ids_region(ids, key);
+    *why = ID_SCATTERED;
+    if (region == NULL && ids->region_count < ids->limit) {
+        region = calloc(1, sizeof *region);
+        *why = ID_NO_MEMORY;
+        if (region != NULL) {
+            region->key = key;
+            uint32_t slot = (uint32_t)key & ids->slot_mask;
+            while (ids->slots[slot] != NULL)
+                slot = (slot + 1) & ids->slot_mask;
+            /* Pairs with the acquire of object_ids_region: its key is seen with it. */
+            atomic_store_explicit(&ids->slots[slot], region, memory_order_release);
+            ids->regions[ids->region_count++] = region;
+        }
+    }
+    atomic_flag_clear_explicit(&ids->lock, memory_order_release);
+    return region;
+}
+
+enum id_added object_ids_add(struct object_ids *ids, uint64_t id, struct id_region **region)
+{
+    if (id & ((UINT64_C(1) << ids->shift) - 1))
+        return ID_MISALIGNED;
+    uint64_t unit = id >> ids->shift, key = unit >> REGION_UNITS_LOG2;
+    enum id_added why;
+    if (*region == NULL || (*region)->key != key) {
+        *region = object_ids_region(ids, key);
+        if (*region == NULL)
+            *region = make_region(ids, key, &why);
+        if (*region == NULL)
+            return why;
+    }
+    struct id_word *word = &(*region)->words[unit >> 6 & (REGION_WORDS - 1)];
+    uint64_t bit = UINT64_C(1) << (unit & 63);
+    uint64_t before = atomic_fetch_or_explicit(&word->bits, bit, memory_order_relaxed);
+    return before & bit ? ID_KNOWN : ID_NEW;
+}
+
+bool object_ids_add_bytes(struct object_ids *ids, uint64_t id, struct id_region **region,
+                          uint64_t bytes)
+{
+    uint64_t unit = id >> ids->shift, key = unit >> REGION_UNITS_LOG2;
+    if (*region == NULL || (*region)->key != key)
+        *region = object_ids_region(ids, key);
+    if (*region == NULL || bytes > UINT32_MAX / 2)
+        return false;
+    struct id_word *word = &(*region)->words[unit >> 6 & (REGION_WORDS - 1)];
+    uint32_t before = atomic_fetch_add_explicit(&word->row, (uint32_t)bytes, memory_order_relaxed);
+    return before < UINT32_MAX / 2;
+}
+
+void object_ids_clear_bytes(struct object_ids *ids)
+{
+    for (uint32_t i = 0; i < ids->region_count; i++) {
+        struct id_region *region = ids->regions[i];
+        for (uint32_t w = 0; w < REGION_WORDS; w++) {
+            if (region->words[w].bits != 0)
+                region->words[w].row = 0;
+        }
+    }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct id_region *x = *(struct id_region *const *)a, *y = *(struct id_region *const *)b;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static bool number_region(struct id_region *region, uint64_t *number, uint64_t *row_bytes)
+{
+    region->first = (uint32_t)*number;
+    region->row_base = *row_bytes;
+    uint64_t bytes = 0;
+    for (uint32_t w = 0; w < REGION_WORDS; w++) {
+        struct id_word *word = &region->words[w];
+        if (word->bits == 0)
+            continue; /* not even touched */
+        uint32_t own = word->row;
+        word->first = (uint32_t)*number;
+        if (bytes > UINT32_MAX)
+            return false;
+        word->row = (uint32_t)bytes;
+        bytes += own;
+        *number += (uint64_t)__builtin_popcountll(word->bits);
+        if (*number >= NO_OBJECT)
+            return false;
+    }
+    region->row_bytes = bytes;
+    *row_bytes += bytes;
+    return true;
+}
+
+bool object_ids_number(struct object_ids *ids, uint32_t first_number)
+{
+    uint32_t count = ids->region_count;
+    if (count > 0)
+        qsort(ids->regions, count, sizeof(ids->regions[0]), by_key);
+    uint64_t number = first_number;
+    for (uint32_t i = 0; i < count; i++) {
+        ids->regions[i]->ordinal = i;
+        if (!number_region(ids->regions[i], &number, &ids->row_bytes))
+            return false;
+    }
+    ids->count = (uint32_t)(number - first_number);
+    ids->word_of = calloc((size_t)number / 32 + 2, sizeof *ids->word_of);
+    if (ids->word_of == NULL)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t w = 0; w < REGION_WORDS; w++) {
+            const struct id_word *word = &ids->regions[i]->words[w];
+            if (word->bits == 0)
+                continue;
+            uint32_t last = word->first + (uint32_t)__builtin_popcountll(word->bits) - 1;
+            /* At most three multiples of 32 are in a word of 64. */
+            for (uint32_t k = (word->first + 31) / 32; k <= last / 32; k++)
+                ids->word_of[k] = i << REGION_WORDS_LOG2 | w;
+            if (word->first == first_number)
+                ids->word_of[first_number / 32] = i << REGION_WORDS_LOG2 | w;
+        }
+    }
+    return true;
+}
+
+struct id_place object_ids_place(const struct object_ids *ids, uint32_t number)
+{
+    uint32_t at = ids->word_of[number / 32], ordinal = at >> REGION_WORDS_LOG2;
+    struct id_place place = {.region = ids->regions[ordinal]};
+    uint32_t w = at & (REGION_WORDS - 1);
+    for (;; w++) {
+        if (w == REGION_WORDS) {
+            w = 0;
+            place.region = ids->regions[++ordinal];
+        }
+        place.word = &place.region->words[w];
+        uint64_t bits = place.word->bits;
+        uint32_t count = (uint32_t)__builtin_popcountll(bits);
+        if (number - place.word->first < count)
+            break;
+    }
+    uint64_t bits = place.word->bits;
+    for (uint32_t k = number - place.word->first; k > 0; k--)
+        bits &= bits - 1;
+    place.unit =
+        place.region->key << REGION_UNITS_LOG2 | (uint64_t)w << 6 | (uint64_t)__builtin_ctzll(bits);
+    return place;
+}

@@ -1,0 +1,44 @@
+/*
+ * retained: what each class loader alone keeps alive: the objects that every path from a GC root
+ * reaches through it, which is what it dominates.
+ *
+ * A dominator tree of the whole heap would take thirty bytes an object. Only loaders are asked
+ * about, so only they are marked:
+ *
+ *   1. What can be reached without passing any of the loaders is retained by none of them (one walk
+ *      that stops at loaders).
+ *   2. Each of the rest gets the nearest loader that dominates it: that of what refers to it, and
+ *      when several refer to it the nearest loader that dominates them all. That is repeated until
+ *      nothing changes; a loader's own place among the loaders is found the same way.
+ *
+ * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: a
+ * bit a node, and four bytes for each node of the second kind and its neighbours in number.
+ */
+#ifndef ANALYZERS_HEAP_RETAINED_H
+#define ANALYZERS_HEAP_RETAINED_H
+
+#include "analyzers/heap/walk.h"
+
+struct retained {
+    const struct heap *heap;
+    const bool *asked; /* by loader */
+    struct walk walk;  /* step 1 */
+    uint32_t *label;
+    /* Of each loader: */
+    uint32_t *above; /* its nearest dominating loader; RETAINED_ROOT none; RETAINED_UNREACHED */
+    int64_t *bytes;  /* retained, itself included; of loaders that were asked about */
+    int64_t *objects;
+    int64_t shared_bytes; /* kept by several of them together and by nothing else */
+};
+
+#define RETAINED_ROOT      UINT32_MAX
+#define RETAINED_UNREACHED (UINT32_MAX - 1)
+
+/* asked: by loader number; others are passed like any object. False: out of memory. */
+bool retained_create(struct retained *retained, const struct heap *heap, const bool *asked);
+/* Step 1; may run beside another walk. */
+bool retained_first(struct retained *retained);
+bool retained_rest(struct retained *retained);
+void retained_destroy(struct retained *retained);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * level: how far each category of NMT is above where it began, in the three documented steps.
+ *
+ * The one judge of levels: check, triage, analyze and, through it, suitability ask here. The steps
+ * are thresholds of Internal (500 MB, 2 GB, 10 GB); they hold for every category that can leak. The
+ * size a category began with is a baseline, an earlier look, or, where there is neither, what
+ * levels.def expects of a JVM at its start.
+ *
+ * Bytes are committed ones. Pure; any thread.
+ */
+#ifndef ANALYZERS_JUDGE_LEVEL_H
+#define ANALYZERS_JUDGE_LEVEL_H
+
+#include "analyzers/judge/finding.h"
+#include "analyzers/judge/thresholds.h"
+
+#define LEVEL_STEPS 3
+#define LEVELS_MAX  (NMT_CATEGORY_COUNT + SAMPLE_EXTRA_CATEGORIES)
+
+/* Step 1 to 3 of a finding of Internal; 0: the kind is no such step. And back. */
+int level_step_of(enum finding_kind kind);
+enum finding_kind level_step_kind(int step);
+enum threshold level_step_threshold(int step);
+
+#define LEVEL_SINCE_BASELINE "the baseline"
+
+/* Two moments that are compared. A category that `before` lacks is not compared. */
+struct level_pair {
+    const struct sample *now;
+    const struct sample *before; /* NULL: the start of the JVM, as levels.def expects it */
+    const char *since;           /* for the title; unused without `before` */
+};
+
+struct level {
+    enum finding_kind kind;
+    enum nmt_category category; /* NMT_NOT_IN_TABLE: known by its name only */
+    char name[48];              /* "Internal + JNI" */
+    int64_t bytes;
+    int64_t growth_bytes;
+    int64_t threshold_bytes;
+    int step;          /* 1 to LEVEL_STEPS */
+    const char *since; /* of the pair; NULL: the start */
+};
+
+/* Levels above the first step, of several pairs the worst of each category; the worst first.
+ * Returns how many, at most LEVELS_MAX. */
+int levels_judge(int jdk_major, const struct thresholds *thresholds, const struct level_pair *pairs,
+                 int pair_count, struct level levels[LEVELS_MAX]);
+/* WARNING at the first step, CRITICAL above. */
+enum severity level_severity(const struct level *level);
+void level_finding(const struct level *level, struct texts *texts, struct finding *finding);
+/* jmethodIDs of a profiler come on top of this category. */
+bool level_holds_method_ids(const struct level *level);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * texts: an arena: memory for texts and small arrays that are freed together.
+ *
+ *   struct texts texts = {0};  texts_copy(&texts, "...") ...  texts_free(&texts);
+ *
+ * All zero is an empty one. What was taken stays where it is until texts_free. One thread.
+ */
+#ifndef ANALYZERS_MODEL_TEXTS_H
+#define ANALYZERS_MODEL_TEXTS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct texts_piece;
+struct texts {
+    struct texts_piece *pieces;
+};
+
+/* Zeroed, aligned for pointers and numbers. NULL when out of memory. */
+void *texts_take(struct texts *texts, size_t size);
+/* "" when out of memory, and for NULL. */
+const char *texts_copy(struct texts *texts, const char *text);
+/* The length of the formatted text is not bounded; NULL when out of memory. */
+const char *texts_format(struct texts *texts, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+/* Empty again, and ready for use. */
+void texts_free(struct texts *texts);
+
+#endif

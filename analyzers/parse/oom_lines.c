@@ -1,0 +1,194 @@
+#include "analyzers/parse/oom_lines.h"
+
+#include "analyzers/parse/java_flags.h"
+
+static struct span behind(struct span text, struct span mark)
+{
+    ptrdiff_t at = span_find(text, mark);
+    return at < 0 ? span_of(NULL, 0)
+                  : span_of(text.ptr + at + mark.len, text.len - (size_t)at - mark.len);
+}
+
+/* Each is what stands in the line; the first that fits counts. The word OutOfMemoryError alone is a
+ * class name. */
+static const struct {
+    struct span mark;
+    enum oom_line kind;
+} marks[] = {
+    {SPAN_INIT("OutOfMemoryError: Java heap space"), OOM_LINE_HEAP},
+    {SPAN_INIT("OutOfMemoryError: GC overhead limit exceeded"), OOM_LINE_GC_OVERHEAD},
+    {SPAN_INIT("OutOfMemoryError: Metaspace"), OOM_LINE_METASPACE},
+    {SPAN_INIT("OutOfMemoryError: Compressed class space"), OOM_LINE_CLASS_SPACE},
+    {SPAN_INIT("OutOfMemoryError: PermGen space"), OOM_LINE_PERMGEN},
+    {SPAN_INIT("OutOfMemoryError: Direct buffer memory"), OOM_LINE_DIRECT},
+    {SPAN_INIT("OutOfMemoryError: Cannot reserve "), OOM_LINE_DIRECT},
+    {SPAN_INIT("OutOfDirectMemoryError: failed to allocate "), OOM_LINE_DIRECT},
+    {SPAN_INIT("OutOfMemoryError: Requested array size exceeds"), OOM_LINE_ARRAY_SIZE},
+    {SPAN_INIT("OutOfMemoryError: Required array length too large"), OOM_LINE_ARRAY_SIZE},
+    {SPAN_INIT("OutOfMemoryError: Required array size too large"), OOM_LINE_ARRAY_SIZE},
+    {SPAN_INIT("OutOfMemoryError: unable to create"), OOM_LINE_THREAD},
+    {SPAN_INIT("OutOfMemoryError: Unable to create"), OOM_LINE_THREAD},
+    {SPAN_INIT("OutOfMemoryError: Map failed"), OOM_LINE_MAP_FAILED},
+    {SPAN_INIT("Out of swap space?"), OOM_LINE_REQUEST},
+    {SPAN_INIT("pthread_create failed ("), OOM_LINE_THREAD},
+    {SPAN_INIT("_beginthreadex failed ("), OOM_LINE_THREAD},
+    {SPAN_INIT("Failed to start the native thread for"), OOM_LINE_THREAD},
+    {SPAN_INIT("unable to create new native thread"), OOM_LINE_THREAD},
+    {SPAN_INIT("unable to create native thread"), OOM_LINE_THREAD},
+    {SPAN_INIT("Could not reserve enough space for"), OOM_LINE_RESERVE},
+};
+
+enum oom_line oom_line_kind(struct span line)
+{
+    if (span_find(line, SPAN_LITERAL("os::commit_memory(")) >= 0 &&
+        span_find(line, SPAN_LITERAL("failed")) > 0)
+        return span_find(line, SPAN_LITERAL("errno=1455")) > 0 ||
+                       span_find(line, SPAN_LITERAL("paging file")) > 0
+                   ? OOM_LINE_PAGE_FILE
+                   : OOM_LINE_COMMIT;
+    /* Cheap for lines of logs, which are many. */
+    if (span_find(line, SPAN_LITERAL("MemoryError: ")) < 0 &&
+        span_find(line, SPAN_LITERAL("thread")) < 0 && span_find(line, SPAN_LITERAL(" space")) < 0)
+        return OOM_LINE_NONE;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        if (span_find(line, marks[i].mark) >= 0)
+            return marks[i].kind;
+    }
+    return OOM_LINE_NONE;
+}
+
+bool oom_line_is_metaspace(struct span line)
+{
+    struct span rest = behind(line, SPAN_LITERAL("Metaspace: "));
+    int64_t bytes;
+    return rest.ptr != NULL && java_size_take(&rest, &bytes) &&
+           (span_take(&rest, SPAN_LITERAL("->")) || span_take(&rest, SPAN_LITERAL("(")));
+}
+
+/* "34049K(34992K)->34049K(34992K)": used(committed); "20679K->20679K(1067008K)": used(reserved) */
+static void take_metaspace(struct oom_lines *lines, struct span line)
+{
+    struct span rest = behind(line, SPAN_LITERAL("Metaspace: "));
+    int64_t before, after, size;
+    if (rest.ptr == NULL || !java_size_take(&rest, &before))
+        return;
+    bool committed = span_take(&rest, SPAN_LITERAL("("));
+    if (committed && (!java_size_take(&rest, &size) || !span_take(&rest, SPAN_LITERAL(")"))))
+        return;
+    if (!span_take(&rest, SPAN_LITERAL("->")) || !java_size_take(&rest, &after))
+        return;
+    if (span_take(&rest, SPAN_LITERAL("(")) && java_size_take(&rest, &size))
+        *(committed ? &lines->metaspace_committed_bytes : &lines->metaspace_reserved_bytes) = size;
+    if (lines->metaspace_lines++ == 0)
+        lines->metaspace_first_bytes = before;
+    lines->metaspace_last_bytes = after;
+}
+
+/* "GC(9) Pause Full (Allocation Failure) 4090M->4089M(4096M) 2103.1ms" */
+static void take_full_gc(struct oom_lines *lines, struct span line)
+{
+    struct span rest = behind(line, SPAN_LITERAL("Pause Full ("));
+    if (rest.ptr == NULL || (rest = behind(rest, SPAN_LITERAL(") "))).ptr == NULL)
+        return;
+    int64_t before, after, size;
+    if (!java_size_take(&rest, &before) || !span_take(&rest, SPAN_LITERAL("->")) ||
+        !java_size_take(&rest, &after) || !span_take(&rest, SPAN_LITERAL("(")) ||
+        !java_size_take(&rest, &size) || size <= 0)
+        return;
+    if (after < size / 20 * 19)
+        return;
+    lines->full_gc_lines++;
+    lines->heap_after_bytes = after;
+    lines->heap_size_bytes = size;
+}
+
+static void take_stem(char *out, size_t size, struct span name)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < name.len && name.ptr[i] != '"' && length + 1 < size; i++) {
+        bool digit = name.ptr[i] >= '0' && name.ptr[i] <= '9';
+        if (digit && length > 0 && out[length - 1] == '#')
+            continue;
+        out[length++] = digit ? '#' : name.ptr[i];
+    }
+    out[length] = '\0';
+}
+
+static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line kind)
+{
+    static const struct span requests[] = {SPAN_INIT("request "), SPAN_INIT("failed to allocate "),
+                                           SPAN_INIT("Cannot reserve "),
+                                           SPAN_INIT("reserve enough space for ")};
+    int64_t bytes;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        struct span rest = behind(line, requests[i]);
+        if (rest.ptr != NULL && java_size_take(&rest, &bytes))
+            lines->request_bytes = bytes;
+    }
+    struct span rest = behind(line, SPAN_LITERAL("os::commit_memory("));
+    rest = rest.ptr == NULL ? rest : behind(rest, SPAN_LITERAL(", "));
+    if (rest.ptr != NULL && java_size_take(&rest, &bytes))
+        lines->request_bytes = bytes;
+    if (kind != OOM_LINE_DIRECT)
+        return;
+    static const struct span used[] = {SPAN_INIT("(used: "), SPAN_INIT("(allocated: ")};
+    static const struct span limit[] = {SPAN_INIT("max: "), SPAN_INIT("limit: ")};
+    for (int i = 0; i < 2; i++) {
+        if ((rest = behind(line, used[i])).ptr != NULL && java_size_take(&rest, &bytes))
+            lines->direct_used_bytes = bytes;
+        if ((rest = behind(line, limit[i])).ptr != NULL && java_size_take(&rest, &bytes))
+            lines->direct_limit_bytes = bytes;
+    }
+    lines->netty = lines->netty || span_find(line, SPAN_LITERAL("OutOfDirectMemoryError")) >= 0;
+}
+
+/* "max user processes  (-u) 1024" of ulimit -a, "Max processes  1024  4096  processes" */
+static void take_thread_limit(struct oom_lines *lines, struct span line)
+{
+    struct span rest = behind(line, SPAN_LITERAL("(-u)"));
+    if (rest.ptr == NULL || span_find(line, SPAN_LITERAL("max user processes")) < 0)
+        rest = behind(line, SPAN_LITERAL("Max processes"));
+    int64_t limit;
+    if (rest.ptr == NULL)
+        return;
+    rest = span_trim(rest);
+    if (span_take_unsigned(&rest, &limit))
+        lines->threads_limit = limit;
+}
+
+void oom_lines_read(struct oom_lines *lines, struct span text)
+{
+    *lines = (struct oom_lines){
+        .request_bytes = -1,
+        .direct_used_bytes = -1,
+        .direct_limit_bytes = -1,
+        .threads_limit = -1,
+        .metaspace_first_bytes = -1,
+        .metaspace_last_bytes = -1,
+        .metaspace_committed_bytes = -1,
+        .metaspace_reserved_bytes = -1,
+        .heap_after_bytes = -1,
+        .heap_size_bytes = -1,
+    };
+    struct span raw;
+    bool terminated;
+    while (span_next_line(&text, &raw, &terminated)) {
+        struct span line = span_trim(raw);
+        enum oom_line kind = oom_line_kind(line);
+        take_metaspace(lines, line);
+        take_full_gc(lines, line);
+        take_thread_limit(lines, line);
+        if (kind == OOM_LINE_NONE)
+            continue;
+        if (lines->first == OOM_LINE_NONE)
+            lines->first = kind;
+        if (lines->last != kind || lines->words[0] == '\0')
+            span_copy(line, lines->words, sizeof lines->words);
+        lines->last = kind;
+        lines->lines[kind]++;
+        take_sizes(lines, line, kind);
+        struct span name = behind(line, SPAN_LITERAL("java.lang.Thread \""));
+        if (kind == OOM_LINE_THREAD && name.ptr != NULL)
+            take_stem(lines->thread, sizeof lines->thread, name);
+    }
+}

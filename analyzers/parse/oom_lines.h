@@ -1,0 +1,59 @@
+/*
+ * oom_lines: what a JVM says on its console or in its log about memory: OutOfMemoryError of each
+ * kind, threads that could not be started, memory the system refused, and how Metaspace and heap
+ * went in GC logs of all ages.
+ *
+ *   java.lang.OutOfMemoryError: Metaspace
+ *   OpenJDK ... warning: INFO: os::commit_memory(0x00007f4a, 12288, 0) failed; error='Cannot ...
+ *   [warning][os,thread] Failed to start thread "Unknown thread" - pthread_create failed (EAGAIN) ...
+ *   [12.3s][info][gc,metaspace] GC(7) Metaspace: 34049K(34992K)->34049K(34992K) NonClass: ...
+ *
+ * The last kind of error that is met is the one the process ended with; each is counted. Plain data.
+ * Any thread.
+ */
+#ifndef ANALYZERS_PARSE_OOM_LINES_H
+#define ANALYZERS_PARSE_OOM_LINES_H
+
+#include "analyzers/parse/span.h"
+
+enum oom_line {
+    OOM_LINE_NONE,
+    OOM_LINE_HEAP,
+    OOM_LINE_GC_OVERHEAD,
+    OOM_LINE_METASPACE,
+    OOM_LINE_CLASS_SPACE,
+    OOM_LINE_PERMGEN,
+    OOM_LINE_DIRECT,
+    OOM_LINE_ARRAY_SIZE,
+    OOM_LINE_THREAD,
+    OOM_LINE_MAP_FAILED,
+    OOM_LINE_REQUEST, /* "request 32756 bytes for ChunkPool::allocate. Out of swap space?" */
+    OOM_LINE_COMMIT,  /* os::commit_memory failed: Linux, or another reason of Windows */
+    OOM_LINE_PAGE_FILE,
+    OOM_LINE_RESERVE, /* "Could not reserve enough space for 2097152KB object heap" */
+    OOM_LINE_KIND_COUNT,
+};
+
+struct oom_lines {
+    int64_t lines[OOM_LINE_KIND_COUNT];
+    enum oom_line first, last;
+    int64_t request_bytes; /* of the last line that says so; -1 */
+    int64_t direct_used_bytes, direct_limit_bytes;
+    int64_t threads_limit; /* "max user processes", "Max processes"; -1 */
+    char words[200];       /* the first line of the last kind */
+    char thread[64];       /* of the threads that could not be started, digits as '#' */
+    bool netty;            /* it was Netty's own counter */
+
+    int64_t metaspace_lines;
+    int64_t metaspace_first_bytes, metaspace_last_bytes; /* used; -1 */
+    int64_t metaspace_committed_bytes, metaspace_reserved_bytes;
+    int64_t full_gc_lines; /* full collections that left the heap as full as it was */
+    int64_t heap_after_bytes, heap_size_bytes; /* of the last of them */
+};
+
+enum oom_line oom_line_kind(struct span line);
+/* "GC(7) Metaspace: 34049K(34992K)->34049K(34992K)", "[Metaspace: 20679K->20679K(1067008K)]" */
+bool oom_line_is_metaspace(struct span line);
+void oom_lines_read(struct oom_lines *lines, struct span text);
+
+#endif

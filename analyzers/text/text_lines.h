@@ -1,0 +1,38 @@
+/* text_lines: a text as lines while it is being cleaned. Internal to analyzers/text. */
+#ifndef ANALYZERS_TEXT_TEXT_LINES_H
+#define ANALYZERS_TEXT_TEXT_LINES_H
+
+#include "analyzers/text/clean_text.h"
+
+struct text_line {
+    struct span text; /* without its end */
+    int64_t number;
+    int32_t peel; /* bytes that a prefix would take; internal to prefixes */
+    bool gone;    /* no longer a line */
+};
+
+/* Memory that goes with the clean text: blocks in a list. */
+struct text_block {
+    struct text_block *next;
+    size_t used, size;
+    char bytes[];
+};
+
+struct text_lines {
+    struct text_line *lines;
+    size_t count, room;
+    struct text_block *blocks;
+    int64_t removed[REMOVED_COUNT];
+    bool failed; /* out of memory */
+};
+
+/* NULL when out of memory, which is kept in failed. */
+char *text_lines_room(struct text_lines *lines, size_t size);
+void text_lines_add(struct text_lines *lines, struct span text, int64_t number);
+
+/* One look at what stands in front of the lines; true when something was taken. */
+bool prefixes_take(struct text_lines *lines);
+/* One look at what is inside of lines: colours, entities, blanks, JSON. True: something changed. */
+bool wraps_take(struct text_lines *lines);
+
+#endif

@@ -1,0 +1,183 @@
+/* What stands beside a JVM's own texts in a ticket: error files, the kernel's log, process tables,
+ * pmap, consoles. */
+#include "analyzers/parse/saturated.h"
+#include "analyzers/triage/dossier_texts.h"
+
+#include <stdio.h>
+
+static void take_limits(struct dossier *dossier, const struct hs_err *file)
+{
+    if (file->figure[HS_ERR_MAX_METASPACE] > 0)
+        dossier->max_metaspace_bytes = file->figure[HS_ERR_MAX_METASPACE];
+    if (file->figure[HS_ERR_XMX] > 0)
+        dossier->max_heap_bytes = file->figure[HS_ERR_XMX];
+    if (file->figure[HS_ERR_CONTAINER_LIMIT] > 0)
+        dossier->container_limit_bytes = file->figure[HS_ERR_CONTAINER_LIMIT];
+}
+
+static void merge_lines(struct dossier *dossier, const struct oom_lines *lines)
+{
+    struct oom_lines *all = &dossier->lines;
+    if (!dossier->have_lines) {
+        *all = *lines;
+        dossier->have_lines = true;
+        return;
+    }
+    struct oom_lines before = *all;
+    *all = *lines;
+    for (int i = 0; i < OOM_LINE_KIND_COUNT; i++)
+        all->lines[i] = saturated_add(before.lines[i], lines->lines[i]);
+    if (before.first != OOM_LINE_NONE)
+        all->first = before.first;
+    if (lines->last == OOM_LINE_NONE) {
+        all->last = before.last;
+        memcpy(all->words, before.words, sizeof all->words);
+        all->request_bytes = before.request_bytes;
+        all->direct_used_bytes = before.direct_used_bytes;
+        all->direct_limit_bytes = before.direct_limit_bytes;
+        all->netty = before.netty;
+    }
+    if (all->thread[0] == '\0')
+        memcpy(all->thread, before.thread, sizeof all->thread);
+    if (all->threads_limit < 0)
+        all->threads_limit = before.threads_limit;
+    all->metaspace_lines = saturated_add(before.metaspace_lines, lines->metaspace_lines);
+    if (before.metaspace_lines > 0)
+        all->metaspace_first_bytes = before.metaspace_first_bytes;
+    if (lines->metaspace_lines == 0) {
+        all->metaspace_last_bytes = before.metaspace_last_bytes;
+        all->metaspace_committed_bytes = before.metaspace_committed_bytes;
+        all->metaspace_reserved_bytes = before.metaspace_reserved_bytes;
+    }
+    all->full_gc_lines = saturated_add(before.full_gc_lines, lines->full_gc_lines);
+    if (lines->full_gc_lines == 0) {
+        all->heap_after_bytes = before.heap_after_bytes;
+        all->heap_size_bytes = before.heap_size_bytes;
+    }
+}
+
+/* "0x00000000c1918f98  1  1968  0x00000000c02b6f78  dead  sun/reflect/DelegatingClassLoader@0x...":
+ * the type of the first that is dead stands for the others when it is that of most of them. */
+void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
+{
+    struct dossier *dossier = &jvm->dossier;
+    struct span line, first = {NULL, 0};
+    bool terminated;
+    int64_t same = 0, others = 0;
+    while (span_next_line(&text, &line, &terminated)) {
+        ptrdiff_t at = span_find(line, SPAN_LITERAL("alive="));
+        int64_t live, dead;
+        if (at >= 0) {
+            struct span rest = span_of(line.ptr + at + 6, line.len - (size_t)at - 6);
+            if (span_take_unsigned(&rest, &live) && span_take(&rest, SPAN_LITERAL(", dead=")) &&
+                span_take_unsigned(&rest, &dead)) {
+                dossier->live_loaders = live;
+                dossier->dead_loaders = dead;
+            }
+        }
+        at = span_find(line, SPAN_LITERAL("dead"));
+        if (at <= 0)
+            continue;
+        struct span type = span_trim(span_of(line.ptr + at + 4, line.len - (size_t)at - 4));
+        ptrdiff_t end = span_find(type, SPAN_LITERAL("@0x"));
+        if (end <= 0)
+            continue;
+        type.len = (size_t)end;
+        if (first.ptr == NULL)
+            first = type;
+        same += span_equals(type, first);
+        others += !span_equals(type, first);
+    }
+    if (same > others)
+        span_copy(first, dossier->dead_type, sizeof dossier->dead_type);
+}
+
+void dossier_read_lines(struct dossier_jvm *jvm, struct span text)
+{
+    static const struct span marks[] = {SPAN_INIT("MemoryError: "), SPAN_INIT("create failed ("),
+                                        SPAN_INIT("os::commit_memory("),
+                                        SPAN_INIT("native thread")};
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        if (span_find(text, marks[i]) < 0)
+            continue;
+        struct oom_lines lines;
+        oom_lines_read(&lines, text);
+        merge_lines(&jvm->dossier, &lines);
+        return;
+    }
+}
+
+void dossier_read_error_file(struct dossier_jvm *jvm, const struct hs_err *file, struct span text)
+{
+    struct dossier *dossier = &jvm->dossier;
+    crash_take(&dossier->crash, file);
+    take_limits(dossier, file);
+    /* On a console the reason stands behind the first lines. */
+    if (file->end == HS_ERR_NATIVE_OOM &&
+        span_find(span_of(text.ptr, file->consumed), SPAN_LITERAL("os::commit_memory(")) >= 0) {
+        struct oom_lines lines;
+        oom_lines_read(&lines, span_of(text.ptr, file->consumed));
+        if (lines.lines[OOM_LINE_PAGE_FILE] > 0) {
+            dossier->crash.platform = HS_ERR_WINDOWS;
+            snprintf(dossier->crash.how, sizeof dossier->crash.how, "%s", lines.words);
+        }
+    }
+}
+
+static void take_row(struct dossier *dossier, const struct process_row *row)
+{
+    bool said = row->host_bytes > 0;
+    int64_t host = said ? row->host_bytes : dossier->row.host_bytes;
+    int64_t host_free = said ? row->host_free_bytes : dossier->row.host_free_bytes;
+    if (row->source != PROCESS_NONE &&
+        (dossier->row.source == PROCESS_NONE || row->rss_bytes > dossier->row.rss_bytes))
+        dossier->row = *row;
+    dossier->row.host_bytes = host;
+    dossier->row.host_free_bytes = host_free;
+    if (row->limit_bytes > 0)
+        dossier->container_limit_bytes = row->limit_bytes;
+}
+
+void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
+                         struct dossier_input *input)
+{
+    struct dossier *dossier = &jvm->dossier;
+    switch (part->kind) {
+    case TEXT_OOM_KILLER: {
+        struct oom_killer report;
+        oom_killer_read(&report, part->text);
+        input->used = report.reports > 0;
+        if (input->used)
+            dossier->kill = report;
+        if (report.limit_bytes > 0)
+            dossier->container_limit_bytes = report.limit_bytes;
+        break;
+    }
+    case TEXT_PROCESS: {
+        struct process_row row;
+        process_row_read(&row, part->text);
+        input->used = row.source != PROCESS_NONE || row.host_bytes > 0;
+        take_row(dossier, &row);
+        if (!input->used)
+            snprintf(input->note, sizeof input->note, "no row of a JVM is in it");
+        break;
+    }
+    case TEXT_PMAP: {
+        struct pmap map;
+        pmap_read(&map, part->text);
+        input->used = map.mappings > 0;
+        if (map.mappings > dossier->map.mappings)
+            dossier->map = map;
+        break;
+    }
+    default: {
+        struct oom_lines lines;
+        oom_lines_read(&lines, part->text);
+        input->used =
+            lines.last != OOM_LINE_NONE || lines.metaspace_lines > 0 || lines.full_gc_lines > 0;
+        if (input->used)
+            merge_lines(dossier, &lines);
+        break;
+    }
+    }
+}

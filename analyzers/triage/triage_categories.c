@@ -1,0 +1,165 @@
+/* What the table of NMT says: categories that grew, advice for each, and the largest as a note. */
+#include "analyzers/judge/category_advice.h"
+#include "analyzers/triage/triage_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MB                 (INT64_C(1) << 20)
+#define GROWN_PART         10 /* of what it was: less is noise of a large thing */
+#define STACKS_GROWN_BYTES (1024 * MB)
+#define NOTED_MIN_BYTES    (64 * MB)
+
+/* The category whose row of the table a finding is about. */
+static enum nmt_category category_of(const struct finding *finding, int jdk_major)
+{
+    const struct evidence *category = finding_evidence(finding, "category");
+    switch (finding->kind) {
+    case FINDING_INTERNAL_INVESTIGATE:
+    case FINDING_INTERNAL_EXPLOSION:
+    case FINDING_INTERNAL_UNACCEPTABLE:
+        return NMT_INTERNAL;
+    case FINDING_CLASS_METASPACE_GROWTH:
+        return NMT_CLASS;
+    case FINDING_THREAD_GROWTH:
+        return NMT_THREAD;
+    case FINDING_DIRECT_MEMORY:
+        return jdk_major == 8 ? NMT_INTERNAL : NMT_OTHER;
+    case FINDING_SYMBOL_GROWTH:
+        return NMT_SYMBOL;
+    case FINDING_CATEGORY_GROWTH:
+        return category == NULL ? NMT_NOT_IN_TABLE
+                                : nmt_category_from_name(span_from_cstr(category->text));
+    default:
+        return NMT_NOT_IN_TABLE;
+    }
+}
+
+static bool told(const struct triage *out, enum nmt_category category, int jdk_major)
+{
+    for (int i = 0; i < out->finding_count; i++) {
+        enum nmt_category of = category_of(&out->findings[i], jdk_major);
+        if (of == category || (of == NMT_CLASS && category == NMT_METASPACE))
+            return true;
+    }
+    return false;
+}
+
+/* Committed, or reserved stacks of threads; false: nothing to compare with. */
+static bool grown(const struct dossier_category *row, int64_t *bytes, int64_t *before)
+{
+    *bytes = row->change_bytes;
+    *before = row->committed_bytes - row->change_bytes;
+    if (row->category == NMT_THREAD && row->reserved_change_bytes >= STACKS_GROWN_BYTES) {
+        *bytes = row->reserved_change_bytes;
+        *before = row->reserved_bytes - row->reserved_change_bytes;
+    }
+    return row->has_change;
+}
+
+static void growth(const struct dossier *dossier, const struct dossier_category *row,
+                   struct triage *out)
+{
+    const struct category_advice *advice = category_advice(row->category);
+    int64_t bytes, before;
+    int jdk = dossier->identity.jdk_major;
+    if (advice == NULL || advice->growth_bytes == 0 || !grown(row, &bytes, &before) ||
+        bytes < advice->growth_bytes || bytes < before / GROWN_PART ||
+        told(out, row->category, jdk))
+        return;
+    struct finding *finding = triage_add(out, advice->kind);
+    if (finding == NULL)
+        return;
+    bool reserved = bytes != row->change_bytes;
+    char count[96] = "";
+    if (row->count_change > 0)
+        snprintf(count, sizeof count, ", %" PRId64 " more %s", row->count_change,
+                 row->category == NMT_THREAD ? "threads" : "classes");
+    else if (reserved)
+        snprintf(count, sizeof count, ": about %" PRId64 " more threads at 1 MB of stack each",
+                 bytes / MB);
+    finding_title(finding, "%s grew by %" PRId64 " MB%s to %" PRId64 " MB%s", row->name, bytes / MB,
+                  reserved ? " (reserved)" : "",
+                  (reserved ? row->reserved_bytes : row->committed_bytes) / MB, count);
+    finding_add_text(finding, "category", row->name);
+    finding_add_int(finding, "growth_bytes", bytes);
+    if (row->committed_bytes >= 0)
+        finding_add_int(finding, "level_bytes", row->committed_bytes);
+    finding_add_int(finding, "threshold_bytes", advice->growth_bytes);
+    /* What a warm-up brings is no leak until it has doubled. */
+    if (advice->kind == FINDING_CATEGORY_GROWTH && bytes < before)
+        finding->severity = SEVERITY_INFO;
+}
+
+/* "1286 MB committed: Java Heap 1026 MB (79 %), GC 157 MB, ..." */
+static void note_largest(const struct dossier *dossier, struct triage *out)
+{
+    const struct dossier_category *largest = NULL, *sorted[4] = {NULL};
+    int64_t all = 0, heap = 0;
+    for (int i = 0; i < dossier->category_count; i++) {
+        const struct dossier_category *row = &dossier->categories[i];
+        if (row->committed_bytes < 0)
+            continue;
+        all += row->committed_bytes;
+        if (row->category == NMT_JAVA_HEAP)
+            heap = row->committed_bytes;
+        else if (largest == NULL || row->committed_bytes > largest->committed_bytes)
+            largest = row;
+        for (int k = 0; k < 3; k++) {
+            if (sorted[k] != NULL && sorted[k]->committed_bytes >= row->committed_bytes)
+                continue;
+            memmove(&sorted[k + 1], &sorted[k], (size_t)(3 - k) * sizeof sorted[0]);
+            sorted[k] = row;
+            break;
+        }
+    }
+    struct finding *finding = triage_add(out, FINDING_NMT_LARGEST);
+    if (finding == NULL)
+        return;
+    int64_t missing = 0;
+    if (dossier->nmt_committed_bytes > all) {
+        missing = dossier->nmt_committed_bytes - all;
+        all = dossier->nmt_committed_bytes;
+    }
+    char title[300];
+    int used = snprintf(title, sizeof title, "NMT: %" PRId64 " MB committed", all / MB);
+    for (int k = 0; k < 3 && sorted[k] != NULL; k++)
+        used += snprintf(title + used, sizeof title - (size_t)used, "%s%s %" PRId64 " MB",
+                         k == 0 ? ": " : ", ", sorted[k]->name, sorted[k]->committed_bytes / MB);
+    finding_title(finding, "%s", title);
+    if (missing >= NOTED_MIN_BYTES && missing > all / GROWN_PART) {
+        finding_title(finding,
+                      "%s; %" PRId64 " MB of the total are of categories that are not in the text",
+                      title, missing / MB);
+        finding_advice(finding, "%s",
+                       "The text is incomplete: jcmd PID VM.native_memory summary, all of it.");
+        return;
+    }
+    if (sorted[0] == NULL)
+        return;
+    const struct dossier_category *about = sorted[0];
+    if (largest != NULL && (largest->committed_bytes >= NOTED_MIN_BYTES || heap == 0)) {
+        const struct category_advice *advice = category_advice(largest->category);
+        bool share = advice != NULL && advice->share_percent > 0 && all > heap &&
+                     largest->committed_bytes / (1 + (all - heap) / 100) >= advice->share_percent;
+        if (share)
+            about = largest;
+    }
+    category_advise(about->category, finding);
+    finding_add_int(finding, "level_bytes", about->committed_bytes);
+}
+
+void triage_categories(const struct dossier *dossier, struct triage *out)
+{
+    int jdk = dossier->identity.jdk_major;
+    bool warned = false;
+    for (int i = 0; i < dossier->category_count; i++)
+        growth(dossier, &dossier->categories[i], out);
+    for (int i = 0; i < out->finding_count; i++) {
+        struct finding *finding = &out->findings[i];
+        category_advise(category_of(finding, jdk), finding);
+        warned = warned || finding->severity > SEVERITY_INFO;
+    }
+    if (!warned && (dossier->category_count > 0 || dossier->nmt_committed_bytes > 0))
+        note_largest(dossier, out);
+}

@@ -1,0 +1,471 @@
+/* What a ticket says of itself: an error file, the kernel's OOM killer, a console, a process table:
+ * which limit was hit, with the numbers of the text. */
+#include "analyzers/plan/plan.h"
+#include "analyzers/triage/triage_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define KB (INT64_C(1) << 10)
+#define MB (INT64_C(1) << 20)
+#define GB (INT64_C(1) << 30)
+
+#define OUTSIDE_MIN_BYTES      (256 * MB)
+#define OUTSIDE_SHARE          0.25 /* of what is resident */
+#define ARENAS_MIN             3
+#define CONTAINER_NEAR_PERCENT 90
+#define METASPACE_GROWN_BYTES  (64 * MB)
+#define FULL_GC_MIN            3
+#define DEAD_LOADERS_MIN       100
+
+struct size_text {
+    char text[24];
+};
+
+static struct size_text size_text(int64_t bytes)
+{
+    struct size_text out;
+    if (bytes >= GB)
+        snprintf(out.text, sizeof out.text, "%.1f GB", (double)bytes / (double)GB);
+    else
+        snprintf(out.text, sizeof out.text, "%.1f MB", (double)bytes / (double)MB);
+    return out;
+}
+
+static void add_known(struct finding *finding, const char *key, int64_t value)
+{
+    if (value >= 0)
+        finding_add_int(finding, key, value);
+}
+
+/* A figure of an error file, and its name in the evidence. */
+struct named_figure {
+    enum hs_err_figure figure;
+    const char *key;
+};
+
+static void advise(struct finding *finding, enum oom_cause cause)
+{
+    const struct oom_cause_row *row = oom_cause_row(cause);
+    finding_advice(finding, "%s It decides: %s", row->fix, row->command);
+    finding_add_text(finding, "cause", row->key);
+}
+
+/* --- the container's limit, and what fits into it ----------------------------------------- */
+
+/* The flags of a plan for this limit. The heap is what was asked for when that fits, else what the
+ * other parts leave. */
+static void add_plan(const struct dossier *dossier, struct finding *finding, int64_t limit)
+{
+    struct plan_input input;
+    char error[160];
+    int64_t value;
+    if (limit < 64 * MB || limit > INT64_C(16) << 40)
+        return;
+    struct plan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL)
+        return;
+    plan_input_default(&input);
+    if (dossier->identity.jdk_major > 0) {
+        input.jdk_major = dossier->identity.jdk_major;
+        input.jdk_given = true;
+    }
+    int64_t classes = 15000; /* of an application server, when nobody counted them */
+    if (dossier->have_sample && sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &value) &&
+        value > 0)
+        classes = value;
+    plan_input_set(&input, PLAN_CLASSES, (double)classes);
+    value = dossier->crash.have ? dossier->crash.figure[HS_ERR_JAVA_THREADS] : dossier->row.threads;
+    if (value > 0)
+        plan_input_set(&input, PLAN_THREADS, (double)value);
+    plan_input_set(&input, PLAN_LIMIT, (double)limit);
+    int64_t heap = dossier->max_heap_bytes >= MB ? dossier->max_heap_bytes : limit / 2;
+    plan_input_set(&input, PLAN_HEAP, (double)heap);
+    if (plan_input_check(&input, error, sizeof error)) {
+        plan_make(plan, &input, NULL);
+        int64_t others = plan->sizing.proposal_bytes - heap;
+        if (plan->sizing.proposal_bytes > limit && limit - others >= 64 * MB) {
+            heap = (limit - others) / (16 * MB) * (16 * MB);
+            plan_input_set(&input, PLAN_HEAP, (double)heap);
+            plan_make(plan, &input, NULL);
+        }
+        finding_add_int(finding, "proposed_limit_bytes", plan->sizing.proposal_bytes);
+        finding_add_text(finding, "flags", plan->sizing.flags);
+    }
+    free(plan);
+}
+
+static void container(const struct dossier *dossier, struct triage *out)
+{
+    const struct process_row *row = &dossier->row;
+    int64_t limit = dossier->container_limit_bytes;
+    if (limit <= 0 || triage_has(out, FINDING_OOM_KILLED) || triage_has(out, FINDING_NATIVE_OOM) ||
+        triage_has(out, FINDING_CRASH))
+        return;
+    int64_t held = row->source != PROCESS_NONE ? row->rss_bytes : -1;
+    bool near = held >= limit / 100 * CONTAINER_NEAR_PERCENT;
+    if (!near && dossier->max_heap_bytes < limit / 100 * CONTAINER_NEAR_PERCENT)
+        return;
+    struct finding *finding = triage_add(out, FINDING_CONTAINER_LIMIT);
+    if (finding == NULL)
+        return;
+    if (near)
+        finding_title(finding, "%s of the container's %s are used: near the limit at which the kernel kills it",
+                 size_text(held).text, size_text(limit).text);
+    else
+        finding_title(finding, "-Xmx of %s in a container of %s leaves no room for what is not heap",
+                 size_text(dossier->max_heap_bytes).text, size_text(limit).text);
+    add_known(finding, "container_limit_bytes", limit);
+    add_known(finding, "container_usage_bytes", held);
+    add_plan(dossier, finding, limit);
+}
+
+/* --- an error file ------------------------------------------------------------------------ */
+
+static void add_threads(const struct crash *crash, struct finding *finding)
+{
+    static const char *const keys[CRASH_STEMS_MAX] = {"threads_1", "threads_2", "threads_3",
+                                                      "threads_4"};
+    for (int i = 0; i < crash->stem_count && crash->stem[i].threads > 1; i++) {
+        char text[96];
+        snprintf(text, sizeof text, "%" PRId64 " x %s", crash->stem[i].threads,
+                 crash->stem[i].name);
+        finding_add_text(finding, keys[i], text);
+    }
+}
+
+static void add_figures(const struct crash *crash, struct finding *finding,
+                        const struct named_figure *figures, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_known(finding, figures[i].key, crash->figure[figures[i].figure]);
+}
+
+static void native_oom(const struct dossier *dossier, struct triage *out)
+{
+    static const struct named_figure figures[] = {
+        {HS_ERR_REQUEST, "request_bytes"},
+        {HS_ERR_MEM_TOTAL, "host_memory_bytes"},
+        {HS_ERR_MEM_AVAILABLE, "host_available_bytes"},
+        {HS_ERR_SWAP_FREE, "swap_free_bytes"},
+        {HS_ERR_COMMIT_LIMIT, "commit_limit_bytes"},
+        {HS_ERR_COMMITTED_AS, "committed_as_bytes"},
+        {HS_ERR_CONTAINER_LIMIT, "container_limit_bytes"},
+        {HS_ERR_CONTAINER_USAGE, "container_usage_bytes"},
+        {HS_ERR_XMX, "max_heap_bytes"},
+        {HS_ERR_JAVA_THREADS, "java_threads"},
+        {HS_ERR_MAPPINGS, "mappings"},
+        {HS_ERR_METASPACE_COMMITTED, "metaspace_committed_bytes"},
+        {HS_ERR_PROCESS_RSS, "process_rss_bytes"},
+    };
+    struct finding *finding = triage_add(out, FINDING_NATIVE_OOM);
+    if (finding == NULL)
+        return;
+    /* The head alone was pasted, and what top says of the host beside it. */
+    struct crash known = dossier->crash;
+    if (known.figure[HS_ERR_MEM_TOTAL] < 0 && dossier->row.host_bytes > 0) {
+        known.figure[HS_ERR_MEM_TOTAL] = dossier->row.host_bytes;
+        known.figure[HS_ERR_MEM_AVAILABLE] = dossier->row.host_free_bytes;
+    }
+    const struct crash *crash = &known;
+    enum oom_cause cause = crash_cause(crash);
+    char sentence[400];
+    crash_sentence(crash, cause, sentence, sizeof sentence);
+    finding_title(finding, "%s", sentence);
+    advise(finding, cause);
+    add_figures(crash, finding, figures, sizeof figures / sizeof figures[0]);
+    finding_add_text(finding, "words", crash->how);
+    if (cause == OOM_CAUSE_THREADS)
+        add_threads(crash, finding);
+    if (cause == OOM_CAUSE_CONTAINER ||
+        (cause == OOM_CAUSE_HEAP_TOO_LARGE && crash->figure[HS_ERR_CONTAINER_LIMIT] > 0))
+        add_plan(dossier, finding, crash->figure[HS_ERR_CONTAINER_LIMIT]);
+}
+
+/* "libjvm.so": the JVM itself. */
+static const char *owner_of(const struct crash *crash)
+{
+    const char *library = crash->library;
+    if (strncmp(library, "libjvm", 6) == 0 || strcmp(library, "jvm.dll") == 0)
+        return "the JVM itself";
+    if (library[0] != '\0')
+        return library;
+    if (crash->frame[0] == 'J' || crash->frame[0] == 'j')
+        return "Java code, compiled or interpreted";
+    if (crash->frame[0] == 'v')
+        return "a stub of the JVM";
+    return crash->frame[0] == 'C' ? "native code without a name" : "a place that is not named";
+}
+
+static void crashed(const struct dossier *dossier, struct triage *out)
+{
+    static const struct named_figure figures[] = {
+        {HS_ERR_REDEFINED, "redefined_classes"},
+        {HS_ERR_UNLOADED, "unloaded_classes"},
+        {HS_ERR_EXCEPTIONS, "recent_exceptions"},
+        {HS_ERR_OOM_EVENTS, "recent_oom_exceptions"},
+        {HS_ERR_OOM_HEAP, "oom_heap"},
+        {HS_ERR_OOM_METASPACE, "oom_metaspace"},
+    };
+    const struct crash *crash = &dossier->crash;
+    struct finding *finding = triage_add(out, FINDING_CRASH);
+    if (finding == NULL)
+        return;
+    if (crash->end == HS_ERR_SIGNAL)
+        finding_title(finding, "crash by %.95s in %.95s, no memory question%s%.150s", crash->signal,
+                 owner_of(crash), crash->frame[0] != '\0' ? ": " : "", crash->frame);
+    else
+        finding_title(finding, "the JVM stopped itself: %.95s, no memory question%s%.199s", crash->signal,
+                 crash->how[0] != '\0' ? ": " : "", crash->how);
+    finding_add_text(finding, "signal", crash->signal);
+    finding_add_text(finding, "frame", crash->frame);
+    finding_add_text(finding, "library", crash->library);
+    finding_add_text(finding, "called_from",
+                     strcmp(crash->caller, crash->library) != 0 ? crash->caller : "");
+    finding_add_text(finding, "thread", crash->thread);
+    finding_add_text(finding, "jre", crash->jre);
+    finding_add_text(finding, "platform", crash->arch);
+    finding_add_text(finding, "os", crash->os);
+    add_figures(crash, finding, figures, sizeof figures / sizeof figures[0]);
+}
+
+static void java_oom(const struct dossier *dossier, enum oom_cause cause, const char *words,
+                     struct triage *out)
+{
+    const struct oom_lines *lines = &dossier->lines;
+    bool native = cause == OOM_CAUSE_THREADS || cause == OOM_CAUSE_UNKNOWN ||
+                  cause == OOM_CAUSE_PAGE_FILE || cause == OOM_CAUSE_MAP_COUNT ||
+                  cause == OOM_CAUSE_HEAP_TOO_LARGE;
+    struct finding *finding = triage_add(out, native ? FINDING_NATIVE_OOM : FINDING_JAVA_OOM);
+    if (finding == NULL)
+        return;
+    int64_t count = dossier->have_lines ? lines->lines[lines->last] : 0;
+    if (cause == OOM_CAUSE_THREADS)
+        finding_title(finding, "threads could not be started, %" PRId64 " lines say so%s%s%s", count,
+                 lines->thread[0] != '\0' ? ", the last for \"" : "", lines->thread,
+                 lines->thread[0] != '\0' ? "\"" : "");
+    else if (cause == OOM_CAUSE_DIRECT && lines->direct_limit_bytes > 0)
+        finding_title(finding, "direct buffers: %s of %s are used%s, %s more were refused",
+                 size_text(lines->direct_used_bytes > 0 ? lines->direct_used_bytes : 0).text,
+                 size_text(lines->direct_limit_bytes).text,
+                 lines->netty ? " by Netty's own counter" : "",
+                 size_text(lines->request_bytes > 0 ? lines->request_bytes : 0).text);
+    else if (cause == OOM_CAUSE_UNKNOWN && lines->request_bytes >= 0)
+        finding_title(finding, "the system refused %" PRId64 " bytes of native memory", lines->request_bytes);
+    else
+        finding_title(finding, "%s", oom_cause_row(cause)->what);
+    advise(finding, cause);
+    finding_add_text(finding, "words", words);
+    add_known(finding, "error_lines", count > 0 ? count : -1);
+    if (dossier->have_lines) {
+        add_known(finding, "request_bytes", lines->request_bytes);
+        add_known(finding, "nproc_limit", lines->threads_limit);
+        add_known(finding, "max_direct_bytes", lines->direct_limit_bytes);
+    }
+    if (cause == OOM_CAUSE_METASPACE && dossier->max_metaspace_bytes > 0)
+        finding_add_int(finding, "max_metaspace_bytes", dossier->max_metaspace_bytes);
+    if (cause == OOM_CAUSE_UNKNOWN && dossier->row.host_bytes > 0)
+        finding_add_int(finding, "host_memory_bytes", dossier->row.host_bytes);
+}
+
+/* --- the kernel ----------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static void add_words(char *out, size_t size,
+                                                            const char *format, ...)
+{
+    size_t length = strlen(out);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(out + length, size - length, format, values);
+    va_end(values);
+}
+
+static void oom_killed(const struct dossier *dossier, struct triage *out)
+{
+    const struct oom_killer *kill = &dossier->kill;
+    if (kill->reports == 0)
+        return;
+    struct finding *finding = triage_add(out, FINDING_OOM_KILLED);
+    if (finding == NULL)
+        return;
+    char title[400] = "";
+    int64_t held = kill->anon_rss_bytes;
+    held = held >= 0 && kill->file_rss_bytes > 0 ? held + kill->file_rss_bytes : held;
+    held = held >= 0 && kill->shmem_rss_bytes > 0 ? held + kill->shmem_rss_bytes : held;
+    const char *whose = kill->limit_bytes > 0 ? "its container's limit of "
+                        : kill->container     ? "its container's limit"
+                                              : "the memory of the host";
+    struct size_text limit = size_text(kill->limit_bytes > 0 ? kill->limit_bytes : 0);
+    if (kill->killed && held >= 0)
+        add_words(title, sizeof title, "the kernel killed %s (pid %" PRId64 "), which held %s, because of %s%s",
+                 kill->name, kill->pid, size_text(held).text, whose,
+                 kill->limit_bytes > 0 ? limit.text : "");
+    else if (kill->killed)
+        add_words(title, sizeof title, "the kernel killed %s (pid %" PRId64 ") because of %s%s", kill->name, kill->pid,
+                 whose, kill->limit_bytes > 0 ? limit.text : "");
+    else if (kill->orchestrator)
+        add_words(title, sizeof title, "OOMKilled: the kernel killed a process because of its container's limit%s%s",
+                 kill->limit_bytes > 0 ? " of " : "", kill->limit_bytes > 0 ? limit.text : "");
+    else
+        add_words(title, sizeof title, "the kernel's OOM killer was called by %s; whom it killed is not in the text",
+                 kill->name[0] != '\0' ? kill->name : "a process");
+    if (strncmp(kill->invoker, "C2 Compiler", 11) != 0 &&
+        strncmp(kill->invoker, "C1 Compiler", 11) != 0)
+        advise(finding, kill->container ? OOM_CAUSE_CONTAINER : OOM_CAUSE_HOST);
+    finding_add_text(finding, "process", kill->name);
+    add_known(finding, "killed_pid", kill->pid);
+    add_known(finding, "held_bytes", held);
+    add_known(finding, "process_virtual_bytes", kill->total_vm_bytes);
+    add_known(finding, "container_usage_bytes", kill->usage_bytes);
+    add_known(finding, "container_limit_bytes", kill->limit_bytes);
+    finding_add_text(finding, "cgroup", kill->cgroup);
+    if (kill->largest_bytes > 0 && kill->largest_pid != kill->pid) {
+        finding_add_text(finding, "largest_process", kill->largest);
+        finding_add_int(finding, "largest_process_bytes", kill->largest_bytes);
+    }
+    if (kill->order > 0) {
+        add_words(title, sizeof title, "; it wanted %" PRId64 " KB in one piece (order=%" PRId64
+                 "): memory may be fragmented rather than used up",
+                 (INT64_C(4) << (kill->order < 20 ? kill->order : 20)), kill->order);
+    }
+    bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
+                    strncmp(kill->invoker, "C1 Compiler", 11) == 0;
+    if (compiler) {
+        add_words(title, sizeof title, "; a JIT compiler thread (%s) asked for the memory", kill->invoker);
+        advise(finding, OOM_CAUSE_COMPILER);
+    }
+    finding_title(finding, "%s", title);
+    finding_add_text(finding, "asked_by", kill->invoker);
+    int64_t bound = kill->limit_bytes > 0 ? kill->limit_bytes : dossier->container_limit_bytes;
+    if (kill->container && bound <= 0 && held > 0)
+        bound = held; /* it was killed at its limit */
+    if (kill->container)
+        add_plan(dossier, finding, bound);
+}
+
+/* --- resident, against NMT -------------------------------------------------------------- */
+
+static void resident_against_nmt(const struct dossier *dossier, struct triage *out)
+{
+    const struct process_row *row = &dossier->row;
+    int64_t committed, rss = row->source != PROCESS_NONE ? row->rss_bytes : -1;
+    const char *source = process_source_name(row->source);
+    if (dossier->map.total_rss_bytes > rss) {
+        rss = dossier->map.total_rss_bytes;
+        source = "pmap";
+    }
+    if (dossier->kill.killed && dossier->kill.anon_rss_bytes > rss) {
+        rss = dossier->kill.anon_rss_bytes;
+        source = "the OOM killer";
+    }
+    if (rss < 0 || dossier->have_rss || !dossier->have_sample ||
+        !sample_get(&dossier->sample, SAMPLE_NMT_COMMITTED_BYTES, &committed) || committed <= 0)
+        return;
+    int64_t outside = rss - committed;
+    if (outside < OUTSIDE_MIN_BYTES || (double)outside < OUTSIDE_SHARE * (double)rss)
+        return;
+    struct finding *finding = triage_add(out, FINDING_OUTSIDE_NMT);
+    if (finding == NULL)
+        return;
+    finding_title(finding, "%s shows %s resident, NMT has %s committed: at least %s are outside NMT", source,
+             size_text(rss).text, size_text(committed).text, size_text(outside).text);
+    finding_add_int(finding, "outside_nmt_bytes", outside);
+    finding_add_int(finding, "rss_bytes", rss);
+    finding_add_int(finding, "nmt_committed_bytes", committed);
+}
+
+static void arenas(const struct dossier *dossier, struct triage *out)
+{
+    const struct pmap *map = &dossier->map;
+    if (map->arenas < ARENAS_MIN)
+        return;
+    struct finding *finding = triage_add(out, FINDING_MALLOC_ARENAS);
+    if (finding == NULL)
+        return;
+    finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s", map->arenas,
+             size_text(map->arena_bytes).text, map->has_rss ? " resident" : " of addresses");
+    finding_add_int(finding, "arena_mappings", map->arenas);
+    finding_add_int(finding, "arena_bytes", map->arena_bytes);
+    finding_add_int(finding, "anonymous_bytes", map->anonymous_bytes);
+    add_known(finding, "rss_bytes",
+              map->total_rss_bytes >= 0             ? map->total_rss_bytes
+              : dossier->row.source != PROCESS_NONE ? dossier->row.rss_bytes
+                                                    : -1);
+}
+
+/* --- logs ----------------------------------------------------------------------------- */
+
+static void logs(const struct dossier *dossier, struct triage *out)
+{
+    const struct oom_lines *lines = &dossier->lines;
+    if (!dossier->have_lines)
+        return;
+    int64_t grown = lines->metaspace_last_bytes - lines->metaspace_first_bytes;
+    if (lines->metaspace_lines > 1 && grown >= METASPACE_GROWN_BYTES &&
+        !triage_has(out, FINDING_CLASS_METASPACE_GROWTH)) {
+        struct finding *finding = triage_add(out, FINDING_CLASS_METASPACE_GROWTH);
+        if (finding != NULL) {
+            finding_title(finding, "Metaspace grew from %s to %s within the log, over %" PRId64 " collections",
+                     size_text(lines->metaspace_first_bytes).text,
+                     size_text(lines->metaspace_last_bytes).text, lines->metaspace_lines);
+            finding_add_int(finding, "growth_bytes", grown);
+            add_known(finding, "metaspace_used_bytes", lines->metaspace_last_bytes);
+            add_known(finding, "metaspace_committed_bytes", lines->metaspace_committed_bytes);
+        }
+    }
+    if (lines->full_gc_lines >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
+        struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
+        if (finding != NULL) {
+            finding_title(finding, "the Java heap is full: %" PRId64
+                     " full collections left it as it was, %s of %s at last",
+                     lines->full_gc_lines, size_text(lines->heap_after_bytes).text,
+                     size_text(lines->heap_size_bytes).text);
+            finding->severity = SEVERITY_WARNING;
+            advise(finding, OOM_CAUSE_HEAP);
+        }
+    }
+}
+
+/* "alive=104, dead=803" of jmap -permstat and -clstats. */
+static void dead_loaders(const struct dossier *dossier, struct triage *out)
+{
+    int64_t dead = dossier->dead_loaders, all = dead + dossier->live_loaders;
+    if (dead < DEAD_LOADERS_MIN || dead < all / 2 || triage_has(out, FINDING_LOADER_GROWTH))
+        return;
+    struct finding *finding = triage_add(out, FINDING_LOADER_GROWTH);
+    if (finding == NULL)
+        return;
+    finding_title(finding, "%" PRId64 " of %" PRId64 " class loaders are dead and wait to be collected%s%s", dead,
+             all, dossier->dead_type[0] != '\0' ? ", most of type " : "", dossier->dead_type);
+    finding_advice(finding, "Dead loaders go with the next collection that unloads classes (a full one, or a "
+             "concurrent cycle): let it happen (-XX:+ClassUnloading, "
+             "-XX:+CMSClassUnloadingEnabled on JDK 6 and 7). DelegatingClassLoader is reflection: "
+             "-Dsun.reflect.inflationThreshold=2147483647 makes none.");
+    finding_add_int(finding, "loaders", all);
+    finding_add_int(finding, "dead_loaders", dead);
+    finding_add_text(finding, "loader_type", dossier->dead_type);
+}
+
+void triage_ticket(const struct dossier *dossier, struct triage *out)
+{
+    dead_loaders(dossier, out);
+    const struct crash *crash = &dossier->crash;
+    if (crash->have && crash->end == HS_ERR_NATIVE_OOM)
+        native_oom(dossier, out);
+    else if (crash->have && (crash->end == HS_ERR_SIGNAL || crash->end == HS_ERR_INTERNAL))
+        crashed(dossier, out);
+    else if (crash->have && crash->end == HS_ERR_JAVA_OOM)
+        java_oom(dossier,
+                 strstr(crash->how, "Metaspace") != NULL ? OOM_CAUSE_METASPACE : OOM_CAUSE_HEAP,
+                 crash->how, out);
+    oom_killed(dossier, out);
+    bool said = triage_has(out, FINDING_NATIVE_OOM) || triage_has(out, FINDING_JAVA_OOM);
+    if (dossier->have_lines && dossier->lines.last != OOM_LINE_NONE && !said)
+        java_oom(dossier, oom_cause_of_line(dossier->lines.last), dossier->lines.words, out);
+    container(dossier, out);
+    resident_against_nmt(dossier, out);
+    arenas(dossier, out);
+    logs(dossier, out);
+}

@@ -1,0 +1,39 @@
+/*
+ * dump_file: a heap dump on disk, plain or gzipped, read into a heap by two threads.
+ *
+ *   dump_open -> dump_load -> dump_fetch ... -> dump_close
+ *
+ * A plain file is read with pread, not mapped: whoever cuts it meanwhile cannot kill us, and its
+ * pages are no memory of ours. A gzipped one is inflated again for each pass, by one thread.
+ * Errors are one sentence in error. Setup context; starts and ends threads of its own.
+ */
+#ifndef NMTWATCH_HEAP_DUMP_FILE_H
+#define NMTWATCH_HEAP_DUMP_FILE_H
+
+#include "analyzers/heap/heap.h"
+
+struct dump_file {
+    int fd;
+    bool gzipped;
+    bool cut;       /* the gzip stream ends early */
+    uint64_t bytes; /* of the dump; of a gzipped one when it was read once */
+    uint64_t bytes_on_disk;
+    int threads;
+    const volatile bool *give_up;
+    void (*progress)(void *context, const char *what, uint64_t done, uint64_t whole);
+    void *context;
+    char error[512];
+};
+
+/* fd is taken over. name: for messages. */
+bool dump_open(struct dump_file *file, int fd);
+/* heap is made in any case; to be destroyed by the caller. */
+bool dump_load(struct dump_file *file, struct heap *heap);
+bool dump_fetch(struct dump_file *file, struct heap *heap, const struct id_table *wanted,
+                uint64_t least_id, uint64_t most_id,
+                void (*fetched)(void *context, uint64_t id, uint64_t class_id, uint8_t type,
+                                const uint8_t *bytes, size_t length, uint64_t whole),
+                void *context);
+void dump_close(struct dump_file *file);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * callers: who is connected to the web side, and who gives way when there are too many.
+ *
+ *   callers_create -> callers_come / callers_go (each connection) -> callers_destroy
+ *
+ * The problem: anybody who reaches the port can open connections and hold them, from as many
+ * addresses as he has. A newcomer is therefore never turned away: beyond the bounds the oldest
+ * connection of the address that holds the most is ended. A scrape is over in milliseconds, so one
+ * that has just come is the last to be ended, however many are held open around it.
+ *
+ * An address is an IPv4 address, the first 64 bits of an IPv6 address, and all of 127.0.0.0/8 and
+ * ::1 together: whoever has one of them has all.
+ *
+ * Any thread. A descriptor is shut down, never closed: its owner closes it after callers_go.
+ */
+#ifndef NMTWATCH_SERVE_CALLERS_H
+#define NMTWATCH_SERVE_CALLERS_H
+
+#include <stdint.h>
+
+struct callers;
+struct sockaddr;
+
+/* At most so many at once, in all and of one address. NULL when out of memory. */
+struct callers *callers_create(int in_all, int of_address);
+/* Room for so many that have been told to end and have not ended yet. */
+#define CALLERS_ENDING 64
+/* A place to hand to callers_go; -1: there was none, the newcomer was shut down. */
+int callers_come(struct callers *callers, const struct sockaddr *address, int fd);
+void callers_go(struct callers *callers, int place);
+/* How many gave way so far. */
+int64_t callers_gave_way(struct callers *callers);
+void callers_destroy(struct callers *callers);
+
+#endif

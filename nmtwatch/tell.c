@@ -1,0 +1,50 @@
+#include "nmtwatch/tell.h"
+
+#include "reports/text/escape.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 0))) static void write_line(FILE *out, const char *format,
+                                                             va_list arguments)
+{
+    char *text = NULL;
+    int length = vasprintf(&text, format, arguments);
+    if (length < 0)
+        return;
+    bool ends = length > 0 && text[length - 1] == '\n';
+    if (ends)
+        text[length - 1] = '\0';
+    size_t size = (size_t)length * ESCAPE_GROWTH + 1;
+    char *safe = malloc(size);
+    if (safe != NULL) {
+        escape(ESCAPE_TERMINAL, text, safe, size);
+        fprintf(out, ends ? "%s\n" : "%s", safe);
+        fflush(out);
+    }
+    free(safe);
+    free(text);
+}
+
+void vtell_error(const char *format, va_list arguments)
+{
+    write_line(stderr, format, arguments);
+}
+
+void tell_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_line(stderr, format, arguments);
+    va_end(arguments);
+}
+
+void tell_log(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_line(stdout, format, arguments);
+    va_end(arguments);
+}

@@ -1,0 +1,23 @@
+/*
+ * tell: what the program says to people beside its results: errors, warnings, the log of a daemon.
+ *
+ * The one place where such a text becomes harmless: whatever a JVM, a file or a server has put into
+ * it, one call is one line, with control characters (C0, DEL, C1), overrides of the direction of
+ * writing, separators of lines, invisible characters and broken UTF-8 made visible (reports/text/
+ * escape.h). A line end closes the text; one inside of it is made visible like the rest.
+ *
+ * Nothing else in nmtwatch/ writes to standard error but progress on a terminal, which holds no
+ * text of others. Any thread; not a signal handler.
+ */
+#ifndef NMTWATCH_TELL_H
+#define NMTWATCH_TELL_H
+
+#include <stdarg.h>
+
+/* On standard error. */
+__attribute__((format(printf, 1, 2))) void tell_error(const char *format, ...);
+__attribute__((format(printf, 1, 0))) void vtell_error(const char *format, va_list arguments);
+/* On standard output, at once: the log of `serve`. */
+__attribute__((format(printf, 1, 2))) void tell_log(const char *format, ...);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * watch_options: what a watch can be told. A setting is a row of watch_options.def; the command
+ * line, the configuration file, help and man pages come from that row.
+ *
+ * Setup context.
+ */
+#ifndef NMTWATCH_WATCH_WATCH_OPTIONS_H
+#define NMTWATCH_WATCH_WATCH_OPTIONS_H
+
+#include "analyzers/judge/thresholds.h"
+#include "nmtwatch/jvm/reply_budget.h"
+#include "nmtwatch/setting.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct watch_options {
+    int64_t interval_ms;
+    int64_t nmt_interval_ms;
+    int64_t loaders_interval_ms;
+    int64_t pause_budget_us;
+    int64_t pause_window_ms;
+    int64_t warmup_s; /* < 0: automatic; whole seconds, rounded up: what was asked for is never 0 */
+    int64_t timeout_ms; /* of one exchange with the JVM */
+    bool tap;
+    bool allow_full_gc;
+    struct reply_budget *replies; /* shared by all watchers; NULL: none */
+    struct thresholds thresholds;
+};
+void watch_options_default(struct watch_options *options);
+void watch_options_default_soak(struct watch_options *options);
+
+enum watch_option {
+#define WATCH_OPTION(key, kind, field, value, initial, soak, help) WATCH_OPTION_##field,
+#include "nmtwatch/watch/watch_options.def"
+#undef WATCH_OPTION
+    WATCH_OPTION_COUNT
+};
+
+/* soak: with the initial values of a soak, which is short and takes more readings. */
+const struct setting *watch_option_settings(bool soak);
+
+/* A value as text; of a flag "yes" or "no". False with what was expected instead; options are
+ * untouched then. */
+bool watch_option_take(struct watch_options *options, enum watch_option option, const char *text,
+                       char *expected, size_t size);
+/* One key of [watch]. False with what is wrong (names the key) in problem. */
+bool watch_options_take_key(struct watch_options *options, const char *key, const char *text,
+                            char *problem, size_t size);
+
+#endif

@@ -1,0 +1,305 @@
+#include "reports/diagnosis/holders_report.h"
+
+#include "reports/json/event_json.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_SHOWN 10 /* that are no suspects, in the table */
+#define PATHS_SHOWN  5  /* of a group */
+
+int holders_status(const struct holders *holders)
+{
+    for (int i = 0; i < holders->group_count; i++) {
+        if (holders->groups[i].suspect)
+            return 1;
+    }
+    return 0;
+}
+
+static uint32_t alive(const struct holder_group *group)
+{
+    return group->loaders - group->held[HELD_BY_NOTHING];
+}
+
+static const struct holder_path *first_path(const struct holders *holders,
+                                            const struct holder_group *group)
+{
+    return group->path_count > 0 ? &holders->paths[group->paths[0]] : NULL;
+}
+
+static void words_of_cut(const struct holder_path *path, char *out, size_t size)
+{
+    const struct holder_step *step = path->cut >= 0 ? &path->steps[path->cut] : NULL;
+    if (step == NULL)
+        snprintf(out, size, "The root refers to it directly.");
+    else
+        snprintf(
+            out, size,
+            "Cut at %s%s: there the part that lives on refers into the one that should be gone.",
+            step->text, step->is_static ? " (static)" : "");
+}
+
+void holders_finding(const struct holders *holders, const struct holder_group *group,
+                     struct texts *texts, struct finding *finding)
+{
+    const struct holder_path *path = first_path(holders, group);
+    const struct holder_cause *cause =
+        path != NULL && path->cause >= 0 ? holder_cause(path->cause) : NULL;
+    char cut[300] = "";
+    finding_init(finding, texts, FINDING_LOADERS_HELD);
+    if (path != NULL)
+        words_of_cut(path, cut, sizeof cut);
+    finding_title(finding, "%u class loaders of %.120s%s%.60s%s are held, %u of them by %s",
+                  alive(group), group->type, group->name[0] != '\0' ? " for \"" : "", group->name,
+                  group->name[0] != '\0' ? "\"" : "", path != NULL ? path->loaders : 0,
+                  cause != NULL ? cause->title : "the same path");
+    finding_advice(finding, "%s%s%s", cause != NULL ? cause->fix : "", cause != NULL ? " " : "",
+                   cut);
+    finding_add_int(finding, "loaders", alive(group));
+    finding_add_int(finding, "classes", group->classes);
+    finding_add_int(finding, "duplicate_classes", group->duplicates);
+    finding_add_int(finding, "retained_bytes", group->retained_bytes);
+    finding_add_text(finding, "loader_type", group->type);
+    finding_add_text(finding, "loader_name", group->name);
+    if (cause != NULL)
+        finding_add_text(finding, "holder", cause->id);
+}
+
+/* --- page
+ * ------------------------------------------------------------------------------------------- */
+
+static void show_path(const struct holders *holders, const struct holder_path *path,
+                      struct page *page)
+{
+    static const char *const heads[] = {"Reference", "Of", "#Times", "", NULL};
+    const struct heap *heap = holders->heap;
+    char words[300];
+    uint32_t node = heap->loader_node[path->example];
+    page_table(page, heads);
+    snprintf(words, sizeof words, "%s%.250s", path->root_place != NULL ? "in " : "",
+             path->root_place != NULL ? path->root_place : "");
+    page_row(page, path->root, words, "", "root");
+    for (int i = 0; i < path->step_count; i++) {
+        const struct holder_step *step = &path->steps[i];
+        bool same = step->text[0] != '<' && step->type[0] != '\0' &&
+                    (strncmp(step->text, step->type, strlen(step->type)) == 0 ||
+                     step->folded != step->text);
+        page_row(page, step->text,
+                 step->is_static ? "static"
+                 : same          ? ""
+                                 : step->type,
+                 step->times > 1 ? units_count(step->times).text : "",
+                 i == path->cut ? "cut here" : "");
+        if (i == path->cut)
+            page_row_tone(page, PAGE_WARNING);
+    }
+    snprintf(words, sizeof words, "0x%" PRIx64, heap_id_of(heap, node));
+    page_row(page, heap->classes[heap_class_of_node(heap, node)].name, words, "", "loader");
+}
+
+static void show_group(const struct holders *holders, const struct holder_group *group,
+                       struct page *page)
+{
+    char heading[400], text[400];
+    snprintf(heading, sizeof heading, "%.200s%s%.100s", group->type,
+             group->name[0] != '\0' ? " " : "", group->name);
+    page_heading(page, heading);
+    page_text(
+        page, "%u loaders with %" PRId64 " classes of %" PRId64 " different names; they retain %s.",
+        group->loaders, group->classes, group->names, units_bytes(group->retained_bytes).text);
+    if (group->held[HELD_BY_NOTHING] > 0)
+        page_text(page, "%u of them are held by nothing: garbage that only a GC has to find.",
+                  group->held[HELD_BY_NOTHING]);
+    if (group->held[HELD_SOFTLY] > 0)
+        page_text(page,
+                  "%u of them are held by soft references only: they go when memory is short.",
+                  group->held[HELD_SOFTLY]);
+    if (group->held[HELD_BY_HIDDEN] > 0)
+        page_text(page, "%u of them are held by a ClassValue of a class: dumps do not show whose.",
+                  group->held[HELD_BY_HIDDEN]);
+    for (int i = 0; i < group->path_count && i < PATHS_SHOWN; i++) {
+        const struct holder_path *path = &holders->paths[group->paths[i]];
+        const struct holder_cause *cause = path->cause >= 0 ? holder_cause(path->cause) : NULL;
+        page_text(page, "%u of %u are held by %s%s:", path->loaders, group->loaders,
+                  path->loaders > 1 ? "the same path" : "this path",
+                  path->held == HELD_SOFTLY ? ", over a soft reference" : "");
+        show_path(holders, path, page);
+        if (cause != NULL)
+            page_text(page, "%s: %s", cause->title, cause->cause);
+        words_of_cut(path, text, sizeof text);
+        page_text(page, "%s%s%s", cause != NULL ? cause->fix : "", cause != NULL ? " " : "", text);
+    }
+    if (group->path_count > PATHS_SHOWN)
+        page_text(page, "%d more paths hold the others.", group->path_count - PATHS_SHOWN);
+}
+
+static void show_table(const struct holders *holders, struct page *page)
+{
+    static const char *const heads[] = {"Type",     "Name",        "#Loaders",  "#Held",
+                                        "#Classes", "#Duplicates", "#Retained", NULL};
+    page_heading(page, "Class loaders");
+    page_table(page, heads);
+    int shown = 0;
+    for (int i = 0; i < holders->group_count && shown < GROUPS_SHOWN; i++, shown++) {
+        const struct holder_group *group = &holders->groups[i];
+        page_row(page, group->type, group->name, units_count(group->loaders).text,
+                 units_count(alive(group)).text, units_count(group->classes).text,
+                 units_count(group->duplicates).text, units_bytes(group->retained_bytes).text);
+        if (group->suspect)
+            page_row_tone(page, PAGE_WARNING);
+    }
+    if (holders->group_count > shown)
+        page_text(page, "%d more types are not shown.", holders->group_count - shown);
+}
+
+void holders_report_page(const struct holders_report *report, struct page *page)
+{
+    const struct holders *holders = report->holders;
+    const struct heap *heap = report->heap;
+    bool held = holders_status(holders) != 0;
+    int64_t objects =
+        heap->counts.instances + heap->counts.object_arrays + heap->counts.primitive_arrays;
+    char title[600];
+    snprintf(title, sizeof title, "Who holds the class loaders of %.400s", report->name);
+    page_begin(page, title, held ? "WARNING" : "OK", held ? SEVERITY_WARNING : SEVERITY_INFO);
+    page_origin(page, "%s objects and %s classes in %s of dump, read in %s",
+                units_count(objects).text, units_count(heap->counts.classes).text,
+                units_bytes(report->dump_bytes).text, units_duration(report->took_ms).text);
+    if (heap->truncated)
+        page_text(page, "The dump is cut: what is there was used. Objects that are missing may "
+                        "hold loaders as well.");
+    if (heap->counts.unknown_tags + heap->counts.damaged + heap->counts.classless > 0)
+        page_text(page,
+                  "%" PRId64 " records were damaged, %" PRId64 " parts unknown, %" PRId64
+                  " objects of no known class: they were left out.",
+                  heap->counts.damaged, heap->counts.unknown_tags, heap->counts.classless);
+    if (!held)
+        page_text(page, "Nothing holds a class loader that should be gone: no application is there "
+                        "several times.");
+    for (int i = 0; i < holders->group_count; i++) {
+        struct finding finding;
+        struct texts texts = {0};
+        if (!holders->groups[i].suspect)
+            continue;
+        holders_finding(holders, &holders->groups[i], &texts, &finding);
+        page_finding(page, &finding);
+        texts_free(&texts);
+    }
+    for (int i = 0; i < holders->group_count; i++) {
+        if (holders->groups[i].suspect)
+            show_group(holders, &holders->groups[i], page);
+    }
+    show_table(holders, page);
+}
+
+/* --- JSON
+ * -------------------------------------------------------------------------------------------- */
+
+static void path_json(const struct holders *holders, const struct holder_path *path,
+                      struct json_out *out)
+{
+    const struct heap *heap = holders->heap;
+    const struct holder_cause *cause = path->cause >= 0 ? holder_cause(path->cause) : NULL;
+    char id[24], words[400];
+    json_out_begin(out, NULL, '{');
+    json_out_int(out, "loaders", path->loaders);
+    json_out_text(out, "held", held_name(path->held));
+    json_out_int(out, "retained_bytes", path->retained_bytes);
+    json_out_int(out, "length", path->length);
+    json_out_text(out, "root_kind", root_kind_name(path->root_kind));
+    json_out_text(out, "root", path->root);
+    json_out_text(out, "root_place", path->root_place);
+    json_out_begin(out, "steps", '[');
+    for (int i = 0; i < path->step_count; i++) {
+        const struct holder_step *step = &path->steps[i];
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "reference", step->text);
+        json_out_text(out, "in", step->type);
+        json_out_bool(out, "static", step->is_static);
+        json_out_int(out, "times", step->times);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+    snprintf(id, sizeof id, "0x%" PRIx64, heap_id_of(heap, heap->loader_node[path->example]));
+    json_out_text(out, "example", id);
+    json_out_text(out, "folded", path->signature);
+    json_out_text(out, "cut", path->cut >= 0 ? path->steps[path->cut].text : NULL);
+    json_out_text(out, "holder", cause != NULL ? cause->id : NULL);
+    json_out_text(out, "cause", cause != NULL ? cause->cause : NULL);
+    words_of_cut(path, words, sizeof words);
+    json_out_text(out, "fix", cause != NULL ? cause->fix : words);
+    json_out_end(out, '}');
+}
+
+static void group_json(const struct holders *holders, const struct holder_group *group,
+                       struct json_out *out)
+{
+    json_out_begin(out, NULL, '{');
+    json_out_text(out, "type", group->type);
+    json_out_text(out, "name", group->name);
+    json_out_bool(out, "suspect", group->suspect);
+    json_out_int(out, "loaders", group->loaders);
+    json_out_begin(out, "held", '{');
+    for (int i = 0; i < HELD_COUNT; i++)
+        json_out_int(out, held_name(i), group->held[i]);
+    json_out_end(out, '}');
+    json_out_int(out, "classes", group->classes);
+    json_out_int(out, "class_names", group->names);
+    json_out_int(out, "duplicate_classes", group->duplicates);
+    json_out_int(out, "retained_bytes", group->retained_bytes);
+    if (group->metaspace_bytes >= 0)
+        json_out_int(out, "metaspace_bytes", group->metaspace_bytes);
+    else
+        json_out_null(out, "metaspace_bytes");
+    json_out_begin(out, "paths", '[');
+    for (int i = 0; i < group->path_count; i++)
+        path_json(holders, &holders->paths[group->paths[i]], out);
+    json_out_end(out, ']');
+    json_out_end(out, '}');
+}
+
+void holders_report_json(const struct holders_report *report, struct json_out *out)
+{
+    const struct heap *heap = report->heap;
+    const struct holders *holders = report->holders;
+    char version[16];
+    snprintf(version, sizeof version, "1.0.%d", heap->version);
+    json_out_begin(out, NULL, '{');
+    json_out_begin(out, "dump", '{');
+    json_out_text(out, "name", report->name);
+    json_out_int(out, "bytes", report->dump_bytes);
+    json_out_text(out, "version", version);
+    json_out_int(out, "id_bytes", heap->id_size);
+    json_out_int(out, "dumped_ms", heap->dumped_ms);
+    json_out_int(out, "objects",
+                 heap->counts.instances + heap->counts.object_arrays +
+                     heap->counts.primitive_arrays);
+    json_out_int(out, "classes", heap->counts.classes);
+    json_out_int(out, "class_loaders", heap->loader_count);
+    json_out_bool(out, "truncated", heap->truncated);
+    json_out_int(out, "damaged",
+                 heap->counts.damaged + heap->counts.unknown_tags + heap->counts.classless);
+    json_out_int(out, "took_ms", report->took_ms);
+    json_out_end(out, '}');
+    json_out_begin(out, "findings", '[');
+    for (int i = 0; i < holders->group_count; i++) {
+        struct finding finding;
+        struct texts texts = {0};
+        if (!holders->groups[i].suspect)
+            continue;
+        holders_finding(holders, &holders->groups[i], &texts, &finding);
+        finding_json(out, NULL, &finding);
+        texts_free(&texts);
+    }
+    json_out_end(out, ']');
+    json_out_begin(out, "groups", '[');
+    for (int i = 0; i < holders->group_count; i++)
+        group_json(holders, &holders->groups[i], out);
+    json_out_end(out, ']');
+    json_out_end(out, '}');
+}

@@ -1,0 +1,417 @@
+#include "reports/diagnosis/triage_report.h"
+
+#include "analyzers/classes/family.h"
+#include "reports/text/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const STATUS[] = {"OK", "WARNING", "CRITICAL"};
+static const char *const ANSWERS[] = {"no", "yes", "cannot tell"};
+
+int triage_status(const struct triage *triage)
+{
+    int worst = 0;
+    for (int i = 0; i < triage->finding_count; i++) {
+        if ((int)triage->findings[i].severity > worst)
+            worst = (int)triage->findings[i].severity;
+    }
+    return worst;
+}
+
+/* --- the page -------------------------------------------------------------------------------- */
+
+static void put_findings(const struct triage *triage, struct page *page)
+{
+    page_heading(page, "Findings");
+    if (triage->finding_count == 0)
+        page_text(page, "None.");
+    for (int i = 0; i < triage->finding_count; i++)
+        page_finding(page, &triage->findings[i]);
+}
+
+/* Fastest first where there is growth, then the largest. */
+static int table_order(const void *a, const void *b)
+{
+    const struct dossier_category *x = *(const struct dossier_category *const *)a;
+    const struct dossier_category *y = *(const struct dossier_category *const *)b;
+    int64_t left = x->has_change && x->change_bytes > 0 ? x->change_bytes : 0;
+    int64_t right = y->has_change && y->change_bytes > 0 ? y->change_bytes : 0;
+    if (left != right)
+        return left < right ? 1 : -1;
+    if (x->committed_bytes != y->committed_bytes)
+        return x->committed_bytes < y->committed_bytes ? 1 : -1;
+    if (x->reserved_bytes != y->reserved_bytes)
+        return x->reserved_bytes < y->reserved_bytes ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+struct category_table {
+    int count;
+    const struct dossier_category *row[DOSSIER_CATEGORIES_MAX];
+    int64_t committed_bytes; /* of the total, else of the rows */
+};
+
+static void category_table(const struct dossier *dossier, struct category_table *table)
+{
+    int64_t sum = 0;
+    table->count = dossier->category_count;
+    for (int i = 0; i < table->count; i++) {
+        table->row[i] = &dossier->categories[i];
+        sum += table->row[i]->committed_bytes > 0 ? table->row[i]->committed_bytes : 0;
+    }
+    table->committed_bytes = dossier->nmt_committed_bytes > 0 ? dossier->nmt_committed_bytes : sum;
+    qsort(table->row, (size_t)table->count, sizeof table->row[0], table_order);
+}
+
+static int share_percent(const struct category_table *table, const struct dossier_category *row)
+{
+    return table->committed_bytes <= 0 || row->committed_bytes < 0
+               ? 0
+               : (int)((double)row->committed_bytes * 100.0 / (double)table->committed_bytes + 0.5);
+}
+
+static const char *bytes_or_dash(int64_t bytes, struct units_text *text)
+{
+    if (bytes < 0)
+        return "-";
+    *text = units_bytes(bytes);
+    return text->text;
+}
+
+static void put_categories(const struct dossier *dossier, struct page *page)
+{
+    static const char *const heads[] = {"category", "#committed", "#share",  "#change", "#reserved",
+                                        "#malloc",  "#mmap",      "#arenas", "#peak",   NULL};
+    struct category_table table;
+    if (dossier->category_count == 0)
+        return;
+    category_table(dossier, &table);
+    page_heading(page, "NMT by category");
+    page_table(page, heads);
+    for (int i = 0; i < table.count; i++) {
+        const struct dossier_category *row = table.row[i];
+        struct units_text committed, malloc_text, mmap, arena, peak;
+        char share[16];
+        snprintf(share, sizeof share, "%d %%", share_percent(&table, row));
+        page_row(page, row->name, bytes_or_dash(row->committed_bytes, &committed), share,
+                 row->has_change ? units_growth(row->change_bytes).text : "-",
+                 units_bytes(row->reserved_bytes).text,
+                 bytes_or_dash(row->malloc_bytes, &malloc_text),
+                 bytes_or_dash(row->mmap_bytes, &mmap), bytes_or_dash(row->arena_bytes, &arena),
+                 bytes_or_dash(row->peak_bytes, &peak));
+    }
+    if (dossier->nmt_committed_bytes >= 0)
+        page_text(page, "Total: %s committed of %s reserved.",
+                  units_bytes(dossier->nmt_committed_bytes).text,
+                  units_bytes(dossier->nmt_reserved_bytes).text);
+}
+
+static void put_rss(const struct dossier *dossier, struct page *page)
+{
+    static const char *const heads[] = {"where", "#mappings", "#resident", NULL};
+    const struct rss_account *rss = &dossier->rss;
+    if (!dossier->have_rss)
+        return;
+    page_heading(page, "RSS against NMT");
+    page_table(page, heads);
+    for (int i = 0; i < RSS_KIND_COUNT; i++) {
+        if (rss->kind[i].mappings > 0)
+            page_row(page, rss_kind_what((enum rss_kind)i), units_count(rss->kind[i].mappings).text,
+                     units_bytes(rss->kind[i].rss_bytes).text);
+    }
+    page_row(page, "in all", units_count(rss->mappings).text, units_bytes(rss->rss_bytes).text);
+    if (!rss->compared) {
+        page_text(page, "Without an NMT summary of the same moment it cannot be compared.");
+        return;
+    }
+    page_text(page,
+              "NMT knows %s of malloc and %s of mappings whose place it did not tell; at least %s "
+              "are outside NMT.",
+              units_bytes(rss->nmt_malloc_bytes).text, units_bytes(rss->nmt_unplaced_bytes).text,
+              units_bytes(rss->outside_nmt_bytes).text);
+    if (dossier->have_rss_before && dossier->rss_before.compared)
+        page_text(page, "Outside NMT it grew by %s between the two measurements.",
+                  units_bytes(rss_growth_outside_nmt(rss, &dossier->rss_before)).text);
+}
+
+static void put_sites(const struct dossier *dossier, struct page *page)
+{
+    static const char *const heads[] = {"responsible", "#sites", "#bytes", "#growth", NULL};
+    static const char *const documented[] = {"below", "#bytes", "#growth", NULL};
+    if (!dossier->have_sites)
+        return;
+    const struct call_site_totals *sites = &dossier->sites;
+    bool growth = dossier->sites_have_growth;
+    page_heading(page, "NMT call sites by who is responsible");
+    page_table(page, heads);
+    for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
+        const struct call_site_sum *sum = &sites->group[i];
+        if (sum->sites > 0)
+            page_row(page, call_site_group_responsible((enum call_site_group)i),
+                     units_count(sum->sites).text, units_bytes(sum->bytes).text,
+                     growth ? units_growth(sum->bytes_delta).text : "-");
+    }
+    for (int i = 0; i < sites->library_count; i++)
+        page_text(page, "Of these, %s run through %s.",
+                  units_bytes(sites->library[i].sum.bytes).text, sites->library[i].name);
+    struct call_site_breakdown breakdown = call_site_breakdown(sites);
+    page_table(page, documented);
+    page_row(page, "GetClassMethods: jmethodIDs",
+             units_bytes(breakdown.get_class_methods.bytes).text,
+             growth ? units_growth(breakdown.get_class_methods.bytes_delta).text : "-");
+    page_row(page, "GetLineNumberTable: line number tables",
+             units_bytes(breakdown.get_line_number_table.bytes).text,
+             growth ? units_growth(breakdown.get_line_number_table.bytes_delta).text : "-");
+    page_row(page, "other malloc", units_bytes(breakdown.other_malloc.bytes).text,
+             growth ? units_growth(breakdown.other_malloc.bytes_delta).text : "-");
+}
+
+static void put_agent(const struct triage_report *report, struct page *page)
+{
+    const struct explained *explained = &report->triage->explained;
+    page_heading(page, "An agent that preallocates jmethodIDs");
+    page_text(page, "%s%s%s: %s.", ANSWERS[explained->preallocates],
+              explained->library[0] != '\0' ? ", " : "", explained->library, explained->reason);
+    page_text(page,
+              "For every class it would cost %" PRId64 " bytes, %" PRId64
+              " of them never freed; for all classes alive %s, for those unloaded %s.",
+              explained->bytes_per_class_load, explained->kept_bytes_per_class,
+              units_bytes(jmethodid_loaded_bytes(&explained->alive)).text,
+              units_bytes(explained->kept_after_unload_bytes).text);
+    if (explained->have_growth)
+        page_text(page, "Internal grew by %s: %s explained by jmethodIDs, %s not.",
+                  units_bytes(explained->growth_bytes).text,
+                  units_bytes(explained->explained_growth_bytes).text,
+                  units_bytes(explained->unexplained_growth_bytes).text);
+}
+
+static void put_names(const struct dossier_names *names, const char *heading, bool flow,
+                      struct page *page)
+{
+    static const char *const heads[] = {"family", "#classes", "#unloaded",
+                                        "#names", "example",  NULL};
+    if (!names->have || names->row_count == 0)
+        return;
+    page_heading(page, heading);
+    page_table(page, heads);
+    for (int i = 0; i < names->row_count && i < 12; i++) {
+        const struct family_row *row = &names->rows[i];
+        page_row(page, row->family, units_count(row->loads).text,
+                 flow ? units_count(row->unloads).text : "-", units_count(row->names).text,
+                 row->example);
+    }
+}
+
+static void put_loaders(const struct dossier *dossier, struct page *page)
+{
+    static const char *const heads[] = {"type of loader", "#loaders", "#classes", "#Metaspace",
+                                        NULL};
+    const struct dossier_loaders *loaders = &dossier->loaders;
+    if (!loaders->have)
+        return;
+    page_heading(page, "Class loaders");
+    page_table(page, heads);
+    for (int i = 0; i < loaders->row_count && i < 12; i++)
+        page_row(page, loaders->rows[i].type, units_count(loaders->rows[i].loaders).text,
+                 units_count(loaders->rows[i].classes).text,
+                 units_bytes(loaders->rows[i].chunk_bytes).text);
+    page_text(page, "%" PRId64 " loaders hold %" PRId64 " classes in all.", loaders->loaders,
+              loaders->classes);
+}
+
+static void put_steps(const struct triage_report *report, struct page *page)
+{
+    static const char *const heads[] = {"step", "#pause at most", "#took", "note", NULL};
+    int64_t pause_us = 0;
+    if (report->step_count == 0)
+        return;
+    page_heading(page, "What the measurement cost");
+    page_table(page, heads);
+    for (int i = 0; i < report->step_count; i++) {
+        const struct triage_step *step = &report->steps[i];
+        pause_us += step->pause_us > 0 ? step->pause_us : 0;
+        page_row(page, step->name,
+                 step->pause_us < 0    ? "not run"
+                 : step->pause_us == 0 ? "none"
+                                       : units_microseconds(step->pause_us).text,
+                 units_microseconds(step->took_us).text, step->note);
+    }
+    page_text(page, "The JVM was stopped for %s at most, in all.",
+              units_microseconds(pause_us).text);
+}
+
+void triage_report_page(const struct triage_report *report, struct page *page)
+{
+    const struct dossier *dossier = report->dossier;
+    const struct triage *triage = report->triage;
+    char title[600], who[128] = "";
+    if (dossier->identity.pid > 0)
+        snprintf(who, sizeof who, "pid %" PRId64, dossier->identity.pid);
+    if (dossier->identity.jdk_major > 0)
+        snprintf(who + strlen(who), sizeof who - strlen(who), "%sJDK %d", who[0] ? ", " : "",
+                 dossier->identity.jdk_major);
+    bool found = triage->finding_count > 0 && triage->findings[0].severity > SEVERITY_INFO;
+    snprintf(title, sizeof title, "%s%s%s",
+             found ? triage->findings[0].title : "nothing above a note",
+             who[0] != '\0' ? " - " : "", who);
+    int status = triage_status(triage);
+    page_begin(page, title, STATUS[status], (enum severity)status);
+    put_findings(triage, page);
+    put_categories(dossier, page);
+    put_rss(dossier, page);
+    put_sites(dossier, page);
+    put_agent(report, page);
+    put_names(&dossier->flow, "Classes loaded, by family", true, page);
+    put_names(&dossier->stock, "Classes alive, by family", false, page);
+    put_loaders(dossier, page);
+    put_steps(report, page);
+    page_heading(page, "A profiler on this application");
+    page_text(page, "%s: %s.", suitability_name(triage->suitability), triage->suitability_reason);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void json_sum(struct json_out *out, const char *key, const struct call_site_sum *sum,
+                     bool growth)
+{
+    json_out_begin(out, key, '{');
+    json_out_int(out, "sites", sum->sites);
+    json_out_int(out, "bytes", sum->bytes);
+    if (growth)
+        json_out_int(out, "growth_bytes", sum->bytes_delta);
+    json_out_end(out, '}');
+}
+
+static void json_sites(const struct dossier *dossier, struct json_out *out)
+{
+    if (!dossier->have_sites)
+        return;
+    const struct call_site_totals *sites = &dossier->sites;
+    struct call_site_breakdown breakdown = call_site_breakdown(sites);
+    bool growth = dossier->sites_have_growth;
+    json_out_begin(out, "call_sites", '{');
+    for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
+        if (sites->group[i].sites > 0)
+            json_sum(out, call_site_group_key((enum call_site_group)i), &sites->group[i], growth);
+    }
+    json_out_end(out, '}');
+    json_out_begin(out, "breakdown", '{');
+    json_sum(out, "get_class_methods", &breakdown.get_class_methods, growth);
+    json_sum(out, "get_line_number_table", &breakdown.get_line_number_table, growth);
+    json_sum(out, "other_malloc", &breakdown.other_malloc, growth);
+    json_out_end(out, '}');
+}
+
+static void json_bytes(struct json_out *out, const char *key, int64_t bytes)
+{
+    if (bytes >= 0)
+        json_out_int(out, key, bytes);
+}
+
+static void json_categories(const struct dossier *dossier, struct json_out *out)
+{
+    struct category_table table;
+    if (dossier->category_count == 0)
+        return;
+    category_table(dossier, &table);
+    json_out_begin(out, "nmt", '{');
+    json_bytes(out, "reserved_bytes", dossier->nmt_reserved_bytes);
+    json_bytes(out, "committed_bytes", dossier->nmt_committed_bytes);
+    json_out_begin(out, "categories", '[');
+    for (int i = 0; i < table.count; i++) {
+        const struct dossier_category *row = table.row[i];
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "category", row->name);
+        json_out_int(out, "reserved_bytes", row->reserved_bytes);
+        json_bytes(out, "committed_bytes", row->committed_bytes);
+        json_out_int(out, "share_percent", share_percent(&table, row));
+        json_bytes(out, "malloc_bytes", row->malloc_bytes);
+        json_bytes(out, "mmap_bytes", row->mmap_bytes);
+        json_bytes(out, "arena_bytes", row->arena_bytes);
+        json_bytes(out, "peak_bytes", row->peak_bytes);
+        json_bytes(out, "count", row->count);
+        if (row->has_change) {
+            json_out_int(out, "change_bytes", row->change_bytes);
+            json_out_int(out, "reserved_change_bytes", row->reserved_change_bytes);
+        }
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+    json_out_end(out, '}');
+}
+
+static void json_rss(const struct dossier *dossier, struct json_out *out)
+{
+    if (!dossier->have_rss)
+        return;
+    const struct rss_account *rss = &dossier->rss;
+    json_out_begin(out, "rss", '{');
+    json_out_int(out, "total_bytes", rss->rss_bytes);
+    for (int i = 0; i < RSS_KIND_COUNT; i++) {
+        char key[48];
+        snprintf(key, sizeof key, "%s_bytes", rss_kind_key((enum rss_kind)i));
+        json_out_int(out, key, rss->kind[i].rss_bytes);
+    }
+    if (rss->compared) {
+        json_out_int(out, "nmt_malloc_bytes", rss->nmt_malloc_bytes);
+        json_out_int(out, "nmt_unplaced_bytes", rss->nmt_unplaced_bytes);
+        json_out_int(out, "outside_nmt_bytes", rss->outside_nmt_bytes);
+        if (dossier->have_rss_before && dossier->rss_before.compared)
+            json_out_int(out, "outside_nmt_growth_bytes",
+                         rss_growth_outside_nmt(rss, &dossier->rss_before));
+    }
+    json_out_end(out, '}');
+}
+
+static void json_explained(const struct explained *explained, struct json_out *out)
+{
+    json_out_begin(out, "explained", '{');
+    json_out_text(out, "preallocates", ANSWERS[explained->preallocates]);
+    json_out_text_if(out, "library", explained->library);
+    json_out_text(out, "reason", explained->reason);
+    json_out_int(out, "bytes_per_class_load", explained->bytes_per_class_load);
+    json_out_int(out, "kept_bytes_per_class", explained->kept_bytes_per_class);
+    json_out_int(out, "predicted_bytes", jmethodid_loaded_bytes(&explained->alive));
+    json_out_int(out, "kept_after_unload_bytes", explained->kept_after_unload_bytes);
+    if (explained->have_growth) {
+        json_out_int(out, "growth_bytes", explained->growth_bytes);
+        json_out_int(out, "explained_growth_bytes", explained->explained_growth_bytes);
+        json_out_int(out, "unexplained_growth_bytes", explained->unexplained_growth_bytes);
+    }
+    json_out_end(out, '}');
+}
+
+static void json_steps(const struct triage_report *report, struct json_out *out)
+{
+    if (report->step_count == 0)
+        return;
+    json_out_begin(out, "steps", '[');
+    for (int i = 0; i < report->step_count; i++) {
+        const struct triage_step *step = &report->steps[i];
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "step", step->name);
+        json_out_bool(out, "run", step->pause_us >= 0);
+        if (step->pause_us >= 0) {
+            json_out_int(out, "pause_us", step->pause_us);
+            json_out_int(out, "took_us", step->took_us);
+        }
+        if (step->note[0] != '\0')
+            json_out_text(out, "note", step->note);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+void triage_report_json(const struct triage_report *report, struct json_out *out)
+{
+    json_out_text(out, "suitability", suitability_name(report->triage->suitability));
+    json_out_text(out, "suitability_reason", report->triage->suitability_reason);
+    json_explained(&report->triage->explained, out);
+    json_categories(report->dossier, out);
+    json_sites(report->dossier, out);
+    json_rss(report->dossier, out);
+    json_steps(report, out);
+}

@@ -1,0 +1,76 @@
+/*
+ * exposition: metrics as text for Prometheus: format 0.0.4, or OpenMetrics 1.0.
+ *
+ *   struct exposition out = {.format = EXPOSITION_OPENMETRICS};
+ *   exposition_family(&out, "jvm_classes_loaded", EXPOSITION_COUNTER, "", "Classes loaded.");
+ *   exposition_label(&out, "target", "orders");
+ *   exposition_int(&out, 4711);
+ *   text = exposition_end(&out, &length);  ...  exposition_reset ... exposition_free
+ *
+ * The caller names a family without the ending its type brings; the writer knows what the two
+ * formats make of it:
+ *
+ *                 0.0.4 header and sample       OpenMetrics header    sample
+ *   GAUGE         name                          name                  name
+ *   COUNTER       name_total                    name                  name_total (name_created)
+ *   SUMMARY       name; name_sum, name_count    the same              the same   (name_created)
+ *   INFO          name_info, a gauge            name                  name_info
+ *
+ * A family's header is written with its first sample: one without samples does not appear. The
+ * samples of a family stand together, so each family is begun once. A unit has to be the ending of
+ * the name ("bytes" of jvm_native_memory_committed_bytes), "" where there is none. Label values are
+ * somebody else's text (reports/text/escape.h): what is unsafe becomes visible, then the format's
+ * own quoting follows. Running out of memory is told once, by exposition_end.
+ *
+ * Ownership: the text belongs to the struct. One thread.
+ */
+#ifndef REPORTS_EXPOSITION_H
+#define REPORTS_EXPOSITION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum exposition_format { EXPOSITION_TEXT, EXPOSITION_OPENMETRICS };
+enum exposition_type { EXPOSITION_GAUGE, EXPOSITION_COUNTER, EXPOSITION_SUMMARY, EXPOSITION_INFO };
+
+/* For the header Content-Type. */
+const char *exposition_content_type(enum exposition_format format);
+
+struct exposition {
+    enum exposition_format format;
+    char *text;
+    size_t length;
+    size_t capacity;
+    bool failed; /* out of memory: the text is of no use */
+    int64_t samples;
+
+    enum exposition_type type;
+    const char *name; /* of the family, with the three below; borrowed until the next family */
+    const char *unit;
+    const char *help;
+    bool header_written;
+    char labels[1024]; /* of the next sample: key="value",key="value" */
+    size_t labels_length;
+    double created_s; /* of the next sample; 0: not told */
+};
+
+void exposition_family(struct exposition *out, const char *name, enum exposition_type type,
+                       const char *unit, const char *help);
+/* Labels of the next sample. One that finds no room is left out whole. */
+void exposition_label(struct exposition *out, const char *key, const char *value);
+/* When the next counter or summary began, seconds since the epoch; written by OpenMetrics only. */
+void exposition_created(struct exposition *out, double unix_s);
+
+/* Each ends a sample. */
+void exposition_int(struct exposition *out, int64_t value);
+void exposition_real(struct exposition *out, double value);
+void exposition_summary(struct exposition *out, double sum, int64_t count);
+void exposition_info(struct exposition *out); /* its labels are what it says */
+
+/* Ends the text (OpenMetrics: "# EOF") and returns it, NUL-terminated; NULL when memory ran out. */
+const char *exposition_end(struct exposition *out, size_t *length);
+void exposition_reset(struct exposition *out);
+void exposition_free(struct exposition *out);
+
+#endif

@@ -1,0 +1,543 @@
+#include "reports/profile/call_tree.h"
+
+#include "reports/page/page.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct name {
+    char *text;
+    enum call_frame_kind kind;
+    uint64_t hash;
+};
+
+struct call_tree {
+    struct call_node *nodes;
+    uint32_t node_count, node_capacity;
+    uint32_t *node_places; /* hash table of (parent, name) */
+    uint32_t node_place_count;
+    struct name *names;
+    uint32_t name_count, name_capacity;
+    uint32_t *name_places;
+    uint32_t name_place_count;
+    uint32_t *stack; /* names of the one being added */
+    int stack_capacity;
+    int64_t refused;
+};
+
+const char *call_frame_kind_name(enum call_frame_kind kind)
+{
+    static const char *const names[CALL_FRAME_KINDS] = {"java", "native", "class"};
+    return names[kind];
+}
+
+/* --- tables --------------------------------------------------------------------------------- */
+
+static uint64_t hash_of_text(const char *text, enum call_frame_kind kind)
+{
+    uint64_t hash = 0xcbf29ce484222325u + (uint64_t)kind;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+    return hash;
+}
+
+/* Both halves reach every bit of the hash: stacks are long runs of few names. */
+static uint64_t hash_of_node(uint32_t parent, uint32_t name)
+{
+    uint64_t hash = (uint64_t)parent << 32 | name;
+    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u;
+    return hash ^ hash >> 32;
+}
+
+/* Doubles *array when it is full. */
+static bool have_room(void **array, uint32_t *capacity, uint32_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    uint32_t more = *capacity ? *capacity * 2 : 256;
+    void *bigger = reallocarray(*array, more, size);
+    if (bigger == NULL)
+        return false;
+    *array = bigger;
+    *capacity = more;
+    return true;
+}
+
+static uint32_t node_place(const struct call_tree *tree, uint32_t parent, uint32_t name)
+{
+    uint32_t mask = tree->node_place_count - 1, at = (uint32_t)hash_of_node(parent, name) & mask;
+    for (;; at = (at + 1) & mask) {
+        uint32_t node = tree->node_places[at];
+        if (node == CALL_TREE_NONE ||
+            (tree->nodes[node].parent == parent && tree->nodes[node].name == name))
+            return at;
+    }
+}
+
+static uint32_t name_place(const struct call_tree *tree, const struct call_frame *frame,
+                           uint64_t hash)
+{
+    uint32_t mask = tree->name_place_count - 1, at = (uint32_t)hash & mask;
+    for (;; at = (at + 1) & mask) {
+        uint32_t number = tree->name_places[at];
+        if (number == CALL_TREE_NONE)
+            return at;
+        const struct name *name = &tree->names[number];
+        if (name->hash == hash && name->kind == frame->kind && strcmp(name->text, frame->name) == 0)
+            return at;
+    }
+}
+
+/* A table of twice the places; the caller puts the old entries in again. NULL: keep the old one. */
+static uint32_t *wider(uint32_t count, uint32_t places, uint32_t *new_places)
+{
+    if (places != 0 && count < places / 2)
+        return NULL;
+    *new_places = places ? places * 2 : 1024;
+    uint32_t *table = reallocarray(NULL, *new_places, sizeof *table);
+    if (table != NULL)
+        memset(table, 0xff, *new_places * sizeof *table);
+    return table;
+}
+
+static bool widen_names(struct call_tree *tree)
+{
+    uint32_t places, *table = wider(tree->name_count, tree->name_place_count, &places);
+    if (table == NULL)
+        return tree->name_count + 1 < tree->name_place_count;
+    free(tree->name_places);
+    tree->name_places = table;
+    tree->name_place_count = places;
+    for (uint32_t i = 0; i < tree->name_count; i++) {
+        struct call_frame frame = {tree->names[i].text, tree->names[i].kind};
+        table[name_place(tree, &frame, tree->names[i].hash)] = i;
+    }
+    return true;
+}
+
+static bool widen_nodes(struct call_tree *tree)
+{
+    uint32_t places, *table = wider(tree->node_count, tree->node_place_count, &places);
+    if (table == NULL)
+        return tree->node_count + 1 < tree->node_place_count;
+    free(tree->node_places);
+    tree->node_places = table;
+    tree->node_place_count = places;
+    for (uint32_t i = 1; i < tree->node_count; i++)
+        table[node_place(tree, tree->nodes[i].parent, tree->nodes[i].name)] = i;
+    return true;
+}
+
+/* --- adding --------------------------------------------------------------------------------- */
+
+static uint32_t number_of(struct call_tree *tree, const struct call_frame *frame)
+{
+    uint64_t hash = hash_of_text(frame->name, frame->kind);
+    if (!widen_names(tree))
+        return CALL_TREE_NONE;
+    uint32_t place = name_place(tree, frame, hash);
+    if (tree->name_places[place] != CALL_TREE_NONE)
+        return tree->name_places[place];
+    if (!have_room((void **)&tree->names, &tree->name_capacity, tree->name_count,
+                   sizeof *tree->names))
+        return CALL_TREE_NONE;
+    struct name *name = &tree->names[tree->name_count];
+    *name = (struct name){.text = strdup(frame->name), .kind = frame->kind, .hash = hash};
+    if (name->text == NULL)
+        return CALL_TREE_NONE;
+    tree->name_places[place] = tree->name_count;
+    return tree->name_count++;
+}
+
+static uint32_t child_of(struct call_tree *tree, uint32_t parent, uint32_t name)
+{
+    if (!widen_nodes(tree))
+        return CALL_TREE_NONE;
+    uint32_t place = node_place(tree, parent, name);
+    if (tree->node_places[place] != CALL_TREE_NONE)
+        return tree->node_places[place];
+    if (!have_room((void **)&tree->nodes, &tree->node_capacity, tree->node_count,
+                   sizeof *tree->nodes))
+        return CALL_TREE_NONE;
+    tree->nodes[tree->node_count] =
+        (struct call_node){.name = name,
+                           .parent = parent,
+                           .first_child = CALL_TREE_NONE,
+                           .next_sibling = tree->nodes[parent].first_child};
+    tree->nodes[parent].first_child = tree->node_count;
+    return tree->node_places[place] = tree->node_count++;
+}
+
+struct call_tree *call_tree_create(void)
+{
+    struct call_tree *tree = calloc(1, sizeof *tree);
+    struct call_frame all = {"all", CALL_FRAME_JAVA};
+    if (tree == NULL)
+        return NULL;
+    uint32_t name = number_of(tree, &all);
+    if (name == CALL_TREE_NONE ||
+        !have_room((void **)&tree->nodes, &tree->node_capacity, 0, sizeof *tree->nodes)) {
+        call_tree_destroy(tree);
+        return NULL;
+    }
+    tree->nodes[0] = (struct call_node){.name = name,
+                                        .parent = CALL_TREE_NONE,
+                                        .first_child = CALL_TREE_NONE,
+                                        .next_sibling = CALL_TREE_NONE};
+    tree->node_count = 1;
+    return tree;
+}
+
+/* All names first, so that a stack for which there is no memory leaves nodes without samples at
+ * most: they are not shown. */
+static uint32_t leaf_of(struct call_tree *tree, const struct call_frame *frames, int depth)
+{
+    if (depth > tree->stack_capacity) {
+        uint32_t *stack = reallocarray(tree->stack, (size_t)depth, sizeof *stack);
+        if (stack == NULL)
+            return CALL_TREE_NONE;
+        tree->stack = stack;
+        tree->stack_capacity = depth;
+    }
+    for (int i = 0; i < depth; i++) {
+        tree->stack[i] = number_of(tree, &frames[i]);
+        if (tree->stack[i] == CALL_TREE_NONE)
+            return CALL_TREE_NONE;
+    }
+    uint32_t node = 0;
+    for (int i = depth - 1; i >= 0 && node != CALL_TREE_NONE; i--)
+        node = child_of(tree, node, tree->stack[i]);
+    return node;
+}
+
+bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
+                   int64_t samples)
+{
+    uint32_t leaf = CALL_TREE_NONE;
+    if (depth >= 0 && (uint32_t)depth <= CALL_TREE_NODES_MAX - tree->node_count)
+        leaf = leaf_of(tree, frames, depth);
+    if (leaf == CALL_TREE_NONE) {
+        tree->refused += samples;
+        return false;
+    }
+    tree->nodes[leaf].self += samples;
+    return true;
+}
+
+/* --- summing up ----------------------------------------------------------------------------- */
+
+static int by_name(const void *left, const void *right, void *context)
+{
+    const struct call_tree *tree = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct name *name_a = &tree->names[tree->nodes[a].name];
+    const struct name *name_b = &tree->names[tree->nodes[b].name];
+    int order = strcmp(name_a->text, name_b->text);
+    if (order == 0)
+        order = (int)name_a->kind - (int)name_b->kind;
+    return order;
+}
+
+/* Without memory for sorting the children stay in the order of their coming. */
+static void sort_children(struct call_tree *tree, uint32_t parent, uint32_t *room)
+{
+    uint32_t count = 0;
+    for (uint32_t child = tree->nodes[parent].first_child; child != CALL_TREE_NONE;
+         child = tree->nodes[child].next_sibling)
+        room[count++] = child;
+    if (count < 2)
+        return;
+    qsort_r(room, count, sizeof *room, by_name, tree);
+    tree->nodes[parent].first_child = room[0];
+    for (uint32_t i = 0; i < count; i++)
+        tree->nodes[room[i]].next_sibling = i + 1 < count ? room[i + 1] : CALL_TREE_NONE;
+}
+
+void call_tree_finish(struct call_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->node_count; i++)
+        tree->nodes[i].total = tree->nodes[i].self;
+    for (uint32_t i = tree->node_count - 1; i > 0; i--)
+        tree->nodes[tree->nodes[i].parent].total += tree->nodes[i].total;
+    uint32_t *room = reallocarray(NULL, tree->node_count, sizeof *room);
+    for (uint32_t i = 0; room != NULL && i < tree->node_count; i++)
+        sort_children(tree, i, room);
+    free(room);
+}
+
+/* --- asking --------------------------------------------------------------------------------- */
+
+int64_t call_tree_samples(const struct call_tree *tree)
+{
+    return tree->nodes[0].total;
+}
+
+int64_t call_tree_refused(const struct call_tree *tree)
+{
+    return tree->refused;
+}
+
+uint32_t call_tree_node_count(const struct call_tree *tree)
+{
+    return tree->node_count;
+}
+
+const struct call_node *call_tree_node(const struct call_tree *tree, uint32_t node)
+{
+    return &tree->nodes[node];
+}
+
+uint32_t call_tree_name_count(const struct call_tree *tree)
+{
+    return tree->name_count;
+}
+
+struct call_frame call_tree_name(const struct call_tree *tree, uint32_t name)
+{
+    return (struct call_frame){tree->names[name].text, tree->names[name].kind};
+}
+
+uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, int *depth)
+{
+    if (tree->nodes[node].first_child != CALL_TREE_NONE) {
+        ++*depth;
+        return tree->nodes[node].first_child;
+    }
+    while (node != 0 && tree->nodes[node].next_sibling == CALL_TREE_NONE) {
+        node = tree->nodes[node].parent;
+        --*depth;
+    }
+    return node != 0 ? tree->nodes[node].next_sibling : CALL_TREE_NONE;
+}
+
+void call_tree_destroy(struct call_tree *tree)
+{
+    if (tree == NULL)
+        return;
+    for (uint32_t i = 0; i < tree->name_count; i++)
+        free(tree->names[i].text);
+    free(tree->names);
+    free(tree->name_places);
+    free(tree->nodes);
+    free(tree->node_places);
+    free(tree->stack);
+    free(tree);
+}
+
+/* The present stack as text; a node's text ends where it says. */
+struct line {
+    char *text;
+    size_t capacity;
+    size_t *ends; /* by depth */
+    size_t depths;
+};
+
+static bool have_depth(struct line *line, size_t depth)
+{
+    if (line->ends != NULL && depth < line->depths)
+        return true;
+    size_t depths = line->depths ? line->depths * 2 : 256;
+    size_t *ends = reallocarray(line->ends, depths, sizeof *ends);
+    if (ends == NULL)
+        return false;
+    line->ends = ends;
+    line->depths = depths;
+    return true;
+}
+
+static bool line_has_room(struct line *line, size_t bytes)
+{
+    if (line->text != NULL && bytes <= line->capacity)
+        return true;
+    char *text = realloc(line->text, bytes * 2);
+    if (text == NULL)
+        return false;
+    line->text = text;
+    line->capacity = bytes * 2;
+    return true;
+}
+
+/* Depths begin at 1 and grow by 1. *length: of the stack up to this frame. */
+static bool put_frame(struct line *line, int depth, const char *name, size_t *length)
+{
+    if (!have_depth(line, (size_t)depth))
+        return false;
+    size_t start = depth > 1 ? line->ends[depth - 1] : 0;
+    if (!line_has_room(line, start + 1 + strlen(name) * ESCAPE_GROWTH + 1))
+        return false;
+    char *at = line->text + start;
+    if (depth > 1)
+        *at++ = ';';
+    size_t added = escape(ESCAPE_TERMINAL, name, at, line->capacity - (size_t)(at - line->text));
+    for (char *separator = at; (separator = strchr(separator, ';')) != NULL;)
+        *separator = ':';
+    *length = line->ends[depth] = (size_t)(at - line->text) + added;
+    return true;
+}
+
+bool collapsed_write(const struct call_tree *tree, FILE *out)
+{
+    struct line line = {0};
+    bool good = true;
+    int depth = 0;
+    if (call_tree_node(tree, 0)->self > 0)
+        fprintf(out, "[no stack] %" PRId64 "\n", call_tree_node(tree, 0)->self);
+    for (uint32_t i = call_tree_next(tree, 0, &depth); good && i != CALL_TREE_NONE;
+         i = call_tree_next(tree, i, &depth)) {
+        const struct call_node *node = call_tree_node(tree, i);
+        size_t length = 0;
+        good = put_frame(&line, depth, call_tree_name(tree, node->name).name, &length);
+        if (!good || node->self == 0)
+            continue;
+        fwrite(line.text, 1, length, out);
+        fprintf(out, " %" PRId64 "\n", node->self);
+    }
+    free(line.text);
+    free(line.ends);
+    return good && !ferror(out);
+}
+
+/* --- top table ------------------------------------------------------------------------------ */
+
+struct toptable {
+    const struct call_tree *tree;
+    struct top_row *rows;
+    uint32_t row_count;
+};
+
+static int by_weight(const void *left, const void *right, void *context)
+{
+    const struct call_tree *tree = context;
+    const struct top_row *a = left, *b = right;
+    if (a->self != b->self)
+        return a->self < b->self ? 1 : -1;
+    if (a->total != b->total)
+        return a->total < b->total ? 1 : -1;
+    int order = strcmp(call_tree_name(tree, a->name).name, call_tree_name(tree, b->name).name);
+    return order != 0 ? order : (a->name > b->name) - (a->name < b->name);
+}
+
+/* open[name]: how often it is on the way from the root to the present node. Only the outermost of
+ * them adds to the total. path: the names of that way. */
+static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
+{
+    const struct call_tree *tree = table->tree;
+    uint32_t *path = NULL;
+    int depth = 0, left = 0, capacity = 0;
+    for (uint32_t i = 0; i < names; i++)
+        table->rows[i] = (struct top_row){.name = i};
+    for (uint32_t i = call_tree_next(tree, 0, &depth); i != CALL_TREE_NONE;
+         i = call_tree_next(tree, i, &depth)) {
+        const struct call_node *node = call_tree_node(tree, i);
+        if (path == NULL || depth >= capacity) {
+            int more = capacity ? capacity * 2 : 256;
+            uint32_t *longer = reallocarray(path, (size_t)more, sizeof *path);
+            if (longer == NULL) {
+                free(path);
+                return false;
+            }
+            path = longer;
+            capacity = more;
+        }
+        for (; left >= depth && left > 0; left--) /* the root has no name */
+            open[path[left]]--;
+        left = depth;
+        path[depth] = node->name;
+        table->rows[node->name].self += node->self;
+        if (open[node->name]++ == 0)
+            table->rows[node->name].total += node->total;
+    }
+    free(path);
+    return true;
+}
+
+struct toptable *toptable_create(const struct call_tree *tree)
+{
+    uint32_t names = call_tree_name_count(tree);
+    struct toptable *table = calloc(1, sizeof *table);
+    uint32_t *open = calloc(names, sizeof *open);
+    if (table != NULL) {
+        table->tree = tree;
+        table->rows = calloc(names, sizeof *table->rows);
+    }
+    if (table == NULL || open == NULL || table->rows == NULL || !sum_up(table, open, names)) {
+        free(open);
+        toptable_destroy(table);
+        return NULL;
+    }
+    free(open);
+    for (uint32_t i = 0; i < names; i++) {
+        if (table->rows[i].total > 0)
+            table->rows[table->row_count++] = table->rows[i];
+    }
+    qsort_r(table->rows, table->row_count, sizeof *table->rows, by_weight, (void *)tree);
+    return table;
+}
+
+uint32_t toptable_row_count(const struct toptable *table)
+{
+    return table->row_count;
+}
+
+const struct top_row *toptable_row(const struct toptable *table, uint32_t row)
+{
+    return &table->rows[row];
+}
+
+static double percent(const struct toptable *table, int64_t samples)
+{
+    int64_t all = call_tree_samples(table->tree);
+    return all > 0 ? 100.0 * (double)samples / (double)all : 0;
+}
+
+bool toptable_print(const struct toptable *table, uint32_t rows, FILE *out)
+{
+    static const char *const HEADS[] = {"#SELF", "#", "#TOTAL", "#", "METHOD", NULL};
+    struct page page;
+    page_begin(&page, "", "", SEVERITY_INFO);
+    page_table(&page, HEADS);
+    for (uint32_t i = 0; i < table->row_count && i < rows; i++) {
+        const struct top_row *row = &table->rows[i];
+        char self[24], total[24], self_share[24], total_share[24];
+        snprintf(self, sizeof self, "%" PRId64, row->self);
+        snprintf(total, sizeof total, "%" PRId64, row->total);
+        snprintf(self_share, sizeof self_share, "%.2f%%", percent(table, row->self));
+        snprintf(total_share, sizeof total_share, "%.2f%%", percent(table, row->total));
+        page_row(&page, self, self_share, total, total_share,
+                 call_tree_name(table->tree, row->name).name);
+    }
+    bool good = page_print(&page, out);
+    if (table->row_count > rows)
+        fprintf(out, "and %s methods more\n", units_count(table->row_count - rows).text);
+    return good && !ferror(out);
+}
+
+void toptable_json(const struct toptable *table, struct json_out *out)
+{
+    json_out_int(out, "samples", call_tree_samples(table->tree));
+    json_out_int(out, "refused_samples", call_tree_refused(table->tree));
+    json_out_begin(out, "methods", '[');
+    for (uint32_t i = 0; i < table->row_count; i++) {
+        const struct top_row *row = &table->rows[i];
+        struct call_frame name = call_tree_name(table->tree, row->name);
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "name", name.name);
+        json_out_text(out, "kind", call_frame_kind_name(name.kind));
+        json_out_int(out, "self", row->self);
+        json_out_int(out, "total", row->total);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+void toptable_destroy(struct toptable *table)
+{
+    if (table == NULL)
+        return;
+    free(table->rows);
+    free(table);
+}

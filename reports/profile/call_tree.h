@@ -1,0 +1,85 @@
+/*
+ * call_tree: stacks of samples merged by their callers: what flame graph, collapsed stacks and top
+ * table are written from.
+ *
+ *   call_tree_create -> call_tree_add ... -> call_tree_finish -> ask -> call_tree_destroy
+ *
+ * Nodes are numbered from 0, the root, parents before children. Names are kept as they are given;
+ * whoever shows them escapes them. Bounded by CALL_TREE_NODES_MAX: a stack that does not fit is
+ * refused and counted, never cut. One thread.
+ */
+#ifndef REPORTS_CALL_TREE_H
+#define REPORTS_CALL_TREE_H
+
+#include "reports/json/json_out.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CALL_TREE_NODES_MAX (2 << 20)
+#define CALL_TREE_NONE      UINT32_MAX
+
+/* CALL_FRAME_CLASS: what was allocated, in place of a callee. */
+enum call_frame_kind { CALL_FRAME_JAVA, CALL_FRAME_NATIVE, CALL_FRAME_CLASS, CALL_FRAME_KINDS };
+const char *call_frame_kind_name(enum call_frame_kind kind); /* "java" "native" "class" */
+
+struct call_frame {
+    const char *name;
+    enum call_frame_kind kind;
+};
+
+struct call_node {
+    uint32_t name;                              /* call_tree_name */
+    uint32_t parent, first_child, next_sibling; /* CALL_TREE_NONE */
+    int64_t self, total; /* samples that end here; that pass through, these included */
+};
+
+struct call_tree;
+
+struct call_tree *call_tree_create(void);
+/* Innermost first. False: no room or no memory, the samples are counted as refused. */
+bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
+                   int64_t samples);
+/* Sums up, and puts children into the order of their names. Nothing may be added afterwards. */
+void call_tree_finish(struct call_tree *tree);
+
+int64_t call_tree_samples(const struct call_tree *tree); /* in the tree */
+int64_t call_tree_refused(const struct call_tree *tree);
+uint32_t call_tree_node_count(const struct call_tree *tree);
+const struct call_node *call_tree_node(const struct call_tree *tree, uint32_t node);
+/* Names are numbered 0.. too: the same text of another kind has another number. */
+uint32_t call_tree_name_count(const struct call_tree *tree);
+struct call_frame call_tree_name(const struct call_tree *tree, uint32_t name);
+/* Walks a finished tree: the node behind this one, children before siblings; CALL_TREE_NONE at the
+ * end. *depth goes up and down with it; the root's is what it was at first. */
+uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, int *depth);
+/* A finished tree as the lines that other flame graph tools read, outermost first:
+ * "a.Main.main;a.Main.run;malloc [libc.so.6] 12". A ; in a name becomes a colon, what could move a
+ * cursor is escaped; samples without a stack are the line "[no stack]". False when out failed, or
+ * memory. */
+bool collapsed_write(const struct call_tree *tree, FILE *out);
+void call_tree_destroy(struct call_tree *tree);
+
+/* Methods by the samples in which they ran themselves (self) or were on the stack (total). A method
+ * that calls itself is counted once a sample. The tree is finished and outlives the table. */
+struct top_row {
+    uint32_t name; /* call_tree_name */
+    int64_t self, total;
+};
+
+struct toptable;
+
+/* Most self first, then most total, then by name. NULL when out of memory. */
+struct toptable *toptable_create(const struct call_tree *tree);
+uint32_t toptable_row_count(const struct toptable *table);
+const struct top_row *toptable_row(const struct toptable *table, uint32_t row);
+/* The first rows, and how many there are besides. False when out failed. */
+bool toptable_print(const struct toptable *table, uint32_t rows, FILE *out);
+/* Members of the object that is open: samples, refused_samples, methods: [{name, kind, self,
+ * total}].
+ */
+void toptable_json(const struct toptable *table, struct json_out *out);
+void toptable_destroy(struct toptable *table);
+
+#endif

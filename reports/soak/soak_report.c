@@ -1,0 +1,469 @@
+#include "reports/soak/soak_report.h"
+
+#include "reports/json/event_json.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+static enum page_tone tone_of(enum soak_answer answer)
+{
+    return answer == SOAK_PASS ? PAGE_OK : answer == SOAK_FAIL ? PAGE_CRITICAL : PAGE_WARNING;
+}
+
+static const char *word(const struct soak_line *line)
+{
+    if (!line->watched)
+        return line->answer == SOAK_FAIL ? "(grows)" : "-";
+    if (line->answer == SOAK_FAIL)
+        return "FAIL";
+    if (line->answer == SOAK_PASS)
+        return "ok";
+    return line->decides ? "?" : "(?)";
+}
+
+static void put_line(struct page *page, const struct soak_result *result,
+                     const struct soak_line *line)
+{
+    const struct verdict *verdict = &line->verdict;
+    bool compared = result->compared && line->change.compared;
+    struct estimate slope = {verdict->have_slope, verdict->slope_bytes_per_h.value,
+                             verdict->slope_bytes_per_h.low, verdict->slope_bytes_per_h.high};
+    if (compared)
+        slope = line->change.slope;
+    char budgets[160] = "";
+    for (int i = 0; i < line->outcome_count; i++) {
+        size_t length = strlen(budgets);
+        snprintf(budgets + length, sizeof budgets - length, "%s%s", i > 0 ? "," : "",
+                 line->outcomes[i].budget->text);
+    }
+    page_row(page, line->title, verdict_state_name(verdict->state),
+             soak_amount_text(line->unit, (double)verdict->level_bytes).text,
+             compared ? soak_growth_text(line->unit, line->change.level.value).text
+                      : soak_growth_text(line->unit, (double)verdict->growth_bytes).text,
+             slope.known ? soak_rate_text(line->unit, slope.value).text : "-",
+             slope.known ? soak_interval_text(line->unit, slope).text : "-",
+             budgets[0] != '\0' ? budgets : "-", word(line));
+    if (line->watched)
+        page_row_tone(page, tone_of(line->answer));
+}
+
+static void put_iterations(struct page *page, const struct soak_result *result)
+{
+    if (!result->counted)
+        return;
+    page_text(page, "iterations: %.6g to %.6g", result->counter_from, result->counter_to);
+    page_facts(page);
+    for (int i = 0; i < result->line_count; i++) {
+        const struct soak_line *line = &result->lines[i];
+        bool moves = line->per_iteration.low > 0 || line->per_iteration.high < 0;
+        char text[256];
+        if (!line->per_iteration.known || !(line->decides || moves))
+            continue;
+        snprintf(text, sizeof text, "%.80s per iteration, 95 %% %.120s",
+                 soak_growth_text(line->unit, line->per_iteration.value).text,
+                 soak_interval_text(line->unit, line->per_iteration).text);
+        page_fact(page, line->title, text);
+    }
+}
+
+static void put_jvm(struct page *page, const struct soak_summary *summary,
+                    const struct soak_result *result)
+{
+    const struct target_identity *who = &result->identity;
+    bool compared = result->compared;
+    const char *const heads[] = {"series",
+                                 "state",
+                                 "#now",
+                                 compared ? "#change" : "#growth",
+                                 compared ? "#slope diff" : "#slope",
+                                 "95 % interval",
+                                 "budget",
+                                 "answer",
+                                 NULL};
+    char heading[512];
+    snprintf(heading, sizeof heading, "pid %" PRId64 ", %s, JDK %s: %s", who->pid,
+             who->main[0] != '\0' ? who->main : "?", who->jdk[0] != '\0' ? who->jdk : "?",
+             result->warm ? result->warmup_reason : "warm-up had not ended");
+    page_heading(page, heading);
+    page_table(page, heads);
+    for (int i = 0; i < result->line_count; i++) {
+        if (soak_line_matters(&result->lines[i]))
+            put_line(page, result, &result->lines[i]);
+    }
+    put_iterations(page, result);
+    if (summary->against != NULL && result->against[0] != '\0')
+        page_text(page, "against %s: %s", summary->against, result->against);
+    for (int i = 0; i < result->alert_count; i++) {
+        page_finding(page, &result->alerts[i].finding);
+        if (!result->alert_fails[i])
+            page_tone(page, PAGE_PLAIN);
+        if (result->alert_over[i])
+            page_finding_when(page, "over by now");
+    }
+}
+
+void soak_page(const struct soak_summary *summary, struct page *page)
+{
+    page_begin(page, soak_sentence(summary).text, soak_answer_name(summary->answer), SEVERITY_INFO);
+    page_set_tone(page, tone_of(summary->answer));
+    page_lead(page, soak_advice(summary).text);
+    if (summary->death[0] != '\0')
+        page_origin(page, "%c%s.", toupper((unsigned char)summary->death[0]), summary->death + 1);
+    for (int i = 0; i < summary->count; i++)
+        put_jvm(page, summary, summary->results[i]);
+    page_facts(page);
+    for (int i = 0; i < summary->count; i++)
+        page_fact(page, "recording", summary->recordings[i]);
+    page_fact(page, "report", summary->report);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+void soak_json_estimate(struct json_out *out, const char *key, struct estimate estimate)
+{
+    if (!estimate.known) {
+        json_out_null(out, key);
+        return;
+    }
+    json_out_begin(out, key, '{');
+    json_out_real(out, "value", estimate.value);
+    json_out_real(out, "low", estimate.low);
+    json_out_real(out, "high", estimate.high);
+    json_out_end(out, '}');
+}
+
+static void json_budgets(struct json_out *out, const struct soak_line *line)
+{
+    static const char *const kinds[] = {"slope", "iteration", "height", "growth"};
+    json_out_begin(out, "budgets", '[');
+    for (int i = 0; i < line->outcome_count; i++) {
+        const struct budget_outcome *outcome = &line->outcomes[i];
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "kind", kinds[outcome->budget->kind]);
+        json_out_text(out, "text", outcome->budget->text);
+        json_out_real(out, "amount", outcome->budget->amount);
+        json_out_text(out, "answer", soak_answer_name(outcome->answer));
+        soak_json_estimate(out, "measured", outcome->measured);
+        json_out_int_if(out, "needs_ms", outcome->needs_ms > 0, outcome->needs_ms);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+static void json_change(struct json_out *out, const struct soak_change *change)
+{
+    json_out_begin(out, "change", '{');
+    json_out_text(out, "answer", soak_answer_name(change->answer));
+    soak_json_estimate(out, "slope_per_hour", change->slope);
+    soak_json_estimate(out, "level", change->level);
+    json_out_real(out, "slope_margin", change->slope_margin);
+    json_out_real(out, "level_margin", change->level_margin);
+    json_out_end(out, '}');
+}
+
+static void json_line(struct json_out *out, const struct soak_result *result,
+                      const struct soak_line *line)
+{
+    const struct verdict *verdict = &line->verdict;
+    const struct verdict_interval *slope = &verdict->slope_bytes_per_h;
+    json_out_begin(out, NULL, '{');
+    json_out_text(out, "key", line->key);
+    json_out_text(out, "title", line->title);
+    json_out_text(out, "unit", line->unit == SOAK_UNIT_BYTES ? "bytes" : "count");
+    json_out_text(out, "answer", soak_answer_name(line->answer));
+    json_out_bool(out, "decides", line->decides);
+    json_out_bool(out, "watched", line->watched);
+    json_out_text(out, "state", verdict_state_name(verdict->state));
+    soak_json_estimate(
+        out, "slope_per_hour",
+        (struct estimate){verdict->have_slope, slope->value, slope->low, slope->high});
+    json_out_int(out, "level", verdict->level_bytes);
+    json_out_int(out, "growth", verdict->growth_bytes);
+    json_out_real_if(out, "explained_share", verdict->have_regressor, verdict->explained_share);
+    soak_json_estimate(out, "per_iteration", line->per_iteration);
+    json_budgets(out, line);
+    if (line->change.compared)
+        json_change(out, &line->change);
+    else
+        json_out_null(out, "change");
+    json_out_text(out, "sentence", soak_line_text(result, line).text);
+    json_out_end(out, '}');
+}
+
+static void json_jvm(struct json_out *out, const struct soak_result *result, const char *recording)
+{
+    const struct target_identity *who = &result->identity;
+    json_out_begin(out, NULL, '{');
+    json_out_int(out, "pid", who->pid);
+    json_out_text(out, "main", who->main);
+    json_out_text(out, "jdk", who->jdk);
+    json_out_text(out, "answer", soak_answer_name(result->answer));
+    json_out_bool(out, "nmt", result->have_nmt);
+    json_out_int_if(out, "baseline_ms", result->warm, result->baseline_ms);
+    json_out_int(out, "span_ms", result->last_ms);
+    json_out_text(out, "recording", recording != NULL && recording[0] != '\0' ? recording : NULL);
+    json_out_begin(out, "series", '[');
+    for (int i = 0; i < result->line_count; i++)
+        json_line(out, result, &result->lines[i]);
+    json_out_end(out, ']');
+    json_out_begin(out, "findings", '[');
+    for (int i = 0; i < result->alert_count; i++)
+        finding_json(out, NULL, &result->alerts[i].finding);
+    json_out_end(out, ']');
+    json_out_end(out, '}');
+}
+
+const char *soak_json(struct json_out *out, const struct soak_summary *summary)
+{
+    json_out_open(out);
+    json_out_text(out, "answer", soak_answer_name(summary->answer));
+    json_out_int(out, "exit_code", summary->answer);
+    json_out_text(out, "sentence", soak_sentence(summary).text);
+    struct soak_text advice = soak_advice(summary);
+    json_out_text_if(out, "advice", advice.text);
+    json_out_text_if(out, "command", summary->death);
+    json_out_text(out, "against", summary->against);
+    json_out_text(out, "report", summary->report);
+    json_out_int(out, "wall_start_ms", summary->wall_start_ms);
+    json_out_int(out, "duration_ms", summary->duration_ms);
+    if (summary->chief >= 0)
+        json_out_int(out, "pid", summary->results[summary->chief]->identity.pid);
+    else
+        json_out_null(out, "pid");
+    json_out_begin(out, "jvms", '[');
+    for (int i = 0; i < summary->count; i++)
+        json_jvm(out, summary->results[i], summary->recordings[i]);
+    json_out_end(out, ']');
+    return json_out_close(out);
+}
+
+/* --- JUnit ------------------------------------------------------------------------------------ */
+
+struct tally {
+    int tests, failures, errors, skipped;
+};
+
+/* Text or attribute. The two noncharacters are valid UTF-8 but no XML. */
+static void put_xml(FILE *out, const char *text)
+{
+    char safe[SOAK_TEXT_MAX * ESCAPE_GROWTH];
+    size_t length = escape(ESCAPE_HTML, text, safe, sizeof safe);
+    for (size_t i = 0; i + 2 < length; i++) {
+        if (memcmp(safe + i, "\xef\xbf\xbe", 3) == 0 || memcmp(safe + i, "\xef\xbf\xbf", 3) == 0)
+            safe[i + 2] = '\xbd'; /* U+FFFD */
+    }
+    fputs(safe, out);
+}
+
+static void attribute(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, " %s=\"", name);
+    put_xml(out, text);
+    fputc('"', out);
+}
+
+static void seconds(FILE *out, int64_t ms)
+{
+    ms = ms < 0 ? 0 : ms;
+    fprintf(out, " time=\"%" PRId64 ".%03" PRId64 "\"", ms / 1000, ms % 1000);
+}
+
+static bool is_case(const struct soak_line *line)
+{
+    return line->decides || line->watched;
+}
+
+/* "failure", "error", "skipped"; NULL: passed. */
+static const char *outcome_of(enum soak_answer answer, bool decides)
+{
+    if (answer == SOAK_FAIL)
+        return "failure";
+    if (answer == SOAK_UNDECIDED)
+        return decides ? "error" : "skipped";
+    return NULL;
+}
+
+static void count_case(struct tally *tally, const char *outcome)
+{
+    tally->tests++;
+    if (outcome == NULL)
+        return;
+    tally->failures += strcmp(outcome, "failure") == 0;
+    tally->errors += strcmp(outcome, "error") == 0;
+    tally->skipped += strcmp(outcome, "skipped") == 0;
+}
+
+static void one_case(FILE *out, const char *class_name, const char *name, int64_t ms,
+                     const char *outcome, const char *type, const char *message,
+                     const char *details)
+{
+    fputs("    <testcase", out);
+    attribute(out, "classname", class_name);
+    attribute(out, "name", name);
+    seconds(out, ms);
+    if (outcome == NULL) {
+        fputs("/>\n", out);
+        return;
+    }
+    fprintf(out, ">\n      <%s", outcome);
+    if (strcmp(outcome, "skipped") != 0)
+        attribute(out, "type", type);
+    attribute(out, "message", message);
+    fputc('>', out);
+    put_xml(out, details);
+    fprintf(out, "</%s>\n    </testcase>\n", outcome);
+}
+
+static void count_jvm(const struct soak_result *result, struct tally *tally)
+{
+    for (int i = 0; i < result->line_count; i++) {
+        const struct soak_line *line = &result->lines[i];
+        if (is_case(line))
+            count_case(tally, outcome_of(line->answer, line->decides));
+    }
+    for (int i = 0; i < result->alert_count; i++) {
+        if (result->alert_fails[i])
+            count_case(tally, "failure");
+    }
+}
+
+/* The soak as a whole is a case of its own: it may be undecided, or its command fail, without any
+ * series to blame. */
+static const char *whole_outcome(const struct soak_summary *summary)
+{
+    return outcome_of(summary->answer, true);
+}
+
+static void write_jvm(FILE *out, const struct soak_result *result)
+{
+    char class_name[EVENT_NAME_MAX + 32];
+    snprintf(class_name, sizeof class_name, "nmtwatch.%s",
+             result->identity.main[0] != '\0' ? result->identity.main : "jvm");
+    int64_t ms = result->last_ms;
+    for (int i = 0; i < result->line_count; i++) {
+        const struct soak_line *line = &result->lines[i];
+        if (!is_case(line))
+            continue;
+        struct soak_text text = soak_line_text(result, line);
+        one_case(out, class_name, line->key, ms, outcome_of(line->answer, line->decides),
+                 verdict_state_name(line->verdict.state), text.text, text.text);
+    }
+    for (int i = 0; i < result->alert_count; i++) {
+        const struct finding *finding = &result->alerts[i].finding;
+        char name[EVENT_FAMILY_MAX + 64];
+        if (!result->alert_fails[i])
+            continue;
+        snprintf(name, sizeof name, "%s%s%s", finding_row(finding->kind)->id,
+                 finding->family[0] != '\0' ? ": " : "", finding->family);
+        one_case(out, class_name, name, ms, "failure", finding_row(finding->kind)->id,
+                 finding->title, finding->advice);
+    }
+}
+
+bool junit_write(const struct soak_summary *summary, FILE *out)
+{
+    struct tally all = {0};
+    char stamp[32] = "1970-01-01T00:00:00";
+    time_t start = (time_t)(summary->wall_start_ms / 1000);
+    struct tm utc;
+    for (int i = 0; i < summary->count; i++)
+        count_jvm(summary->results[i], &all);
+    count_case(&all, whole_outcome(summary));
+    if (gmtime_r(&start, &utc) != NULL)
+        strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
+    attribute(out, "name", "nmtwatch soak");
+    fprintf(out, " tests=\"%d\" failures=\"%d\" errors=\"%d\"", all.tests, all.failures,
+            all.errors);
+    seconds(out, summary->duration_ms);
+    fputs(">\n  <testsuite", out);
+    attribute(out, "name", "nmtwatch soak");
+    fprintf(out, " tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\"", all.tests,
+            all.failures, all.errors, all.skipped);
+    seconds(out, summary->duration_ms);
+    attribute(out, "timestamp", stamp);
+    fputs(">\n    <properties>\n", out);
+    const struct {
+        const char *name, *value;
+    } properties[] = {{"nmtwatch.version", NMTWATCH_VERSION},
+                      {"nmtwatch.report", summary->report},
+                      {"nmtwatch.against", summary->against}};
+    for (size_t i = 0; i < sizeof properties / sizeof properties[0]; i++) {
+        if (properties[i].value == NULL)
+            continue;
+        fputs("      <property", out);
+        attribute(out, "name", properties[i].name);
+        attribute(out, "value", properties[i].value);
+        fputs("/>\n", out);
+    }
+    fputs("    </properties>\n", out);
+    struct soak_text sentence = soak_sentence(summary), advice = soak_advice(summary);
+    one_case(out, "nmtwatch.soak", "verdict", summary->duration_ms, whole_outcome(summary),
+             summary->answer == SOAK_FAIL ? "growth" : "undecided", sentence.text,
+             advice.text[0] != '\0' ? advice.text : sentence.text);
+    for (int i = 0; i < summary->count; i++)
+        write_jvm(out, summary->results[i]);
+    fputs("    <system-out>", out);
+    put_xml(out, sentence.text);
+    if (summary->death[0] != '\0') {
+        fputs("\n", out);
+        put_xml(out, summary->death);
+    }
+    fputs("</system-out>\n  </testsuite>\n</testsuites>\n", out);
+    return fflush(out) == 0 && !ferror(out);
+}
+
+/* --- TAP -------------------------------------------------------------------------------------- */
+
+/* '#' begins a directive and a newline another test: neither may come from a name. */
+static void put_tap(FILE *out, const char *text)
+{
+    char safe[SOAK_TEXT_MAX * 2];
+    escape(ESCAPE_TERMINAL, text, safe, sizeof safe);
+    for (char *at = safe; *at != '\0'; at++)
+        fputc(*at == '#' ? '.' : *at, out);
+}
+
+static void tap_line(FILE *out, int *number, enum soak_answer answer, bool decides,
+                     const char *text)
+{
+    bool ok = answer == SOAK_PASS || (answer == SOAK_UNDECIDED && !decides);
+    fprintf(out, "%sok %d - ", ok ? "" : "not ", ++*number);
+    put_tap(out, text);
+    fputs(answer == SOAK_UNDECIDED && !decides ? " # SKIP undecided\n" : "\n", out);
+}
+
+bool tap_write(const struct soak_summary *summary, FILE *out)
+{
+    int number = 0;
+    fputs("TAP version 13\n", out);
+    tap_line(out, &number, summary->answer, true, soak_sentence(summary).text);
+    if (summary->death[0] != '\0') {
+        fputs("# ", out);
+        put_tap(out, summary->death);
+        fputc('\n', out);
+    }
+    for (int i = 0; i < summary->count; i++) {
+        const struct soak_result *result = summary->results[i];
+        for (int j = 0; j < result->line_count; j++) {
+            const struct soak_line *line = &result->lines[j];
+            if (line->decides || line->watched)
+                tap_line(out, &number, line->answer, line->decides,
+                         soak_line_text(result, line).text);
+        }
+        for (int j = 0; j < result->alert_count; j++) {
+            if (result->alert_fails[j])
+                tap_line(out, &number, SOAK_FAIL, true, result->alerts[j].finding.title);
+        }
+    }
+    fprintf(out, "1..%d\n", number);
+    return fflush(out) == 0 && !ferror(out);
+}

@@ -1,0 +1,34 @@
+/*
+ * watch_view: what a person sees while a JVM is watched: alerts, the live table, plain lines, on a
+ * terminal (reports/page/terminal.h). One thread per stream.
+ */
+#ifndef REPORTS_WATCH_VIEW_H
+#define REPORTS_WATCH_VIEW_H
+
+#include "analyzers/judge/judge.h"
+#include "reports/page/terminal.h"
+
+/* A block: state, severity, time, JVM; title; family; evidence with units; advice; runbook. */
+void terminal_alert(const struct terminal *terminal, const struct target_identity *target,
+                    const struct alert *alert);
+/* One line per tick, for pipes and logs. view may be NULL. */
+void terminal_tick(const struct terminal *terminal, const struct target_identity *target,
+                   int64_t ms, const struct sample *sample, const struct judge_view *view);
+
+/* The live table: a head, then a row per JVM; missing values are "-". */
+void terminal_table_head(const struct terminal *terminal);
+void terminal_table_row(const struct terminal *terminal, const struct target_identity *target,
+                        int64_t ms, const struct sample *sample, const struct judge_view *view);
+/* Below a JVM's row: what the agent in it costs. Returns the lines printed, 0 without an agent. */
+int terminal_table_agent(const struct terminal *terminal, const struct sample *sample);
+/* Moves up over lines printed before and clears them, so that the table is drawn again in place.
+ * Only for a real terminal. */
+void terminal_rewind(const struct terminal *terminal, int lines);
+
+/* One line of a note or of a target's end, with the time in front. */
+void terminal_note(const struct terminal *terminal, const struct target_identity *target,
+                   int64_t ms, const char *text);
+/* Names in short: the families of a census, most loads first, one line each, at most max. */
+void terminal_names(const struct terminal *terminal, const struct names_event *names, int max);
+
+#endif

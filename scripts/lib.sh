@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# lib: what the scripts and the tests share. Sourcing it changes to the root of the tree:
+#
+#   . "$(dirname "$0")/../lib.sh"
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+# What setup.sh unpacked and did not install.
+case $PATH in
+*build/tools/usr/bin) ;;
+*) export PATH=$PATH:$PWD/build/tools/usr/bin ;;
+esac
+
+# --- JDKs -----------------------------------------------------------------------------------------
+
+# The home of a JDK with compiler: by major version or path; of this machine, or one that `make test`
+# fetched (scripts/test/jdks.sh). False when there is none.
+jdk_home() { # VERSION|PATH
+    local home
+    case $1 in
+    /*) [ -x "$1/bin/javac" ] && echo "$1" ;;
+    *)
+        for home in /usr/lib/jvm/* "${NMTWATCH_JDKS:-${XDG_CACHE_HOME:-$HOME/.cache}/nmtwatch/jdks}-native"/root/usr/lib/jvm/*; do
+            [ -x "$home/bin/javac" ] && [ ! -L "$home" ] &&
+                grep -q "^JAVA_VERSION=\"$1[.\"]" "$home/release" 2>/dev/null &&
+                echo "$home" && return
+        done
+        false
+        ;;
+    esac
+}
+
+jcmd() { # JDK PID COMMAND...
+    "$(jdk_home "$1")/bin/jcmd" "${@:2}" 2>/dev/null
+}
+
+# Bytes malloc'ed for Class and Internal together. Class space is left out: it is no jmethodID.
+nmt_bytes() { # JDK PID
+    jcmd "$1" "$2" VM.native_memory summary scale=b | awk '
+        /^-/ { wanted = $2 == "Class" || $2 == "Internal" }
+        wanted && match($0, /malloc=[0-9]+/) { sum += substr($0, RSTART + 7, RLENGTH - 7) }
+        END { print sum + 0 }'
+}
+
+# --- Debian ---------------------------------------------------------------------------------------
+
+# The archive proper that this machine's apt uses (or $NMTWATCH_MIRROR): not the site of its updates
+# or of other software. Empty where apt knows none.
+debian_mirror() {
+    [ -z "${NMTWATCH_MIRROR:-}" ] || { echo "$NMTWATCH_MIRROR" && return; }
+    apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(SITE)' 2>/dev/null |
+        awk -F '|' '$1 == "Debian" && $2 == "Debian" { print $3; exit }'
+}
+
+# --- measurements in pairs, with and without ------------------------------------------------------
+
+# The first two processors we may use.
+processors() {
+    awk '/^Cpus_allowed_list:/ {
+        n = split($2, range, ",")
+        for (i = 1; i <= n; i++) {
+            split(range[i], end, "-")
+            for (at = end[1]; at <= (end[2] == "" ? end[1] : end[2]); at++) print at
+        }
+    }' /proc/self/status | head -n 2
+}
+
+# Of the lines "NAME BASE WITH" of a file: pairs, medians of base, with and ratio, the
+# interval of the ratio, the verdict.
+statistics() { # FILE NAME GOAL
+    awk -v name="$2" -v goal="$3" '
+        function sort(v, n,    i, j, x) {
+            for (i = 2; i <= n; i++) {
+                x = v[i]
+                for (j = i - 1; j > 0 && v[j] > x; j--) v[j + 1] = v[j]
+                v[j + 1] = x
+            }
+        }
+        function median(v, n) { return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2 }
+        $1 == name { n++; base[n] = $2; agent[n] = $3; ratio[n] = $3 / $2 }
+        END {
+            sort(base, n); sort(agent, n); sort(ratio, n)
+            # The k-th smallest and largest, as far inside as 2.5 % of a fair coin on each side allow.
+            term = tail = 1 / 2 ^ n
+            for (k = 0; tail <= 0.025; k++) {
+                term = term * (n - k) / (k + 1)
+                tail += term
+            }
+            verdict = "cannot tell"
+            if (k > 0) {
+                low = ratio[k]; high = ratio[n + 1 - k]
+                if (high <= goal) verdict = "met"
+                if (low > goal) verdict = "NOT MET"
+            }
+            printf "%d %.3f %.3f %.4f %s %s %s\n", n, median(base, n), median(agent, n),
+                median(ratio, n), k ? sprintf("%.4f", low) : "null",
+                k ? sprintf("%.4f", high) : "null", verdict
+        }' "$1"
+}

@@ -1,0 +1,90 @@
+#!/bin/bash
+# lint: everything that can be said about the sources without running them. Tools that are not
+# installed are named and skipped; what the others find is an error.
+
+set -u
+. "$(dirname "$0")/../lib.sh"
+failed=0
+
+step() { # NAME TOOL COMMAND...
+    local name=$1 tool=$2
+    shift 2
+    if ! command -v "$tool" >/dev/null; then
+        echo "lint: $name skipped, $tool is not installed"
+    elif "$@"; then
+        echo "lint: $name ok"
+    else
+        echo "lint: $name FAILED"
+        failed=1
+    fi
+}
+
+mapfile -t c_files < <(find analyzers reports nmtwatch agent tests -name '*.[ch]' 2>/dev/null | sort)
+folders=(analyzers reports nmtwatch)
+jvmti=$(find /usr/lib/jvm/*/include -name jvmti.h -print -quit 2>/dev/null)
+if [ -n "$jvmti" ]; then
+    folders+=(agent)
+    jvmti=$(dirname "$jvmti")
+else
+    echo "lint: the agent is left out, no JDK has a jvmti.h"
+fi
+mapfile -t sources < <(find "${folders[@]}" -name '*.c' | sort)
+mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
+
+# A folder is a stage and includes point downwards only; the agent stands alone, and nmtwatch knows of
+# it what goes over the wire: options, answers, published totals, and what a killed JVM leaves of them.
+includes() {
+    local wrong
+    wrong=$(grep -rnE '#include "(reports|nmtwatch|agent|tests)/' analyzers
+        grep -rnE '#include "(nmtwatch|agent|tests)/' reports
+        grep -rnE '#include "(agent|tests)/' nmtwatch | grep -vE '"agent/control/(agent_options|answer_format|leftovers|published_format)\.h"'
+        grep -rnE '#include "(analyzers|reports|nmtwatch|tests)/' agent | grep -vE '"analyzers/classes/normalize\.h"'
+        grep -rnE '#include "[^/"]*"' analyzers reports nmtwatch)
+    [ -z "$wrong" ] || {
+        echo "$wrong"
+        false
+    }
+}
+
+# The pure stage: no file, socket, clock, thread or log.
+pure() {
+    local wrong
+    wrong=$(grep -rnE '#include <(fcntl|unistd|pthread|time|poll|errno|signal|sys/.*)\.h>' analyzers
+        grep -rnwE 'fopen|printf|fprintf|getenv|time|clock_gettime|abort|exit' analyzers \
+            --include='*.c' | grep -E '\w+\(' |
+            grep -vE '^\S+:[0-9]+: *(\*|//|/\*)' |
+            grep -E '\b(fopen|printf|fprintf|getenv|time|clock_gettime|abort|exit)\(')
+    [ -z "$wrong" ] || {
+        echo "$wrong"
+        false
+    }
+}
+
+# A banner is one line: the formatter once broke the long ones, and left their ends behind.
+banners() {
+    local wrong
+    wrong=$(grep -nE -A1 '^/\* --- ([^*]|\*[^/])*$' "${c_files[@]}" | grep -E '^\S+-[0-9]+- \*/$')
+    [ -z "$wrong" ] || {
+        echo "$wrong"
+        false
+    }
+}
+
+step "include directions" grep includes
+step "banners" grep banners
+step "analyzers are pure" grep pure
+step "clang-format" clang-format clang-format --dry-run -Werror "${c_files[@]}"
+step "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
+step "cppcheck" cppcheck cppcheck --quiet --std=c11 --language=c -I. --error-exitcode=1 \
+    --enable=warning,performance,portability --inline-suppr \
+    --suppress=missingIncludeSystem --suppress=uninitvar --suppress=duplicateAssignExpression --suppress=normalCheckLevelMaxBranches \
+    --suppress='*:*/jvm/*' -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' ${jvmti:+-I"$jvmti" -I"$jvmti/linux"} "${sources[@]}"
+# One file at a time, so that the machine's cores are used; its count of warnings in system headers
+# is noise.
+tidy() {
+    printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -I{} clang-tidy --quiet {} -- \
+        -std=gnu17 -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' \
+        2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
+}
+step "clang-tidy" clang-tidy tidy
+exit $failed

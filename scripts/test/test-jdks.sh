@@ -1,0 +1,249 @@
+#!/bin/bash
+# test-jdks: list, check, watch, triage and profile against a live JVM of each JDK of scripts/test/jdks.sh
+# and of each collector it has. nmtwatch looks from outside at a JVM in a container: mount and
+# process namespaces of its own, another C library, pid 1 there. Prints TAP and the matrix.
+#
+# usage: test-jdks.sh [--quick] [--update] [VERSION...]     BUILD=build, or NMTWATCH=build/nmtwatch
+#
+# --quick: only the JDK's own choice of collector. --update: the matrix, when it is of all JDKs and
+# collectors, goes into README.md.
+# One JVM at a time: about 17 s for each, 12 minutes in all.
+# Column "another user": the JVM is nobody's in its container, nmtwatch is root: JDK 8 lets only its
+# own user in. Column "no container": it runs on this machine, with the folder's C library by its ld.so.
+
+. "$(dirname "$0")/../../tests/tap.sh"
+quick=false update=false wanted=()
+for argument; do
+    case $argument in
+    --quick) quick=true ;;
+    --update) update=true ;;
+    [0-9]*) wanted+=("$argument") ;;
+    *)
+        echo "usage: test-jdks.sh [--quick] [--update] [VERSION...]" >&2
+        exit 64
+        ;;
+    esac
+done
+NMTWATCH=${NMTWATCH:-${BUILD:-build}/nmtwatch}
+agent=$(realpath -m "${BUILD:-$(dirname "$NMTWATCH")}/libnmtagent.so")
+folder=$(scripts/test/jdks.sh folder)
+commands=(list check watch triage profile)
+collectors=(Serial Parallel G1 ConcMarkSweep Z Shenandoah)
+declare -A cell version # cell[JDK/COLLECTOR], as the matrix shows it
+
+[ -n "$(scripts/test/jdks.sh homes)" ] || skip_all "$folder is not there: make jdks"
+[ "$(id -u)" = 0 ] || skip_all "needs root, for chroot and namespaces"
+unshare --mount --pid --fork true 2>/dev/null || skip_all "namespaces cannot be made here"
+
+# Nothing is written into the folder: what the JVM sees as /tmp and /mnt is this test's.
+mkdir -p "$SCRATCH/mnt" "$folder/mnt"
+chmod 755 "$SCRATCH"
+chmod 1777 "$SCRATCH/mnt"
+user=0:0
+inside() { # COMMAND...: as $user in a container of its own
+    # shellcheck disable=SC2016
+    exec unshare --mount --pid --fork --kill-child bash -c '
+        mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/tmp" &&
+        mount --bind "$1" "$0/mnt" && exec chroot --userspec="$2" "$0" "${@:3}"' \
+        "$folder" "$SCRATCH/mnt" "$user" "$@"
+}
+beside() { # HOME COMMAND...: HOME's java, as a process of this machine
+    local libraries=$folder/usr/lib/x86_64-linux-gnu java=$folder$1/bin/java
+    shift
+    exec "$folder/lib64/ld-linux-x86-64.so.2" --library-path "$libraries" "$java" "$@"
+}
+
+build() { # by the oldest JDK, for all
+    local home
+    home=$(scripts/test/jdks.sh homes | head -n 1 | cut -d ' ' -f 2)
+    cp tests/jdks/AnyJdk.java "$SCRATCH/mnt/"
+    (inside "$home/bin/javac" -nowarn -d /mnt /mnt/AnyJdk.java) >"$SCRATCH/javac.log" 2>&1
+}
+
+# --- one JVM -----------------------------------------------------------------------------------
+
+jvm_start() { # HOME COLLECTOR|default [beside]
+    local flags=(-XX:NativeMemoryTracking=detail -Xmx192m) run=(inside "$1/bin/java") path=/mnt
+    [ "$2" = default ] || flags+=(-XX:+UnlockExperimentalVMOptions "-XX:+Use${2}GC")
+    if [ "${3:-inside}" = beside ]; then
+        run=(beside "$1")
+        path=$SCRATCH/mnt
+    fi
+    JVM_LOG=$SCRATCH/jvm.log
+    spawn "${run[@]}" "${flags[@]}" -XX:ErrorFile="$path/hs_err.log" -cp "$path" AnyJdk 500 60 300 \
+        >"$JVM_LOG" 2>&1
+    JVM_WAITED=$SPAWNED
+    wait_for 40 jvm_is_ready
+    grep -q '^ready' "$JVM_LOG" || return
+    JVM_PID=$JVM_WAITED
+    [ "${3:-inside}" = beside ] || JVM_PID=$(pgrep -P "$JVM_WAITED")
+}
+jvm_is_ready() {
+    grep -q '^ready' "$JVM_LOG" || ! kill -0 "$JVM_WAITED"
+}
+
+jvm_end() { # prints what is wrong with its end; not in a subshell, whose child it is not
+    local status=0
+    kill -TERM "$JVM_PID" 2>/dev/null
+    if ! wait_for 20 eval "! kill -0 $JVM_WAITED"; then
+        echo "too slow: not within $((20 * TAP_PATIENCE)) s, load $(cut -d ' ' -f 1-3 /proc/loadavg)"
+        kill -KILL "$JVM_PID"
+    fi
+    wait "$JVM_WAITED" || status=$?
+    [ $status = 143 ] || echo "ends with $status: $(tail -n 3 "$JVM_LOG")"
+    if [ -e "$SCRATCH/mnt/hs_err.log" ]; then
+        sed -n '1,12p' "$SCRATCH/mnt/hs_err.log"
+        rm "$SCRATCH/mnt/hs_err.log"
+    fi
+    rm -f "/tmp/.java_pid$JVM_PID" "/tmp/.nmtagent_$JVM_PID" /tmp/hsperfdata_*/"$JVM_PID"
+}
+
+# --- what each command has to say of it; each prints what is wrong --------------------------------
+
+code_of() { # MOST COMMAND...: runs it; exit codes up to MOST are verdicts
+    local most=$1 code=0
+    shift
+    timeout $((60 * TAP_PATIENCE)) "$@" >"$SCRATCH/out" 2>"$SCRATCH/err" || code=$?
+    [ $code -le "$most" ] || echo "exit $code: $(tail -n 2 "$SCRATCH/err" "$SCRATCH/out")"
+}
+expect() { # FILE JQ_FILTER, which is true when all is well
+    jq -e --arg jdk "$jdk" --argjson pid "$JVM_PID" "$2" "$1" >/dev/null 2>&1 ||
+        echo "not so: $2: $(head -c 600 "$1")"
+}
+
+looks_list() {
+    code_of 0 "$NMTWATCH" list --json
+    expect "$SCRATCH/out" '.jvms[] | select(.pid == $pid) | .jdk_major == ($jdk | tonumber) and
+        .nmt == "detail" and .main == "AnyJdk" and .classes_loaded > 500 and .rss_bytes > 1000000'
+}
+looks_check() {
+    code_of 2 "$NMTWATCH" check --json "$JVM_PID"
+    expect "$SCRATCH/out" '.missing == null and (.sample | .loaders > 500 and .nmt_committed_bytes > 0
+        and (.nmt | has("Class") and has("Internal") and has("Symbol")))'
+    expect "$SCRATCH/out" '$jdk == "8" or (.sample.metaspace_used_bytes > 0)'
+}
+# Names come from the class-load log, which JDK 8 has not.
+looks_watch() {
+    code_of 2 "$NMTWATCH" watch "$JVM_PID" --for 7s --nmt-interval 2s --warmup 2s \
+        --loaders-interval 3s --json
+    jq -cs . "$SCRATCH/out" >"$SCRATCH/events" 2>/dev/null
+    # On a busy machine the question for the loaders waits, and a note says so.
+    expect "$SCRATCH/events" 'def busy: .type == "note" and (.text | test("the machine is busy|on this busy machine"));
+        any(.[]; .type == "loaders" or busy) and any(.[]; .internal_growth_bytes) and
+        any(.[]; .type == "end") and all(.[]; .type != "note" or busy)'
+    expect "$SCRATCH/events" '$jdk == "8" or any(.[]; .type == "names" and .method == "tap" and
+        any(.families[]; .stem == "AnyJdk$Piece"))'
+}
+# The texts it keeps must be read again without a line that nobody knows.
+looks_triage() {
+    rm -rf "$SCRATCH/triage"
+    code_of 2 "$NMTWATCH" triage "$JVM_PID" --level thorough --gc --for 6s -o "$SCRATCH/triage" --json
+    expect "$SCRATCH/out" '.jdk != null and .rss.total_bytes > 0 and
+        ($jdk == "8" or any(.findings[]; .id == "class-explosion" and .family == "unknown:AnyJdk$Piece"))'
+    expect "$SCRATCH/out" 'all(.findings[]; .id | startswith("agent-") | not)' # there is none yet
+    code_of 2 "$NMTWATCH" analyze --json "$SCRATCH/triage/raw"
+    expect "$SCRATCH/out" '.unparsed_lines == 0 and .unrecognised == [] and (.inputs | length) > 12'
+}
+looks_profile() {
+    code_of 0 "$NMTWATCH" profile --agent "$agent" --for 2s "$JVM_PID" -o "$SCRATCH/stacks.txt"
+    grep -q '^AnyJdk.main;AnyJdk$Piece.work [0-9]' "$SCRATCH/stacks.txt" ||
+        echo "AnyJdk\$Piece.work is not in: $(head -c 600 "$SCRATCH/stacks.txt")"
+}
+
+has_command() { # NAME
+    "$NMTWATCH" help "$1" >/dev/null 2>&1
+}
+
+examine() { # NAME KEY COMMAND...: of the JVM that runs; fills the cell
+    local name=$1 key=$2 command wrong bad=''
+    shift 2
+    for command; do
+        if ! has_command "$command"; then
+            skip "$name: $command" "there is no such command"
+            continue
+        fi
+        wrong=$("looks_$command" 2>&1)
+        is "$name: $command" "$wrong" ""
+        [ -z "$wrong" ] || bad="$bad $command"
+    done
+    jvm_end >"$SCRATCH/end" 2>&1
+    wrong=$(cat "$SCRATCH/end")
+    is "$name: unharmed" "$wrong" ""
+    [ -z "$wrong" ] || bad="$bad JVM"
+    cell[$key]=${bad:+fails:$bad}
+    cell[$key]=${cell[$key]:-yes}
+}
+
+test_jdk() { # HOME
+    local collector tried=("${collectors[@]}")
+    version[$jdk]=$( (inside "$1/bin/java" -version) 2>&1 | sed -n '1s/[^"]*"\([^"]*\)".*/\1/p')
+    ! $quick || tried=(default)
+    for collector in "${tried[@]}"; do
+        if jvm_start "$1" "$collector"; then
+            examine "JDK $jdk, $collector" "$jdk/$collector" "${commands[@]}"
+        elif grep -Eq 'not supported|Unrecognized VM option|not (been )?compiled|not included' \
+            "$JVM_LOG"; then
+            cell[$jdk/$collector]=-
+        else
+            fail "JDK $jdk, $collector: starts" "$(tail -n 5 "$JVM_LOG")"
+            cell[$jdk/$collector]="does not start"
+        fi
+    done
+    $quick && return
+    user=65534:65534
+    if jvm_start "$1" default; then
+        examine "JDK $jdk, another user" "$jdk/user" list check profile
+    else
+        fail "JDK $jdk, another user: starts" "$(tail -n 5 "$JVM_LOG")"
+        cell[$jdk/user]="does not start"
+    fi
+    user=0:0
+    # JDK 8's launcher finds itself by /proc/self/exe, which is the ld.so here.
+    if jvm_start "$1" default beside; then
+        examine "JDK $jdk, no container" "$jdk/beside" list check profile
+    else
+        skip "JDK $jdk, no container" "does not start by another ld.so: $(tail -n 1 "$JVM_LOG")"
+        cell[$jdk/beside]=-
+    fi
+}
+
+# --- the matrix ----------------------------------------------------------------------------------
+
+matrix() {
+    local jdk collector
+    echo "| JDK | ${collectors[*]/%/ |} another user | no container |" | sed 's/ConcMarkSweep/CMS/'
+    echo "|---|${collectors[*]/*/---|}---|---|" | tr -d ' '
+    for jdk in "${jdks[@]}"; do
+        printf '| %s ' "${version[$jdk]}"
+        for collector in "${collectors[@]}" user beside; do
+            printf '| %s ' "${cell[$jdk/$collector]}"
+        done
+        echo '|'
+    done
+}
+
+write_readme() { # between its marks
+    local begin='<!-- jdks: begin' end='<!-- jdks: end'
+    grep -q "$begin" README.md && grep -q "$end" README.md || return
+    {
+        sed "/$begin/q" README.md
+        matrix
+        sed -n "/$end/,\$p" README.md
+    } >"$SCRATCH/README.md" && cp "$SCRATCH/README.md" README.md
+}
+
+if ! build; then
+    fail "the program compiles" "$(cat "$SCRATCH/javac.log")"
+    done_testing
+fi
+jdks=()
+while read -r jdk home; do
+    [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " == *" $jdk "* ]] || continue
+    jdks+=("$jdk")
+    test_jdk "$home" </dev/null
+done < <(scripts/test/jdks.sh homes)
+if ! $quick; then
+    matrix | sed 's/^/# /'
+    ! $update || [ ${#wanted[@]} != 0 ] || check "the matrix goes into README.md" write_readme
+fi
+done_testing

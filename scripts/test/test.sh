@@ -1,0 +1,76 @@
+#!/bin/bash
+# test: builds and runs the tests of this tree.
+#
+# usage: test.sh [GROUP...]     groups: compilers unit golden fuzz-seeds tsan sim schema agent e2e
+#        test.sh check          what `make check` runs: unit, golden and sim without a sanitizer, and one
+#                               JVM of each JDK that is there, under nmtwatch and under the agent
+#
+# Parsers and units run under AddressSanitizer and UBSan; the tests with real JVMs run what users
+# get. A program that could not be built is a failed test, the others still run.
+
+set -u
+. "$(dirname "$0")/../lib.sh"
+[ $# -gt 0 ] || set -- compilers unit golden fuzz-seeds tsan sim schema agent e2e
+
+plan=()
+shopt -s nullglob
+
+add_built() { # FOLDER SOURCE...: the executables of these sources
+    local folder=$1 source
+    for source in "${@:2}"; do
+        plan+=("$folder/${source%.c}")
+    done
+}
+
+add_longest_first() { # FOLDER NAME...: those by name, as measured; then the rest, by the limits they ask for
+    local program first=("${@:2}")
+    first=("${first[@]/#/tests/$1/}")
+    first=("${first[@]/%/_test.sh}")
+    plan+=("${first[@]}")
+    while read -r program; do
+        [[ " ${first[*]} ${left_out-} " == *" $program "* ]] || plan+=("$program")
+    done < <(for program in tests/"$1"/*_test.sh; do
+        echo "$(sed -n '1,15s/^# timeout: *\([0-9][0-9]*\).*/\1/p' "$program" | head -n 1) $program"
+    done | sort -k 1,1nr -s | cut -d ' ' -f 2)
+}
+
+wanted() { # GROUP, among the arguments of the script
+    case " $groups " in *" $1 "*) return 0 ;; esac
+    return 1
+}
+
+groups=$*
+plan+=(-j 1 tests/build/normal_test.sh)
+if wanted check; then
+    plan+=(tests/build/plain_test.sh -j 2 tests/build/setup_test.sh)
+    add_built build tests/unit/*/*_test.c tests/golden/*_test.c
+    plan+=(-j 4 NMTWATCH=build/nmtwatch FAKE_JVM=build/fake_jvm tests/e2e/list_check_test.sh
+        tests/agent/interpose_test.sh)
+    left_out=tests/sim/verdict_rates_test.sh # twenty seconds of CPU
+    add_longest_first sim delivery soak series
+fi
+if wanted compilers; then plan+=(tests/build/clang_test.sh); fi
+if wanted unit || wanted golden || wanted fuzz-seeds || wanted sim; then
+    plan+=(tests/build/sanitized_test.sh)
+fi
+plan+=(-j 2)
+if wanted unit; then plan+=(tests/build/setup_test.sh tests/build/hardening_test.sh); fi
+if wanted unit; then add_built build/asan tests/unit/*/*_test.c; fi
+if wanted golden; then add_built build/asan tests/golden/*_test.c; fi
+if wanted fuzz-seeds; then plan+=(tests/fuzz/seeds_test.sh); fi
+# Mostly waiting for JVMs and deadlines: more of them than cores, the longest first.
+plan+=(-j 4)
+if wanted e2e; then
+    plan+=(NMTWATCH=build/nmtwatch)
+    add_longest_first e2e soak families twins jdks serve_kill agent_breaker
+fi
+if wanted sim; then
+    plan+=(NMTWATCH=build/asan/nmtwatch FAKE_JVM=build/asan/fake_jvm)
+    add_longest_first sim verdict_rates delivery soak series
+fi
+plan+=(NMTWATCH=build/nmtwatch)
+if wanted agent; then add_longest_first agent; fi
+if wanted schema; then plan+=(tests/schema/*_test.sh); fi
+if wanted tsan; then plan+=(tests/stress/tsan_test.sh); fi
+
+exec scripts/test/run-tests.sh "${plan[@]}"
