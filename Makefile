@@ -36,10 +36,10 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause
-PARSE := span redact line_cursor jcmd_reply nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
+PARSE := span redact line_cursor jcmd_reply nmt_category nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
          classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk java_flags hs_err oom_killer oom_lines pmap process_row ticket_text jmap_clstats
 CLEAN := clean_text prefixes wraps
-MODEL := texts nmt_category sample sample_nmt event
+MODEL := texts sample memory_reply event
 TREND := theil_sen rate warmup history drawdown despike student trend_line curve_fit envelope window regressor seasonality verdict \
          verdict_ask \
          verdict_sentence growth_alarm
@@ -71,7 +71,7 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 JVM := failure as_target rooted user_map proc perfdata memory_limit agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
-WATCH := watch_options pause_budget pressure tap replies identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler watch_cost session
+WATCH := watch_options pause_budget pressure tap identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler watch_cost session
 RECORD := writer reader replay
 ALERT := notify receiver message queue http_post lane delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live

@@ -6,7 +6,7 @@
 #define ANALYZERS_JUDGE_CATEGORY_ADVICE_H
 
 #include "analyzers/judge/finding.h"
-#include "analyzers/model/nmt_category.h"
+#include "analyzers/parse/nmt_category.h"
 
 struct category_advice {
     int64_t growth_bytes; /* between two looks, from which it is a finding; 0: never */

@@ -17,7 +17,7 @@
 #ifndef ANALYZERS_PARSE_NMT_DETAIL_H
 #define ANALYZERS_PARSE_NMT_DETAIL_H
 
-#include "analyzers/model/nmt_category.h"
+#include "analyzers/parse/nmt_category.h"
 #include "analyzers/parse/line_cursor.h"
 
 #define NMT_SITE_FRAMES_MAX 8 /* the JVM keeps four */

@@ -14,7 +14,7 @@
 #ifndef ANALYZERS_PARSE_NMT_ROW_H
 #define ANALYZERS_PARSE_NMT_ROW_H
 
-#include "analyzers/model/nmt_category.h"
+#include "analyzers/parse/nmt_category.h"
 #include "analyzers/parse/span.h"
 
 enum nmt_row_field {

@@ -2,7 +2,7 @@
 
 #include "analyzers/classes/census_text.h"
 #include "analyzers/classes/loader_table.h"
-#include "analyzers/model/sample_nmt.h"
+#include "analyzers/model/memory_reply.h"
 #include "analyzers/parse/class_log.h"
 #include "analyzers/parse/java_flags.h"
 #include "analyzers/parse/jmap_clstats.h"

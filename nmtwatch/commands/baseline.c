@@ -1,7 +1,7 @@
 #include "nmtwatch/commands/baseline.h"
 
 #include "nmtwatch/record/replay.h"
-#include "nmtwatch/watch/replies.h"
+#include "analyzers/model/memory_reply.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static bool from_saved_reply(const char *path, struct sample *sample)
     fclose(file);
     struct memory_reading reading;
     sample_clear(sample);
-    replies_read_memory(span_of(text, length), true, sample, &reading);
+    memory_reply_read(span_of(text, length), true, sample, &reading);
     free(text);
     return reading.have_nmt;
 }

@@ -12,7 +12,7 @@
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/watch/identify.h"
 #include "nmtwatch/watch/pause_budget.h"
-#include "nmtwatch/watch/replies.h"
+#include "analyzers/model/memory_reply.h"
 #include "reports/json/event_json.h"
 #include "reports/watch/plugin.h"
 #include "nmtwatch/tell.h"
@@ -68,13 +68,13 @@ static bool ask_memory(struct look *look, struct attach *attach, int64_t *arenas
 {
     struct span reply;
     struct failure failure;
-    const char *command = replies_memory_command(look->target.identity.jdk_major, true);
+    const char *command = memory_reply_command(look->target.identity.jdk_major, true);
     if (attach_run(attach, command, &reply, &failure) != FAILURE_NONE) {
         lacks(look, failure.kind, failure.sentence);
         return false;
     }
     struct memory_reading reading;
-    replies_read_memory(reply, true, &look->sample, &reading);
+    memory_reply_read(reply, true, &look->sample, &reading);
     *arenas = reading.arenas;
     char who[32];
     snprintf(who, sizeof who, "pid %d", (int)look->target.pid);

@@ -7,7 +7,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/profile/agent_call.h"
-#include "nmtwatch/watch/replies.h"
+#include "analyzers/model/memory_reply.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -42,10 +42,10 @@ static enum failure_kind look(struct plan_look *out, const struct target *target
     snprintf(who, sizeof who, "pid %d", (int)target->pid);
     sample_clear(&out->sample);
     out->shared_classes = out->arenas = -1;
-    if (attach_run(attach, replies_memory_command(target->identity.jdk_major, true), &reply,
+    if (attach_run(attach, memory_reply_command(target->identity.jdk_major, true), &reply,
                    failure) != FAILURE_NONE)
         return failure->kind;
-    replies_read_memory(reply, true, &out->sample, &reading);
+    memory_reply_read(reply, true, &out->sample, &reading);
     out->arenas = reading.arenas;
     if (reading.result == MEMORY_NMT_OFF)
         return failure_set(failure, FAILURE_NMT_OFF, who, NULL);

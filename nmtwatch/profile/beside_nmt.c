@@ -1,6 +1,6 @@
 #include "nmtwatch/profile/beside_nmt.h"
 
-#include "nmtwatch/watch/replies.h"
+#include "analyzers/model/memory_reply.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
@@ -43,12 +43,12 @@ void beside_nmt_print(struct attach *attach, int jdk_major, FILE *out)
     struct sample sample;
     struct memory_reading reading;
     sample_clear(&sample);
-    if (attach_run(attach, replies_memory_command(jdk_major, true), &reply, &failure) !=
+    if (attach_run(attach, memory_reply_command(jdk_major, true), &reply, &failure) !=
         FAILURE_NONE) {
         fprintf(out, "NMT could not be asked: %s\n", escape_name(failure.sentence).text);
         return;
     }
-    replies_read_memory(reply, true, &sample, &reading);
+    memory_reply_read(reply, true, &sample, &reading);
     if (reading.result == MEMORY_NMT_OFF)
         fprintf(out, "NMT is off: start the JVM with -XX:NativeMemoryTracking=summary\n");
     else if (reading.result == MEMORY_MALFORMED)

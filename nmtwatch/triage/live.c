@@ -11,7 +11,7 @@
 #include "nmtwatch/triage/mapped_agents.h"
 #include "nmtwatch/triage/saved.h"
 #include "nmtwatch/watch/pressure.h"
-#include "nmtwatch/watch/replies.h"
+#include "analyzers/model/memory_reply.h"
 #include "nmtwatch/write_all.h"
 
 #include <fcntl.h>
@@ -235,7 +235,7 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
         struct memory_reading reading;
         struct sample unused;
         sample_clear(&unused);
-        replies_read_memory(reply, false, &unused, &reading);
+        memory_reply_read(reply, false, &unused, &reading);
         looking->arenas = reading.arenas;
     }
     /* The first detail makes the JVM read its symbol files: it is no baseline. */

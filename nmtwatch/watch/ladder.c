@@ -1,5 +1,5 @@
 /* What to ask the JVM next, and what its answers mean for the questions after that. */
-#include "nmtwatch/watch/replies.h"
+#include "analyzers/model/memory_reply.h"
 #include "nmtwatch/watch/watcher_internal.h"
 
 #include "analyzers/classes/loader_table.h"
@@ -31,7 +31,7 @@ static bool ask_memory(struct watcher *watcher)
         watcher->next_memory_ms = watcher->now_ms + interval_ms;
     watcher->asked_nmt = !watcher->nmt_off;
     const char *command =
-        replies_memory_command(watcher->target.identity.jdk_major, watcher->asked_nmt);
+        memory_reply_command(watcher->target.identity.jdk_major, watcher->asked_nmt);
     return command[0] != '\0' && ask(watcher, QUESTION_MEMORY, command);
 }
 
@@ -107,7 +107,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
     struct memory_reading reading;
     if (!watcher_look(watcher, &sample))
         return; /* gone: the next tick tells */
-    replies_read_memory(reply, watcher->asked_nmt, &sample, &reading);
+    memory_reply_read(reply, watcher->asked_nmt, &sample, &reading);
     if (reading.arenas >= 0)
         watcher->arenas = reading.arenas;
     count_classes(watcher, reading.classes, &sample);

@@ -18,7 +18,7 @@ growth is counted between two looks, or in a difference that the JVM printed. Th
 order of their probability.
 
 END
-names=$(sed -n 's/^NMT_CATEGORY(\([A-Z_]*\), "\(.*\)")$/\1=\2/p' analyzers/model/nmt_categories.def | tr '\n' '|')
+names=$(sed -n 's/^NMT_CATEGORY(\([A-Z_]*\), "\(.*\)")$/\1=\2/p' analyzers/parse/nmt_categories.def | tr '\n' '|')
 {
     echo '#define CATEGORY(id, growth, share, finding, meaning, causes, command, fix) \'
     echo '    @@ #id @ growth @ share @ meaning @ causes @ command @ fix'

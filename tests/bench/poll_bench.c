@@ -13,7 +13,7 @@
  *   jcmd_ratio, jattach_ratio   mean of the round's runs over mean of the round's polls
  * and jcmd_rss_mb, jattach_rss_mb.
  */
-#include "analyzers/model/sample_nmt.h"
+#include "analyzers/model/memory_reply.h"
 #include "nmtwatch/jvm/attach.h"
 #include "tests/bench/bench.h"
 

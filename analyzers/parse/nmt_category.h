@@ -1,12 +1,12 @@
 /* nmt_category: the NMT categories as an enum; the table is nmt_categories.def. Any thread. */
-#ifndef ANALYZERS_MODEL_NMT_CATEGORY_H
-#define ANALYZERS_MODEL_NMT_CATEGORY_H
+#ifndef ANALYZERS_PARSE_NMT_CATEGORY_H
+#define ANALYZERS_PARSE_NMT_CATEGORY_H
 
 #include "analyzers/parse/span.h"
 
 enum nmt_category {
 #define NMT_CATEGORY(id, name) NMT_##id,
-#include "analyzers/model/nmt_categories.def"
+#include "analyzers/parse/nmt_categories.def"
 #undef NMT_CATEGORY
     NMT_CATEGORY_COUNT,
     NMT_NOT_IN_TABLE = NMT_CATEGORY_COUNT, /* a category of a JDK we have not met */

@@ -1,17 +1,19 @@
 /*
- * replies: the commands a watch asks, and their replies as values of a sample.
+ * memory_reply: what a JVM answers about its memory (NMT summary, VM.metaspace) as values of a
+ * sample, and the commands that ask for it.
  *
- * Shared by the watcher and by `check`. Pure but for nothing: no I/O here. Any thread.
+ * Used by whoever asks a JVM or reads saved replies. Any thread.
  */
-#ifndef NMTWATCH_WATCH_REPLIES_H
-#define NMTWATCH_WATCH_REPLIES_H
+#ifndef ANALYZERS_MODEL_MEMORY_REPLY_H
+#define ANALYZERS_MODEL_MEMORY_REPLY_H
 
 #include "analyzers/model/sample.h"
-#include "analyzers/parse/span.h"
+#include "analyzers/parse/metaspace.h"
+#include "analyzers/parse/nmt_summary.h"
 
 /* The cheap question: NMT summary and Metaspace in one connection, as far as this JDK knows them
  * (0: unknown JDK) and the watch wants them. "" when nothing is left to ask. */
-const char *replies_memory_command(int jdk_major, bool nmt);
+const char *memory_reply_command(int jdk_major, bool nmt);
 
 enum memory_reply {
     MEMORY_OK,
@@ -29,7 +31,11 @@ struct memory_reading {
     char problem[160];
 };
 /* asked_nmt: the command contained VM.native_memory. */
-void replies_read_memory(struct span reply, bool asked_nmt, struct sample *sample,
-                         struct memory_reading *reading);
+void memory_reply_read(struct span reply, bool asked_nmt, struct sample *sample,
+                       struct memory_reading *reading);
+
+/* Totals and categories. Unknown categories go to `extra`; returns how many found no room there. */
+int sample_add_nmt(struct sample *sample, const struct nmt_summary *summary);
+void sample_add_metaspace(struct sample *sample, const struct metaspace *metaspace);
 
 #endif

@@ -1,11 +1,11 @@
-#include "analyzers/model/nmt_category.h"
+#include "analyzers/parse/nmt_category.h"
 
 static const struct {
     const char *name;
     size_t len;
 } CATEGORIES[NMT_CATEGORY_COUNT] = {
 #define NMT_CATEGORY(id, text) [NMT_##id] = {text, sizeof(text) - 1},
-#include "analyzers/model/nmt_categories.def"
+#include "analyzers/parse/nmt_categories.def"
 #undef NMT_CATEGORY
 };
 
