@@ -20,10 +20,27 @@ TAP_FAILED=0
 TAP_PIDS=()
 SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/nmtwatch-test.XXXXXX") || exit 1
 
+# Whether this test started a process, itself or through what it started. The number of a process that
+# has ended is given to another process or thread: one of a test that runs beside this one.
+is_ours() { # PID
+    local pid=$1 stat
+    while [ "${pid:-0}" -gt 1 ]; do
+        [ "$pid" != $$ ] || return 0
+        { read -r stat <"/proc/$pid/stat"; } 2>/dev/null || return 1
+        stat=${stat##*) }
+        stat=${stat#* }
+        pid=${stat%% *}
+    done
+    return 1
+}
+
 # Kills a process that was spawned, stopped or not. A JVM killed like this leaves its attach socket,
 # hsperfdata and the agent's figures, which the next owner of the pid must not find.
 kill_jvm() { # PID
-    kill -KILL "$1" 2>/dev/null
+    if [ -e "/proc/$1" ]; then
+        is_ours "$1" || return 0
+        kill -KILL "$1" 2>/dev/null
+    fi
     wait "$1" 2>/dev/null
     rm -f "/tmp/.java_pid$1" "/tmp/.nmtagent_$1" /tmp/hsperfdata_*/"$1"
 }

@@ -37,6 +37,7 @@ static bool calls_another(const struct code_blob *caller, uintptr_t pc, uintptr_
            !method_is_native(callee.method);
 }
 
+/* After a call of anything, a stub of the runtime included. */
 static bool is_in_caller(const struct code_blob *blob, uintptr_t pc)
 {
     return follows_call(pc) || scopes_is_deoptimiser(blob, pc);
@@ -62,6 +63,7 @@ static int count_links(const struct walk_state *walk, uintptr_t at, uintptr_t me
             break;
         case CODE_METHOD:
             if (blob.frame_bytes == 0 || !is_in_caller(&blob, pc) ||
+                !scopes_is_call(&blob, scopes_original_pc(&blob, pc, sp)) ||
                 calls_another(&blob, pc, method))
                 return links;
             at = sp + (uintptr_t)blob.frame_bytes - WORD_BYTES;

@@ -49,8 +49,9 @@ static void find_tables(uintptr_t nmethod, struct tables *tables)
     }
 }
 
-/* The first and the last PcDesc are sentinels without a scope. */
-static int find_scope(const struct tables *tables, int32_t offset)
+/* The first description whose pc is not before offset; 0: there are none. The first and the last
+ * PcDesc are sentinels without a scope. */
+static uintptr_t find_description(const struct tables *tables, int32_t offset)
 {
     uintptr_t size = (uintptr_t)layout.pc_desc_size;
     if (tables->end <= tables->descriptions)
@@ -58,7 +59,7 @@ static int find_scope(const struct tables *tables, int32_t offset)
     uintptr_t count = (tables->end - tables->descriptions) / size;
     if (count < 3 || count > DESCRIPTIONS_MAX)
         return 0;
-    uintptr_t low = 1, high = count - 1; /* the first whose pc is not before offset */
+    uintptr_t low = 1, high = count - 1;
     while (low < high) {
         uintptr_t middle = low + (high - low) / 2;
         if (load_int(tables->descriptions + middle * size, layout.pc_desc_pc) < offset)
@@ -66,13 +67,31 @@ static int find_scope(const struct tables *tables, int32_t offset)
         else
             high = middle;
     }
-    uintptr_t description = tables->descriptions + low * size;
+    return tables->descriptions + low * size;
+}
+
+static int find_scope(const struct tables *tables, int32_t offset)
+{
+    uintptr_t description = find_description(tables, offset);
+    if (description == 0)
+        return 0;
     int scope = load_int(description, layout.pc_desc_scope);
     /* Behind the last, in stubs at the end of the code, it is zero: no scope. But an instruction
      * may have a description of its own just before that, as polls have. */
-    if (scope == 0 && load_int(description - size, layout.pc_desc_pc) == offset - 1)
-        scope = load_int(description - size, layout.pc_desc_scope);
+    description -= (uintptr_t)layout.pc_desc_size;
+    if (scope == 0 && load_int(description, layout.pc_desc_pc) == offset - 1)
+        scope = load_int(description, layout.pc_desc_scope);
     return scope;
+}
+
+bool scopes_is_call(const struct code_blob *blob, uintptr_t pc)
+{
+    struct tables tables;
+    int32_t offset = (int32_t)(pc - blob->code);
+    find_tables(blob->address, &tables);
+    uintptr_t description = find_description(&tables, offset);
+    return description != 0 && load_int(description, layout.pc_desc_pc) == offset &&
+           load_int(description, layout.pc_desc_scope) > 0;
 }
 
 static uint32_t take_number(uintptr_t *at)

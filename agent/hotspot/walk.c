@@ -73,8 +73,16 @@ static bool move(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t 
     walk->pc = pc;
     walk->sp = sp;
     walk->fp = fp;
-    walk->topmost = walk->called_native = false;
+    walk->topmost = walk->called_native = walk->called_java = false;
     return good;
+}
+
+static enum walk_step move_to_java_caller(struct walk_state *walk, uintptr_t pc, uintptr_t sp,
+                                          uintptr_t fp)
+{
+    bool good = move(walk, pc, sp, fp);
+    walk->called_java = true;
+    return good ? WALK_ON : WALK_BROKEN;
 }
 
 /* False: there is none, or it lies below where we are. */
@@ -114,8 +122,7 @@ static enum walk_step step_interpreted(struct walk_state *walk)
                                 : method_bci(method, slot(fp, interpreted_bcp_slot())),
                   .type = FRAME_TYPE_INTERPRETED,
               });
-    return move(walk, slot(fp, 1), walk_interpreted_sender_sp(fp), slot(fp, 0)) ? WALK_ON
-                                                                                : WALK_BROKEN;
+    return move_to_java_caller(walk, slot(fp, 1), walk_interpreted_sender_sp(fp), slot(fp, 0));
 }
 
 /* What called a frame of a known size: return address and the caller's fp lie at its end. */
@@ -140,11 +147,15 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
 
 static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
 {
+    /* A word left over from a call that ended, such as that of the method's entry barrier. */
+    if (walk->called_java && !scopes_is_call(blob, scopes_original_pc(blob, walk->pc, walk->sp)))
+        return WALK_BROKEN;
     walk->depth +=
         scopes_at(blob, place_of(walk, blob), walk->out + walk->depth, walk->max - walk->depth);
-    if (walk->topmost || walk->called_native)
-        return topmost_method(walk, blob);
-    return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
+    bool good = walk->topmost || walk->called_native ? topmost_method(walk, blob) == WALK_ON
+                                                     : move_to_caller(walk, blob->frame_bytes);
+    walk->called_java = true;
+    return good ? WALK_ON : WALK_BROKEN;
 }
 
 /* While frames are fetched they are being written below the word that returns into such a stub.

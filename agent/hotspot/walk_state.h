@@ -19,6 +19,7 @@ struct walk_state {
     uintptr_t pc, sp, fp; /* of the frame that comes next */
     bool topmost;         /* it was interrupted, and is not waiting for a call to return */
     bool called_native;   /* it waits for native code that it called as if that were Java */
+    bool called_java;     /* it waits for the Java method that was met last */
 #ifdef NMTAGENT_COMPARE
     bool places_as_agct;
 #endif

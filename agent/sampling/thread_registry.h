@@ -31,6 +31,7 @@ struct thread_entry {
     _Atomic bool sampled;         /* it has an event in the recording: its name is wanted */
     bool blocked;                 /* our signal was blocked: no timer yet */
     bool ended;                   /* it said so; the kernel may still have it */
+    bool left_jvm;                /* ended at least once: env may be another thread's since then */
     uint32_t seen;
     char comm[16]; /* the kernel's name */
     char *name;    /* the Java name, NULL: not known */

@@ -129,7 +129,7 @@ void threads_started(struct threads *threads, JNIEnv *env, jthread thread)
     struct thread_entry *entry = NULL;
     if (threads->running && have_signals) {
         entry = registry_find(&threads->registry, tid);
-        if (entry != NULL && entry->ended) { /* of one that had this number, or of its own past */
+        if (entry != NULL && entry->left_jvm) { /* of one that had this number, or of its own past */
             forget(threads, entry);
             entry = NULL;
         }
@@ -170,7 +170,7 @@ void threads_ended(struct threads *threads)
         /* Its entry stays until the kernel has no such thread any more: a scan that comes before
          * would take it for a new one without a name. */
         timer_stop(&threads->timers, &entry->timer);
-        entry->ended = true;
+        entry->ended = entry->left_jvm = true;
     }
     pthread_mutex_unlock(&threads->lock);
     mem_free(name);

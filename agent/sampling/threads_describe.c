@@ -26,12 +26,13 @@ static int by_env(const void *a, const void *b)
     return (first->env > second->env) - (first->env < second->env);
 }
 
-/* Threads that are not the JVM's have the kernel's name, and may change it as well. */
+/* Threads that are not the JVM's have the kernel's name, and may change it as well. One that has left the
+ * JVM keeps its last name: its JNIEnv may already be that of a thread that started later. */
 static void note(struct wishes *wishes, struct thread_entry *entry)
 {
     void *env = atomic_load_explicit(&entry->env, memory_order_relaxed);
     struct thread_signals signals;
-    if (entry->ended)
+    if (entry->left_jvm)
         return;
     if (env != NULL)
         wishes->at[wishes->count++] = (struct wish){(uintptr_t)env, entry_tid(entry)};
@@ -43,7 +44,7 @@ static void set_name(struct threads *threads, const struct wish *wish, const cha
                      int64_t java_id)
 {
     struct thread_entry *entry = registry_find(&threads->registry, wish->tid);
-    if (entry == NULL || entry->ended ||
+    if (entry == NULL || entry->left_jvm ||
         (uintptr_t)atomic_load_explicit(&entry->env, memory_order_relaxed) != wish->env)
         return;
     entry->java_id = java_id;

@@ -104,7 +104,7 @@ jvm_end() { # EXIT_CODE
     touch "$JVM_OUT/leave"
     wait_for 30 eval "! kill -0 $JVM_PID" ||
         fail "$JVM_NAME: ends" "too slow: not within $((30 * TAP_PATIENCE)) s; $(process_state "$JVM_PID")"
-    kill -KILL "$JVM_PID" 2>/dev/null
+    ! is_ours "$JVM_PID" || kill -KILL "$JVM_PID" 2>/dev/null
     wait "$JVM_PID" || code=$?
     if [ "$code" != "$1" ] || [ -n "$(jvm_crash)" ]; then
         fail "$JVM_NAME: ends well" "exit $code, wanted $1"$'\n'"$(tail -n 5 "$JVM_LOG"; jvm_crash)"

@@ -181,4 +181,27 @@ static inline uintptr_t fake_code(uintptr_t offset, uintptr_t bytes, uintptr_t m
     return blob;
 }
 
+/* Says that a call of Java in that code returns to its beginning + offset. In ascending order. */
+static inline void fake_call(uintptr_t blob, uint32_t offset)
+{
+    uintptr_t table = FAKE_TABLES + (blob - FAKE_CODE), scopes = table + 0x200;
+    uint32_t count = 1;
+    while (load_u32(table + count * 16, 0) != 0 && load_u32(table + count * 16, 0) != INT32_MAX)
+        count++;
+    put_int(table, UINT32_MAX);
+    put_int(table + count * 16, offset);
+    put_int(table + count * 16 + 4, 8);
+    put_int(table + (count + 1) * 16, INT32_MAX);
+    uint32_t end = (count + 2) * 16;
+    if (layout.nmethod_immutable >= 0) {
+        put_word(blob + 48, table);
+        put_int(blob + 32, 0);
+        put_int(blob + 44, end);
+    } else {
+        put_int(blob + 32, (uint32_t)(table - blob));
+        put_int(blob + 44, (uint32_t)(table - blob) + end);
+        put_word(blob + 48, scopes);
+    }
+}
+
 #endif

@@ -59,6 +59,7 @@ static void build(int jdk)
     fake_code(FAKE_CALL_STUB - FAKE_CODE - 0x100, 0x200, 0, 0, "StubRoutines (1)");
     put(compiled + 0x3b, 0xe8, 1); /* a call returns to +0x40 */
     put(compiled + 0x40, 0x90, 1);
+    fake_call(compiled - 128, 0x40);
     interpreted(S + 0x200, fake_method(1, false), 42, compiled + 0x40, S + 0x210, S + 0x300);
     put_word(S + 0x210 + 24, FAKE_CALL_STUB); /* of the compiled frame of 32 bytes */
     put_word(S + 0x210 + 16, S + 0x300);
@@ -154,11 +155,14 @@ static void finds_the_caller_of_a_stub(void **state)
     frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 }
 
-/* A call of that method, or of what comes next in the caller itself; where it returns to. */
-static uintptr_t call(uintptr_t at, uintptr_t callee)
+/* A call of that method, or of what comes next in the caller itself; where it returns to. code: of a
+ * caller, as fake_code made it. */
+static uintptr_t call(uintptr_t code_begin, uint32_t offset, uintptr_t callee)
 {
+    uintptr_t at = code_begin + offset;
     put(at, 0xe8, 1);
     put_int(at + 1, callee != 0 ? (uint32_t)(callee - (at + 5)) : 0);
+    fake_call(code_begin - 128, offset + 5);
     return at + 5;
 }
 
@@ -170,12 +174,12 @@ static void does_not_believe_what_is_left_over(void **state)
         build(jdk);
         uintptr_t top = fake_code(0x800, 0x400, fake_method(4, false), 4, "nmethod") + 128;
         uintptr_t other = fake_code(0xc00, 0x200, fake_method(5, false), 4, "nmethod") + 128;
-        uintptr_t calls_other = call(compiled + 0x60, other);
+        uintptr_t calls_other = call(compiled, 0x60, other);
         put_word(S + 0x1e8, FAKE_INTERPRETER + 64); /* without an interpreted frame */
         put_word(S + 0x1f0, calls_other);           /* it has not called the method on top */
         put_word(S + 0x1f8 + 24, FAKE_CALL_STUB);   /* but leads to the end */
         put_word(S + 0x1f8, compiled + 0x41);       /* not after a call */
-        put_word(S + 0x200, call(compiled + 0x80, top));
+        put_word(S + 0x200, call(compiled, 0x80, top));
         put_word(S + 0x208 + 24, FAKE_CALL_STUB);
         put_word(S + 0x208 + 16, S + 0x300);
         assert_int_equal(walk(top + 0x20, S + 0x1d0, 0), 3);
@@ -191,6 +195,23 @@ static void does_not_believe_what_is_left_over(void **state)
         put_word(S + 0x208 + 24, FAKE_CALL_STUB);
         assert_int_equal(walk(top + 0x20, S + 0x1d0, 0), 3);
         assert_int_equal(code, WALK_OK);
+    }
+}
+
+/* A method at its entry, above whose frame the return address of a call is left that no method of Java
+ * was called by: of its entry barrier. */
+static void a_call_without_a_description_called_no_java(void **state)
+{
+    (void)state;
+    for (int jdk = 17; jdk <= 25; jdk += 8) {
+        build(jdk);
+        uintptr_t top = fake_code(0x800, 0x400, fake_method(4, false), 4, "nmethod") + 128;
+        call(top, 0x80, 0);
+        put(top + 0x60, 0xe8, 1);
+        put_word(S + 0x208, top + 0x65);
+        assert_int_equal(walk(top, S + 0x208, S + 0x300), 1);
+        assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
+        frame_is(0, fake_method(4, false), 0, FRAME_TYPE_COMPILED);
     }
 }
 
@@ -241,7 +262,7 @@ static void a_stub_has_no_frame_at_its_entry(void **state)
     build(17);
     uintptr_t stub = fake_code(0x800, 0x400, 0, 6, "RuntimeStub") + 128;
     uintptr_t other = fake_code(0xc00, 0x200, fake_method(5, false), 4, "nmethod") + 128;
-    uintptr_t left_over = call(other + 0x20, 0);
+    uintptr_t left_over = call(other, 0x20, 0);
     for (uintptr_t at = S + 0x230; at < S + 0x290; at += 32)
         put_word(at, left_over);
     put_word(S + 0x290, FAKE_CALL_STUB);
@@ -365,6 +386,7 @@ int main(void)
         cmocka_unit_test(knows_how_much_of_a_frame_there_is),
         cmocka_unit_test(finds_the_caller_of_a_stub),
         cmocka_unit_test(does_not_believe_what_is_left_over),
+        cmocka_unit_test(a_call_without_a_description_called_no_java),
         cmocka_unit_test(enters_the_interpreter_from_the_call_stub),
         cmocka_unit_test(passes_over_the_call_stub_before_and_after_its_call),
         cmocka_unit_test(a_stub_has_no_frame_at_its_entry),
