@@ -37,7 +37,7 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause
 PARSE := span redact line_cursor jcmd_reply nmt_category nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
-         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk java_flags hs_err oom_killer oom_lines pmap process_row ticket_text jmap_clstats
+         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk java_flags hs_err oom_killer oom_lines pmap process_row ticket_text mat_table jmap_clstats
 CLEAN := clean_text prefixes wraps
 MODEL := texts sample memory_reply event
 TREND := theil_sen rate warmup history drawdown despike student trend_line curve_fit envelope window regressor seasonality verdict \
@@ -48,7 +48,7 @@ NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_l
 SOAK := soak_series points estimate budget trial trial_result
 PLAN := suitability class_cost plan_input plan_component measured sizing plan_core what_if plan
 CLASSLOG := class_rows line_head time_line classlog
-TRIAGE := crash dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_ticket triage_categories triage_suitability
+TRIAGE := crash heap_objects dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_ticket triage_categories triage_answers triage_suitability
 JUDGE := thresholds finding agent_shedding category_advice judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge_agent judge_owner judge judge_resume level check
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \

@@ -6,11 +6,19 @@ void jmap_clstats_begin(struct jmap_clstats *stats, struct span text)
     line_cursor_begin(&stats->lines, text);
 }
 
-/* The text up to the next tab, trimmed; empty at the end of the line. */
+/* The text up to the next tab, trimmed; up to the next blank where a paste has lost its tabs. Empty
+ * at the end of the line. */
 static struct span take_column(struct span *line)
 {
     size_t length = 0;
-    while (length < line->len && line->ptr[length] != '\t')
+    bool tabs = line->len > 0 && memchr(line->ptr, '\t', line->len) != NULL;
+    if (!tabs) {
+        *line = span_trim(*line);
+        if (line->len > 0 && line->ptr[0] == '<') /* "<boot class loader>" */
+            while (length < line->len && line->ptr[length] != '>')
+                length++;
+    }
+    while (length < line->len && line->ptr[length] != (tabs ? '\t' : ' '))
         length++;
     struct span column = span_trim(span_of(line->ptr, length));
     size_t taken = length < line->len ? length + 1 : length;
@@ -31,6 +39,7 @@ static bool take_loader(struct span *line, uint64_t *address)
     if (span_take(&column, SPAN_LITERAL("0x")))
         return span_take_hex(&column, address) && column.len == 0;
     return span_equals(column, SPAN_LITERAL("<bootstrap>")) ||
+           span_equals(column, SPAN_LITERAL("<boot class loader>")) ||
            span_equals(column, SPAN_LITERAL("null"));
 }
 
@@ -55,7 +64,8 @@ bool jmap_clstats_next(struct jmap_clstats *stats, struct loader_stats_row *row)
     struct span line;
     while (line_cursor_next(&stats->lines, &line)) {
         if (!stats->started) {
-            stats->started = span_starts_with(line, SPAN_LITERAL("class_loader\tclasses\tbytes"));
+            stats->started = span_starts_with(span_trim(line), SPAN_LITERAL("class_loader")) &&
+                             span_find(line, SPAN_LITERAL("classes")) > 0;
             continue;
         }
         if (span_trim(line).len == 0)

@@ -179,7 +179,10 @@ static bool is_escaped(struct span text)
     if (real > 40 || text.len > ((size_t)64 << 20))
         return false;
     size_t escaped = count_of(text, SPAN_LITERAL("\\n"));
-    if (real <= 2 && escaped >= 4 && escaped * 400 >= text.len)
+    struct span front = span_trim(text); /* a JSON line is unescaped as such */
+    bool plain = span_find(text, SPAN_LITERAL(":\\")) < 0 && front.len > 0 && front.ptr[0] != '{';
+    size_t fewest = plain && text.len < 4096 ? 1 : 4;
+    if (real <= 2 && escaped >= fewest && escaped * 400 >= text.len)
         return true;
     return escaped >= 4 && escaped > 2 * real && escaped * 2 >= count_of(text, SPAN_LITERAL("\\"));
 }

@@ -448,7 +448,6 @@ static bool is_error_file_head(struct span text)
         SPAN_INIT("Java VM:"),
         SPAN_INIT("Problematic frame:"),
         SPAN_INIT("Out of Memory Error"),
-        SPAN_INIT("java.lang.OutOfMemoryError"),
     };
     text = span_trim(text);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -501,7 +500,10 @@ static bool take_kind(struct text_lines *lines, size_t kind)
     }
     if (have == 0)
         return false;
-    if (have >= KINDS[kind].run_min && have * 100 >= of * MOST_PERCENT) {
+    int64_t least = KINDS[kind].run_min; /* of a table of two lines, both */
+    if (have == of && of == 2 && least > 2)
+        least = 2;
+    if (have >= least && have * 100 >= of * MOST_PERCENT) {
         if (!may_go(lines, 0, lines->count, KINDS[kind].take))
             return false;
         peel(lines, 0, lines->count, KINDS[kind].removed);

@@ -228,13 +228,9 @@ enum oom_cause crash_cause(const struct crash *crash)
 
 /* --- sentences ----------------------------------------------------------------------- */
 
-struct text16 {
-    char text[24];
-};
-
-static struct text16 bytes_text(int64_t bytes)
+struct size_text size_text(int64_t bytes)
 {
-    struct text16 out;
+    struct size_text out;
     if (bytes < 0)
         snprintf(out.text, sizeof out.text, "?");
     else if (bytes >= GB)
@@ -296,12 +292,12 @@ static void threads_sentence(const struct crash *crash, char *out, size_t size)
 
 void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, size_t size)
 {
-    struct text16 request = bytes_text(fig(crash, HS_ERR_REQUEST));
-    struct text16 left = bytes_text(available(crash));
-    struct text16 total = bytes_text(fig(crash, HS_ERR_MEM_TOTAL));
-    struct text16 swap = bytes_text(fig(crash, HS_ERR_SWAP_FREE));
-    struct text16 swap_total = bytes_text(fig(crash, HS_ERR_SWAP_TOTAL));
-    struct text16 limit;
+    struct size_text request = size_text(fig(crash, HS_ERR_REQUEST));
+    struct size_text left = size_text(available(crash));
+    struct size_text total = size_text(fig(crash, HS_ERR_MEM_TOTAL));
+    struct size_text swap = size_text(fig(crash, HS_ERR_SWAP_FREE));
+    struct size_text swap_total = size_text(fig(crash, HS_ERR_SWAP_TOTAL));
+    struct size_text limit;
     switch (cause) {
     case OOM_CAUSE_THREADS:
         threads_sentence(crash, out, size);
@@ -314,12 +310,12 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
         int64_t heap = most(fig(crash, HS_ERR_XMS), fig(crash, HS_ERR_REQUEST));
         int64_t container = fig(crash, HS_ERR_CONTAINER_LIMIT);
         int64_t commit = fig(crash, HS_ERR_COMMIT_LIMIT);
-        limit = bytes_text(container > 0 ? container : commit);
+        limit = size_text(container > 0 ? container : commit);
         snprintf(out, size,
                  "the heap does not fit: %s were asked for at once (-Xms %s), available are %s and "
                  "%s of swap, of %s%s%s",
                  request.text,
-                 bytes_text(fig(crash, HS_ERR_XMS) > 0 ? fig(crash, HS_ERR_XMS) : heap).text,
+                 size_text(fig(crash, HS_ERR_XMS) > 0 ? fig(crash, HS_ERR_XMS) : heap).text,
                  left.text, swap.text, total.text,
                  container > 0 ? "; the container's limit is "
                  : commit > 0  ? "; the commit limit is "
@@ -331,8 +327,8 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
         snprintf(
             out, size,
             "the container's memory limit of %s is used up: it held %s when %s were refused",
-            bytes_text(fig(crash, HS_ERR_CONTAINER_LIMIT)).text,
-            bytes_text(most(fig(crash, HS_ERR_CONTAINER_USAGE), fig(crash, HS_ERR_CONTAINER_PEAK)))
+            size_text(fig(crash, HS_ERR_CONTAINER_LIMIT)).text,
+            size_text(most(fig(crash, HS_ERR_CONTAINER_USAGE), fig(crash, HS_ERR_CONTAINER_PEAK)))
                 .text,
             request.text);
         return;
@@ -347,7 +343,7 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
         snprintf(out, size,
                  "a 32-bit JVM ran out of addresses (2 to 4 GB in all): heap -Xmx %s and %" PRId64
                  " threads leave no room; the host had %s of %s available",
-                 bytes_text(fig(crash, HS_ERR_XMX)).text, most(threads_of(crash), 0), left.text,
+                 size_text(fig(crash, HS_ERR_XMX)).text, most(threads_of(crash), 0), left.text,
                  total.text);
         return;
     case OOM_CAUSE_PAGE_FILE:
@@ -358,20 +354,20 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
         return;
     case OOM_CAUSE_ADDRESS_SPACE:
         snprintf(out, size, "the address space is limited to %s (ulimit -v); the JVM had %s of it",
-                 bytes_text(fig(crash, HS_ERR_ADDRESS_SPACE)).text,
-                 bytes_text(fig(crash, HS_ERR_PROCESS_VIRTUAL)).text);
+                 size_text(fig(crash, HS_ERR_ADDRESS_SPACE)).text,
+                 size_text(fig(crash, HS_ERR_PROCESS_VIRTUAL)).text);
         return;
     case OOM_CAUSE_METASPACE:
         snprintf(out, size, "Metaspace had committed %s (%s used) at MaxMetaspaceSize=%s",
-                 bytes_text(fig(crash, HS_ERR_METASPACE_COMMITTED)).text,
-                 bytes_text(fig(crash, HS_ERR_METASPACE_USED)).text,
-                 bytes_text(fig(crash, HS_ERR_MAX_METASPACE)).text);
+                 size_text(fig(crash, HS_ERR_METASPACE_COMMITTED)).text,
+                 size_text(fig(crash, HS_ERR_METASPACE_USED)).text,
+                 size_text(fig(crash, HS_ERR_MAX_METASPACE)).text);
         return;
     case OOM_CAUSE_CLASS_SPACE:
-        limit = bytes_text(
+        limit = size_text(
             fig(crash, HS_ERR_CLASS_SPACE_MAX) > 0 ? fig(crash, HS_ERR_CLASS_SPACE_MAX) : GB);
         snprintf(out, size, "the compressed class space has committed %s of %s",
-                 bytes_text(fig(crash, HS_ERR_CLASS_SPACE_COMMITTED)).text, limit.text);
+                 size_text(fig(crash, HS_ERR_CLASS_SPACE_COMMITTED)).text, limit.text);
         return;
     case OOM_CAUSE_HOST:
         snprintf(out, size,
@@ -381,8 +377,8 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
         return;
     case OOM_CAUSE_COMMIT_LIMIT:
         snprintf(out, size, "the commit limit of the host is reached: %s of %s committed (%s)",
-                 bytes_text(fig(crash, HS_ERR_COMMITTED_AS)).text,
-                 bytes_text(fig(crash, HS_ERR_COMMIT_LIMIT)).text,
+                 size_text(fig(crash, HS_ERR_COMMITTED_AS)).text,
+                 size_text(fig(crash, HS_ERR_COMMIT_LIMIT)).text,
                  crash->thread_failed ? "a thread could not be started" : "vm.overcommit_memory=2");
         return;
     case OOM_CAUSE_PROCESS_LIMIT:

@@ -39,6 +39,12 @@ struct crash {
     struct hs_err_stem stem[CRASH_STEMS_MAX];
 };
 
+/* "1.9 GB", "12.0 MB", "4096 bytes"; "?": -1, not known. */
+struct size_text {
+    char text[24];
+};
+struct size_text size_text(int64_t bytes);
+
 void crash_take(struct crash *crash, const struct hs_err *file);
 /* Of one that ended by exhausted native memory. */
 enum oom_cause crash_cause(const struct crash *crash);

@@ -19,6 +19,7 @@
 #include "analyzers/parse/pmap.h"
 #include "analyzers/parse/process_row.h"
 #include "analyzers/triage/crash.h"
+#include "analyzers/triage/heap_objects.h"
 
 #define DOSSIER_AGENTS_MAX     16
 #define DOSSIER_AGENT_NAME_MAX 128
@@ -61,7 +62,7 @@ struct dossier_category {
     int64_t reserved_change_bytes;
     int64_t count_change;
 };
-#define DOSSIER_CATEGORIES_MAX 48 /* as NMT_SUMMARY_ROWS_MAX */ /* as NMT_SUMMARY_ROWS_MAX */
+#define DOSSIER_CATEGORIES_MAX 48 /* as NMT_SUMMARY_ROWS_MAX */
 
 struct dossier {
     struct target_identity identity; /* jdk_major 0: not known */
@@ -91,7 +92,14 @@ struct dossier {
     struct dossier_names stock;
     struct dossier_loaders loaders;
     struct dossier_loaders loaders_before;
+    struct heap_objects objects; /* classes 0: no histogram */
+    int64_t heap_used_bytes;     /* of GC.heap_info; 0: not known */
+    int64_t heap_committed_bytes;
     struct loader_leak leak;
+
+    int64_t map_regions; /* of a detailed report's memory map */
+    int64_t map_reserved_bytes;
+    enum nmt_category map_largest; /* of most of it */
 
     bool have_sites;
     bool sites_have_growth;

@@ -3,6 +3,7 @@
 #include "analyzers/classes/census_text.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/model/memory_reply.h"
+#include "analyzers/parse/class_histogram.h"
 #include "analyzers/parse/class_log.h"
 #include "analyzers/parse/java_flags.h"
 #include "analyzers/parse/jmap_clstats.h"
@@ -239,6 +240,25 @@ static void add_range(struct dossier_jvm *jvm, const struct nmt_region *region)
         (struct rss_range){region->low, region->high, region->category};
 }
 
+static void take_map(struct dossier *dossier, const struct rss_range *ranges, int count)
+{
+    int64_t of[NMT_CATEGORY_COUNT + 1] = {0}; /* the last: a category that is not in the table */
+    dossier->map_regions = count;
+    dossier->map_reserved_bytes = 0;
+    dossier->map_largest = NMT_NOT_IN_TABLE;
+    for (int i = 0; i < count; i++) {
+        uint64_t size = ranges[i].high - ranges[i].low;
+        int64_t bytes = size > INT64_MAX ? INT64_MAX : (int64_t)size;
+        enum nmt_category category = ranges[i].category;
+        bool listed = (unsigned)category < NMT_CATEGORY_COUNT;
+        int64_t *sum = &of[listed ? (int)category : NMT_CATEGORY_COUNT];
+        *sum = saturated_add(*sum, bytes);
+        dossier->map_reserved_bytes = saturated_add(dossier->map_reserved_bytes, bytes);
+        if (listed && (dossier->map_largest == NMT_NOT_IN_TABLE || *sum > of[dossier->map_largest]))
+            dossier->map_largest = category;
+    }
+}
+
 static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
                         struct dossier_input *input)
 {
@@ -261,6 +281,8 @@ static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
     }
     input->unparsed_lines += detail.lines.unknown_lines;
     if (!new_map) {
+        take_map(dossier, jvm->ranges, jvm->range_count);
+        input->used = true;
         jvm->exact_ranges = jvm->range_count < RANGES_MAX;
         jvm->range_count = rss_ranges_sort(jvm->ranges, jvm->range_count);
     }
@@ -380,9 +402,23 @@ static int worth(enum text_kind kind)
     return kind == TEXT_CLASSES ? 3 : kind == TEXT_CLASS_HIERARCHY ? 2 : 1;
 }
 
+static void read_objects(struct dossier *dossier, struct span text)
+{
+    struct class_histogram histogram;
+    struct class_histogram_row row;
+    memset(&dossier->objects, 0, sizeof dossier->objects);
+    class_histogram_begin(&histogram, text);
+    while (class_histogram_next(&histogram, &row))
+        heap_objects_add(&dossier->objects, row.name, row.instances, row.bytes);
+    if (histogram.total.present && histogram.total.bytes > dossier->objects.total_bytes)
+        dossier->objects.total_bytes = histogram.total.bytes;
+}
+
 static bool read_list(struct dossier_jvm *jvm, const struct text_part *part,
                       struct dossier_input *input)
 {
+    if (part->kind == TEXT_CLASS_HISTOGRAM)
+        read_objects(&jvm->dossier, part->text);
     if (jvm->stock != NULL && worth(part->kind) < worth(jvm->stock_kind)) {
         note(input, "a better list of classes of this JVM is there");
         return true;
@@ -511,6 +547,38 @@ static bool read_perfcounter(struct dossier_jvm *jvm, const struct text_part *pa
     return true;
 }
 
+/* "Metaspace       used 34049K, capacity 34422K, committed 34992K, reserved 49572K", where no better
+ * source has told. */
+static void take_metaspace_line(struct dossier *dossier, struct span text)
+{
+    static const struct {
+        struct span word;
+        enum sample_field field;
+    } words[] = {
+        {SPAN_INIT(" used "), SAMPLE_METASPACE_USED_BYTES},
+        {SPAN_INIT(" committed "), SAMPLE_METASPACE_COMMITTED_BYTES},
+    };
+    struct span line;
+    bool terminated;
+    if (dossier->have_sample && sample_has(&dossier->sample, SAMPLE_METASPACE_USED_BYTES))
+        return;
+    while (span_next_line(&text, &line, &terminated)) {
+        line = span_trim(line);
+        if (!span_starts_with(line, SPAN_LITERAL("Metaspace ")))
+            continue;
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+            ptrdiff_t at = span_find(line, words[i].word);
+            size_t from = (size_t)at + words[i].word.len;
+            int64_t bytes;
+            struct span rest =
+                at < 0 ? span_of(NULL, 0) : span_of(line.ptr + from, line.len - from);
+            if (at >= 0 && java_size_take(&rest, &bytes))
+                put(dossier, words[i].field, bytes);
+        }
+        return;
+    }
+}
+
 static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part,
                            struct dossier_input *input)
 {
@@ -528,8 +596,57 @@ static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part
         if (sample_get(&look, (enum sample_field)i, &value))
             put(&jvm->dossier, (enum sample_field)i, value);
     }
+    take_metaspace_line(&jvm->dossier, part->text);
     input->used = true;
     return true;
+}
+
+/* "garbage-first heap   total 524288K, used 498112K", a line for each generation of the older
+ * collectors; "5734M total, 5734M committed, 3099M used" of Shenandoah; "ZHeap used 12M, capacity
+ * 34M". */
+static void take_heap_use(struct dossier *dossier, struct span text)
+{
+    struct span line;
+    bool terminated;
+    int64_t used_sum = 0, committed_sum = 0;
+    while (span_next_line(&text, &line, &terminated)) {
+        static const struct span marks[] = {SPAN_INIT(" total "), SPAN_INIT(" capacity ")};
+        struct span content = span_trim(line);
+        int64_t used, committed;
+        if (span_starts_with(content, SPAN_LITERAL("Metaspace")) ||
+            span_starts_with(content, SPAN_LITERAL("class space")))
+            continue;
+        struct span first = content;
+        ptrdiff_t last = span_find(content, SPAN_LITERAL("committed, "));
+        if (java_size_take(&first, &committed) && last > 0 &&
+            span_ends_with(content, SPAN_LITERAL(" used"))) {
+            struct span rest = span_of(content.ptr + last + 11, content.len - (size_t)last - 11);
+            if (java_size_take(&rest, &used)) {
+                used_sum = used;
+                committed_sum = committed;
+                break;
+            }
+        }
+        ptrdiff_t at = span_find(content, SPAN_LITERAL(" used "));
+        for (size_t i = 0; at > 0 && i < sizeof marks / sizeof marks[0]; i++) {
+            ptrdiff_t total = span_find(content, marks[i]);
+            struct span a = span_of(content.ptr + at + 6, content.len - (size_t)at - 6);
+            struct span b = total < 0 ? span_of(NULL, 0)
+                                      : span_of(content.ptr + (size_t)total + marks[i].len,
+                                                content.len - (size_t)total - marks[i].len);
+            a = span_trim(a);
+            b = span_trim(b);
+            if (total < 0 || !java_size_take(&a, &used) || !java_size_take(&b, &committed))
+                continue;
+            used_sum = saturated_add(used_sum, used);
+            committed_sum = saturated_add(committed_sum, committed);
+            break;
+        }
+    }
+    if (committed_sum > 0) {
+        dossier->heap_used_bytes = used_sum;
+        dossier->heap_committed_bytes = committed_sum;
+    }
 }
 
 /* "[0x00000000f0000000, 0x00000000f5550000, 0x0000000100000000)": the heap of every collector but
@@ -550,10 +667,13 @@ static bool read_heap_info(struct dossier_jvm *jvm, const struct text_part *part
             span_take(&rest, SPAN_LITERAL(" "));
         }
     }
-    input->used = heap.high > heap.low;
-    if (!input->used)
+    bool placed = heap.high > heap.low;
+    take_heap_use(&jvm->dossier, part->text);
+    take_metaspace_line(&jvm->dossier, part->text);
+    input->used = placed || jvm->dossier.heap_committed_bytes > 0;
+    if (!placed)
         note(input, "it does not say where the heap is");
-    if (!input->used || jvm->exact_ranges)
+    if (!placed || jvm->exact_ranges)
         return true;
     jvm->range_count = 0;
     add_range(jvm, &heap);
@@ -660,6 +780,7 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_PROCESS:
     case TEXT_PMAP:
     case TEXT_CONSOLE:
+    case TEXT_MAT_TABLE:
         dossier_read_ticket(jvm, part, input);
         return true;
     case TEXT_SMAPS:

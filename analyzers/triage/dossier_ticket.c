@@ -1,5 +1,6 @@
 /* What stands beside a JVM's own texts in a ticket: error files, the kernel's log, process tables,
  * pmap, consoles. */
+#include "analyzers/parse/mat_table.h"
 #include "analyzers/parse/saturated.h"
 #include "analyzers/triage/dossier_texts.h"
 
@@ -138,6 +139,32 @@ static void take_row(struct dossier *dossier, const struct process_row *row)
         dossier->container_limit_bytes = row->limit_bytes;
 }
 
+/* A histogram, or loaders with the number of their classes. */
+static bool read_mat(struct dossier_jvm *jvm, struct span text)
+{
+    struct dossier *dossier = &jvm->dossier;
+    struct mat_table table;
+    struct mat_row row;
+    int64_t loaders = 0;
+    struct heap_objects objects = {0};
+    struct loader_leak leak = {0};
+    mat_table_begin(&table, text);
+    while (mat_table_next(&table, &row)) {
+        if (!row.is_loader) {
+            heap_objects_add(&objects, row.name, row.instances, row.bytes);
+            continue;
+        }
+        struct loader_stats_row loader = {
+            .type = row.name, .classes = row.instances, .loader_address = (uint64_t)++loaders};
+        loader_leak_add(&leak, &loader);
+    }
+    if (objects.classes > 0)
+        dossier->objects = objects;
+    if (loaders > 0)
+        dossier->leak = leak;
+    return objects.classes > 0 || loaders > 0;
+}
+
 void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
                          struct dossier_input *input)
 {
@@ -162,6 +189,11 @@ void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
             snprintf(input->note, sizeof input->note, "no row of a JVM is in it");
         break;
     }
+    case TEXT_MAT_TABLE:
+        input->used = read_mat(jvm, part->text);
+        if (!input->used)
+            snprintf(input->note, sizeof input->note, "no row of a class is in it");
+        break;
     case TEXT_PMAP: {
         struct pmap map;
         pmap_read(&map, part->text);

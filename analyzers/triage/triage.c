@@ -36,7 +36,9 @@ static const enum finding_kind CAUSES_FIRST[] = {
     FINDING_AGENT_PREALLOCATES,
     FINDING_MALLOC_RETAINED,
     FINDING_OWN_EFFECT,
+    FINDING_HEAP_OBJECTS,
     FINDING_NMT_LARGEST,
+    FINDING_OBSERVATION,
 };
 _Static_assert(sizeof CAUSES_FIRST / sizeof CAUSES_FIRST[0] == FINDING_KIND_COUNT,
                "every kind has its place");
@@ -166,6 +168,7 @@ void triage_judge(const struct dossier *dossier, const struct finding *alerts, i
     triage_memory(dossier, out);
     triage_ticket(dossier, out);
     triage_categories(dossier, out);
+    triage_answers(dossier, out);
     qsort(out->findings, (size_t)out->finding_count, sizeof out->findings[0], culprit_first);
     triage_suitability(dossier, out);
 }

@@ -9,6 +9,8 @@
 
 /* Results of GetClassMethods are given back at once: what stands there is forgotten. */
 #define METHOD_ARRAYS_MIN_BYTES (64 * KB)
+/* More than arrays alone come to: where the compiler has inlined it, the ids themselves, too. */
+#define MANY_IDS_BYTES          (256 * MB)
 /* A profiler keeps the line tables of the methods it has sampled: 40 KB to 1.6 MB. */
 #define LINE_TABLES_MIN_BYTES   (4 * MB)
 #define LINE_TABLES_GROWN_BYTES (64 * KB)
@@ -61,13 +63,23 @@ static void retained_by_sites(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
     if (finding == NULL)
         return;
-    finding_title(finding,
-                  "%.100s keeps what JVMTI gave it: %" PRId64 " KB below %s are never given back",
-                  who(&out->explained),
-                  ((leaks_arrays ? arrays->bytes : 0) + (leaks_lines ? lines->bytes : 0)) / KB,
+    int64_t kept = (leaks_arrays ? arrays->bytes : 0) + (leaks_lines ? lines->bytes : 0);
+    if (kept > dossier->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
+        finding->severity = SEVERITY_CRITICAL;
+    finding_title(finding, "%.100s keeps what JVMTI gave it: %s below %s are never given back%s",
+                  who(&out->explained), size_text(kept).text,
                   leaks_arrays && leaks_lines ? "GetClassMethods and GetLineNumberTable"
                   : leaks_arrays              ? "GetClassMethods"
-                                              : "GetLineNumberTable");
+                                              : "GetLineNumberTable",
+                  leaks_arrays && kept > MANY_IDS_BYTES
+                      ? ": jmethodIDs that a profiler asks for, of each method of each class loaded"
+                      : "");
+    if (leaks_arrays && kept > MANY_IDS_BYTES)
+        finding_advice(
+            finding, "%s",
+            "A profiler makes jmethodIDs of every class and they are never freed: update "
+            "it, choose an engine without them (jmethodid=none) or remove it, and stop "
+            "what generates classes (nmtwatch triage PID names it).");
     finding_add_text(finding, "library", out->explained.library);
     finding_add_int(finding, "get_class_methods_bytes", arrays->bytes);
     finding_add_int(finding, "get_line_number_table_bytes", lines->bytes);

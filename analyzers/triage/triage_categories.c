@@ -146,7 +146,28 @@ static void note_largest(const struct dossier *dossier, struct triage *out)
             about = largest;
     }
     category_advise(about->category, finding);
+    finding_advice(finding,
+                   "%s If RSS is far above these %" PRId64
+                   " MB, the rest is not in NMT: nmtwatch triage PID, pmap -x PID.",
+                   finding->advice, all / MB);
     finding_add_int(finding, "level_bytes", about->committed_bytes);
+}
+
+/* A level is counted from the JVM's start; what a difference says of it stands behind. */
+static void tell_change(const struct dossier *dossier, enum nmt_category category,
+                        struct finding *finding)
+{
+    const struct evidence *since = finding_evidence(finding, "since");
+    if (since == NULL || since->text == NULL || strcmp(since->text, "start") != 0)
+        return;
+    for (int i = 0; i < dossier->category_count; i++) {
+        const struct dossier_category *row = &dossier->categories[i];
+        if (row->category == category && row->has_change && row->change_bytes >= NOTED_MIN_BYTES) {
+            finding_title(finding, "%s; %" PRId64 " MB of it since the first look", finding->title,
+                          row->change_bytes / MB);
+            return;
+        }
+    }
 }
 
 void triage_categories(const struct dossier *dossier, struct triage *out)
@@ -158,6 +179,7 @@ void triage_categories(const struct dossier *dossier, struct triage *out)
     for (int i = 0; i < out->finding_count; i++) {
         struct finding *finding = &out->findings[i];
         category_advise(category_of(finding, jdk), finding);
+        tell_change(dossier, category_of(finding, jdk), finding);
         warned = warned || finding->severity > SEVERITY_INFO;
     }
     if (!warned && (dossier->category_count > 0 || dossier->nmt_committed_bytes > 0))

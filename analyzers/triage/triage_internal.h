@@ -18,6 +18,8 @@ void triage_memory(const struct dossier *dossier, struct triage *out);
 void triage_categories(const struct dossier *dossier, struct triage *out);
 /* Error files, the OOM killer, consoles, process tables. */
 void triage_ticket(const struct dossier *dossier, struct triage *out);
+/* What fills the heap; and what a text says when nothing above was found in it. Called last. */
+void triage_answers(const struct dossier *dossier, struct triage *out);
 void triage_suitability(const struct dossier *dossier, struct triage *out);
 
 #endif

@@ -16,6 +16,7 @@
 #define SYMBOL_GROWN_MIN_BYTES  (4 * MB)
 #define THREADS_GROWN_MIN       20
 #define REDEPLOY_MIN_BYTES      (1 * MB)
+#define REDEPLOY_MIN_CLASSES    200
 #define OWN_EFFECT_MIN_BYTES    (1 * MB)
 #define GROWN_SHARE             0.05 /* of its level, or it is noise of a large thing */
 
@@ -150,22 +151,27 @@ static void redeploys(const struct dossier *dossier, struct triage *out)
         return;
     int64_t each = worst->chunk_bytes / worst->copies;
     int64_t extra = each * (worst->copies - 1);
-    if (extra < REDEPLOY_MIN_BYTES)
+    bool measured = worst->chunk_bytes > 0; /* MAT does not say */
+    char megabytes[48];
+    snprintf(megabytes, sizeof megabytes, ", %.1f MB of Metaspace each", (double)each / (double)MB);
+    if (measured ? extra < REDEPLOY_MIN_BYTES
+                 : worst->classes / worst->copies < REDEPLOY_MIN_CLASSES)
         return;
     struct finding *finding = triage_add(out, FINDING_REDEPLOY_LEAK);
     if (finding == NULL)
         return;
     finding_title(finding,
                   "%" PRId64 " loaders of type %.120s hold about %" PRId64
-                  " classes each: one application loaded %" PRId64
-                  " times, %.1f MB of Metaspace each",
+                  " classes each: one application loaded %" PRId64 " times%s",
                   worst->copies, worst->type, worst->classes / worst->copies, worst->copies,
-                  (double)each / (double)MB);
+                  measured ? megabytes : "");
     finding_add_text(finding, "loader_type", worst->type);
     finding_add_int(finding, "copies", worst->copies);
     finding_add_int(finding, "classes_each", worst->classes / worst->copies);
-    finding_add_int(finding, "metaspace_bytes_each", each);
-    finding_add_int(finding, "metaspace_bytes_extra", extra);
+    if (measured) {
+        finding_add_int(finding, "metaspace_bytes_each", each);
+        finding_add_int(finding, "metaspace_bytes_extra", extra);
+    }
 }
 
 static void own_effect(const struct dossier *dossier, struct triage *out)

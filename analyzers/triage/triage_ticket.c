@@ -20,20 +20,6 @@
 #define FULL_GC_MIN            3
 #define DEAD_LOADERS_MIN       100
 
-struct size_text {
-    char text[24];
-};
-
-static struct size_text size_text(int64_t bytes)
-{
-    struct size_text out;
-    if (bytes >= GB)
-        snprintf(out.text, sizeof out.text, "%.1f GB", (double)bytes / (double)GB);
-    else
-        snprintf(out.text, sizeof out.text, "%.1f MB", (double)bytes / (double)MB);
-    return out;
-}
-
 static void add_known(struct finding *finding, const char *key, int64_t value)
 {
     if (value >= 0)
@@ -112,11 +98,14 @@ static void container(const struct dossier *dossier, struct triage *out)
     if (finding == NULL)
         return;
     if (near)
-        finding_title(finding, "%s of the container's %s are used: near the limit at which the kernel kills it",
-                 size_text(held).text, size_text(limit).text);
+        finding_title(
+            finding,
+            "%s of the container's %s are used: near the limit at which the kernel kills it",
+            size_text(held).text, size_text(limit).text);
     else
-        finding_title(finding, "-Xmx of %s in a container of %s leaves no room for what is not heap",
-                 size_text(dossier->max_heap_bytes).text, size_text(limit).text);
+        finding_title(finding,
+                      "-Xmx of %s in a container of %s leaves no room for what is not heap",
+                      size_text(dossier->max_heap_bytes).text, size_text(limit).text);
     add_known(finding, "container_limit_bytes", limit);
     add_known(finding, "container_usage_bytes", held);
     add_plan(dossier, finding, limit);
@@ -215,10 +204,10 @@ static void crashed(const struct dossier *dossier, struct triage *out)
         return;
     if (crash->end == HS_ERR_SIGNAL)
         finding_title(finding, "crash by %.95s in %.95s, no memory question%s%.150s", crash->signal,
-                 owner_of(crash), crash->frame[0] != '\0' ? ": " : "", crash->frame);
+                      owner_of(crash), crash->frame[0] != '\0' ? ": " : "", crash->frame);
     else
-        finding_title(finding, "the JVM stopped itself: %.95s, no memory question%s%.199s", crash->signal,
-                 crash->how[0] != '\0' ? ": " : "", crash->how);
+        finding_title(finding, "the JVM stopped itself: %.95s, no memory question%s%.199s",
+                      crash->signal, crash->how[0] != '\0' ? ": " : "", crash->how);
     finding_add_text(finding, "signal", crash->signal);
     finding_add_text(finding, "frame", crash->frame);
     finding_add_text(finding, "library", crash->library);
@@ -243,17 +232,18 @@ static void java_oom(const struct dossier *dossier, enum oom_cause cause, const 
         return;
     int64_t count = dossier->have_lines ? lines->lines[lines->last] : 0;
     if (cause == OOM_CAUSE_THREADS)
-        finding_title(finding, "threads could not be started, %" PRId64 " lines say so%s%s%s", count,
-                 lines->thread[0] != '\0' ? ", the last for \"" : "", lines->thread,
-                 lines->thread[0] != '\0' ? "\"" : "");
+        finding_title(finding, "threads could not be started, %" PRId64 " lines say so%s%s%s",
+                      count, lines->thread[0] != '\0' ? ", the last for \"" : "", lines->thread,
+                      lines->thread[0] != '\0' ? "\"" : "");
     else if (cause == OOM_CAUSE_DIRECT && lines->direct_limit_bytes > 0)
         finding_title(finding, "direct buffers: %s of %s are used%s, %s more were refused",
-                 size_text(lines->direct_used_bytes > 0 ? lines->direct_used_bytes : 0).text,
-                 size_text(lines->direct_limit_bytes).text,
-                 lines->netty ? " by Netty's own counter" : "",
-                 size_text(lines->request_bytes > 0 ? lines->request_bytes : 0).text);
+                      size_text(lines->direct_used_bytes > 0 ? lines->direct_used_bytes : 0).text,
+                      size_text(lines->direct_limit_bytes).text,
+                      lines->netty ? " by Netty's own counter" : "",
+                      size_text(lines->request_bytes > 0 ? lines->request_bytes : 0).text);
     else if (cause == OOM_CAUSE_UNKNOWN && lines->request_bytes >= 0)
-        finding_title(finding, "the system refused %" PRId64 " bytes of native memory", lines->request_bytes);
+        finding_title(finding, "the system refused %" PRId64 " bytes of native memory",
+                      lines->request_bytes);
     else
         finding_title(finding, "%s", oom_cause_row(cause)->what);
     advise(finding, cause);
@@ -299,18 +289,21 @@ static void oom_killed(const struct dossier *dossier, struct triage *out)
                                               : "the memory of the host";
     struct size_text limit = size_text(kill->limit_bytes > 0 ? kill->limit_bytes : 0);
     if (kill->killed && held >= 0)
-        add_words(title, sizeof title, "the kernel killed %s (pid %" PRId64 "), which held %s, because of %s%s",
-                 kill->name, kill->pid, size_text(held).text, whose,
-                 kill->limit_bytes > 0 ? limit.text : "");
+        add_words(title, sizeof title,
+                  "the kernel killed %s (pid %" PRId64 "), which held %s, because of %s%s",
+                  kill->name, kill->pid, size_text(held).text, whose,
+                  kill->limit_bytes > 0 ? limit.text : "");
     else if (kill->killed)
-        add_words(title, sizeof title, "the kernel killed %s (pid %" PRId64 ") because of %s%s", kill->name, kill->pid,
-                 whose, kill->limit_bytes > 0 ? limit.text : "");
+        add_words(title, sizeof title, "the kernel killed %s (pid %" PRId64 ") because of %s%s",
+                  kill->name, kill->pid, whose, kill->limit_bytes > 0 ? limit.text : "");
     else if (kill->orchestrator)
-        add_words(title, sizeof title, "OOMKilled: the kernel killed a process because of its container's limit%s%s",
-                 kill->limit_bytes > 0 ? " of " : "", kill->limit_bytes > 0 ? limit.text : "");
+        add_words(title, sizeof title,
+                  "OOMKilled: the kernel killed a process because of its container's limit%s%s",
+                  kill->limit_bytes > 0 ? " of " : "", kill->limit_bytes > 0 ? limit.text : "");
     else
-        add_words(title, sizeof title, "the kernel's OOM killer was called by %s; whom it killed is not in the text",
-                 kill->name[0] != '\0' ? kill->name : "a process");
+        add_words(title, sizeof title,
+                  "the kernel's OOM killer was called by %s; whom it killed is not in the text",
+                  kill->name[0] != '\0' ? kill->name : "a process");
     if (strncmp(kill->invoker, "C2 Compiler", 11) != 0 &&
         strncmp(kill->invoker, "C1 Compiler", 11) != 0)
         advise(finding, kill->container ? OOM_CAUSE_CONTAINER : OOM_CAUSE_HOST);
@@ -326,14 +319,16 @@ static void oom_killed(const struct dossier *dossier, struct triage *out)
         finding_add_int(finding, "largest_process_bytes", kill->largest_bytes);
     }
     if (kill->order > 0) {
-        add_words(title, sizeof title, "; it wanted %" PRId64 " KB in one piece (order=%" PRId64
-                 "): memory may be fragmented rather than used up",
-                 (INT64_C(4) << (kill->order < 20 ? kill->order : 20)), kill->order);
+        add_words(title, sizeof title,
+                  "; it wanted %" PRId64 " KB in one piece (order=%" PRId64
+                  "): memory may be fragmented rather than used up",
+                  (INT64_C(4) << (kill->order < 20 ? kill->order : 20)), kill->order);
     }
     bool compiler = strncmp(kill->invoker, "C2 Compiler", 11) == 0 ||
                     strncmp(kill->invoker, "C1 Compiler", 11) == 0;
     if (compiler) {
-        add_words(title, sizeof title, "; a JIT compiler thread (%s) asked for the memory", kill->invoker);
+        add_words(title, sizeof title, "; a JIT compiler thread (%s) asked for the memory",
+                  kill->invoker);
         advise(finding, OOM_CAUSE_COMPILER);
     }
     finding_title(finding, "%s", title);
@@ -369,8 +364,9 @@ static void resident_against_nmt(const struct dossier *dossier, struct triage *o
     struct finding *finding = triage_add(out, FINDING_OUTSIDE_NMT);
     if (finding == NULL)
         return;
-    finding_title(finding, "%s shows %s resident, NMT has %s committed: at least %s are outside NMT", source,
-             size_text(rss).text, size_text(committed).text, size_text(outside).text);
+    finding_title(finding,
+                  "%s shows %s resident, NMT has %s committed: at least %s are outside NMT", source,
+                  size_text(rss).text, size_text(committed).text, size_text(outside).text);
     finding_add_int(finding, "outside_nmt_bytes", outside);
     finding_add_int(finding, "rss_bytes", rss);
     finding_add_int(finding, "nmt_committed_bytes", committed);
@@ -384,8 +380,9 @@ static void arenas(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_MALLOC_ARENAS);
     if (finding == NULL)
         return;
-    finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s", map->arenas,
-             size_text(map->arena_bytes).text, map->has_rss ? " resident" : " of addresses");
+    finding_title(finding, "%" PRId64 " mappings of 64 MB are arenas of malloc, %s in all%s",
+                  map->arenas, size_text(map->arena_bytes).text,
+                  map->has_rss ? " resident" : " of addresses");
     finding_add_int(finding, "arena_mappings", map->arenas);
     finding_add_int(finding, "arena_bytes", map->arena_bytes);
     finding_add_int(finding, "anonymous_bytes", map->anonymous_bytes);
@@ -407,9 +404,11 @@ static void logs(const struct dossier *dossier, struct triage *out)
         !triage_has(out, FINDING_CLASS_METASPACE_GROWTH)) {
         struct finding *finding = triage_add(out, FINDING_CLASS_METASPACE_GROWTH);
         if (finding != NULL) {
-            finding_title(finding, "Metaspace grew from %s to %s within the log, over %" PRId64 " collections",
-                     size_text(lines->metaspace_first_bytes).text,
-                     size_text(lines->metaspace_last_bytes).text, lines->metaspace_lines);
+            finding_title(finding,
+                          "Metaspace grew from %s to %s within the log, over %" PRId64
+                          " collections",
+                          size_text(lines->metaspace_first_bytes).text,
+                          size_text(lines->metaspace_last_bytes).text, lines->metaspace_lines);
             finding_add_int(finding, "growth_bytes", grown);
             add_known(finding, "metaspace_used_bytes", lines->metaspace_last_bytes);
             add_known(finding, "metaspace_committed_bytes", lines->metaspace_committed_bytes);
@@ -418,10 +417,11 @@ static void logs(const struct dossier *dossier, struct triage *out)
     if (lines->full_gc_lines >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
         struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
         if (finding != NULL) {
-            finding_title(finding, "the Java heap is full: %" PRId64
-                     " full collections left it as it was, %s of %s at last",
-                     lines->full_gc_lines, size_text(lines->heap_after_bytes).text,
-                     size_text(lines->heap_size_bytes).text);
+            finding_title(finding,
+                          "the Java heap is full: %" PRId64
+                          " full collections left it as it was, %s of %s at last",
+                          lines->full_gc_lines, size_text(lines->heap_after_bytes).text,
+                          size_text(lines->heap_size_bytes).text);
             finding->severity = SEVERITY_WARNING;
             advise(finding, OOM_CAUSE_HEAP);
         }
@@ -437,12 +437,15 @@ static void dead_loaders(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_LOADER_GROWTH);
     if (finding == NULL)
         return;
-    finding_title(finding, "%" PRId64 " of %" PRId64 " class loaders are dead and wait to be collected%s%s", dead,
-             all, dossier->dead_type[0] != '\0' ? ", most of type " : "", dossier->dead_type);
-    finding_advice(finding, "Dead loaders go with the next collection that unloads classes (a full one, or a "
-             "concurrent cycle): let it happen (-XX:+ClassUnloading, "
-             "-XX:+CMSClassUnloadingEnabled on JDK 6 and 7). DelegatingClassLoader is reflection: "
-             "-Dsun.reflect.inflationThreshold=2147483647 makes none.");
+    finding_title(
+        finding, "%" PRId64 " of %" PRId64 " class loaders are dead and wait to be collected%s%s",
+        dead, all, dossier->dead_type[0] != '\0' ? ", most of type " : "", dossier->dead_type);
+    finding_advice(
+        finding,
+        "Dead loaders go with the next collection that unloads classes (a full one, or a "
+        "concurrent cycle): let it happen (-XX:+ClassUnloading, "
+        "-XX:+CMSClassUnloadingEnabled on JDK 6 and 7). DelegatingClassLoader is reflection: "
+        "-Dsun.reflect.inflationThreshold=2147483647 makes none.");
     finding_add_int(finding, "loaders", all);
     finding_add_int(finding, "dead_loaders", dead);
     finding_add_text(finding, "loader_type", dossier->dead_type);

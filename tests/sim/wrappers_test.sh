@@ -78,8 +78,16 @@ done
 cp $golden/jdk25/nmt_detail.txt "$box/nmt_detail_25"
 cp $golden/jdk8/nmt_summary.txt "$box/nmt_summary_8"
 
+ticket=
+for file in "$golden"/ticket/*.txt; do # what stands beside a JVM's own texts
+    name=ticket_$(basename "$file" .txt)
+    cp "$file" "$box/$name"
+    ticket+=" $name"
+done
+[ -n "$ticket" ] || fail "fixtures of tickets are there"
+
 for text in nmt_summary nmt_summary_8 nmt_summary_diff_grow nmt_detail nmt_detail_25 hs_err class_histogram \
-    classloader_stats metaspace classlog_default; do
+    classloader_stats metaspace classlog_default $ticket; do
     # A log has no columns that are set by blanks, and no row that a lost blank line could hide.
     plain=$(figures "$box/$text")
     if [ "$(jq '.[0] | length' <<<"$plain")" = 0 ]; then
@@ -125,7 +133,7 @@ is "rows that do not add up to the total are told" \
 is "bare call sites" "$("$NMTWATCH" analyze --json "$box/piece" 2>/dev/null | jq -c '[.inputs[0].kind, .inputs[0].used]')" \
     '["nmt-detail",true]'
 is "9 GB of one call site are a finding" "$("$NMTWATCH" analyze --json "$box/piece" | jq -r '.findings[0] | .severity + " " + .id')" \
-    "WARNING agent-retains-memory"
+    "CRITICAL agent-retains-memory"
 sed -n '/^\[0x.*reserved/,/^Details:/p' $golden/jdk17/nmt_detail.txt | sed '$d' >"$box/piece"
 is "a piece of the memory map" "$("$NMTWATCH" analyze --json "$box/piece" 2>/dev/null | jq -c '[.inputs[0].kind]')" \
     '["nmt-detail"]'

@@ -1,0 +1,248 @@
+/* What fills the heap; and, when nothing was found, what the text says and which command decides. */
+#include "analyzers/triage/triage_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define MB                (INT64_C(1) << 20)
+#define HEAP_FULL_PERCENT 97
+#define OBJECTS_MIN       1000 /* of a class, for a note */
+
+static void add_objects(const struct heap_objects *objects, struct finding *finding)
+{
+    static const char *const keys[HEAP_OBJECTS_MAX] = {"objects_1", "objects_2", "objects_3",
+                                                       "objects_4"};
+    for (int i = 0; i < objects->count; i++) {
+        const struct heap_class *row = &objects->row[i];
+        char text[200];
+        if (row->bytes >= 0)
+            snprintf(text, sizeof text, "%" PRId64 " %s, %s", row->instances, row->name,
+                     size_text(row->bytes).text);
+        else
+            snprintf(text, sizeof text, "%" PRId64 " %s", row->instances, row->name);
+        finding_add_text(finding, keys[i], text);
+    }
+}
+
+static void heap_objects(const struct dossier *dossier, struct triage *out)
+{
+    const struct heap_objects *objects = &dossier->objects;
+    bool suspect = objects->suspect != HEAP_SUSPECT_NONE;
+    if (objects->classes == 0 || (!suspect && out->finding_count > 0))
+        return;
+    struct finding *finding = triage_add(out, FINDING_HEAP_OBJECTS);
+    if (finding == NULL)
+        return;
+    if (suspect) {
+        const struct heap_suspect_row *row = heap_suspect_row(objects->suspect);
+        const struct heap_class *of = &objects->suspected;
+        finding->severity = SEVERITY_WARNING;
+        finding_title(finding, "%" PRId64 " objects of %s%s%s: %s", of->instances, of->name,
+                      of->bytes >= 0 ? ", " : "", of->bytes >= 0 ? size_text(of->bytes).text : "",
+                      row->what);
+        finding_advice(finding, "%s", row->advice);
+        finding_add_text(finding, "cause", row->key);
+    } else {
+        const struct heap_class *first = &objects->row[0];
+        finding_title(finding, "histogram of %" PRId64 " classes%s%s: most are %" PRId64 " %s%s%s",
+                      objects->classes, objects->total_bytes > 0 ? ", " : "",
+                      objects->total_bytes > 0 ? size_text(objects->total_bytes).text : "",
+                      first->instances, first->name, first->bytes >= 0 ? ", " : "",
+                      first->bytes >= 0 ? size_text(first->bytes).text : "");
+    }
+    add_objects(objects, finding);
+}
+
+/* --- observations: one, by the first text that has something to say --------------------------- */
+
+/* A part of an error file without its head. */
+static bool of_error_file(const struct dossier *dossier, struct finding *finding)
+{
+    const struct crash *crash = &dossier->crash;
+    if (!crash->have || crash->end != HS_ERR_NO_END)
+        return false;
+    int64_t used = crash->figure[HS_ERR_METASPACE_USED];
+    char metaspace[64] = "";
+    if (used >= 0)
+        snprintf(metaspace, sizeof metaspace, "; Metaspace: %s used", size_text(used).text);
+    finding_title(finding,
+                  "a part of an error file (hs_err): why the JVM ended stands in its first lines, "
+                  "which are missing%s",
+                  metaspace);
+    finding_advice(finding, "%s",
+                   "Paste the file from its beginning: head -60 hs_err_pidPID.log. \"There is "
+                   "insufficient memory\" there is a memory question; a signal (SIGSEGV, "
+                   "EXCEPTION_ACCESS_VIOLATION) with its problematic frame is a crash and none.");
+    return true;
+}
+
+static bool of_process(const struct dossier *dossier, struct finding *finding)
+{
+    const struct process_row *row = &dossier->row;
+    if (row->source == PROCESS_NONE || row->rss_bytes <= 0)
+        return false;
+    char limit[64] = "", heap[64] = "";
+    if (dossier->container_limit_bytes > 0)
+        snprintf(limit, sizeof limit, ", of a limit of %s",
+                 size_text(dossier->container_limit_bytes).text);
+    if (dossier->max_heap_bytes > 0)
+        snprintf(heap, sizeof heap, ", -Xmx is %s", size_text(dossier->max_heap_bytes).text);
+    finding_title(finding, "%s shows %s resident for %s%s%s", process_source_name(row->source),
+                  size_text(row->rss_bytes).text, row->name, limit, heap);
+    finding_advice(finding, "%s",
+                   "Set it against what the JVM counts: jcmd PID VM.native_memory summary (with "
+                   "-XX:NativeMemoryTracking=summary). What is resident above its total is native "
+                   "code's or malloc's: pmap -x PID, MALLOC_ARENA_MAX=2. nmtwatch triage PID does "
+                   "both; nmtwatch plan says which heap fits a limit.");
+    finding_add_int(finding, "rss_bytes", row->rss_bytes);
+    if (row->threads > 0)
+        finding_add_int(finding, "threads", row->threads);
+    return true;
+}
+
+static bool of_memory_map(const struct dossier *dossier, struct finding *finding)
+{
+    if (dossier->map_regions == 0 || dossier->category_count > 0)
+        return false;
+    finding_title(finding, "a piece of NMT's memory map: %" PRId64 " regions, %s reserved%s%s",
+                  dossier->map_regions, size_text(dossier->map_reserved_bytes).text,
+                  dossier->map_largest != NMT_NOT_IN_TABLE ? ", most for " : "",
+                  dossier->map_largest != NMT_NOT_IN_TABLE ? nmt_category_name(dossier->map_largest)
+                                                           : "");
+    finding_advice(finding, "%s",
+                   "The totals are missing: jcmd PID VM.native_memory summary. The map has only "
+                   "what the JVM reserved itself; what a native library (JNI) allocates is not in "
+                   "NMT: if RSS is far above NMT's total, look with pmap -x PID and a malloc "
+                   "profiler (heaptrack, jemalloc's prof).");
+    return true;
+}
+
+static bool of_metaspace(const struct dossier *dossier, struct finding *finding)
+{
+    int64_t used = -1, committed = -1, max = dossier->max_metaspace_bytes;
+    if (dossier->have_sample) {
+        sample_get(&dossier->sample, SAMPLE_METASPACE_USED_BYTES, &used);
+        sample_get(&dossier->sample, SAMPLE_METASPACE_COMMITTED_BYTES, &committed);
+        sample_get(&dossier->sample, SAMPLE_METASPACE_MAX_BYTES, &max);
+    }
+    if (used < 0 && dossier->have_lines && dossier->lines.metaspace_lines > 0) {
+        used = dossier->lines.metaspace_last_bytes;
+        committed = dossier->lines.metaspace_committed_bytes;
+    }
+    if (used < 0)
+        return false;
+    char limit[64];
+    snprintf(limit, sizeof limit, "MaxMetaspaceSize is %s", size_text(max).text);
+    finding_title(finding, "Metaspace: %s used%s%s, %s%s", size_text(used).text,
+                  committed >= 0 ? ", committed " : "",
+                  committed >= 0 ? size_text(committed).text : "",
+                  max > 0 ? limit : "no limit is in the text",
+                  used < 64 * MB ? "; it is small: not the memory that is looked for" : "");
+    finding_advice(finding, "%s",
+                   "Whether it grows needs two looks: jcmd PID VM.metaspace, twice; then jcmd PID "
+                   "VM.classloader_stats for whose classes they are.");
+    finding_add_int(finding, "metaspace_used_bytes", used);
+    if (committed >= 0)
+        finding_add_int(finding, "metaspace_committed_bytes", committed);
+    return true;
+}
+
+static bool of_loaders(const struct dossier *dossier, struct finding *finding)
+{
+    const struct dossier_loaders *loaders = &dossier->loaders;
+    if (!loaders->have)
+        return false;
+    const struct loader_row *most = NULL;
+    for (int i = 0; i < loaders->row_count; i++) {
+        if (most == NULL || loaders->rows[i].loaders > most->loaders)
+            most = &loaders->rows[i];
+    }
+    char type[EVENT_NAME_MAX + 64] = "";
+    if (most != NULL && most->loaders > 1)
+        snprintf(type, sizeof type, ", %" PRId64 " of type %s", most->loaders, most->type);
+    int64_t counted =
+        dossier->live_loaders + dossier->dead_loaders; /* rows may have been left out */
+    char dead[64] = "";
+    if (counted > 0)
+        snprintf(dead, sizeof dead, ", %" PRId64 " of them dead", dossier->dead_loaders);
+    if (counted > loaders->loaders)
+        finding_title(finding, "%" PRId64 " class loaders%s%s%s", counted, dead,
+                      dossier->dead_type[0] != '\0' ? ", most of type " : "", dossier->dead_type);
+    else
+        finding_title(finding, "%" PRId64 " class loaders with %" PRId64 " classes%s%s",
+                      loaders->loaders, loaders->classes, dead, type);
+    finding_advice(
+        finding, "%s",
+        "Whether they grow needs two looks: jcmd PID VM.classloader_stats, twice, with a "
+        "collection that unloads classes between them (jcmd PID GC.run).");
+    finding_add_int(finding, "loaders", loaders->loaders);
+    return true;
+}
+
+static bool of_heap(const struct dossier *dossier, struct finding *finding)
+{
+    int64_t used = dossier->heap_used_bytes, committed = dossier->heap_committed_bytes;
+    if (committed <= 0)
+        return false;
+    bool full = used >= committed / 100 * HEAP_FULL_PERCENT;
+    finding_title(finding, "the Java heap: %s used of %s committed%s", size_text(used).text,
+                  size_text(committed).text, full ? ", it is full" : "");
+    finding_advice(finding, "%s",
+                   full ? "See what fills it: jcmd PID GC.class_histogram, then jcmd PID "
+                          "GC.heap_dump FILE."
+                        : "The heap has room; memory of the process beyond it: jcmd PID "
+                          "VM.native_memory summary.");
+    finding_add_int(finding, "heap_used_bytes", used);
+    finding_add_int(finding, "heap_committed_bytes", committed);
+    return true;
+}
+
+static bool of_names(const struct dossier *dossier, struct finding *finding)
+{
+    const struct dossier_names *flow = &dossier->flow;
+    if (!flow->have || flow->loads == 0)
+        return false;
+    finding_title(finding,
+                  "a log of %" PRId64 " class loads and %" PRId64
+                  " unloads: no generator of classes stands out",
+                  flow->loads, flow->unloads);
+    finding_advice(
+        finding, "%s",
+        "Let it run for as long as the memory grows: -Xlog:class+load,class+unload:file=FILE, "
+        "or nmtwatch watch PID.");
+    finding_add_int(finding, "loads", flow->loads);
+    return true;
+}
+
+static bool of_limits(const struct dossier *dossier, struct finding *finding)
+{
+    if (dossier->max_heap_bytes <= 0)
+        return false;
+    finding_title(
+        finding, "a command line: -Xmx is %s%s%s", size_text(dossier->max_heap_bytes).text,
+        dossier->container_limit_bytes > 0 ? ", the container's limit " : "",
+        dossier->container_limit_bytes > 0 ? size_text(dossier->container_limit_bytes).text : "");
+    finding_advice(finding, "%s",
+                   "Beside the heap there are Metaspace, code, threads, direct buffers: nmtwatch "
+                   "plan --heap SIZE --limit SIZE says what fits.");
+    finding_add_int(finding, "max_heap_bytes", dossier->max_heap_bytes);
+    return true;
+}
+
+void triage_answers(const struct dossier *dossier, struct triage *out)
+{
+    static bool (*const observations[])(const struct dossier *, struct finding *) = {
+        of_error_file, of_process, of_memory_map, of_heap,
+        of_metaspace,  of_loaders, of_names,      of_limits,
+    };
+    heap_objects(dossier, out);
+    if (out->finding_count > 0)
+        return;
+    struct finding *finding = triage_add(out, FINDING_OBSERVATION);
+    bool any = false;
+    for (size_t i = 0; finding != NULL && !any && i < sizeof observations / sizeof observations[0];
+         i++)
+        any = observations[i](dossier, finding);
+    if (finding != NULL && !any)
+        out->finding_count--;
+}
