@@ -70,14 +70,15 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
            $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-JVM := failure as_target rooted user_map proc perfdata memory_limit agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
+PROCESS := clock tell files signals
+JVM := failure privileged as_target rooted user_map proc perfdata memory_limit agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
 WATCH := watch_options pause_budget pressure tap identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler watch_cost session
 RECORD := writer reader replay
 ALERT := notify receiver message queue http_post lane delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live
-SOAK_RUN := descendants child counter budget_text recorded_trial soak_signals soak_jvm soak_run soak_outcome
-PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run alloc_verb
-COMMANDS := options target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
+SOAK_RUN := descendants child counter budget_text recorded_trial soak_jvm soak_run soak_outcome
+PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run
+COMMANDS := options config target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules alloc_verb profile repair soak diff plan analyze triage classlog holders runbooks explain serve
 SERVE := mhd callers body users sparkline snapshot target_rules serve_options facts scan archive member saved_json saved_state owners \
          outlets fleet_keep fleet_join fleet fleet_picture metrics view_json view_page web service permitted confine helper serve
 TRIAGE_RUN := saved unpack recorded mapped_agents live
@@ -85,7 +86,7 @@ PLAN_RUN := plan_live plan_recorded
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers nmtwatch/config nmtwatch/tell nmtwatch/privileged nmtwatch/clock nmtwatch/pid_path nmtwatch/write_all $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

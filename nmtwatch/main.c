@@ -1,7 +1,7 @@
 /* nmtwatch: the verbs are a table; everything else is in their files. */
 #include "nmtwatch/commands/options.h"
 #include "reports/json/json_out.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "nmtwatch/alert/lane.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>

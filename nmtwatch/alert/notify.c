@@ -1,6 +1,6 @@
 #include "nmtwatch/alert/notify.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "nmtwatch/alert/queue.h"
 
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "nmtwatch/alert/receiver.h"
 
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 #include "reports/text/units.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
 /* nmtwatch analyze: what people have saved, judged as a live triage would. */
 #include "analyzers/triage/dossier_read.h"
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 #include "nmtwatch/triage/recorded.h"
 #include "nmtwatch/triage/saved.h"
 #include "nmtwatch/triage/unpack.h"
 #include "reports/text/escape.h"
 #include "reports/json/event_json.h"
 #include "reports/diagnosis/triage_report.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "nmtwatch/commands/baseline.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 #include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
@@ -15,7 +15,7 @@
 #include "analyzers/model/memory_reply.h"
 #include "reports/json/event_json.h"
 #include "reports/watch/plugin.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
 #include "analyzers/trend/verdict.h"
 #include "nmtwatch/classlog/log_feed.h"
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/soak/soak_signals.h"
+#include "nmtwatch/process/signals.h"
 #include "reports/text/escape.h"
 #include "reports/json/json_out.h"
 #include "reports/page/page.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -265,7 +265,7 @@ static bool read_log(struct log_feed *feed, struct classlog *log, bool follow, b
         enum feed_state state = log_feed_more(feed, log);
         if (state == FEED_MORE) {
             tell_progress(feed, progress);
-            if (soak_signals_asked() == 0)
+            if (signals_asked() == 0)
                 continue;
             break;
         }
@@ -277,7 +277,7 @@ static bool read_log(struct log_feed *feed, struct classlog *log, bool follow, b
                 return false;
             break;
         }
-        if (!follow || soak_signals_asked() > 0 || (for_ms > 0 && all_ms >= for_ms))
+        if (!follow || signals_asked() > 0 || (for_ms > 0 && all_ms >= for_ms))
             break;
         if (log_feed_rotated(feed, log))
             continue;
@@ -353,7 +353,7 @@ static int run(int argc, char **argv)
     if (top > TOP_MAX)
         return options_error(&command_classlog, "--top: at most %d", TOP_MAX);
     if (follow)
-        soak_signals_catch(false);
+        signals_catch(SIGNALS_END);
     return classlog(argv[1], (int)top, json, count_only, follow, for_ms);
 }
 

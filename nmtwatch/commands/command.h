@@ -7,6 +7,8 @@
 #ifndef NMTWATCH_COMMANDS_COMMAND_H
 #define NMTWATCH_COMMANDS_COMMAND_H
 
+#include "nmtwatch/process/tell.h"
+
 struct command {
     const char *name;
     const char *summary; /* for `nmtwatch help` */
@@ -33,11 +35,5 @@ extern const struct command command_classlog;
 extern const struct command command_holders;
 extern const struct command command_explain;
 extern const struct command command_serve;
-
-#define EXIT_WARNING  1
-#define EXIT_CRITICAL 2
-#define EXIT_UNKNOWN  3
-#define EXIT_USAGE    64 /* sysexits' EX_USAGE */
-#define EXIT_IO       74 /* sysexits' EX_IOERR: disk full, unreadable file */
 
 #endif

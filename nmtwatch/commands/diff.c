@@ -4,7 +4,7 @@
 #include "reports/soak/difference.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "nmtwatch/commands/gnuplot.h"
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 
 #include "reports/text/escape.h"
 

@@ -3,7 +3,7 @@
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/heap/heap_dump.h"
 #include "nmtwatch/heap/holders_run.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 #include "nmtwatch/watch/identify.h"
 #include "reports/diagnosis/holders_report.h"
 #include "reports/text/units.h"

@@ -12,7 +12,7 @@
 #include "reports/json/json_out.h"
 #include "reports/page/terminal.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <pwd.h>

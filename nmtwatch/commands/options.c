@@ -1,7 +1,7 @@
 #include "nmtwatch/commands/options.h"
 
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,6 +12,32 @@
 #include <unistd.h>
 
 #define SETTINGS_MAX 80
+
+static const char *const agent_value_names[] = {
+    [AGENT_TYPE_TIME] = "TIME", [AGENT_TYPE_BYTES] = "SIZE",      [AGENT_TYPE_COUNT] = "N",
+    [AGENT_TYPE_TEXT] = "TEXT", [AGENT_TYPE_BOOL] = "true|false",
+};
+
+size_t options_agent(struct start_options *options, struct option_row *rows)
+{
+    size_t count = 0;
+    start_options_init(options);
+    for (int i = 0; i < AGENT_OPTION_COUNT; i++) {
+        enum agent_option_type type = agent_option_type((enum agent_option)i);
+        if (i == OPTION_ANSWER) /* ours to give */
+            continue;
+        rows[count++] = (struct option_row){0,
+                                            options->name[i],
+                                            agent_value_names[type],
+                                            option_take_text,
+                                            &options->value[i],
+                                            options->help[i]};
+        if (type == AGENT_TYPE_BOOL)
+            rows[count++] = (struct option_row){0,    options->negation[i], NULL,
+                                                NULL, &options->negated[i], "the same as false"};
+    }
+    return count;
+}
 
 int options_error(const struct command *command, const char *format, ...)
 {

@@ -26,7 +26,8 @@
 #define NMTWATCH_COMMANDS_OPTIONS_H
 
 #include "nmtwatch/commands/command.h"
-#include "nmtwatch/setting.h"
+#include "nmtwatch/profile/start_options.h"
+#include "nmtwatch/watch/watch_options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +56,9 @@ bool options_parse(const struct command *command, const struct option_row *rows,
  * a process: the help texts are static. */
 size_t options_settings(const struct setting *settings, size_t count, const char *text[],
                         struct option_row *rows, size_t used);
+
+/* A row for each of the agent's options, which point into options; returns how many. */
+size_t options_agent(struct start_options *options, struct option_row *rows);
 
 /* Prints the error line for something only the verb can know; returns EXIT_USAGE. */
 int options_error(const struct command *command, const char *format, ...)

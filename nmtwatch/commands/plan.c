@@ -9,7 +9,7 @@
 #include "reports/text/escape.h"
 #include "reports/diagnosis/plan_report.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -1,16 +1,17 @@
 /*
  * nmtwatch profile: the agent: start, stop, status, memory, dump; or all of it at once.
  */
+#include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/profile/agent_call.h"
-#include "nmtwatch/profile/alloc_verb.h"
+#include "nmtwatch/commands/alloc_verb.h"
 #include "nmtwatch/profile/beside_nmt.h"
 #include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
 #include "nmtwatch/profile/story_shot.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -238,7 +239,7 @@ static int run(int argc, char **argv)
         {0, "json", NULL, NULL, &arguments.json, "the agent's answer as one JSON object"},
     };
     int operands, code;
-    size_t count = OWN_ROWS + start_options_rows(&arguments.start, rows + OWN_ROWS);
+    size_t count = OWN_ROWS + options_agent(&arguments.start, rows + OWN_ROWS);
     start_options_spell(argc, argv);
     if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
         return code;

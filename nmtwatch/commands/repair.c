@@ -3,7 +3,7 @@
 #include "nmtwatch/jfr/jfr_read.h"
 #include "reports/json/json_out.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* nmtwatch replay: the judge over a recording: the alerts of the live run, raised again. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 #include "nmtwatch/record/replay.h"
 #include "nmtwatch/watch/session.h"
 #include "reports/watch/watch_view.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,12 +6,12 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/report.h"
 #include "nmtwatch/record/replay.h"
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 #include "reports/story/chart.h"
 #include "reports/text/escape.h"
 #include "reports/story/story_report.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
  * nmtwatch rules: the thresholds as Prometheus alerting rules, on standard output.
  */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 #include "reports/metrics/prometheus_rules.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/commands/watch_options.h"
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 #include "nmtwatch/serve/serve.h"
 
 #include <stdio.h>

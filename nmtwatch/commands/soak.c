@@ -7,7 +7,7 @@
 #include "nmtwatch/soak/soak_outcome.h"
 #include "reports/text/escape.h"
 #include "reports/soak/soak_report.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "nmtwatch/commands/target_option.h"
 
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,12 +1,12 @@
 /* nmtwatch triage: whose memory is it, which code makes it, what to change. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
-#include "nmtwatch/config.h"
-#include "nmtwatch/soak/soak_signals.h"
+#include "nmtwatch/commands/config.h"
+#include "nmtwatch/process/signals.h"
 #include "nmtwatch/triage/live.h"
 #include "nmtwatch/watch/identify.h"
 #include "reports/json/event_json.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,7 +182,7 @@ static int run(int argc, char **argv)
     options.folder = folder;
     options.progress = isatty(STDERR_FILENO);
     options.watch.thresholds.value[TH_SUSPICION_RATE_PER_S] = 1; /* it was asked for */
-    soak_signals_catch(false);
+    signals_catch(SIGNALS_END);
     struct live *live = malloc(sizeof *live);
     enum failure_kind kind =
         live != NULL ? live_run(live, &target, &options, &failure) : FAILURE_SYSTEM;

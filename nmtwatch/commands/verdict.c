@@ -5,7 +5,7 @@
 #include "analyzers/trend/verdict.h"
 #include "reports/json/json_out.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* nmtwatch watch: live table, alerts as they rise and clear. */
 #include "nmtwatch/commands/watch_options.h"
-#include "nmtwatch/pid_path.h"
+#include "nmtwatch/process/files.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 #include "nmtwatch/commands/watch_options.h"
 
 #include "nmtwatch/commands/target_option.h"
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 #include "nmtwatch/jvm/discover.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <stdio.h>

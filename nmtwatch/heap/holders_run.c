@@ -1,7 +1,7 @@
 #include "nmtwatch/heap/holders_run.h"
 
-#include "nmtwatch/clock.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/tell.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "agent/control/published_format.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/target.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 #include "nmtwatch/jvm/attach.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 #include "analyzers/parse/jcmd_reply.h"
 #include "nmtwatch/jvm/attach_connect.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/user_map.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <dirent.h>
 #include <errno.h>

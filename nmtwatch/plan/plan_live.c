@@ -1,6 +1,6 @@
 #include "nmtwatch/plan/plan_live.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/memory_limit.h"

@@ -2,8 +2,8 @@
 
 #include "agent/control/answer_format.h"
 #include "nmtwatch/profile/agent_library.h"
-#include "nmtwatch/tell.h"
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

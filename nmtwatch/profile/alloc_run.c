@@ -1,12 +1,12 @@
 #include "nmtwatch/profile/alloc_run.h"
 
-#include "nmtwatch/clock.h"
-#include "nmtwatch/pid_path.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/profile/timed.h"
-#include "nmtwatch/write_all.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/signals.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,6 +42,12 @@ static int too_old(const struct target *target)
     return complain(&failure);
 }
 
+static int usage_error(const char *problem)
+{
+    tell_error("nmtwatch profile: %s\n", problem);
+    return EXIT_USAGE;
+}
+
 /* --- start ------------------------------------------------------------------------------------ */
 
 static int begin(struct sampled *sampled, const struct alloc_run *run, const struct target *target)
@@ -56,7 +62,7 @@ static int begin(struct sampled *sampled, const struct alloc_run *run, const str
     sampled->open = true;
     snprintf(file, sizeof file, "%s/" EXCHANGE_RECORDING, sampled->session.exchange.theirs);
     if (!start_options_text(run->start, AGENT_START, file, text, sizeof text, error, sizeof error))
-        return options_error(&command_profile, "%s", error);
+        return usage_error(error);
     if (agent_call(&sampled->session, text, &answer, &failure) != FAILURE_NONE)
         return complain(&failure);
     free(answer);
@@ -92,7 +98,7 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
     const struct target *target = &sampled->session.target;
     if (!pid_path(run->output, target->pid, name, sizeof name) ||
         !profile_output_format(name, &format))
-        return options_error(&command_profile, "-o '%s': the name is too long", run->output);
+        return usage_error("-o: the name is too long");
     if (format == PROFILE_TOP && answer == NULL)
         return EXIT_IO;
     if (format == PROFILE_TOP) { /* the classes; a table of methods says what a page says better */
@@ -166,7 +172,7 @@ int alloc_run(const struct alloc_run *run, const struct target *targets, size_t 
         free(waiting);
         return EXIT_IO;
     }
-    timed_catch_signals();
+    signals_catch(SIGNALS_END);
     for (size_t i = 0; i < count; i++) {
         failed = begin(&sampled[i], run, &targets[i]);
         if (failed != 0)

@@ -3,7 +3,8 @@
 #include "nmtwatch/profile/timed.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/signals.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,9 +49,12 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     struct failure failure;
     char file[256], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
     snprintf(file, sizeof file, "%s/" EXCHANGE_RECORDING, session->exchange.theirs);
-    if (!start_options_text(shot->start, AGENT_START, file, text, sizeof text, error, sizeof error))
-        return options_error(&command_profile, "%s", error);
-    timed_catch_signals();
+    if (!start_options_text(shot->start, AGENT_START, file, text, sizeof text, error,
+                            sizeof error)) {
+        tell_error("nmtwatch profile: %s\n", error);
+        return EXIT_USAGE;
+    }
+    signals_catch(SIGNALS_END);
     if (agent_call(session, text, &answer, &failure) != FAILURE_NONE)
         return complain(&failure);
     free(answer);

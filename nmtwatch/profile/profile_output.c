@@ -1,7 +1,7 @@
 #include "nmtwatch/profile/profile_output.h"
 
 #include "nmtwatch/jfr/jfr_profile.h"
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 #include "reports/profile/call_tree.h"
 
 #include <errno.h>

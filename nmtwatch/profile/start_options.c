@@ -7,11 +7,6 @@
 /* For whoever stops it in time, and finds the JVM busy for twice as long as an answer may take. */
 #define END_MARGIN_S 60
 
-static const char *const value_names[] = {
-    [AGENT_TYPE_TIME] = "TIME", [AGENT_TYPE_BYTES] = "SIZE",      [AGENT_TYPE_COUNT] = "N",
-    [AGENT_TYPE_TEXT] = "TEXT", [AGENT_TYPE_BOOL] = "true|false",
-};
-
 static void dashes(char *name)
 {
     for (char *c = name; *c != '\0' && *c != '='; c++)
@@ -19,33 +14,19 @@ static void dashes(char *name)
             *c = '-';
 }
 
-size_t start_options_rows(struct start_options *options, struct option_row *rows)
+void start_options_init(struct start_options *options)
 {
-    size_t count = 0;
     *options = (struct start_options){0};
     for (int i = 0; i < AGENT_OPTION_COUNT; i++) {
         enum agent_option option = (enum agent_option)i;
         const char *dflt = agent_option_default(option);
-        bool boolean = agent_option_type(option) == AGENT_TYPE_BOOL;
-        if (option == OPTION_ANSWER) /* ours to give */
-            continue;
         snprintf(options->name[i], sizeof options->name[i], "%s", agent_option_name(option));
         dashes(options->name[i]);
         snprintf(options->negation[i], sizeof options->negation[i], "no-%s", options->name[i]);
         snprintf(options->help[i], sizeof options->help[i], "%s%s%s%s",
                  agent_option_meaning(option), dflt[0] != '\0' ? " (" : "", dflt,
                  dflt[0] != '\0' ? ")" : "");
-        rows[count++] = (struct option_row){0,
-                                            options->name[i],
-                                            value_names[agent_option_type(option)],
-                                            option_take_text,
-                                            &options->value[i],
-                                            options->help[i]};
-        if (boolean)
-            rows[count++] = (struct option_row){0,    options->negation[i], NULL,
-                                                NULL, &options->negated[i], "the same as false"};
     }
-    return count;
 }
 
 void start_options_spell(int argc, char **argv)

@@ -12,7 +12,6 @@
 #define NMTWATCH_PROFILE_START_OPTIONS_H
 
 #include "agent/control/agent_options.h"
-#include "nmtwatch/commands/options.h"
 
 #define START_OPTION_ROWS_MAX (2 * AGENT_OPTION_COUNT)
 
@@ -25,8 +24,8 @@ struct start_options {
     char end_after[24];
 };
 
-/* Fills rows, which point into options; returns how many. */
-size_t start_options_rows(struct start_options *options, struct option_row *rows);
+/* None given; names, negations and help of all. */
+void start_options_init(struct start_options *options);
 /* --wall_threads becomes --wall-threads: the names of the option string are understood too. */
 void start_options_spell(int argc, char **argv);
 /* The agent stops by itself some time after so long, should nobody be left to stop it. */

@@ -2,11 +2,11 @@
 
 #include "nmtwatch/jfr/jfr_classes.h"
 #include "nmtwatch/jfr/jfr_live.h"
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 #include "reports/profile/call_tree.h"
 #include "reports/text/escape.h"
 #include "reports/profile/flamegraph.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,31 +1,15 @@
 #include "nmtwatch/profile/timed.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/signals.h"
 #include "reports/text/units.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LOOK_MS     200
 #define PROGRESS_MS 1000
-
-static volatile sig_atomic_t asked_to_end;
-
-static void on_signal(int number)
-{
-    (void)number;
-    asked_to_end = 1;
-}
-
-void timed_catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
 
 static void show_progress(const char *what, const struct target *const *targets, size_t count,
                           int64_t passed_ms, int64_t of_ms)
@@ -53,8 +37,8 @@ void timed_wait(const char *what, const struct target *const *targets, size_t co
 {
     bool terminal = isatty(STDERR_FILENO);
     int64_t began_ms = clock_ms(CLOCK_MONOTONIC), shown_ms = -PROGRESS_MS, passed_ms;
-    while ((passed_ms = clock_ms(CLOCK_MONOTONIC) - began_ms) < duration_ms && !asked_to_end &&
-           any_left(targets, count)) {
+    while ((passed_ms = clock_ms(CLOCK_MONOTONIC) - began_ms) < duration_ms &&
+           signals_asked() == 0 && any_left(targets, count)) {
         if (terminal && passed_ms - shown_ms >= PROGRESS_MS) {
             show_progress(what, targets, count, passed_ms, duration_ms);
             shown_ms = passed_ms;

@@ -1,7 +1,7 @@
 /*
  * timed: waits while an agent works, for those verbs that start it, wait and stop it.
  *
- * Ends early on SIGINT, SIGTERM and SIGHUP, and when every target has ended. On a terminal a line
+ * Ends early on SIGINT, SIGTERM and SIGHUP (signals_catch: a stop is owed), and when every target has ended. On a terminal a line
  * on standard error tells how long it still takes. One thread, once a process.
  */
 #ifndef NMTWATCH_PROFILE_TIMED_H
@@ -11,8 +11,6 @@
 
 #include <stddef.h>
 
-/* From here on a signal does not end the program: a stop is owed. */
-void timed_catch_signals(void);
 /* what: "profiling", "sampling allocations of". */
 void timed_wait(const char *what, const struct target *const *targets, size_t count,
                 int64_t duration_ms);

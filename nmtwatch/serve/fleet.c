@@ -1,5 +1,5 @@
 #include "nmtwatch/serve/fleet_internal.h"
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/serve/facts.h"
 
 #include <poll.h>

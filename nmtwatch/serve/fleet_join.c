@@ -4,7 +4,7 @@
 #include "nmtwatch/serve/facts.h"
 #include "nmtwatch/serve/fleet_internal.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* What outlives the process: state and recordings. */
 #include "nmtwatch/serve/fleet_internal.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

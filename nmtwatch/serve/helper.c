@@ -1,16 +1,15 @@
 #include "nmtwatch/serve/helper.h"
 
-#include "nmtwatch/clock.h"
-#include "nmtwatch/commands/command.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/jvm/agent_leftovers.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/serve/confine.h"
 #include "nmtwatch/serve/permitted.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 #include "nmtwatch/watch/tap.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include "nmtwatch/alert/notify.h"
 #include "reports/text/escape.h"
 #include "reports/json/event_json.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "nmtwatch/serve/owners.h"
 
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

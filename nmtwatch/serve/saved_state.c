@@ -1,7 +1,7 @@
 #include "nmtwatch/serve/saved_state.h"
 
 #include "nmtwatch/serve/saved_json.h"
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 
 #include <ctype.h>
 #include <dirent.h>

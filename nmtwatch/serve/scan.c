@@ -1,9 +1,9 @@
 #include "nmtwatch/serve/scan.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/proc.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <ctype.h>
 #include <dirent.h>

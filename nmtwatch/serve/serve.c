@@ -1,23 +1,21 @@
 #include "nmtwatch/serve/serve.h"
 
-#include "nmtwatch/clock.h"
-#include "nmtwatch/commands/command.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/serve/fleet.h"
 #include "nmtwatch/serve/helper.h"
 #include "nmtwatch/serve/outlets.h"
 #include "nmtwatch/serve/service.h"
 #include "nmtwatch/serve/web.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/signals.h"
+#include "nmtwatch/process/tell.h"
 #include "nmtwatch/watch/watch_cost.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -43,35 +41,6 @@ struct serve {
     int64_t next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
     int64_t now_ms;
 };
-
-/* --- signals ---------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t end_asked, reload_asked;
-static int wake_fd = -1;
-
-/* Any thread may be the one that is interrupted: the loop's poll has to be woken. */
-static void on_signal(int number)
-{
-    int saved = errno;
-    uint64_t one = 1;
-    if (number == SIGHUP)
-        reload_asked = 1;
-    else
-        end_asked = 1;
-    if (write(wake_fd, &one, sizeof one) < 0) {
-        /* full: it is awake already */
-    }
-    errno = saved;
-}
-
-static bool catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return wake_fd >= 0 && sigaction(SIGINT, &action, NULL) == 0 &&
-           sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGHUP, &action, NULL) == 0;
-}
 
 /* A JVM takes four descriptors: the usual soft limit of 1024 would end at 250 of them. */
 static void raise_fd_limit(void)
@@ -264,7 +233,6 @@ static void reload(struct serve *serve)
 {
     char error[512];
     struct serve_options *fresh = malloc(sizeof *fresh);
-    reload_asked = 0;
     service_reloading();
     serve->own.reloads++;
     serve->own.config_good =
@@ -341,8 +309,6 @@ static void close_parts(struct serve *serve)
     archive_close(serve->archive);
     board_destroy(&serve->board);
     free(serve->options);
-    if (wake_fd >= 0)
-        close(wake_fd);
 }
 
 static void keep(struct serve *serve)
@@ -368,9 +334,9 @@ static void keep(struct serve *serve)
 
 static void loop(struct serve *serve, int64_t until_ms)
 {
-    while (!end_asked && (until_ms == 0 || serve->now_ms < until_ms)) {
+    while (signals_asked() == 0 && (until_ms == 0 || serve->now_ms < until_ms)) {
         struct pollfd others[] = {
-            {.fd = wake_fd, .events = POLLIN},
+            {.fd = signals_fd(), .events = POLLIN},
             {.fd = outlets_fd(serve->outlets), .events = POLLIN},
         };
         int64_t wait_ms = serve->next_publish_ms - serve->now_ms;
@@ -378,11 +344,9 @@ static void loop(struct serve *serve, int64_t until_ms)
         if (outlets_ms < wait_ms)
             wait_ms = outlets_ms;
         serve->now_ms = fleet_turn(serve->fleet, wait_ms > 0 ? wait_ms : 0, others, 2);
-        uint64_t ignored;
-        if ((others[0].revents & POLLIN) != 0 && read(wake_fd, &ignored, sizeof ignored) < 0) {
-            /* nothing there: another turn has read it */
-        }
-        if (reload_asked)
+        if ((others[0].revents & POLLIN) != 0)
+            signals_seen();
+        if (signals_reload())
             reload(serve);
         keep(serve);
     }
@@ -397,7 +361,7 @@ static int run_here(serve_configure_fn *configure, void *context, int64_t for_ms
     serve.replies = reply_budget_create();
     board_init(&serve.board);
     raise_fd_limit();
-    if (serve.options == NULL || serve.replies == NULL || !catch_signals()) {
+    if (serve.options == NULL || serve.replies == NULL || !signals_catch(SIGNALS_RELOAD)) {
         complain(strerror(errno));
         close_parts(&serve);
         return EXIT_IO;

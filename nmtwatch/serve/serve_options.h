@@ -10,7 +10,7 @@
 
 #include "nmtwatch/alert/receiver.h"
 #include "nmtwatch/serve/target_rules.h"
-#include "nmtwatch/setting.h"
+#include "nmtwatch/watch/watch_options.h"
 #include "nmtwatch/watch/watcher.h"
 
 #define SERVE_PATH_MAX 256

@@ -1,6 +1,6 @@
 #include "nmtwatch/serve/service.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "nmtwatch/serve/users.h"
 
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "nmtwatch/serve/web.h"
 
-#include "nmtwatch/clock.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/serve/body.h"
 #include "nmtwatch/serve/callers.h"
 #include "nmtwatch/serve/mhd.h"

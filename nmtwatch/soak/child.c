@@ -1,6 +1,6 @@
 #include "nmtwatch/soak/child.h"
 
-#include "nmtwatch/commands/command.h"
+#include "nmtwatch/process/tell.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>

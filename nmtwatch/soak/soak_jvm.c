@@ -1,13 +1,13 @@
 #include "nmtwatch/soak/soak_jvm.h"
 
-#include "nmtwatch/clock.h"
-#include "nmtwatch/pid_path.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/files.h"
 #include "analyzers/native/internal.h"
 #include "nmtwatch/watch/identify.h"
 #include "nmtwatch/watch/watch_cost.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 #include "nmtwatch/soak/soak_run.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/soak/soak_jvm.h"
-#include "nmtwatch/soak/soak_signals.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/signals.h"
+#include "nmtwatch/process/tell.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -39,6 +39,14 @@ static void scan(struct soak_run *run, struct descendants *family)
             soak_jvm_add(run, &target);
     }
     run->next_scan_ms = run->now_ms + (run->jvm_count == 0 ? SCAN_EARLY_MS : SCAN_MS);
+}
+
+static void pass_signals(const struct child *child)
+{
+    for (int number; (number = signals_to_pass()) != 0;) {
+        if (child->pid > 0)
+            child_signal(child, number);
+    }
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -117,16 +125,16 @@ static void stop_watchers(struct soak_run *run)
 static bool wait_for_end(struct soak_run *run, bool all, int64_t grace_ms)
 {
     struct descendants family;
-    int asked = soak_signals_asked();
+    int asked = signals_asked();
     int64_t until_ms = clock_ms(CLOCK_BOOTTIME) + grace_ms;
     for (;;) {
         child_step(&run->child, &family);
         if (run->child.ended && (!all || family.count == 0))
             return true;
-        if (clock_ms(CLOCK_BOOTTIME) >= until_ms || soak_signals_asked() > asked)
+        if (clock_ms(CLOCK_BOOTTIME) >= until_ms || signals_asked() > asked)
             return false;
         poll(NULL, 0, 50);
-        soak_signals_pass(&run->child);
+        pass_signals(&run->child);
     }
 }
 
@@ -160,7 +168,7 @@ static bool is_certain(const struct soak_run *run)
 static bool is_over(struct soak_run *run, const struct descendants *family)
 {
     bool command = run->child.pid > 0;
-    if (soak_signals_asked() > 0) {
+    if (signals_asked() > 0) {
         run->end = SOAK_END_SIGNAL;
         run->child.stopped_by_us = true; /* it has had the same signal */
     } else if (run->options->for_ms > 0 && run->now_ms >= run->options->for_ms) {
@@ -188,12 +196,12 @@ void soak_run_loop(struct soak_run *run)
         if (run->child.pid > 0 && run->next_scan_ms - run->now_ms < wait_ms)
             wait_ms = run->next_scan_ms - run->now_ms;
         turn(run, wait_ms);
-        soak_signals_pass(&run->child);
+        pass_signals(&run->child);
         if (run->child.pid > 0 && run->now_ms >= run->next_scan_ms)
             scan(run, &family);
         soak_progress(run);
     }
-    soak_signals_pass(&run->child);
+    pass_signals(&run->child);
     stop_watchers(run);
     if (run->child.pid > 0)
         end_command(run);
@@ -208,7 +216,7 @@ int soak_run_create(struct soak_run *run, const struct soak_run_options *options
     run->options = options;
     run->start_ms = clock_ms(CLOCK_BOOTTIME);
     run->wall_start_ms = clock_ms(CLOCK_REALTIME);
-    soak_signals_catch(options->command != NULL);
+    signals_catch(options->command != NULL ? SIGNALS_COMMAND : SIGNALS_END);
     if (options->per != NULL)
         run->counter = counter_create(options->per, options->per_interval_ms);
     if (options->command == NULL) {

@@ -1,18 +1,18 @@
 #include "nmtwatch/triage/live.h"
 
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 #include "analyzers/triage/dossier_read.h"
 #include "analyzers/parse/jcmd_reply.h"
 #include "analyzers/parse/redact.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
-#include "nmtwatch/soak/soak_signals.h"
+#include "nmtwatch/process/signals.h"
 #include "nmtwatch/triage/mapped_agents.h"
 #include "nmtwatch/triage/saved.h"
 #include "nmtwatch/watch/pressure.h"
 #include "analyzers/model/memory_reply.h"
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -50,7 +50,6 @@ enum step_id {
 static const struct step STEPS[STEP_COUNT] = {
 #define STEP(id, when, level, jdk, dear, file, command)                                            \
     [STEP_##id] = {when, level, jdk, dear, file, command},
-#include "nmtwatch/triage/steps.def"
 #undef STEP
 };
 
@@ -159,7 +158,7 @@ static int64_t wait_for_quiet(struct looking *looking, struct pause_pressure *pr
     int64_t waited_ms = 0;
     pressure_read("", looking->target->pid, pressure);
     while (pause_pressed(pressure) && looking->waited_ms < BUSY_WAIT_MS &&
-           soak_signals_asked() == 0) {
+           signals_asked() == 0) {
         say(looking, "waiting for a quiet machine");
         nanosleep(&some, NULL);
         looking->waited_ms += BUSY_LOOK_MS;
@@ -417,7 +416,7 @@ static void watch_classes(struct looking *looking)
                  looking->now_ms / 1000, looking->options->for_ms / 1000);
         say(looking, words);
     } while (step_watch(looking, watcher, began_us, looking->options->for_ms) &&
-             soak_signals_asked() == 0);
+             signals_asked() == 0);
     watcher_stop(watcher, looking->now_ms);
     int64_t patience_ms = looking->now_ms + WATCH_STOP_MS;
     while (!watcher_ended(watcher) && step_watch(looking, watcher, began_us, patience_ms))
@@ -469,7 +468,7 @@ enum failure_kind live_run(struct live *live, const struct target *target,
         live->dossier->identity = target->identity;
         mapped_agents(target, live->dossier);
         watch_classes(&looking);
-        if (options->gc && soak_signals_asked() == 0)
+        if (options->gc && signals_asked() == 0)
             collect_garbage(&looking);
         struct failure later;
         ask_all(&looking, LAST, &later);

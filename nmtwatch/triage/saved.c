@@ -1,6 +1,6 @@
 #include "nmtwatch/triage/saved.h"
 
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,10 @@
 #include "nmtwatch/watch/session.h"
 
-#include "nmtwatch/clock.h"
-#include "nmtwatch/pid_path.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/alert/notify.h"
-#include "nmtwatch/commands/command.h"
+#include "nmtwatch/process/signals.h"
+#include "nmtwatch/process/tell.h"
 #include "nmtwatch/jvm/discover.h"
 #include "nmtwatch/record/writer.h"
 #include "nmtwatch/watch/identify.h"
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,13 +44,6 @@ struct session {
     int64_t now_ms;
     bool record_failed;
 };
-
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal_number)
-{
-    interrupted = signal_number;
-}
 
 /* --- sinks ------------------------------------------------------------------------------------ */
 
@@ -288,7 +281,7 @@ static void loop(struct session *session)
 {
     const struct session_options *options = session->options;
     int64_t next_discover_ms = DISCOVER_MS, next_table_ms = 0;
-    while (!interrupted) {
+    while (signals_asked() == 0) {
         int64_t wait_ms = options->for_ms > 0 ? options->for_ms - session->now_ms : 3600000;
         if (wait_ms <= 0 || (all_ended(session) && !options->all))
             break;
@@ -344,17 +337,6 @@ static int exit_code(const struct session *session)
     return session->record_failed ? EXIT_IO : 0;
 }
 
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal}, before;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    /* nohup has us ignore it: that stays so. */
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL);
-}
-
 static void close_all(struct session *session)
 {
     for (int i = 0; i < session->count; i++) {
@@ -375,7 +357,7 @@ static void close_all(struct session *session)
 int session_run(struct session_options *options)
 {
     struct session session = {.options = options, .start_ms = clock_ms(CLOCK_BOOTTIME)};
-    catch_signals();
+    signals_catch(SIGNALS_END);
     watch_output_begin(&session.output, options->output, options->colour);
     if (options->notify != NULL)
         session.notifier = notifier_create(options->notify);

@@ -3,7 +3,7 @@
 #include "analyzers/classes/census_text.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,11 +9,21 @@
 
 #include "analyzers/judge/thresholds.h"
 #include "nmtwatch/jvm/reply_budget.h"
-#include "nmtwatch/setting.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What a row of watch_options.def or serve_options.def says to people: an option of the command
+ * line, a key of the configuration, a line of help and of the man page. */
+#define SETTING_HELP_MAX 200
+
+struct setting {
+    const char *key;     /* "nmt_interval" in a file, --nmt-interval on the command line */
+    const char *value;   /* what help calls the value, "TIME"; NULL: a flag */
+    const char *initial; /* "": nothing */
+    const char *help;
+};
 
 struct watch_options {
     int64_t interval_ms;

@@ -2,7 +2,7 @@
 
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <stdlib.h>
 #include <sys/ioctl.h>

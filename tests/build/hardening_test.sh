@@ -21,7 +21,7 @@ contains "FORTIFY looks at formats" "$(symbols "$program")" "__printf_chk"
 # --- what the compiler does not leave a name of ---------------------------------------------------
 
 machine=$(uname -m)
-flags=$(make -n -B build/obj/nmtwatch/tell.o)
+flags=$(make -n -B build/obj/nmtwatch/process/tell.o)
 contains "-fstack-clash-protection" "$flags" "-fstack-clash-protection"
 if [ "$machine" = x86_64 ]; then
     # The property of the whole file is the linker's to give, and Debian 12's crt1.o has none.
@@ -39,10 +39,10 @@ else
     lacks "no CET where it is not known" "$flags" "-fcf-protection"
 fi
 lacks "a sanitizer is not hidden behind FORTIFY" \
-    "$(make -n -B BUILD=build/asan SANITIZE=address build/asan/obj/nmtwatch/tell.o)" _FORTIFY_SOURCE
+    "$(make -n -B BUILD=build/asan SANITIZE=address build/asan/obj/nmtwatch/process/tell.o)" _FORTIFY_SOURCE
 lacks "without optimization there is none" \
-    "$(make -n -B CFLAGS=-O0 build/obj/nmtwatch/tell.o)" _FORTIFY_SOURCE
+    "$(make -n -B CFLAGS=-O0 build/obj/nmtwatch/process/tell.o)" _FORTIFY_SOURCE
 is "a level that a packager gives stays" \
-    "$(make -n -B CFLAGS='-O2 -D_FORTIFY_SOURCE=2' build/obj/nmtwatch/tell.o |
+    "$(make -n -B CFLAGS='-O2 -D_FORTIFY_SOURCE=2' build/obj/nmtwatch/process/tell.o |
         grep -oE '_FORTIFY_SOURCE=[0-9]')" "_FORTIFY_SOURCE=2"
 done_testing

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/profile/start_options.h"
+#include "nmtwatch/commands/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool parse(const char *words)
     snprintf(copy, sizeof copy, "verb %s", words);
     for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
         argv[argc++] = word;
-    size_t count = start_options_rows(&options, rows);
+    size_t count = options_agent(&options, rows);
     start_options_spell(argc, argv);
     return options_parse(&verb, rows, count, argc, argv, &operands, &code);
 }

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "nmtwatch/jvm/attach.h"
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/serve/helper.h"
 #include "nmtwatch/serve/permitted.h"
 #include "nmtwatch/watch/tap.h"

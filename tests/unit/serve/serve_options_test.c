@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 #include "nmtwatch/serve/serve_options.h"
 #include "nmtwatch/serve/sparkline.h"
 #include "nmtwatch/serve/users.h"

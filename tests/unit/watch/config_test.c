@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/pid_path.h"
+#include "nmtwatch/process/files.h"
 
 static void every_mark_becomes_the_pid(void **state)
 {

@@ -1,11 +1,12 @@
-#include "nmtwatch/profile/alloc_verb.h"
+#include "nmtwatch/commands/alloc_verb.h"
 
+#include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/jvm/discover.h"
-#include "nmtwatch/pid_path.h"
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/profile/match_rules.h"
 #include "reports/text/escape.h"
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <stdio.h>

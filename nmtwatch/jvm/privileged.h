@@ -9,8 +9,8 @@
  * Each call but privileged_connect waits for its answer. A helper that has gone ends this process.
  * One thread (the loop's). Errors are an errno.
  */
-#ifndef NMTWATCH_PRIVILEGED_H
-#define NMTWATCH_PRIVILEGED_H
+#ifndef NMTWATCH_JVM_PRIVILEGED_H
+#define NMTWATCH_JVM_PRIVILEGED_H
 
 #include "nmtwatch/jvm/target.h"
 

@@ -2,8 +2,8 @@
  * alloc_verb: `nmtwatch profile PID alloc` and `nmtwatch profile alloc --all --match RULES`: the
  * options of that, checked, and the JVMs they mean. One thread.
  */
-#ifndef NMTWATCH_PROFILE_ALLOC_VERB_H
-#define NMTWATCH_PROFILE_ALLOC_VERB_H
+#ifndef NMTWATCH_COMMANDS_ALLOC_VERB_H
+#define NMTWATCH_COMMANDS_ALLOC_VERB_H
 
 #include "nmtwatch/profile/alloc_run.h"
 

@@ -1,4 +1,4 @@
-#include "nmtwatch/tell.h"
+#include "nmtwatch/process/tell.h"
 
 #include "reports/text/escape.h"
 

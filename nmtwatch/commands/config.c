@@ -1,4 +1,4 @@
-#include "nmtwatch/config.h"
+#include "nmtwatch/commands/config.h"
 
 #include "reports/text/units.h"
 

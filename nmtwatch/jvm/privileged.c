@@ -1,6 +1,6 @@
-#include "nmtwatch/privileged.h"
+#include "nmtwatch/jvm/privileged.h"
 
-#include "nmtwatch/commands/command.h"
+#include "nmtwatch/process/tell.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,10 +9,17 @@
  * Nothing else in nmtwatch/ writes to standard error but progress on a terminal, which holds no
  * text of others. Any thread; not a signal handler.
  */
-#ifndef NMTWATCH_TELL_H
-#define NMTWATCH_TELL_H
+#ifndef NMTWATCH_PROCESS_TELL_H
+#define NMTWATCH_PROCESS_TELL_H
 
 #include <stdarg.h>
+
+/* Exit codes, all in docs/exit-codes.md; those of what a JVM refuses are failure_exit_code's. */
+#define EXIT_WARNING  1
+#define EXIT_CRITICAL 2
+#define EXIT_UNKNOWN  3
+#define EXIT_USAGE    64 /* sysexits' EX_USAGE */
+#define EXIT_IO       74 /* sysexits' EX_IOERR: disk full, unreadable file */
 
 /* On standard error. */
 __attribute__((format(printf, 1, 2))) void tell_error(const char *format, ...);

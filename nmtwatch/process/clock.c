@@ -1,4 +1,4 @@
-#include "nmtwatch/clock.h"
+#include "nmtwatch/process/clock.h"
 
 int64_t clock_us(clockid_t clock)
 {

@@ -1,7 +1,9 @@
-#include "nmtwatch/write_all.h"
+#include "nmtwatch/process/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,4 +48,27 @@ int create_private(const char *path)
     close(fd);
     errno = error;
     return -1;
+}
+
+bool pid_path_is_pattern(const char *pattern)
+{
+    return strstr(pattern, "%p") != NULL;
+}
+
+bool pid_path(const char *pattern, pid_t pid, char *out, size_t size)
+{
+    size_t used = 0;
+    const char *at = pattern;
+    for (; *at != '\0' && used + 1 < size; at++) {
+        if (at[0] == '%' && at[1] == 'p') {
+            used += (size_t)snprintf(out + used, size - used, "%d", (int)pid);
+            at++;
+        } else {
+            out[used++] = *at;
+        }
+    }
+    if (*at != '\0' || used >= size)
+        return false;
+    out[used] = '\0';
+    return true;
 }

@@ -15,8 +15,8 @@
  * key is an error: a typo must not be a threshold that silently stays at its default. Setup
  * context.
  */
-#ifndef NMTWATCH_CONFIG_H
-#define NMTWATCH_CONFIG_H
+#ifndef NMTWATCH_COMMANDS_CONFIG_H
+#define NMTWATCH_COMMANDS_CONFIG_H
 
 #include "nmtwatch/serve/serve_options.h"
 

@@ -8,8 +8,8 @@
  *
  * Any thread.
  */
-#ifndef NMTWATCH_CLOCK_H
-#define NMTWATCH_CLOCK_H
+#ifndef NMTWATCH_PROCESS_CLOCK_H
+#define NMTWATCH_PROCESS_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

@@ -1,0 +1,25 @@
+/*
+ * files: reading, writing and naming the files of this process. Blocks; any thread.
+ */
+#ifndef NMTWATCH_PROCESS_FILES_H
+#define NMTWATCH_PROCESS_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* write(2) and read(2) until everything has gone through: interrupted calls are repeated, short ones
+ * continued. On false errno tells why. */
+bool write_all(int fd, const char *data, size_t size);
+/* A file for results that are nobody else's business, empty, mode 0600, also where it was there
+ * with another; -1 with errno. Devices and pipes are taken as they are. */
+int create_private(const char *path);
+/* From where the descriptor stands to its end. */
+bool copy_all(int from, int into);
+
+/* A file's name for each JVM: every "%p" of a pattern becomes the process id. False: too long. */
+bool pid_path(const char *pattern, pid_t pid, char *out, size_t size);
+/* There is a "%p" in it. */
+bool pid_path_is_pattern(const char *pattern);
+
+#endif
