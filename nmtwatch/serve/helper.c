@@ -467,7 +467,8 @@ bool helper_step(struct helper *helper, int64_t wait_ms)
     struct pollfd fds[1 + 2 * CONNECTS_MAX];
     nfds_t count = 1;
     bool nothing = false;
-    bool late = helper->requests >= RATE_PER_S && helper->second == clock_ms(CLOCK_MONOTONIC) / 1000;
+    bool late =
+        helper->requests >= RATE_PER_S && helper->second == clock_ms(CLOCK_MONOTONIC) / 1000;
     fds[0] = (struct pollfd){.fd = late ? -1 : helper->socket_fd, .events = POLLIN};
     wait_ms = soonest_ms(helper, late && wait_ms > 20 ? 20 : wait_ms, fds, &count);
     if (poll(fds, count, (int)wait_ms) < 0 && errno != EINTR)

@@ -157,8 +157,7 @@ static int64_t wait_for_quiet(struct looking *looking, struct pause_pressure *pr
     const struct timespec some = {.tv_nsec = BUSY_LOOK_MS * 1000000};
     int64_t waited_ms = 0;
     pressure_read("", looking->target->pid, pressure);
-    while (pause_pressed(pressure) && looking->waited_ms < BUSY_WAIT_MS &&
-           signals_asked() == 0) {
+    while (pause_pressed(pressure) && looking->waited_ms < BUSY_WAIT_MS && signals_asked() == 0) {
         say(looking, "waiting for a quiet machine");
         nanosleep(&some, NULL);
         looking->waited_ms += BUSY_LOOK_MS;
