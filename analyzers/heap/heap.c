@@ -58,6 +58,7 @@ bool heap_create(struct heap *heap, const uint8_t *bytes, size_t length, uint64_
     static const char magic[] = "JAVA PROFILE 1.0.";
     memset(heap, 0, sizeof *heap);
     atomic_flag_clear(&heap->lock);
+    heap->string_class = NO_CLASS;
     for (size_t i = 0; i < 256; i++)
         atomic_flag_clear(&heap->row_locks[i]);
     heap->file_bytes = file_bytes;
@@ -111,12 +112,12 @@ void heap_destroy(struct heap *heap)
                            heap->pieces,
                            heap->class_of_code,
                            heap->rows,
-                           (void *)(uintptr_t)heap->filled,
-                           heap->holding,
+                           (void *)(uintptr_t)heap->holding,
+                           (void *)(uintptr_t)heap->inner,
                            heap->class_edge_first,
                            heap->class_edge_to,
                            heap->class_edge_name,
-                           heap->parent_rank,
+                           heap->inner_rank,
                            heap->loader_node,
                            heap->loader_class_first,
                            heap->loader_class};
@@ -305,6 +306,7 @@ static bool lay_out_class(struct heap *heap, struct heap_class *class)
 bool heap_lay_out(struct heap *heap)
 {
     heap->ref_count = 0;
+    heap->string_class = NO_CLASS;
     for (uint32_t i = 0; i < heap->class_count; i++) {
         struct heap_class *class = &heap->classes[i];
         class->super =
@@ -316,7 +318,12 @@ bool heap_lay_out(struct heap *heap)
         find_traits(heap, class);
         if (!lay_out_class(heap, class))
             return false;
+        if (heap->string_class == NO_CLASS && class->loader_id == 0 && class->ref_count == 1 &&
+            is_named(heap, class, "java/lang/String"))
+            heap->string_class = i;
     }
+    if (heap->string_class != NO_CLASS)
+        heap->classes[heap->string_class].traits |= CLASS_STRING;
     uint32_t *codes =
         realloc(heap->class_of_code, ((size_t)heap->class_count + 1) * 2 * sizeof *codes);
     if (codes == NULL)
@@ -359,9 +366,9 @@ bool heap_number(struct heap *heap)
         return say(heap, "more objects than can be numbered, or out of memory");
     size_t words = heap_nodes(heap) / 64 + 2;
     heap->rows = calloc(heap->ids.row_bytes + ROW_PAD, 1);
-    heap->filled = calloc(words, sizeof *heap->filled);
     heap->holding = calloc(words, sizeof *heap->holding);
-    if (heap->rows == NULL || heap->filled == NULL || heap->holding == NULL)
+    heap->inner = calloc(words, sizeof *heap->inner);
+    if (heap->rows == NULL || heap->holding == NULL || heap->inner == NULL)
         return say(heap, "out of memory");
     return true;
 }
@@ -423,19 +430,27 @@ static bool find_class_edges(struct heap *heap)
 /* --- loaders
  * --------------------------------------------------------------------------------------- */
 
-static bool find_loaders_of(struct heap *heap, uint32_t class_value_map, uint32_t node,
-                            uint32_t class, uint32_t *capacity)
+struct found_loaders {
+    struct heap *heap;
+    uint32_t capacity, class_value_map;
+};
+
+static bool find_loader(void *context, uint32_t node, struct heap_row *row)
 {
-    if (class == class_value_map) {
+    struct found_loaders *found = context;
+    struct heap *heap = found->heap;
+    if (row->class == NO_CLASS || row->is_array)
+        return true;
+    if (row->class == found->class_value_map) {
         if (!heap_room((void **)&heap->roots, &heap->root_capacity, (uint64_t)heap->root_count + 1,
                        sizeof *heap->roots))
             return false;
         heap->roots[heap->root_count++] =
             (struct heap_root){.node = node, .frame = UINT32_MAX, .kind = ROOT_CLASS_FIELD};
     }
-    if (!(heap->classes[class].traits & CLASS_LOADER))
+    if (!(heap->classes[row->class].traits & CLASS_LOADER))
         return true;
-    if (!heap_room((void **)&heap->loader_node, capacity, (uint64_t)heap->loader_count + 1,
+    if (!heap_room((void **)&heap->loader_node, &found->capacity, (uint64_t)heap->loader_count + 1,
                    sizeof *heap->loader_node))
         return false;
     heap->loader_node[heap->loader_count++] = node;
@@ -446,32 +461,12 @@ static bool find_loaders_of(struct heap *heap, uint32_t class_value_map, uint32_
  */
 static bool find_loaders(struct heap *heap)
 {
-    uint32_t capacity = 0, class_value_map = NO_CLASS;
+    struct found_loaders found = {.heap = heap, .class_value_map = NO_CLASS};
     for (uint32_t i = 0; i < heap->class_count; i++) {
         if (strcmp(heap->classes[i].name, "java.lang.ClassValue$ClassValueMap") == 0)
-            class_value_map = i;
+            found.class_value_map = i;
     }
-    for (uint32_t r = 0; r < heap->ids.region_count; r++) {
-        const struct id_region *region = heap->ids.regions[r];
-        for (uint32_t w = 0; w < REGION_WORDS; w++) {
-            const struct id_word *word = &region->words[w];
-            uint64_t bits = word->bits;
-            const uint8_t *at = heap->rows + region->row_base + word->row;
-            for (uint32_t node = word->first; bits != 0;
-                 bits &= bits - 1, node++, at = heap_skip_rows(at, 1)) {
-                uint32_t code = (uint32_t)(at[0] < 0x80 ? at[0] : 0x80);
-                if (code < ROW_CODE_CLASS)
-                    continue;
-                const uint8_t *number = at;
-                code = (uint32_t)heap_number_read(&number);
-                uint32_t class = heap->class_of_code[code - ROW_CODE_CLASS];
-                if (!(class & CODE_OF_ARRAYS) &&
-                    !find_loaders_of(heap, class_value_map, node, class, &capacity))
-                    return false;
-            }
-        }
-    }
-    return true;
+    return heap_each_row(heap, false, NULL, find_loader, &found);
 }
 
 uint32_t heap_loader_of_node(const struct heap *heap, uint32_t node)
@@ -546,21 +541,24 @@ static void find_sizes(struct heap *heap)
     }
 }
 
-static bool rank_holding(struct heap *heap)
+uint32_t *heap_rank_make(const _Atomic uint64_t *bits, uint32_t nodes, uint32_t *count)
 {
-    uint32_t nodes = heap_nodes(heap), sum = 0;
-    for (uint32_t i = 0; i < heap->class_count; i++)
-        heap->holding[i / 64] |= UINT64_C(1) << (i % 64);
-    heap->parent_rank = calloc((size_t)nodes / 512 + 2, sizeof *heap->parent_rank);
-    if (heap->parent_rank == NULL)
-        return false;
-    for (uint32_t i = 0; i < nodes / 64 + 1; i++) {
+    uint32_t *rank = calloc((size_t)nodes / 512 + 2, sizeof *rank), sum = 0;
+    for (uint32_t i = 0; rank != NULL && i < nodes / 64 + 1; i++) {
         if (i % 8 == 0)
-            heap->parent_rank[i / 8] = sum;
-        sum += (uint32_t)__builtin_popcountll(heap->holding[i]);
+            rank[i / 8] = sum;
+        sum += bit_count(heap_bits(bits, i));
     }
-    heap->parent_rank[nodes / 512 + 1] = sum;
-    return true;
+    *count = sum;
+    return rank;
+}
+
+static bool rank_inner(struct heap *heap)
+{
+    for (uint32_t i = 0; i < heap->class_count; i++)
+        heap->inner[i / 64] |= UINT64_C(1) << (i % 64);
+    heap->inner_rank = heap_rank_make(heap->inner, heap_nodes(heap), &heap->inner_count);
+    return heap->inner_rank != NULL;
 }
 
 static int by_node(const void *a, const void *b)
@@ -592,7 +590,7 @@ bool heap_finish(struct heap *heap)
         heap->roots[i].node = heap_node_of(heap, heap->roots[i].id);
     find_sizes(heap);
     if (!root_boot_classes(heap) || !find_class_edges(heap) || !find_loaders(heap) ||
-        !list_classes_of_loaders(heap) || !rank_holding(heap))
+        !list_classes_of_loaders(heap) || !rank_inner(heap))
         return say(heap, "out of memory");
     if (heap->root_count > 0)
         qsort(heap->roots, heap->root_count, sizeof heap->roots[0], by_node);
@@ -602,33 +600,33 @@ bool heap_finish(struct heap *heap)
 /* --- rows
  * -------------------------------------------------------------------------------------------- */
 
+/* at: where the row of the object at this unit begins. */
+static void row_begin(const struct heap *heap, const uint8_t *at, uint64_t unit, bool string,
+                      struct heap_row *row)
+{
+    *row = (struct heap_row){.at = at, .to = unit, .class = heap->string_class};
+    if (string)
+        return;
+    uint64_t code = heap_number_read(&row->at);
+    uint32_t class = heap->class_of_code[code - 1];
+    row->is_array = (class & CODE_OF_ARRAYS) != 0;
+    row->class = class & ~CODE_OF_ARRAYS;
+}
+
 void heap_row_begin(const struct heap *heap, const struct id_word *word, uint64_t unit,
                     struct heap_row *row)
 {
+    static const uint8_t nothing[1] = {0};
     uint64_t below = word->bits & ((UINT64_C(1) << (unit & 63)) - 1);
-    const struct id_region *region = object_ids_region(&heap->ids, unit >> REGION_UNITS_LOG2);
-    const uint8_t *at = heap->rows + region->row_base + word->row;
-    row->at = heap_skip_rows(at, (uint32_t)__builtin_popcountll(below));
-    row->unit = unit;
-    row->class = NO_CLASS;
-    row->length = row->position = row->element = 0;
-    row->is_array = row->soft = false;
-    const uint8_t *begin = row->at;
-    uint64_t code = heap_number_read(&row->at);
-    if (code == 0) {
-        row->at = begin;
+    uint32_t number = bit_count(below), node = word->first + number;
+    uint64_t have = heap_bits_window(heap->holding, word->first, number + 1);
+    *row = (struct heap_row){.at = nothing, .to = unit, .class = NO_CLASS};
+    if (!(have >> number & 1))
         return;
-    }
-    if (code < ROW_CODE_CLASS) {
-        row->element = (uint8_t)(code + 3);
-        row->is_array = true;
-    } else {
-        uint32_t class = heap->class_of_code[code - ROW_CODE_CLASS];
-        row->is_array = (class & CODE_OF_ARRAYS) != 0;
-        row->class = class & ~CODE_OF_ARRAYS;
-    }
-    if (row->is_array)
-        row->length = (uint32_t)(heap_number_read(&row->at) - 1);
+    const struct id_region *region = object_ids_region(&heap->ids, unit >> REGION_UNITS_LOG2);
+    have &= (UINT64_C(1) << number) - 1;
+    row_begin(heap, heap_skip_rows(heap->rows + region->row_base + word->row, bit_count(have)),
+              unit, !heap_is_inner(heap, node), row);
 }
 
 bool heap_row_of(const struct heap *heap, uint32_t node, struct heap_row *row)
@@ -640,27 +638,60 @@ bool heap_row_of(const struct heap *heap, uint32_t node, struct heap_row *row)
     return true;
 }
 
+bool heap_each_row(const struct heap *heap, bool strings, const uint64_t *among,
+                   bool (*each)(void *context, uint32_t node, struct heap_row *row), void *context)
+{
+    for (uint32_t r = 0; r < heap->ids.region_count; r++) {
+        const struct id_region *region = heap->ids.regions[r];
+        for (uint32_t w = 0; w < REGION_WORDS; w++) {
+            const struct id_word *word = &region->words[w];
+            uint64_t bits = word->bits;
+            if (bits == 0)
+                continue;
+            uint32_t count = bit_count(bits);
+            uint64_t have = heap_bits_window(heap->holding, word->first, count);
+            uint64_t inner = heap_bits_window(heap->inner, word->first, count);
+            uint64_t wanted = strings ? have & ~inner : have & inner;
+            if (among != NULL)
+                wanted &= heap_bits_window((const _Atomic uint64_t *)among, word->first, count);
+            const uint8_t *at = heap->rows + region->row_base + word->row;
+            for (uint32_t node = word->first; wanted != 0;
+                 bits &= bits - 1, node++, have >>= 1, wanted >>= 1) {
+                struct heap_row row;
+                if (wanted & 1) {
+                    uint64_t unit = region->key << REGION_UNITS_LOG2 | (uint64_t)w << 6 |
+                                    (uint64_t)__builtin_ctzll(bits);
+                    row_begin(heap, at, unit, strings, &row);
+                    if (!each(context, node, &row))
+                        return false;
+                }
+                if (have & 1)
+                    at = heap_skip_rows(at, 1);
+            }
+        }
+    }
+    return true;
+}
+
 uint32_t heap_class_of_node(const struct heap *heap, uint32_t node)
 {
     struct heap_row row;
     return heap_row_of(heap, node, &row) ? row.class : NO_CLASS;
 }
 
-int64_t heap_row_bytes(const struct heap *heap, const struct heap_row *row)
+int64_t heap_object_bytes(const struct heap *heap, const struct heap_object *object)
 {
     static const uint8_t sizes[12] = {
         [4] = 1, [5] = 2, [6] = 4, [7] = 8, [8] = 1, [9] = 2, [10] = 4, [11] = 8};
-    if (row->element != 0)
-        return heap_array_bytes(heap->array_base, sizes[row->element], row->length);
-    if (row->is_array)
-        return heap_array_bytes(heap->array_base, heap->oop_bytes, row->length);
-    return row->class == NO_CLASS ? 0 : heap->classes[row->class].shallow;
+    if (object->type != 0)
+        return heap_array_bytes(heap->array_base,
+                                object->type == TYPE_OBJECT ? heap->oop_bytes : sizes[object->type],
+                                object->elements);
+    uint32_t class = id_table_get(&heap->class_of, object->class_id);
+    return class == ID_TABLE_NONE ? 0 : heap->classes[class].shallow;
 }
 
-int64_t heap_shallow_bytes(const struct heap *heap, uint32_t node)
+int64_t heap_class_bytes(const struct heap *heap, uint32_t class)
 {
-    struct heap_row row;
-    if (heap_row_of(heap, node, &row))
-        return heap_row_bytes(heap, &row);
-    return heap->class_mirror_bytes + (int64_t)heap->classes[node].static_count * heap->oop_bytes;
+    return heap->class_mirror_bytes + (int64_t)heap->classes[class].static_count * heap->oop_bytes;
 }

@@ -13,13 +13,19 @@
  *
  * Rows. The references of an object are a row of bytes, LEB128 numbers:
  *
- *      code of its class | length + 1, of arrays | references ... | 0
+ *      code of its class | references ... | 0
  *
  *   reference: 1 none (null, itself, a referent that does not hold), 2 n: n times none, 3: the next
- *   one is a soft referent, else zigzag(distance in units of 8 bytes) + 3. A row is as many bytes
- *   as it takes; where a word's rows begin is in its id_word, the others follow in order.
- *   Trailing nulls are left out. The k-th reference is the k-th reference field (its own class's
- *   first, as in the dump) or the array's k-th element: names need not be kept.
+ *   one is a soft referent, else zigzag(distance in units of 8 bytes, from the reference before or
+ *   else the object) + 4. A row is as many bytes as it takes; where a word's rows begin is in its
+ *   id_word, the others follow in order. Trailing nulls are left out. The k-th reference is the k-th
+ *   reference field (its own class's first, as in the dump) or the array's k-th element: names need
+ *   not be kept.
+ *
+ *   Only nodes that hold something have a row: an object with references, one whose class is not
+ *   the boot loader's (those are roots), a class loader. A java.lang.String has a row without a
+ *   code, and is not inner: it refers to an array of primitives, so that no path passes it.
+ *   What an object takes in the JVM's heap is not kept; the HEAP_FETCH pass shows it again.
  *
  * What does not hold: `referent` of subclasses of java.lang.ref.Reference. Weak, phantom and final
  * ones are none, soft ones marked.
@@ -94,7 +100,7 @@ enum class_trait {
     CLASS_THREAD = 8,
     CLASS_DUMPED = 16,   /* its CLASS_DUMP was read */
     CLASS_LAID_OUT = 32, /* refs are known */
-    CLASS_TRAITS = 64,   /* loader, weak, soft, thread are known */
+    CLASS_STRING = 64,   /* java.lang.String: its one reference is to an array of primitives */
 };
 
 struct heap_class {
@@ -171,12 +177,13 @@ struct heap {
     uint32_t trace_frame_count, trace_frame_capacity;
     struct heap_piece *pieces;
     uint32_t piece_count, piece_capacity;
-    uint32_t *class_of_code; /* code - ROW_CODE_CLASS -> class, and CODE_OF_ARRAYS */
+    uint32_t *class_of_code; /* code - 1 -> class, and CODE_OF_ARRAYS */
     _Atomic uint32_t code_count;
 
     uint8_t *rows;
-    _Atomic uint64_t *filled; /* a bit a node: its row is there */
-    uint64_t *holding;        /* a bit a node: it has references worth following */
+    _Atomic uint64_t *holding; /* a bit a node: it has a row */
+    _Atomic uint64_t *inner;   /* a bit a node: a class, or an object that a path may pass */
+    uint32_t string_class;
     atomic_flag row_locks[256];
     atomic_flag lock;
     bool threads_scan; /* several do: classes can no more be added */
@@ -184,7 +191,8 @@ struct heap {
     /* Edges of classes, after heap_finish: nodes, in rows of class_edge_first. */
     uint32_t *class_edge_first, *class_edge_to;
     uint32_t *class_edge_name; /* number of a static, or EDGE_... */
-    uint32_t *parent_rank;     /* for each 512 nodes: how many before them are holding */
+    uint32_t inner_count;
+    uint32_t *inner_rank; /* for each 512 nodes: how many before them are inner */
     /* Loaders by node, and which classes each has defined. */
     uint32_t loader_count;
     uint32_t *loader_node;
@@ -200,8 +208,6 @@ struct heap {
     char error[HEAP_ERROR_MAX]; /* one sentence when failed */
 };
 
-/* The first number of a row: 0 a class that is not known, 1-8 arrays of primitives. */
-#define ROW_CODE_CLASS 9
 #define CODE_OF_ARRAYS (UINT32_C(1) << 31)
 
 #define EDGE_SUPER   (UINT32_MAX - 1)
@@ -221,6 +227,15 @@ static inline uint32_t heap_nodes(const struct heap *heap)
 
 enum heap_pass { HEAP_FIND, HEAP_CLASSES, HEAP_SIZES, HEAP_ROWS, HEAP_FETCH };
 
+/* An object as the dump has it. */
+struct heap_object {
+    uint64_t id, class_id; /* class_id: of instances and arrays of objects */
+    enum heap_type type;   /* of an array's elements; 0: an instance */
+    uint32_t elements;     /* of an array */
+    const uint8_t *bytes;  /* of instances and arrays of primitives; valid during the call */
+    size_t there;          /* of them; of a long array its front */
+};
+
 struct heap_scan {
     struct heap *heap;
     enum heap_pass pass;
@@ -229,10 +244,16 @@ struct heap_scan {
     bool objects_seen;       /* of this segment or before: the classes are complete (HotSpot) */
     bool stop_after_classes; /* HEAP_FIND: returns at the first segment begun after objects_seen */
     bool stopped;
-    struct id_region *region, *bytes_region;
+    struct id_region *region;
     struct heap_class *last_class;
-    uint8_t *row;
-    size_t row_capacity;
+    /* Objects of the word under way, in the order of their places, and their rows; the last row is
+     * being written. */
+    struct heap_word_rows {
+        uint64_t unit;                 /* of its first place */
+        uint64_t bits, holding, inner; /* by place */
+        uint8_t *rows;
+        size_t length, capacity;
+    } word;
     struct heap_piece piece; /* under way */
     uint64_t next_unit;
     /* Distances seen between arrays and what follows, for heap_sizes: [candidate]. */
@@ -241,10 +262,8 @@ struct heap_scan {
     struct heap_counts counts;
     bool truncated, late_classes, failed;
     char error[HEAP_ERROR_MAX];
-    /* HEAP_FETCH: an object that was asked for: its bytes, valid during the call. */
-    const struct id_table *wanted;
-    void (*fetched)(void *context, uint64_t id, uint64_t class_id, uint8_t type,
-                    const uint8_t *bytes, size_t length, uint64_t whole);
+    /* HEAP_FETCH: each object. */
+    void (*fetched)(void *context, const struct heap_object *object);
     void *context;
 };
 
@@ -278,31 +297,32 @@ bool heap_finish(struct heap *heap);
 /* The node of an identifier, NO_OBJECT. */
 uint32_t heap_node_of(const struct heap *heap, uint64_t id);
 uint64_t heap_id_of(const struct heap *heap, uint32_t node);
-/* The class of a node: for a class, NO_CLASS (java.lang.Class). */
+/* The class of a node that has a row; NO_CLASS of others and of a class (java.lang.Class). */
 uint32_t heap_class_of_node(const struct heap *heap, uint32_t node);
 const char *heap_name(const struct heap *heap, uint64_t name_id); /* "" */
-/* Bytes of the object in the JVM's heap; exact where the dump shows them. */
-int64_t heap_shallow_bytes(const struct heap *heap, uint32_t node);
+/* What it takes in the JVM's heap; exact where the dump shows it. */
+int64_t heap_object_bytes(const struct heap *heap, const struct heap_object *object);
+int64_t heap_class_bytes(const struct heap *heap, uint32_t class);
 /* Number of the loader that a node is; NO_OBJECT. */
 uint32_t heap_loader_of_node(const struct heap *heap, uint32_t node);
 
 /* The row of an object, taken apart. */
 struct heap_row {
     const uint8_t *at;
-    uint64_t unit;   /* of the object */
-    uint32_t class;  /* NO_CLASS for arrays of primitives, see element */
-    uint32_t length; /* of an array */
-    uint8_t element; /* of an array of primitives */
+    uint32_t class; /* NO_CLASS: it has no row */
     bool is_array;
     /* heap_row_next: */
     uint32_t position; /* of the reference, from 1 on */
-    uint64_t to;       /* unit */
+    uint64_t to;       /* unit; at first the object's own */
     bool soft;
 };
 void heap_row_begin(const struct heap *heap, const struct id_word *word, uint64_t unit,
                     struct heap_row *row);
 bool heap_row_of(const struct heap *heap, uint32_t node, struct heap_row *row); /* false: a class */
-int64_t heap_row_bytes(const struct heap *heap, const struct heap_row *row);
+/* The rows of all inner objects, or of all strings, by number; false as soon as each says so.
+ * among: a bit a node, NULL all. */
+bool heap_each_row(const struct heap *heap, bool strings, const uint64_t *among,
+                   bool (*each)(void *context, uint32_t node, struct heap_row *row), void *context);
 
 static inline uint64_t heap_number_read(const uint8_t **at)
 {
@@ -327,8 +347,8 @@ static inline bool heap_row_next(struct heap_row *row)
     for (;;) {
         uint64_t value = heap_number_read(&row->at);
         if (value > 3) {
-            value -= 3;
-            row->to = row->unit + ((value >> 1) ^ (0 - (value & 1)));
+            value -= 4;
+            row->to += (value >> 1) ^ (0 - (value & 1));
             row->position++;
             return true;
         }

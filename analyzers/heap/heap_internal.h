@@ -32,7 +32,7 @@ static inline const uint8_t *heap_skip_rows(const uint8_t *at, uint32_t k)
         __builtin_memcpy(&eight, at, sizeof eight);
         uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
         uint64_t zeros = ~(((eight & low) + low) | eight | low);
-        uint32_t count = (uint32_t)__builtin_popcountll(zeros);
+        uint32_t count = bit_count(zeros);
         if (count < k) {
             k -= count;
             at += 8;
@@ -53,19 +53,43 @@ static inline int64_t heap_array_bytes(int64_t base, int64_t element, int64_t le
     return (base + element * length + 7) & ~INT64_C(7);
 }
 
-/* Number among the holding nodes; the node is one of them. */
-static inline uint32_t heap_parent_slot(const struct heap *heap, uint32_t node)
+static inline uint64_t heap_bits(const _Atomic uint64_t *bits, uint32_t word)
 {
-    uint32_t slot = heap->parent_rank[node / 512];
-    for (uint32_t i = node / 512 * 8; i < node / 64; i++)
-        slot += (uint32_t)__builtin_popcountll(heap->holding[i]);
-    return slot + (uint32_t)__builtin_popcountll(heap->holding[node / 64] &
-                                                 ((UINT64_C(1) << (node % 64)) - 1));
+    return atomic_load_explicit(bits + word, memory_order_relaxed);
 }
 
-static inline bool heap_is_holding(const struct heap *heap, uint32_t node)
+/* The bits of so many nodes (64 at most) from first on. */
+static inline uint64_t heap_bits_window(const _Atomic uint64_t *bits, uint32_t first,
+                                        uint32_t count)
 {
-    return heap->holding[node / 64] >> (node % 64) & 1;
+    unsigned shift = first % 64;
+    uint64_t window = heap_bits(bits, first / 64) >> shift;
+    if (shift != 0 && shift + count > 64)
+        window |= heap_bits(bits, first / 64 + 1) << (64 - shift);
+    return count == 64 ? window : window & ((UINT64_C(1) << count) - 1);
+}
+
+static inline bool heap_is_inner(const struct heap *heap, uint32_t node)
+{
+    return heap_bits(heap->inner, node / 64) >> (node % 64) & 1;
+}
+
+/* Ranks: the set bits before each 512, and how many there are in all. To be freed. */
+uint32_t *heap_rank_make(const _Atomic uint64_t *bits, uint32_t nodes, uint32_t *count);
+
+/* Set bits before the node's. */
+static inline uint32_t heap_rank(const _Atomic uint64_t *bits, const uint32_t *rank, uint32_t node)
+{
+    uint32_t slot = rank[node / 512];
+    for (uint32_t i = node / 512 * 8; i < node / 64; i++)
+        slot += bit_count(heap_bits(bits, i));
+    return slot + bit_count(heap_bits(bits, node / 64) & ((UINT64_C(1) << (node % 64)) - 1));
+}
+
+/* Number among the inner nodes; the node is one of them. */
+static inline uint32_t heap_inner_slot(const struct heap *heap, uint32_t node)
+{
+    return heap_rank(heap->inner, heap->inner_rank, node);
 }
 
 #endif

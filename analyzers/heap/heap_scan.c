@@ -129,39 +129,48 @@ static uint8_t *put_nulls(uint8_t *at, uint64_t nulls)
     return at;
 }
 
-static bool room_in_row(struct heap_scan *scan, size_t bytes)
+/* Where the row under way is written. NULL: no memory. */
+static uint8_t *room_in_row(struct heap_scan *scan, size_t bytes)
 {
-    if (bytes <= scan->row_capacity)
-        return true;
-    size_t capacity = scan->row_capacity < 4096 ? 4096 : scan->row_capacity * 2;
-    uint8_t *row = realloc(scan->row, capacity < bytes ? bytes : capacity);
-    if (row == NULL) {
-        fail(scan, "out of memory");
-        return false;
+    struct heap_word_rows *word = &scan->word;
+    size_t wanted = word->length + bytes;
+    if (wanted > word->capacity) {
+        size_t capacity = word->capacity < 4096 ? 4096 : word->capacity * 2;
+        uint8_t *rows = realloc(word->rows, (capacity < wanted ? wanted : capacity) + 8);
+        if (rows == NULL) {
+            fail(scan, "out of memory");
+            return NULL;
+        }
+        word->rows = rows;
+        word->capacity = capacity < wanted ? wanted : capacity;
     }
-    scan->row = row;
-    scan->row_capacity = capacity < bytes ? bytes : capacity;
-    return true;
+    return word->rows + word->length;
 }
 
-/* One reference; nulls that came before are written with it. 32 bytes of room. */
-static uint8_t *put_reference(struct heap_scan *scan, uint8_t *at, uint64_t id, uint64_t unit,
-                              bool soft, uint64_t *nulls)
+/* A row being written: nulls that came before a reference are written with it. */
+struct row_end {
+    uint8_t *at;        /* 32 bytes of room for each reference */
+    uint64_t own, last; /* units: of the object, of the reference before */
+    uint64_t nulls;
+};
+
+static void put_reference(struct heap_scan *scan, struct row_end *row, uint64_t id, bool soft)
 {
     unsigned shift = scan->heap->ids.shift;
-    uint64_t distance = (id >> shift) - unit;
-    if (id == 0 || distance == 0 || (id & ((UINT64_C(1) << shift) - 1))) {
-        scan->counts.dangling += id != 0 && distance != 0;
-        (*nulls)++;
-        return at;
+    uint64_t unit = id >> shift;
+    if (id == 0 || unit == row->own || (id & ((UINT64_C(1) << shift) - 1))) {
+        scan->counts.dangling += id != 0 && unit != row->own;
+        row->nulls++;
+        return;
     }
-    if (*nulls > 0)
-        at = put_nulls(at, *nulls);
-    *nulls = 0;
+    if (row->nulls > 0)
+        row->at = put_nulls(row->at, row->nulls);
+    row->nulls = 0;
     if (soft)
-        *at++ = 3;
-    uint64_t zigzag = distance << 1 ^ (0 - (distance >> 63));
-    return put(at, zigzag + 3);
+        *row->at++ = 3;
+    uint64_t distance = unit - row->last;
+    row->at = put(row->at, (distance << 1 ^ (0 - (distance >> 63))) + 4);
+    row->last = unit;
 }
 
 static struct heap_class *class_of(struct heap_scan *scan, uint64_t id)
@@ -188,7 +197,7 @@ static uint32_t code_of(struct heap *heap, struct heap_class *class, bool array)
         uint32_t number = heap->code_count++;
         heap->class_of_code[number] =
             (uint32_t)(class - heap->classes) | (array ? CODE_OF_ARRAYS : 0);
-        code = number + ROW_CODE_CLASS;
+        code = number + 1;
         *own = code;
     }
     heap_unlock(heap);
@@ -201,16 +210,6 @@ static uint8_t *skip_rows(uint8_t *at, uint32_t k)
     return (uint8_t *)(uintptr_t)heap_skip_rows(at, k);
 }
 
-static uint64_t filled_window(const struct heap *heap, uint32_t first, uint32_t count)
-{
-    const _Atomic uint64_t *at = &heap->filled[first / 64];
-    unsigned shift = first % 64;
-    uint64_t window = atomic_load_explicit(at, memory_order_relaxed) >> shift;
-    if (shift != 0 && shift + count > 64)
-        window |= atomic_load_explicit(at + 1, memory_order_relaxed) << (64 - shift);
-    return count == 64 ? window : window & ((UINT64_C(1) << count) - 1);
-}
-
 /* Distance to the next object of the same word, in units; 0: not known. */
 static uint32_t gap_after(const struct id_word *word, uint64_t unit)
 {
@@ -219,90 +218,174 @@ static uint32_t gap_after(const struct id_word *word, uint64_t unit)
     return above == 0 ? 0 : (uint32_t)__builtin_ctzll(above) + 1;
 }
 
-/* Puts the row in its place among those of its word. holding: something may hang on it. */
-static void place_row(struct heap_scan *scan, uint64_t unit, const uint8_t *row, size_t length,
-                      bool holding)
+static struct id_word *word_at(struct heap_scan *scan, uint64_t unit)
 {
-    struct heap *heap = scan->heap;
     uint64_t key = unit >> REGION_UNITS_LOG2;
     if (scan->region == NULL || scan->region->key != key)
-        scan->region = object_ids_region(&heap->ids, key);
-    struct id_region *region = scan->region;
-    if (region == NULL)
+        scan->region = object_ids_region(&scan->heap->ids, key);
+    return scan->region == NULL ? NULL : &scan->region->words[unit >> 6 & (REGION_WORDS - 1)];
+}
+
+/* Place bits of a word -> bits of its objects by number. */
+static uint64_t by_number(uint64_t all, uint64_t places)
+{
+    uint64_t numbers = 0;
+    for (; places != 0; places &= places - 1)
+        numbers |= UINT64_C(1) << bit_count(all & ((places & -places) - 1));
+    return numbers;
+}
+
+/* Puts rows that follow each other where they belong among those of their word. first: the number
+ * of the first. False: there is no room for them. */
+static bool insert_rows(uint8_t *front, const uint8_t *end, uint64_t have, uint32_t first,
+                        const uint8_t *rows, size_t length)
+{
+    uint32_t before = bit_count(have & ((UINT64_C(1) << first) - 1)),
+             behind = bit_count(have) - before;
+    uint8_t *at = skip_rows(front, before), *tail = behind == 0 ? at : skip_rows(at, behind);
+    if (length > (size_t)(end - tail))
+        return false;
+    if (tail != at)
+        memmove(at + length, at, (size_t)(tail - at));
+    memcpy(at, rows, length);
+    return true;
+}
+
+static void set_bits(_Atomic uint64_t *bits, uint32_t first, uint64_t set)
+{
+    unsigned shift = first % 64;
+    if (set << shift != 0)
+        atomic_fetch_or_explicit(bits + first / 64, set << shift, memory_order_relaxed);
+    if (shift != 0 && set >> (64 - shift) != 0)
+        atomic_fetch_or_explicit(bits + first / 64 + 1, set >> (64 - shift), memory_order_relaxed);
+}
+
+static void place_rows(struct heap_scan *scan)
+{
+    struct heap *heap = scan->heap;
+    const struct heap_word_rows *own = &scan->word;
+    struct id_word *word = word_at(scan, own->unit);
+    if (word == NULL)
         return; /* the file has changed since it was first read */
-    uint32_t w = unit >> 6 & (REGION_WORDS - 1);
-    struct id_word *word = &region->words[w];
-    uint32_t number = id_word_number(word, unit);
-    if (number == NO_OBJECT)
+    struct id_region *region = scan->region;
+    uint32_t w = (uint32_t)(word - region->words);
+    uint64_t all = word->bits, end = region->row_bytes;
+    if (own->holding & ~all)
         return;
-    uint32_t count = (uint32_t)__builtin_popcountll(word->bits), k = number - word->first;
-    uint64_t end = region->row_bytes;
+    uint64_t numbers = by_number(all, own->holding), inner = by_number(all, own->inner);
     for (uint32_t next = w + 1; next < REGION_WORDS; next++) {
         if (region->words[next].bits != 0) {
             end = region->words[next].row;
             break;
         }
     }
+    uint8_t *rows = heap->rows + region->row_base;
     atomic_flag *lock = &heap->row_locks[(w ^ (uint32_t)region->key * 37) & 255];
     while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
         ;
-    uint64_t filled = filled_window(heap, word->first, count);
-    if (!(filled >> k & 1)) { /* else a second object of this identifier */
-        uint8_t *rows = heap->rows + region->row_base;
-        uint8_t *at = skip_rows(rows + word->row,
-                                (uint32_t)__builtin_popcountll(filled & ((UINT64_C(1) << k) - 1)));
-        uint8_t *tail = k == 63 || filled >> k == 0
-                            ? at
-                            : skip_rows(at, (uint32_t)__builtin_popcountll(filled >> k));
-        if ((uint64_t)(tail - rows) + length <= end) {
-            if (tail != at)
-                memmove(at + length, at, (size_t)(tail - at));
-            memcpy(at, row, length);
-            uint64_t bit = UINT64_C(1) << (number % 64);
-            atomic_fetch_or_explicit(&heap->filled[number / 64], bit, memory_order_relaxed);
-            if (holding)
-                atomic_fetch_or_explicit((_Atomic uint64_t *)&heap->holding[number / 64], bit,
-                                         memory_order_relaxed);
-        } else {
-            scan->counts.damaged++;
+    uint64_t have = heap_bits_window(heap->holding, word->first, bit_count(all));
+    uint32_t first = (uint32_t)__builtin_ctzll(numbers);
+    uint64_t between = ~UINT64_C(0) << first & ~UINT64_C(0) >> __builtin_clzll(numbers);
+    uint64_t put_there = 0;
+    if (!(have & between)) {
+        if (insert_rows(rows + word->row, rows + end, have, first, own->rows, own->length))
+            put_there = numbers;
+    } else { /* row by row; a second object of an identifier is left out */
+        const uint8_t *from = own->rows;
+        for (uint64_t left = numbers; left != 0; left &= left - 1) {
+            const uint8_t *to = heap_skip_rows(from, 1);
+            uint64_t bit = left & -left;
+            if (!(have & bit) &&
+                insert_rows(rows + word->row, rows + end, have, (uint32_t)__builtin_ctzll(left),
+                            from, (size_t)(to - from))) {
+                have |= bit;
+                put_there |= bit;
+            }
+            from = to;
         }
+        numbers = put_there;
     }
+    set_bits(heap->holding, word->first, put_there);
+    set_bits(heap->inner, word->first, put_there & inner);
     atomic_flag_clear_explicit(lock, memory_order_release);
+    scan->counts.damaged += put_there != numbers;
 }
 
-static void found_object(struct heap_scan *scan, uint64_t id)
+/* What is known of the word under way goes to the heap. */
+static void flush_word(struct heap_scan *scan)
 {
-    if (id < scan->piece.least_id)
-        scan->piece.least_id = id;
-    if (id > scan->piece.most_id)
-        scan->piece.most_id = id;
-    switch (object_ids_add(&scan->heap->ids, id, &scan->region)) {
-    case ID_NEW:
-        break;
-    case ID_KNOWN:
-        scan->counts.duplicates++;
-        break;
-    case ID_MISALIGNED:
-        scan->heap->ids.shift = 0; /* whoever drives the passes begins again */
-        fail(scan, HEAP_AGAIN);
-        break;
-    case ID_SCATTERED:
+    struct heap_word_rows *word = &scan->word;
+    struct object_ids *ids = &scan->heap->ids;
+    uint32_t known = 0;
+    enum id_added added = ID_ADDED;
+    if (word->bits == 0)
+        return;
+    if (scan->pass == HEAP_FIND) {
+        added = object_ids_add(ids, word->unit, word->bits, &scan->region, &known);
+        scan->counts.duplicates += known;
+    }
+    if (added == ID_SCATTERED)
         fail(scan,
              "its identifiers are scattered over the address space: no dump of a HotSpot JVM");
-        break;
-    case ID_NO_MEMORY:
+    else if (added == ID_NO_MEMORY)
         fail(scan, "out of memory");
-        break;
-    }
+    else if (scan->pass == HEAP_ROWS && word->holding != 0)
+        place_rows(scan);
+    else if (scan->pass != HEAP_ROWS && word->length > 0 &&
+             !object_ids_add_bytes(ids, word->unit, &scan->region, word->length))
+        fail(scan, "arrays too large to be numbered");
+    word->bits = word->holding = word->inner = 0;
+    word->length = 0;
 }
 
-static void keep_row(struct heap_scan *scan, uint64_t id, const uint8_t *row, size_t length,
-                     bool holding)
+/* An object of any pass that makes rows: those after it of the same word follow it in memory. */
+static void found_object(struct heap_scan *scan, uint64_t id)
 {
-    if (scan->pass == HEAP_ROWS)
-        place_row(scan, id >> scan->heap->ids.shift, row, length, holding);
-    else if (!object_ids_add_bytes(&scan->heap->ids, id, &scan->bytes_region, length))
-        fail(scan, "arrays too large to be numbered");
+    if (scan->pass == HEAP_FIND) {
+        if (id < scan->piece.least_id)
+            scan->piece.least_id = id;
+        if (id > scan->piece.most_id)
+            scan->piece.most_id = id;
+        if (id & ((UINT64_C(1) << scan->heap->ids.shift) - 1)) {
+            scan->heap->ids.shift = 0; /* whoever drives the passes begins again */
+            fail(scan, HEAP_AGAIN);
+            return;
+        }
+    }
+    struct heap_word_rows *word = &scan->word;
+    uint64_t unit = id >> scan->heap->ids.shift, bit = UINT64_C(1) << (unit & 63);
+    if (word->unit != (unit & ~UINT64_C(63)) || word->bits >= bit)
+        flush_word(scan);
+    word->unit = unit & ~UINT64_C(63);
+    word->bits |= bit;
+}
+
+/* Keeps the row under way, which ends there. */
+static void keep_row(struct heap_scan *scan, const uint8_t *end, bool inner)
+{
+    struct heap_word_rows *word = &scan->word;
+    uint64_t bit = UINT64_C(1) << (63 - __builtin_clzll(word->bits)); /* the last object's */
+    word->holding |= bit;
+    if (inner)
+        word->inner |= bit;
+    word->length = (size_t)(end - word->rows);
+}
+
+/* Counts which sizes of headers and references fit the distance to the next object. */
+static void learn_sizes(struct heap_scan *scan, uint64_t unit, int element, uint32_t length)
+{
+    struct heap *heap = scan->heap;
+    struct id_word *word = scan->pass == HEAP_ROWS ? word_at(scan, unit) : NULL;
+    int64_t gap = word == NULL ? 0 : (int64_t)gap_after(word, unit) << heap->ids.shift;
+    bool references = element == 0;
+    for (int i = 0; gap != 0 && i < (references ? 8 : 4); i++) {
+        int64_t own = references ? heap_array_bytes(HEAP_ARRAY_BASES[i / 2], i % 2 ? 8 : 4, length)
+                                 : heap_array_bytes(HEAP_ARRAY_BASES[i], element, length);
+        int64_t *hits = references ? scan->oop_hits : scan->base_hits,
+                *misses = references ? scan->oop_misses : scan->base_misses;
+        hits[i] += own == gap;
+        misses[i] += own > gap;
+    }
 }
 
 static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id,
@@ -310,7 +393,6 @@ static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id
 {
     struct heap *heap = scan->heap;
     struct heap_class *class = class_of(scan, class_id);
-    uint8_t empty = 0;
     if (scan->pass == HEAP_FIND) {
         scan->counts.instances++;
         if (class == NULL)
@@ -319,30 +401,34 @@ static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id
     if (class == NULL || class->instance_bytes > length) {
         if (scan->pass == HEAP_ROWS)
             *(class == NULL ? &scan->counts.classless : &scan->counts.damaged) += 1;
-        keep_row(scan, id, &empty, 1, false);
         return;
     }
     const struct heap_ref_field *ref = &heap->refs[class->first_ref];
-    uint64_t nulls = 0, unit = id >> heap->ids.shift;
-    if (!room_in_row(scan, 64 + (size_t) class->ref_count * 32))
+    uint64_t unit = id >> heap->ids.shift;
+    uint8_t *begin = room_in_row(scan, 64 + (size_t) class->ref_count * 32);
+    if (begin == NULL)
         return;
-    uint8_t *at = put(scan->row, code_of(heap, class, false)), *before = at;
+    bool string = class->traits & CLASS_STRING;
+    bool always = class->loader_id != 0 || (class->traits & CLASS_LOADER);
+    uint8_t *front = string ? begin : put(begin, code_of(heap, class, false));
+    struct row_end row = {.at = front, .own = unit, .last = unit};
     for (uint32_t i = 0; i < class->ref_count; i++, ref++) {
         if (ref->holds == HOLDS_NOT)
-            nulls++;
+            row.nulls++;
         else
-            at = put_reference(scan, at, read_id(bytes + ref->offset, heap->id_size), unit,
-                               ref->holds == HOLDS_SOFTLY, &nulls);
+            put_reference(scan, &row, read_id(bytes + ref->offset, heap->id_size),
+                          ref->holds == HOLDS_SOFTLY);
     }
-    bool holding = at != before || class->loader_id != 0 || (class->traits & CLASS_LOADER);
-    *at++ = 0;
     if (scan->pass == HEAP_ROWS) {
-        struct id_word *word = object_ids_word(&heap->ids, unit);
+        struct id_word *word = word_at(scan, unit);
         uint32_t gap = word == NULL ? 0 : gap_after(word, unit);
         if (gap != 0 && gap < class->gap)
             class->gap = gap;
     }
-    keep_row(scan, id, scan->row, (size_t)(at - scan->row), holding);
+    if (row.at == front && !always)
+        return;
+    *row.at++ = 0;
+    keep_row(scan, row.at, !string);
 }
 
 /* A row is written straight from the elements; its buffer grows with what is in them. */
@@ -351,7 +437,6 @@ static void take_object_array(struct heap_scan *scan, uint64_t id, uint64_t clas
 {
     struct heap *heap = scan->heap;
     struct heap_class *class = class_of(scan, class_id);
-    uint8_t empty = 0;
     if (scan->pass == HEAP_FIND) {
         scan->counts.object_arrays++;
         if (class == NULL)
@@ -359,55 +444,35 @@ static void take_object_array(struct heap_scan *scan, uint64_t id, uint64_t clas
     }
     if (class == NULL) {
         scan->counts.classless += scan->pass == HEAP_ROWS;
-        keep_row(scan, id, &empty, 1, false);
         return;
     }
-    uint64_t nulls = 0, unit = id >> heap->ids.shift;
-    if (!room_in_row(scan, 64))
+    uint64_t unit = id >> heap->ids.shift;
+    uint8_t *begin = room_in_row(scan, 64);
+    if (begin == NULL)
         return;
-    uint8_t *at = put(scan->row, code_of(heap, class, true));
-    at = put(at, (uint64_t)length + 1);
-    size_t used = (size_t)(at - scan->row), before = used;
+    struct row_end row = {.at = put(begin, code_of(heap, class, true)), .own = unit, .last = unit};
+    size_t code_bytes = (size_t)(row.at - begin), used = code_bytes;
     for (uint32_t i = 0; i < length; i++) {
-        if (!room_in_row(scan, used + 40))
+        begin = room_in_row(scan, used + 40);
+        if (begin == NULL)
             return;
-        at = put_reference(scan, scan->row + used,
-                           read_id(bytes + (size_t)i * (size_t)heap->id_size, heap->id_size), unit,
-                           false, &nulls);
-        used = (size_t)(at - scan->row);
+        row.at = begin + used;
+        put_reference(scan, &row, read_id(bytes + (size_t)i * (size_t)heap->id_size, heap->id_size),
+                      false);
+        used = (size_t)(row.at - begin);
     }
-    bool holding = used != before || class->loader_id != 0;
-    scan->row[used++] = 0;
-    if (scan->pass == HEAP_ROWS) {
-        struct id_word *word = object_ids_word(&heap->ids, unit);
-        uint32_t gap = word == NULL ? 0 : gap_after(word, unit);
-        for (uint32_t i = 0; gap != 0 && i < 8; i++) {
-            int64_t own = heap_array_bytes(HEAP_ARRAY_BASES[i / 2], i % 2 ? 8 : 4, length);
-            scan->oop_hits[i] += own == (int64_t)gap << heap->ids.shift;
-            scan->oop_misses[i] += own > (int64_t)gap << heap->ids.shift;
-        }
-    }
-    keep_row(scan, id, scan->row, used, holding);
+    learn_sizes(scan, unit, 0, length);
+    if (used == code_bytes && class->loader_id == 0)
+        return;
+    *row.at++ = 0;
+    keep_row(scan, row.at, true);
 }
 
 static void take_primitive_array(struct heap_scan *scan, uint64_t id, uint8_t type, uint32_t length)
 {
-    struct heap *heap = scan->heap;
-    uint8_t row[16], *at = put(row, (uint64_t)type - 3);
-    at = put(at, (uint64_t)length + 1);
-    *at++ = 0;
     scan->counts.primitive_arrays += scan->pass == HEAP_FIND;
-    if (scan->pass == HEAP_ROWS) {
-        uint64_t unit = id >> heap->ids.shift;
-        struct id_word *word = object_ids_word(&heap->ids, unit);
-        uint32_t gap = word == NULL ? 0 : gap_after(word, unit);
-        for (int i = 0; gap != 0 && type_size(type, 8) < 8 && i < 4; i++) {
-            int64_t bytes = heap_array_bytes(HEAP_ARRAY_BASES[i], type_size(type, 8), length);
-            scan->base_hits[i] += bytes == (int64_t)gap << heap->ids.shift;
-            scan->base_misses[i] += bytes > (int64_t)gap << heap->ids.shift;
-        }
-    }
-    keep_row(scan, id, row, (size_t)(at - row), false);
+    if (type_size(type, 8) < 8)
+        learn_sizes(scan, id >> scan->heap->ids.shift, type_size(type, 8), length);
 }
 
 /* --- classes and roots ------------------------------------------------------------------------ */
@@ -588,9 +653,8 @@ static size_t root_length(int tag, size_t id, enum root_kind *kind)
 
 /* Bytes of the record at part, its tag included; 0: more are needed to tell (or to take it);
  * whole: it may be longer than the window. SIZE_MAX: no such record. */
-static uint64_t sub_record(struct heap_scan *scan, struct part part)
+static uint64_t sub_record(struct part part)
 {
-    struct heap *heap = scan->heap;
     size_t id = (size_t)part.id_size;
     const uint8_t *at = part.at + 1;
     enum root_kind kind;
@@ -631,7 +695,6 @@ static uint64_t sub_record(struct heap_scan *scan, struct part part)
         size_t length = root_length(part.at[0], id, &kind);
         if (length == 0)
             return SIZE_MAX;
-        (void)heap;
         return left < length ? 0 : length + 1;
     }
     }
@@ -646,19 +709,10 @@ static void first_object(struct heap_scan *scan)
         fail(scan, scan->heap->error);
 }
 
-static void fetch(struct heap_scan *scan, uint64_t id, uint64_t class_id, uint8_t type,
-                  const uint8_t *bytes, uint64_t length, size_t there)
-{
-    if (id_table_get(scan->wanted, id) != ID_TABLE_NONE)
-        scan->fetched(scan->context, id, class_id, type, bytes,
-                      length < there ? (size_t)length : there, length);
-}
-
 /* The record is there; of an array of primitives its front at least. */
 static void take_sub_record(struct heap_scan *scan, struct part part)
 {
-    struct heap *heap = scan->heap;
-    int size = heap->id_size;
+    int size = scan->heap->id_size;
     size_t id = (size_t)size;
     const uint8_t *at = part.at + 1;
     enum root_kind kind;
@@ -675,10 +729,9 @@ static void take_sub_record(struct heap_scan *scan, struct part part)
         if (scan->pass == HEAP_CLASSES)
             return;
         if (scan->pass != HEAP_FETCH) {
-            if (find) {
+            if (find)
                 first_object(scan);
-                found_object(scan, object);
-            }
+            found_object(scan, object);
             if (scan->failed)
                 return;
         }
@@ -692,24 +745,29 @@ static void take_sub_record(struct heap_scan *scan, struct part part)
             take_root(scan, kind, at);
         return;
     }
-    if (part.at[0] == SUB_INSTANCE) {
-        uint64_t class_id = read_id(at + id + 4, size);
-        uint32_t length = be32(at + 2 * id + 4);
-        if (scan->pass == HEAP_FETCH)
-            fetch(scan, object, class_id, 0, at + 2 * id + 8, length, length);
-        else
-            take_instance(scan, object, class_id, at + 2 * id + 8, length);
-    } else if (part.at[0] == SUB_OBJECT_ARRAY) {
-        if (scan->pass != HEAP_FETCH)
-            take_object_array(scan, object, read_id(at + id + 8, size), at + 2 * id + 8,
-                              be32(at + id + 4));
+    bool instance = part.at[0] == SUB_INSTANCE, of_objects = part.at[0] == SUB_OBJECT_ARRAY;
+    uint32_t number = be32(at + (instance ? 2 * id : id) + 4); /* bytes or elements */
+    uint64_t class_id = instance     ? read_id(at + id + 4, size)
+                        : of_objects ? read_id(at + id + 8, size)
+                                     : 0;
+    const uint8_t *content = at + (instance || of_objects ? 2 * id + 8 : id + 9);
+    if (scan->pass == HEAP_FETCH) {
+        struct heap_object shown = {.id = object, .class_id = class_id, .bytes = content};
+        uint64_t bytes = number;
+        if (!instance) {
+            shown.type = of_objects ? TYPE_OBJECT : at[id + 8];
+            shown.elements = number;
+            bytes *= (uint64_t)type_size(shown.type, size);
+        }
+        size_t there = part.left - (size_t)(content - part.at);
+        shown.there = bytes < there ? (size_t)bytes : there;
+        scan->fetched(scan->context, &shown);
+    } else if (instance) {
+        take_instance(scan, object, class_id, content, number);
+    } else if (of_objects) {
+        take_object_array(scan, object, class_id, content, number);
     } else {
-        uint32_t length = be32(at + id + 4);
-        if (scan->pass == HEAP_FETCH)
-            fetch(scan, object, 0, at[id + 8], at + id + 9,
-                  (uint64_t)length * (uint64_t)type_size(at[id + 8], 0), part.left - id - 10);
-        else
-            take_primitive_array(scan, object, at[id + 8], length);
+        take_primitive_array(scan, object, at[id + 8], number);
     }
 }
 
@@ -862,7 +920,7 @@ uint64_t heap_scan_window(struct heap_scan *scan, const uint8_t *bytes, uint64_t
         if (segment_here)
             left = (size_t)(scan->segment_end - at);
         struct part part = {bytes + (at - from), left, heap->id_size};
-        uint64_t taken = sub_record(scan, part);
+        uint64_t taken = sub_record(part);
         if (taken != 0 && taken != SIZE_MAX && scan->pass == HEAP_FETCH && taken > left &&
             left < NAME_BYTES && !last && !segment_here)
             return at;
@@ -911,6 +969,7 @@ uint64_t heap_scan_window(struct heap_scan *scan, const uint8_t *bytes, uint64_t
 
 void heap_scan_leave(struct heap_scan *scan)
 {
+    flush_word(scan);
     uint64_t file_bytes = scan->heap->file_bytes;
     if (scan->segment_end != 0 && scan->piece.to != 0)
         end_piece(scan, scan->segment_end < file_bytes ? scan->segment_end : file_bytes);
@@ -940,7 +999,7 @@ bool heap_scan_end(struct heap_scan *scan)
         heap->failed = true;
         memcpy(heap->error, scan->error, sizeof heap->error);
     }
-    free(scan->row);
-    scan->row = NULL;
+    free(scan->word.rows);
+    scan->word.rows = NULL;
     return !heap->failed;
 }

@@ -89,15 +89,6 @@ static bool is_of(const struct heap *heap, uint32_t node, const char *class_name
 /* --- texts of strings
  * ------------------------------------------------------------------------------- */
 
-static bool want(struct holders *holders, uint64_t id)
-{
-    if (id < holders->least_wanted)
-        holders->least_wanted = id;
-    if (id > holders->most_wanted)
-        holders->most_wanted = id;
-    return id_table_put(&holders->wanted, id, 0);
-}
-
 /* A string whose text is needed; any other node is none. */
 static void want_text(struct holders *holders, uint32_t node)
 {
@@ -127,10 +118,12 @@ static void want_text(struct holders *holders, uint32_t node)
     holders->failed = !id_table_put(&holders->text_of, id, number) || holders->failed;
     if (known != ID_TABLE_NONE)
         return;
-    holders->texts[holders->text_count++] =
-        (struct holder_text){.id = id, .array_id = array_id, .coder = -1};
-    holders->failed = !id_table_put(&holders->text_of_array, array_id, number) ||
-                      !want(holders, id) || !want(holders, array_id) || holders->failed;
+    holders->texts[holders->text_count++].text = NULL;
+    holders->failed = !id_table_put(&holders->text_of_array, array_id, number) || holders->failed;
+    if (array_id < holders->least_wanted)
+        holders->least_wanted = array_id;
+    if (array_id > holders->most_wanted)
+        holders->most_wanted = array_id;
 }
 
 static const char *text_of(const struct holders *holders, uint32_t node)
@@ -178,24 +171,35 @@ static char *decode(const uint8_t *bytes, size_t length, int width, bool big_end
     return text;
 }
 
-void holders_text(void *context, uint64_t id, uint64_t class_id, uint8_t type, const uint8_t *bytes,
-                  size_t length, uint64_t whole)
+bool holders_among(const struct holders *holders, uint64_t least_id, uint64_t most_id)
 {
-    struct holders *holders = context;
-    uint32_t number = id_table_get(&holders->text_of_array, id);
-    (void)class_id;
-    (void)whole;
-    if (number == ID_TABLE_NONE || (type != TYPE_BYTE && type != TYPE_CHAR))
+    if (most_id < holders->least_wanted || least_id > holders->most_wanted)
+        return false;
+    for (size_t i = 0; i < (size_t)1 << holders->text_of_array.log2; i++) {
+        const struct id_table_slot *slot = &holders->text_of_array.slots[i];
+        if (slot->number != 0 && slot->id >= least_id && slot->id <= most_id)
+            return true;
+    }
+    return false;
+}
+
+void holders_text(struct holders *holders, const struct heap_object *object)
+{
+    enum heap_type type = object->type;
+    if (object->id < holders->least_wanted || object->id > holders->most_wanted ||
+        (type != TYPE_BYTE && type != TYPE_CHAR))
         return;
-    struct holder_text *text = &holders->texts[number];
-    if (text->text != NULL)
+    uint32_t number = id_table_get(&holders->text_of_array, object->id);
+    if (number == ID_TABLE_NONE || holders->texts[number].text != NULL)
         return;
     /* A compact string of UTF-16 has zeros in it, or the other half of each pair. */
+    const uint8_t *bytes = object->bytes;
+    size_t length = object->there;
     bool wide = false;
     for (size_t i = 1; type == TYPE_BYTE && length % 2 == 0 && i < length; i += 2)
         wide = wide || bytes[i] == 0;
-    text->text = type == TYPE_CHAR ? decode(bytes, length, 2, true)
-                                   : decode(bytes, length, wide ? 2 : 1, false);
+    holders->texts[number].text = type == TYPE_CHAR ? decode(bytes, length, 2, true)
+                                                    : decode(bytes, length, wide ? 2 : 1, false);
 }
 
 /* --- loaders
@@ -216,25 +220,49 @@ static const char *const NAME_FIELDS[] = {
 };
 #define NAME_FIELD_COUNT (sizeof NAME_FIELDS / sizeof NAME_FIELDS[0])
 
-static bool strongly(const struct holders *holders, uint32_t node)
+bool *holders_reached(const struct walk *walk)
 {
-    return holders->strong[node / 64] >> (node % 64) & 1;
+    const struct heap *heap = walk->heap;
+    bool *reached = calloc((size_t)heap->loader_count + 1, sizeof *reached);
+    for (uint32_t i = 0; reached != NULL && i < heap->loader_count; i++)
+        reached[i] = walk_marked(walk, heap->loader_node[i]);
+    return reached;
 }
 
-static uint32_t parent_of(const struct holders *holders, uint32_t node)
+/* How a loader was reached, node by node; one that was. */
+static bool find_chain(const struct walk *walk, uint32_t target, struct holder_chain *chain)
 {
-    return holders->walk->parent[heap_parent_slot(holders->heap, node)];
+    uint32_t nodes = heap_nodes(walk->heap), count = 1, at = target;
+    for (uint32_t up; (up = walk_parent(walk, at)) < nodes; at = up)
+        count++;
+    chain->root = walk_parent(walk, at) - nodes;
+    chain->length = count;
+    chain->count = count < HOLDERS_STEPS_MAX ? count : HOLDERS_STEPS_MAX;
+    chain->nodes = malloc(chain->count * sizeof *chain->nodes);
+    if (chain->nodes == NULL)
+        return false;
+    uint32_t half = chain->count / 2;
+    at = target;
+    for (uint32_t i = count; i-- > 0; at = walk_parent(walk, at)) {
+        if (i < half)
+            chain->nodes[i] = at;
+        else if (count - i <= chain->count - half)
+            chain->nodes[chain->count - (count - i)] = at;
+        if (i == 0)
+            break;
+    }
+    return true;
 }
 
 /* Threads that a path begins at or passes. */
-static void want_threads(struct holders *holders, uint32_t node)
+static void want_threads(struct holders *holders, const struct holder_chain *chain)
 {
     const struct heap *heap = holders->heap;
-    for (int64_t steps = 0; node < heap_nodes(heap) && steps < 4 * HOLDERS_STEPS_MAX; steps++) {
+    for (uint32_t i = 0; i < chain->count; i++) {
+        uint32_t node = chain->nodes[i];
         uint32_t class = node < heap->class_count ? NO_CLASS : heap_class_of_node(heap, node);
         if (class != NO_CLASS && heap->classes[class].traits & CLASS_THREAD)
             want_text(holders, field_of(heap, node, "name", 4));
-        node = parent_of(holders, node);
     }
 }
 
@@ -247,47 +275,37 @@ static void want_root_threads(struct holders *holders)
     }
 }
 
-static enum held how_held(const struct holders *holders, uint32_t node)
-{
-    if (!walk_marked(holders->walk, node))
-        return HELD_BY_NOTHING;
-    if (strongly(holders, node))
-        return HELD_STRONGLY;
-    while (node < heap_nodes(holders->heap))
-        node = parent_of(holders, node);
-    enum root_kind kind = holders->heap->roots[node - heap_nodes(holders->heap)].kind;
-    return kind == ROOT_CLASS_FIELD ? HELD_BY_HIDDEN : HELD_SOFTLY;
-}
-
-bool holders_create(struct holders *holders, const struct heap *heap, const struct walk *walk,
-                    const uint64_t *strong, const struct retained *retained)
+bool holders_create(struct holders *holders, const struct heap *heap, const bool *asked,
+                    const struct walk *walk, const bool *strong)
 {
     memset(holders, 0, sizeof *holders);
     holders->heap = heap;
-    holders->walk = walk;
-    holders->strong = strong;
-    holders->retained = retained;
+    holders->asked = asked;
     holders->least_wanted = UINT64_MAX;
     holders->loaders = calloc((size_t)heap->loader_count + 1, sizeof *holders->loaders);
     if (holders->loaders == NULL)
         return false;
     for (uint32_t i = 0; i < heap->loader_count; i++) {
-        if (!retained->asked[i])
+        if (!asked[i])
             continue;
         uint32_t node = heap->loader_node[i];
         struct held_loader *own = &holders->loaders[holders->loader_count++];
         own->loader = i;
         own->class = heap_class_of_node(heap, node);
         own->id = heap_id_of(heap, node);
-        own->held = how_held(holders, node);
+        own->held = HELD_BY_NOTHING;
         own->classes = heap->loader_class_first[i + 1] - heap->loader_class_first[i];
         own->path = -1;
-        own->retained_bytes = retained->bytes[i];
-        own->retained_objects = retained->objects[i];
         for (size_t k = 0; k < NAME_FIELD_COUNT; k++)
             want_text(holders, follow(heap, node, NAME_FIELDS[k]));
-        if (own->held != HELD_BY_NOTHING)
-            want_threads(holders, node);
+        if (!walk_marked(walk, node))
+            continue;
+        if (!find_chain(walk, node, &own->chain))
+            return false;
+        own->held = strong[i]                                               ? HELD_STRONGLY
+                    : heap->roots[own->chain.root].kind == ROOT_CLASS_FIELD ? HELD_BY_HIDDEN
+                                                                            : HELD_SOFTLY;
+        want_threads(holders, &own->chain);
     }
     want_root_threads(holders);
     return !holders->failed;
@@ -489,7 +507,7 @@ static bool of_jdk(const char *type)
 static bool of_jvm(const struct holders *holders, uint32_t node)
 {
     uint32_t loader = heap_loader_of_node(holders->heap, node);
-    return loader != NO_OBJECT && !holders->retained->asked[loader];
+    return loader != NO_OBJECT && !holders->asked[loader];
 }
 
 static void add_step(struct holder_path *path, struct holder_step *step)
@@ -528,60 +546,42 @@ static bool find_path(struct holders *holders, const struct held_loader *own,
                       struct holder_path *path)
 {
     const struct heap *heap = holders->heap;
-    uint32_t target = heap->loader_node[own->loader], nodes = heap_nodes(heap), count = 1;
+    const struct holder_chain *chain = &own->chain;
+    uint32_t target = heap->loader_node[own->loader];
     memset(path, 0, sizeof *path);
     path->cause = path->cut = -1;
     path->example = own->loader;
     path->held = own->held;
-    uint32_t at = target;
-    for (uint32_t up; (up = parent_of(holders, at)) < nodes; at = up)
-        count++;
-    uint32_t root = parent_of(holders, at) - nodes;
-    path->length = count;
-    path->steps =
-        calloc(count < HOLDERS_STEPS_MAX ? count : HOLDERS_STEPS_MAX + 1, sizeof *path->steps);
-    uint32_t *chain =
-        malloc(sizeof *chain * (count < HOLDERS_STEPS_MAX ? count : HOLDERS_STEPS_MAX));
-    if (path->steps == NULL || chain == NULL) {
+    path->length = chain->length;
+    path->steps = calloc((size_t)chain->count + 1, sizeof *path->steps);
+    if (path->steps == NULL) {
         holders->failed = true;
-        free(chain);
         return false;
     }
-    /* Front and end of a long one: chain[] from the root on, a gap in the middle. */
-    uint32_t kept = count < HOLDERS_STEPS_MAX ? count : HOLDERS_STEPS_MAX, half = kept / 2;
-    at = target;
-    for (uint32_t i = count; i-- > 0; at = parent_of(holders, at)) {
-        if (i < half)
-            chain[i] = at;
-        else if (count - i <= kept - half)
-            chain[kept - (count - i)] = at;
-        if (i == 0)
-            break;
-    }
-    describe_root(holders, path, root);
+    describe_root(holders, path, chain->root);
     int crossing = -1, owned = -1, own_part = 0;
-    for (uint32_t i = 0; i + 1 < kept; i++) {
+    for (uint32_t i = 0; i + 1 < chain->count; i++) {
+        uint32_t from = chain->nodes[i], to = chain->nodes[i + 1];
         struct holder_step step;
-        if (kept < count && i + 1 == half) {
+        if (chain->count < chain->length && i + 1 == chain->count / 2) {
             step = (struct holder_step){.text = strdup("..."), .type = strdup("?"), .times = 0};
             step.folded = step.text;
             add_step(path, &step);
             continue;
         }
-        describe_step(holders, &step, chain[i], chain[i + 1]);
+        describe_step(holders, &step, from, to);
         bool jdk = step.type != NULL && of_jdk(step.type);
         add_step(path, &step);
-        if (chain[i + 1] < heap->class_count && of_jvm(holders, chain[i]))
+        if (to < heap->class_count && of_jvm(holders, from))
             own_part = path->step_count;
         if (crossing < 0) {
-            if (!jdk && !belongs_to(heap, chain[i], target))
+            if (!jdk && !belongs_to(heap, from, target))
                 owned = path->step_count - 1;
-            if (belongs_to(heap, chain[i + 1], target))
+            if (belongs_to(heap, to, target))
                 crossing = path->step_count - 1;
         }
     }
     path->cut = owned >= 0 ? owned : crossing;
-    free(chain);
     if (holders->failed || path->root_folded == NULL)
         return false;
     sign(holders, path, own_part);
@@ -765,11 +765,13 @@ static int by_weight(const void *a, const void *b)
     return order != 0 ? order : strcmp(x->name, y->name);
 }
 
-bool holders_judge(struct holders *holders)
+bool holders_judge(struct holders *holders, const struct retained *retained)
 {
     const struct heap *heap = holders->heap;
     for (int i = 0; i < holders->loader_count; i++) {
         struct held_loader *own = &holders->loaders[i];
+        own->retained_bytes = retained->bytes[own->loader];
+        own->retained_objects = retained->objects[own->loader];
         for (size_t k = 0; k < NAME_FIELD_COUNT && own->name == NULL; k++) {
             const char *text =
                 text_of(holders, follow(heap, heap->loader_node[own->loader], NAME_FIELDS[k]));
@@ -813,15 +815,16 @@ bool holders_judge(struct holders *holders)
 
 void holders_destroy(struct holders *holders)
 {
-    for (int i = 0; i < holders->loader_count; i++)
+    for (int i = 0; i < holders->loader_count; i++) {
         free(holders->loaders[i].name);
+        free(holders->loaders[i].chain.nodes);
+    }
     for (int i = 0; i < holders->group_count; i++)
         free(holders->groups[i].paths);
     for (int i = 0; i < holders->path_count; i++)
         free_path(&holders->paths[i]);
     for (int i = 0; i < holders->text_count; i++)
         free(holders->texts[i].text);
-    id_table_free(&holders->wanted);
     id_table_free(&holders->text_of);
     id_table_free(&holders->text_of_array);
     free(holders->loaders);

@@ -1,9 +1,9 @@
 /*
  * holders: which class loaders of a heap exist more often than they should, and who holds them.
  *
- *   holders_create (heap, a finished walk with parents, a finished retained)
- *   -> holders_wanted, holders_text for each that was fetched    names of threads and loaders
- *   -> holders_judge -> the lists -> holders_destroy
+ *   holders_create (heap, a finished walk with parents, which is not needed after it)
+ *   -> holders_among, holders_text for each object of the dump   names of threads and loaders
+ *   -> holders_judge (a finished retained) -> the lists -> holders_destroy
  *
  * A loader's group is its type and its name (that of a web application, say, where a field tells
  * it). A group of several loaders that define classes of the same names is one application loaded
@@ -22,6 +22,14 @@ enum held { HELD_STRONGLY, HELD_SOFTLY, HELD_BY_HIDDEN, HELD_BY_NOTHING, HELD_CO
 const char *held_name(enum held held); /* "strong" "soft" "hidden" "none" */
 
 #define HOLDERS_STEPS_MAX 400 /* of a path; what is between its front and its end is counted */
+
+/* The nodes from a root to a loader, which is the last. */
+struct holder_chain {
+    uint32_t *nodes;
+    uint32_t count;  /* HOLDERS_STEPS_MAX at most: a long one has a gap before nodes[count / 2] */
+    uint32_t length; /* with those left out */
+    uint32_t root;   /* of heap.roots */
+};
 
 struct holder_step {
     char *text;         /* "java.lang.Thread.threadLocals", "java.lang.Object[3]", "<class>" */
@@ -57,8 +65,9 @@ struct held_loader {
     char *name; /* NULL: no field tells */
     enum held held;
     uint32_t classes;
-    uint32_t group; /* equal for those of one group */
-    int path;       /* -1 */
+    uint32_t group;            /* equal for those of one group */
+    int path;                  /* -1 */
+    struct holder_chain chain; /* nothing of one that is held by nothing */
     int64_t retained_bytes, retained_objects;
 };
 
@@ -78,21 +87,16 @@ struct holder_group {
 
 struct holders {
     const struct heap *heap;
-    const struct walk *walk;
-    const struct retained *retained;
-    const uint64_t *strong; /* a bit a node: marked before soft references were followed */
+    const bool *asked; /* by loader */
     int loader_count;
     struct held_loader *loaders;
     int group_count;
     struct holder_group *groups; /* suspects first, most retained first */
     int path_count, path_capacity;
     struct holder_path *paths;
-    struct id_table wanted;
-    uint64_t least_wanted, most_wanted;
+    uint64_t least_wanted, most_wanted; /* arrays */
     int text_count, text_capacity;
     struct holder_text {
-        uint64_t id, array_id;
-        int coder; /* -1 */
         char *text;
     } * texts;
     struct id_table text_of, text_of_array;
@@ -101,12 +105,17 @@ struct holders {
 
 /* Which loaders are asked about: not those of the JDK that exist once. By number; to be freed. */
 bool *holders_asked(const struct heap *heap);
-bool holders_create(struct holders *holders, const struct heap *heap, const struct walk *walk,
-                    const uint64_t *strong, const struct retained *retained);
-void holders_text(void *holders, uint64_t id, uint64_t class_id, uint8_t type, const uint8_t *bytes,
-                  size_t length, uint64_t whole);
+/* The loaders that a walk has reached so far, by number; to be freed. */
+bool *holders_reached(const struct walk *walk);
+/* asked is kept. strong: those reached before soft references were followed. */
+bool holders_create(struct holders *holders, const struct heap *heap, const bool *asked,
+                    const struct walk *walk, const bool *strong);
+/* Whether a text that is needed is between these two in the dump. */
+bool holders_among(const struct holders *holders, uint64_t least_id, uint64_t most_id);
+/* An object of the dump; any thread, each object once. */
+void holders_text(struct holders *holders, const struct heap_object *object);
 /* False: out of memory. */
-bool holders_judge(struct holders *holders);
+bool holders_judge(struct holders *holders, const struct retained *retained);
 void holders_destroy(struct holders *holders);
 
 /* The causes of holders.def. */

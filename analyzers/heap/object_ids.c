@@ -54,11 +54,10 @@ static struct id_region *make_region(struct object_ids *ids, uint64_t key, enum 
     return region;
 }
 
-enum id_added object_ids_add(struct object_ids *ids, uint64_t id, struct id_region **region)
+enum id_added object_ids_add(struct object_ids *ids, uint64_t unit, uint64_t bits,
+                             struct id_region **region, uint32_t *known)
 {
-    if (id & ((UINT64_C(1) << ids->shift) - 1))
-        return ID_MISALIGNED;
-    uint64_t unit = id >> ids->shift, key = unit >> REGION_UNITS_LOG2;
+    uint64_t key = unit >> REGION_UNITS_LOG2;
     enum id_added why;
     if (*region == NULL || (*region)->key != key) {
         *region = object_ids_region(ids, key);
@@ -68,15 +67,15 @@ enum id_added object_ids_add(struct object_ids *ids, uint64_t id, struct id_regi
             return why;
     }
     struct id_word *word = &(*region)->words[unit >> 6 & (REGION_WORDS - 1)];
-    uint64_t bit = UINT64_C(1) << (unit & 63);
-    uint64_t before = atomic_fetch_or_explicit(&word->bits, bit, memory_order_relaxed);
-    return before & bit ? ID_KNOWN : ID_NEW;
+    uint64_t before = atomic_fetch_or_explicit(&word->bits, bits, memory_order_relaxed);
+    *known = before & bits ? bit_count(before & bits) : 0;
+    return ID_ADDED;
 }
 
-bool object_ids_add_bytes(struct object_ids *ids, uint64_t id, struct id_region **region,
+bool object_ids_add_bytes(struct object_ids *ids, uint64_t unit, struct id_region **region,
                           uint64_t bytes)
 {
-    uint64_t unit = id >> ids->shift, key = unit >> REGION_UNITS_LOG2;
+    uint64_t key = unit >> REGION_UNITS_LOG2;
     if (*region == NULL || (*region)->key != key)
         *region = object_ids_region(ids, key);
     if (*region == NULL || bytes > UINT32_MAX / 2)
@@ -118,7 +117,7 @@ static bool number_region(struct id_region *region, uint64_t *number, uint64_t *
             return false;
         word->row = (uint32_t)bytes;
         bytes += own;
-        *number += (uint64_t)__builtin_popcountll(word->bits);
+        *number += bit_count(word->bits);
         if (*number >= NO_OBJECT)
             return false;
     }
@@ -139,7 +138,7 @@ bool object_ids_number(struct object_ids *ids, uint32_t first_number)
             return false;
     }
     ids->count = (uint32_t)(number - first_number);
-    ids->word_of = calloc((size_t)number / 32 + 2, sizeof *ids->word_of);
+    ids->word_of = calloc((size_t)number / 64 + 2, sizeof *ids->word_of);
     if (ids->word_of == NULL)
         return false;
     for (uint32_t i = 0; i < count; i++) {
@@ -147,12 +146,12 @@ bool object_ids_number(struct object_ids *ids, uint32_t first_number)
             const struct id_word *word = &ids->regions[i]->words[w];
             if (word->bits == 0)
                 continue;
-            uint32_t last = word->first + (uint32_t)__builtin_popcountll(word->bits) - 1;
-            /* At most three multiples of 32 are in a word of 64. */
-            for (uint32_t k = (word->first + 31) / 32; k <= last / 32; k++)
+            uint32_t last = word->first + bit_count(word->bits) - 1;
+            /* At most two multiples of 64 are in a word of 64. */
+            for (uint32_t k = (word->first + 63) / 64; k <= last / 64; k++)
                 ids->word_of[k] = i << REGION_WORDS_LOG2 | w;
             if (word->first == first_number)
-                ids->word_of[first_number / 32] = i << REGION_WORDS_LOG2 | w;
+                ids->word_of[first_number / 64] = i << REGION_WORDS_LOG2 | w;
         }
     }
     return true;
@@ -160,7 +159,7 @@ bool object_ids_number(struct object_ids *ids, uint32_t first_number)
 
 struct id_place object_ids_place(const struct object_ids *ids, uint32_t number)
 {
-    uint32_t at = ids->word_of[number / 32], ordinal = at >> REGION_WORDS_LOG2;
+    uint32_t at = ids->word_of[number / 64], ordinal = at >> REGION_WORDS_LOG2;
     struct id_place place = {.region = ids->regions[ordinal]};
     uint32_t w = at & (REGION_WORDS - 1);
     for (;; w++) {
@@ -170,7 +169,7 @@ struct id_place object_ids_place(const struct object_ids *ids, uint32_t number)
         }
         place.word = &place.region->words[w];
         uint64_t bits = place.word->bits;
-        uint32_t count = (uint32_t)__builtin_popcountll(bits);
+        uint32_t count = bit_count(bits);
         if (number - place.word->first < count)
             break;
     }

@@ -56,21 +56,36 @@ struct object_ids {
     struct id_region **regions; /* as made; by address after object_ids_number */
     uint32_t count;             /* objects, after object_ids_number */
     uint64_t row_bytes;         /* of all rows */
-    uint32_t *word_of;          /* for each 32nd number: ordinal << REGION_WORDS_LOG2 | word */
+    uint32_t *word_of;          /* for each 64th number: ordinal << REGION_WORDS_LOG2 | word */
 };
 
 bool object_ids_create(struct object_ids *ids, uint64_t file_bytes);
 void object_ids_destroy(struct object_ids *ids);
 
-enum id_added { ID_NEW, ID_KNOWN, ID_MISALIGNED, ID_SCATTERED, ID_NO_MEMORY };
-/* region: where the last one was; NULL at first. */
-enum id_added object_ids_add(struct object_ids *ids, uint64_t id, struct id_region **region);
-/* More bytes for the rows of this object's word; false: more than can be numbered. */
-bool object_ids_add_bytes(struct object_ids *ids, uint64_t id, struct id_region **region,
+enum id_added { ID_ADDED, ID_SCATTERED, ID_NO_MEMORY };
+/* Objects of one word, the one of this unit. known: how many of them were there already. region:
+ * where the last one was; NULL at first. */
+enum id_added object_ids_add(struct object_ids *ids, uint64_t unit, uint64_t bits,
+                             struct id_region **region, uint32_t *known);
+/* More bytes for the rows of this unit's word; false: more than can be numbered. */
+bool object_ids_add_bytes(struct object_ids *ids, uint64_t unit, struct id_region **region,
                           uint64_t bytes);
 void object_ids_clear_bytes(struct object_ids *ids);
 /* Numbers what was added, from first_number on. False: too many, or no memory. */
 bool object_ids_number(struct object_ids *ids, uint32_t first_number);
+
+/* Set bits. The instruction is not in every x86-64, and the compiler's substitute is a call. */
+static inline uint32_t bit_count(uint64_t bits)
+{
+#ifdef __POPCNT__
+    return (uint32_t)__builtin_popcountll(bits);
+#else
+    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+#endif
+}
 
 static inline struct id_region *object_ids_region(const struct object_ids *ids, uint64_t key)
 {
@@ -94,7 +109,7 @@ static inline uint32_t id_word_number(const struct id_word *word, uint64_t unit)
     uint64_t bits = atomic_load_explicit(&word->bits, memory_order_relaxed);
     if (!(bits & bit))
         return NO_OBJECT;
-    return word->first + (uint32_t)__builtin_popcountll(bits & (bit - 1));
+    return word->first + bit_count(bits & (bit - 1));
 }
 
 static inline uint32_t object_ids_find(const struct object_ids *ids, uint64_t unit)

@@ -27,10 +27,12 @@ bool retained_create(struct retained *retained, const struct heap *heap, const b
 void retained_destroy(struct retained *retained)
 {
     walk_destroy(&retained->walk);
+    free(retained->low);
+    free(retained->low_rank);
     free(retained->label);
     free(retained->above);
-    free(retained->bytes);
-    free(retained->objects);
+    free((void *)(uintptr_t)retained->bytes);
+    free((void *)(uintptr_t)retained->objects);
     memset(retained, 0, sizeof *retained);
 }
 
@@ -83,9 +85,21 @@ static uint32_t meet(const struct retained *retained, uint32_t a, uint32_t b)
     return a == b ? a : LABEL_ROOT;
 }
 
+static bool is_low(const struct retained *retained, uint32_t node)
+{
+    return retained->low[node / 64] >> (node % 64) & 1;
+}
+
+/* Of a node that is low. */
+static uint32_t *label_of(const struct retained *retained, uint32_t node)
+{
+    return &retained->label[heap_rank((const _Atomic uint64_t *)retained->low, retained->low_rank,
+                                      node)];
+}
+
 struct labelling {
     struct retained *retained;
-    struct walk_queue queue;
+    struct frontier now, next;
     uint64_t *queued; /* a bit a node */
     bool moved;       /* a loader that others may stand below */
     bool changed;
@@ -97,20 +111,20 @@ static void enqueue(struct labelling *work, uint32_t node)
     if (work->queued[node / 64] & bit)
         return;
     work->queued[node / 64] |= bit;
-    walk_queue_push(&work->queue, node);
+    frontier_add(&work->next, work->retained->heap, node);
 }
 
 /* A node that one of this label refers to. */
 static void lower(struct labelling *work, uint32_t node, uint32_t from_label)
 {
     struct retained *retained = work->retained;
-    if (walk_marked(&retained->walk, node))
+    if (!is_low(retained, node))
         return; /* retained by none; such loaders are below the root */
     uint32_t loader = asked_loader(retained, node);
     uint32_t old = loader != NO_OBJECT ? (retained->above[loader] == RETAINED_UNREACHED
                                               ? 0
                                               : label_above(retained, loader + 2))
-                                       : retained->label[node];
+                                       : *label_of(retained, node);
     uint32_t label = meet(retained, old, from_label);
     if (label == old)
         return;
@@ -122,8 +136,8 @@ static void lower(struct labelling *work, uint32_t node, uint32_t from_label)
             enqueue(work, node);
         return;
     }
-    retained->label[node] = label;
-    if (heap_is_holding(retained->heap, node))
+    *label_of(retained, node) = label;
+    if (heap_is_inner(retained->heap, node))
         enqueue(work, node);
 }
 
@@ -143,11 +157,11 @@ static void lower_all(struct labelling *work, uint32_t node)
     const struct heap *heap = retained->heap;
     if (node < heap->class_count) {
         for (uint32_t i = heap->class_edge_first[node]; i < heap->class_edge_first[node + 1]; i++)
-            lower(work, heap->class_edge_to[i], retained->label[node]);
+            lower(work, heap->class_edge_to[i], *label_of(retained, node));
         return;
     }
     uint32_t loader = asked_loader(retained, node), any = heap_loader_of_node(heap, node);
-    uint32_t label = loader != NO_OBJECT ? loader + 2 : retained->label[node];
+    uint32_t label = loader != NO_OBJECT ? loader + 2 : *label_of(retained, node);
     struct heap_row row;
     heap_row_of(heap, node, &row);
     if (row.class != NO_CLASS)
@@ -163,31 +177,146 @@ static void lower_all(struct labelling *work, uint32_t node)
 
 static bool settle_all(struct labelling *work)
 {
-    uint32_t node;
-    while (walk_queue_pop(&work->queue, &node)) {
-        work->queued[node / 64] &= ~(UINT64_C(1) << (node % 64));
-        lower_all(work, node);
-        if (work->queue.failed)
+    uint32_t nodes[FRONTIER_BATCH], count;
+    while (!frontier_is_empty(&work->next)) {
+        struct frontier swap = work->now;
+        struct frontier_reader reader = {0};
+        work->now = work->next;
+        work->next = swap;
+        while ((count = frontier_next(&work->now, work->retained->heap, &reader, nodes)) > 0) {
+            for (uint32_t i = 0; i < count; i++) {
+                work->queued[nodes[i] / 64] &= ~(UINT64_C(1) << (nodes[i] % 64));
+                lower_all(work, nodes[i]);
+            }
+        }
+        if (work->next.failed)
             return false;
     }
     return true;
 }
 
-static void sum_up(struct retained *retained)
+static bool lower_text(void *context, uint32_t node, struct heap_row *row)
+{
+    struct labelling *work = context;
+    uint32_t label = *label_of(work->retained, node);
+    if (label != 0 && heap_row_next(row)) {
+        uint32_t text = object_ids_find(&work->retained->heap->ids, row->to);
+        if (text != NO_OBJECT && !heap_is_inner(work->retained->heap, text))
+            lower(work, text, label);
+    }
+    return true;
+}
+
+/* Nodes that step 1 did not reach. */
+static bool find_low(struct retained *retained)
 {
     const struct heap *heap = retained->heap;
     uint32_t nodes = heap_nodes(heap);
-    for (uint32_t node = 0; node < nodes; node++) {
-        uint32_t label = retained->label[node];
-        if (label == 0)
-            continue;
-        int64_t bytes = heap_shallow_bytes(heap, node);
-        if (label == LABEL_ROOT) {
-            retained->shared_bytes += bytes;
-            continue;
+    retained->low = retained->walk.marked;
+    retained->walk.marked = NULL;
+    for (uint32_t i = 0; i <= nodes / 64; i++)
+        retained->low[i] = ~retained->low[i];
+    retained->low[nodes / 64] &= (UINT64_C(1) << (nodes % 64)) - 1;
+    retained->low_rank =
+        heap_rank_make((const _Atomic uint64_t *)retained->low, nodes, &retained->low_count);
+    retained->label = calloc((size_t)retained->low_count + 1, sizeof *retained->label);
+    return retained->low_rank != NULL && retained->label != NULL;
+}
+
+static void enqueue_again(struct labelling *work)
+{
+    struct retained *retained = work->retained;
+    const struct heap *heap = retained->heap;
+    for (uint32_t i = 0; i <= heap_nodes(heap) / 64; i++) {
+        for (uint64_t bits = retained->low[i] & heap_bits(heap->inner, i); bits != 0;
+             bits &= bits - 1) {
+            uint32_t node = i * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (*label_of(retained, node) != 0)
+                enqueue(work, node);
         }
-        retained->bytes[label - 2] += bytes;
-        retained->objects[label - 2]++;
+    }
+    for (uint32_t i = 0; i < heap->loader_count; i++) {
+        if (retained->asked[i] && retained->above[i] != RETAINED_UNREACHED)
+            enqueue(work, heap->loader_node[i]);
+    }
+}
+
+bool retained_rest(struct retained *retained)
+{
+    const struct heap *heap = retained->heap;
+    struct labelling work = {.retained = retained};
+    bool ok =
+        find_low(retained) && frontier_create(&work.now, heap) && frontier_create(&work.next, heap);
+    work.queued = calloc(heap_nodes(heap) / 64 + 2, sizeof *work.queued);
+    ok = ok && work.queued != NULL;
+    for (uint32_t i = 0; ok && i < heap->loader_count; i++) {
+        if (retained->asked[i] && !is_low(retained, heap->loader_node[i])) {
+            retained->above[i] = RETAINED_ROOT;
+            enqueue(&work, heap->loader_node[i]);
+        }
+    }
+    ok = ok && settle_all(&work);
+    /* A loader that moved up was below another while labels met: they meet again. */
+    while (ok && work.moved) {
+        work.moved = work.changed = false;
+        enqueue_again(&work);
+        ok = settle_all(&work);
+        work.moved = work.moved || work.changed;
+    }
+    if (ok)
+        heap_each_row(heap, true, retained->low, lower_text, &work);
+    frontier_destroy(&work.now);
+    frontier_destroy(&work.next);
+    free(work.queued);
+    return ok;
+}
+
+/* --- what they take --------------------------------------------------------------------------- */
+
+bool retained_among(const struct retained *retained, uint64_t least_id, uint64_t most_id)
+{
+    if (least_id > most_id)
+        return false;
+    uint32_t first = heap_node_of(retained->heap, least_id),
+             last = heap_node_of(retained->heap, most_id);
+    if (first == NO_OBJECT || last == NO_OBJECT)
+        return true;
+    for (uint32_t i = first / 64; i <= last / 64; i++) {
+        uint64_t bits = retained->low[i];
+        if (i == first / 64)
+            bits &= ~UINT64_C(0) << (first % 64);
+        if (i == last / 64)
+            bits &= ~UINT64_C(0) >> (63 - last % 64);
+        if (bits != 0)
+            return true;
+    }
+    return false;
+}
+
+static void weigh(struct retained *retained, uint32_t label, int64_t bytes)
+{
+    if (label == LABEL_ROOT) {
+        atomic_fetch_add_explicit(&retained->shared_bytes, bytes, memory_order_relaxed);
+    } else if (label != 0) {
+        atomic_fetch_add_explicit(&retained->bytes[label - 2], bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&retained->objects[label - 2], 1, memory_order_relaxed);
+    }
+}
+
+void retained_weigh(struct retained *retained, const struct heap_object *object)
+{
+    const struct heap *heap = retained->heap;
+    uint32_t node = object_ids_find(&heap->ids, object->id >> heap->ids.shift);
+    if (node != NO_OBJECT && is_low(retained, node))
+        weigh(retained, *label_of(retained, node), heap_object_bytes(heap, object));
+}
+
+bool retained_sum(struct retained *retained)
+{
+    const struct heap *heap = retained->heap;
+    for (uint32_t i = 0; i < heap->class_count; i++) {
+        if (is_low(retained, i))
+            weigh(retained, *label_of(retained, i), heap_class_bytes(heap, i));
     }
     /* What a loader below retains is retained by the one above as well: deepest first. */
     uint32_t count = heap->loader_count, deepest = 0;
@@ -195,7 +324,7 @@ static void sum_up(struct retained *retained)
     for (uint32_t i = 0; depths != NULL && i < count; i++) {
         if (retained->above[i] == RETAINED_UNREACHED)
             continue;
-        retained->bytes[i] += heap_shallow_bytes(heap, heap->loader_node[i]);
+        retained->bytes[i] += heap->classes[heap_class_of_node(heap, heap->loader_node[i])].shallow;
         retained->objects[i]++;
         depths[i] = depth(retained, i + 2);
         deepest = depths[i] > deepest ? depths[i] : deepest;
@@ -211,40 +340,7 @@ static void sum_up(struct retained *retained)
             }
         }
     }
+    bool ok = depths != NULL;
     free(depths);
-}
-
-bool retained_rest(struct retained *retained)
-{
-    const struct heap *heap = retained->heap;
-    struct labelling work = {.retained = retained};
-    retained->label = calloc((size_t)heap_nodes(heap) + 1, sizeof *retained->label);
-    work.queued = calloc(heap_nodes(heap) / 64 + 2, sizeof *work.queued);
-    bool ok = retained->label != NULL && work.queued != NULL;
-    for (uint32_t i = 0; ok && i < heap->loader_count; i++) {
-        if (retained->asked[i] && walk_marked(&retained->walk, heap->loader_node[i])) {
-            retained->above[i] = RETAINED_ROOT;
-            enqueue(&work, heap->loader_node[i]);
-        }
-    }
-    ok = ok && settle_all(&work);
-    /* A loader that moved up was below another while labels met: they meet again. */
-    while (ok && work.moved) {
-        work.moved = work.changed = false;
-        for (uint32_t node = 0; node < heap_nodes(heap); node++) {
-            if (retained->label[node] != 0 && heap_is_holding(heap, node))
-                enqueue(&work, node);
-        }
-        for (uint32_t i = 0; i < heap->loader_count; i++) {
-            if (retained->asked[i] && retained->above[i] != RETAINED_UNREACHED)
-                enqueue(&work, heap->loader_node[i]);
-        }
-        ok = settle_all(&work);
-        work.moved = work.moved || work.changed;
-    }
-    if (ok)
-        sum_up(retained);
-    walk_queue_free(&work.queue);
-    free(work.queued);
     return ok;
 }

@@ -11,8 +11,10 @@
  *      when several refer to it the nearest loader that dominates them all. That is repeated until
  *      nothing changes; a loader's own place among the loaders is found the same way.
  *
- * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: a
- * bit a node, and four bytes for each node of the second kind and its neighbours in number.
+ *   3. What each of those takes is seen in the dump again (HEAP_FETCH).
+ *
+ * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: two
+ * bits a node, and four bytes for each node of the second kind.
  */
 #ifndef ANALYZERS_HEAP_RETAINED_H
 #define ANALYZERS_HEAP_RETAINED_H
@@ -23,12 +25,14 @@ struct retained {
     const struct heap *heap;
     const bool *asked; /* by loader */
     struct walk walk;  /* step 1 */
-    uint32_t *label;
+    uint64_t *low;     /* a bit a node: one of the second kind, which has a label */
+    uint32_t *low_rank, low_count;
+    uint32_t *label; /* by rank */
     /* Of each loader: */
     uint32_t *above; /* its nearest dominating loader; RETAINED_ROOT none; RETAINED_UNREACHED */
-    int64_t *bytes;  /* retained, itself included; of loaders that were asked about */
-    int64_t *objects;
-    int64_t shared_bytes; /* kept by several of them together and by nothing else */
+    _Atomic int64_t *bytes; /* retained, itself included; of loaders that were asked about */
+    _Atomic int64_t *objects;
+    _Atomic int64_t shared_bytes; /* kept by several of them together and by nothing else */
 };
 
 #define RETAINED_ROOT      UINT32_MAX
@@ -38,7 +42,13 @@ struct retained {
 bool retained_create(struct retained *retained, const struct heap *heap, const bool *asked);
 /* Step 1; may run beside another walk. */
 bool retained_first(struct retained *retained);
+/* Step 2. */
 bool retained_rest(struct retained *retained);
+/* Whether the dump has to be looked at again for objects between these two. */
+bool retained_among(const struct retained *retained, uint64_t least_id, uint64_t most_id);
+/* Step 3: an object of the dump; any thread. */
+void retained_weigh(struct retained *retained, const struct heap_object *object);
+bool retained_sum(struct retained *retained);
 void retained_destroy(struct retained *retained);
 
 #endif

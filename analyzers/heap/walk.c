@@ -3,76 +3,120 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE  32 /* references between being read and being followed */
-#define AHEAD 8  /* nodes whose rows are fetched ahead */
+#define LINE         32  /* references between being read and being followed */
+#define NODES_A_LIST 512 /* inner nodes for each place of a frontier's list */
 
-bool walk_queue_push(struct walk_queue *queue, uint32_t node)
+/* --- frontier --------------------------------------------------------------------------------- */
+
+bool frontier_create(struct frontier *frontier, const struct heap *heap)
 {
-    struct walk_chunk *tail = queue->tail;
-    if (tail == NULL || tail->count == WALK_CHUNK) {
-        struct walk_chunk *chunk = queue->spare != NULL ? queue->spare : malloc(sizeof *chunk);
-        if (chunk == NULL) {
-            queue->failed = true;
-            return false;
+    memset(frontier, 0, sizeof *frontier);
+    frontier->limit = heap->inner_count / NODES_A_LIST + 4;
+    frontier->list = malloc(frontier->limit * sizeof *frontier->list);
+    return frontier->list != NULL;
+}
+
+void frontier_destroy(struct frontier *frontier)
+{
+    free(frontier->list);
+    free(frontier->wide);
+    memset(frontier, 0, sizeof *frontier);
+}
+
+static void set_wide(struct frontier *frontier, const struct heap *heap, uint32_t node)
+{
+    uint32_t slot = heap_inner_slot(heap, node);
+    frontier->wide[slot / 64] |= UINT64_C(1) << (slot % 64);
+}
+
+void frontier_add(struct frontier *frontier, const struct heap *heap, uint32_t node)
+{
+    if (frontier->is_wide) {
+        set_wide(frontier, heap, node);
+        return;
+    }
+    if (frontier->count < frontier->limit) {
+        frontier->list[frontier->count++] = node;
+        return;
+    }
+    if (frontier->wide == NULL)
+        frontier->wide = calloc(heap->inner_count / 64 + 2, sizeof *frontier->wide);
+    if (frontier->wide == NULL) {
+        frontier->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < frontier->count; i++)
+        set_wide(frontier, heap, frontier->list[i]);
+    set_wide(frontier, heap, node);
+    frontier->count = 0;
+    frontier->is_wide = true;
+}
+
+/* So many bits from there on. */
+static uint64_t take_bits(const uint64_t *bits, uint32_t from, uint32_t count)
+{
+    unsigned shift = from % 64;
+    uint64_t window = bits[from / 64] >> shift;
+    if (shift != 0 && shift + count > 64)
+        window |= bits[from / 64 + 1] << (64 - shift);
+    return count == 64 ? window : window & ((UINT64_C(1) << count) - 1);
+}
+
+uint32_t frontier_next(struct frontier *frontier, const struct heap *heap,
+                       struct frontier_reader *reader, uint32_t *nodes)
+{
+    uint32_t given = 0;
+    if (!frontier->is_wide) {
+        while (given < FRONTIER_BATCH && reader->at < frontier->count)
+            nodes[given++] = frontier->list[reader->at++];
+        if (given == 0)
+            frontier->count = 0;
+        return given;
+    }
+    uint32_t words = heap_nodes(heap) / 64 + 1;
+    for (;;) {
+        for (; reader->chosen != 0; reader->chosen >>= 1, reader->inner &= reader->inner - 1) {
+            if (!(reader->chosen & 1))
+                continue;
+            if (given == FRONTIER_BATCH)
+                return given;
+            nodes[given++] = (reader->at - 1) * 64 + (uint32_t)__builtin_ctzll(reader->inner);
         }
-        queue->spare = NULL;
-        chunk->next = NULL;
-        chunk->count = 0;
-        if (tail == NULL)
-            queue->head = chunk;
-        else
-            tail->next = chunk;
-        queue->tail = tail = chunk;
+        if (reader->at == words)
+            break;
+        reader->inner = heap_bits(heap->inner, reader->at++);
+        uint32_t count = bit_count(reader->inner);
+        if (count == 0)
+            continue;
+        reader->chosen = take_bits(frontier->wide, reader->slot, count);
+        reader->slot += count;
     }
-    tail->node[tail->count++] = node;
-    return true;
+    if (given == 0) {
+        memset(frontier->wide, 0, (heap->inner_count / 64 + 2) * sizeof *frontier->wide);
+        frontier->is_wide = false;
+    }
+    return given;
 }
 
-bool walk_queue_pop(struct walk_queue *queue, uint32_t *node)
-{
-    struct walk_chunk *head = queue->head;
-    if (head == NULL || queue->at == head->count)
-        return false;
-    *node = head->node[queue->at++];
-    if (queue->at < head->count)
-        return true;
-    if (head->next == NULL) {
-        head->count = 0;
-        queue->at = 0;
-        return true;
-    }
-    queue->head = head->next;
-    queue->at = 0;
-    free(queue->spare);
-    queue->spare = head;
-    return true;
-}
-
-void walk_queue_free(struct walk_queue *queue)
-{
-    for (struct walk_chunk *chunk = queue->head, *next; chunk != NULL; chunk = next) {
-        next = chunk->next;
-        free(chunk);
-    }
-    free(queue->spare);
-    memset(queue, 0, sizeof *queue);
-}
+/* --- walk ------------------------------------------------------------------------------------- */
 
 bool walk_create(struct walk *walk, const struct heap *heap, bool parents)
 {
     memset(walk, 0, sizeof *walk);
     walk->heap = heap;
-    walk->marked = calloc(heap_nodes(heap) / 64 + 2, sizeof *walk->marked);
+    walk->marked =
+        calloc((parents ? heap->inner_count : heap_nodes(heap)) / 64 + 2, sizeof *walk->marked);
     if (parents)
-        walk->parent = malloc(((size_t)heap->parent_rank[heap_nodes(heap) / 512 + 1] + 1) *
-                              sizeof *walk->parent);
-    return walk->marked != NULL && (walk->parent != NULL || !parents);
+        walk->parent = malloc(((size_t)heap->inner_count + 1) * sizeof *walk->parent);
+    return frontier_create(&walk->now, heap) && frontier_create(&walk->next, heap) &&
+           walk->marked != NULL && (walk->parent != NULL || !parents);
 }
 
 void walk_destroy(struct walk *walk)
 {
-    walk_queue_free(&walk->queue);
-    walk_queue_free(&walk->soft);
+    frontier_destroy(&walk->now);
+    frontier_destroy(&walk->next);
+    free(walk->soft);
     free(walk->marked);
     free(walk->parent);
     memset(walk, 0, sizeof *walk);
@@ -80,15 +124,21 @@ void walk_destroy(struct walk *walk)
 
 void walk_visit(struct walk *walk, uint32_t node, uint32_t from)
 {
-    uint64_t bit = UINT64_C(1) << (node % 64), *marked = &walk->marked[node / 64];
+    bool inner = heap_is_inner(walk->heap, node);
+    uint32_t place = node;
+    if (walk->parent != NULL) {
+        if (!inner)
+            return;
+        place = heap_inner_slot(walk->heap, node);
+    }
+    uint64_t bit = UINT64_C(1) << (place % 64), *marked = &walk->marked[place / 64];
     if (*marked & bit)
         return;
     *marked |= bit;
-    if (!(walk->heap->holding[node / 64] & bit))
-        return;
     if (walk->parent != NULL)
-        walk->parent[heap_parent_slot(walk->heap, node)] = from;
-    walk_queue_push(&walk->queue, node);
+        walk->parent[place] = from;
+    if (inner)
+        frontier_add(&walk->next, walk->heap, node);
 }
 
 void walk_roots(struct walk *walk)
@@ -187,7 +237,7 @@ static void expand_object(struct walk *walk, struct line *line, uint32_t node,
     heap_row_begin(heap, place->word, place->unit, &row);
     if (row.class != NO_CLASS && !soft) {
         uint32_t loader = NO_OBJECT;
-        if (heap->classes[row.class].traits & CLASS_LOADER)
+        if (!row.is_array && heap->classes[row.class].traits & CLASS_LOADER)
             loader = heap_loader_of_node(heap, node);
         if (loader != NO_OBJECT && walk->opaque != NULL && walk->opaque[loader])
             return;
@@ -201,71 +251,89 @@ static void expand_object(struct walk *walk, struct line *line, uint32_t node,
         if (row.soft == soft)
             stand_unit(walk, line, row.to, node);
     }
-    if (met_soft && !soft)
-        walk_queue_push(&walk->soft, node);
+    if (met_soft && !soft) {
+        if (heap_room((void **)&walk->soft, &walk->soft_capacity, (uint64_t)walk->soft_count + 1,
+                      sizeof *walk->soft))
+            walk->soft[walk->soft_count++] = node;
+        else
+            walk->failed = true;
+    }
 }
 
-/* Nodes of the head's chunk that come soon: where they are. */
-static void prepare(const struct walk *walk, uint32_t at, struct id_place *places)
+static void expand_all(struct walk *walk, struct line *line, const uint32_t *nodes, uint32_t count)
 {
     const struct heap *heap = walk->heap;
-    const struct walk_chunk *head = walk->queue.head;
-    if (at + AHEAD < head->count && head->node[at + AHEAD] >= heap->class_count)
-        __builtin_prefetch(&heap->ids.word_of[head->node[at + AHEAD] / 32]);
-    if (at >= head->count || head->node[at] < heap->class_count)
-        return;
-    struct id_place *place = &places[at % AHEAD];
-    *place = object_ids_place(&heap->ids, head->node[at]);
-    __builtin_prefetch(heap->rows + place->region->row_base + place->word->row);
+    struct id_place places[FRONTIER_BATCH];
+    for (uint32_t i = 0; i < count; i++) {
+        if (nodes[i] >= heap->class_count)
+            __builtin_prefetch(&heap->ids.word_of[nodes[i] / 64]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (nodes[i] < heap->class_count)
+            continue;
+        places[i] = object_ids_place(&heap->ids, nodes[i]);
+        __builtin_prefetch(heap->rows + places[i].region->row_base + places[i].word->row);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (nodes[i] < heap->class_count)
+            expand_class(walk, line, nodes[i]);
+        else
+            expand_object(walk, line, nodes[i], &places[i], false);
+    }
+}
+
+static bool walk_ok(const struct walk *walk)
+{
+    return !walk->failed && !walk->now.failed && !walk->next.failed;
+}
+
+static bool mark_text(void *context, uint32_t node, struct heap_row *row)
+{
+    struct walk *walk = context;
+    (void)node;
+    if (heap_row_next(row)) {
+        uint32_t text = object_ids_find(&walk->heap->ids, row->to);
+        if (text != NO_OBJECT)
+            walk->marked[text / 64] |= UINT64_C(1) << (text % 64);
+    }
+    return true;
 }
 
 bool walk_run(struct walk *walk)
 {
-    const struct heap *heap = walk->heap;
-    struct walk_queue *queue = &walk->queue;
     struct line line = {.count = 0};
-    struct id_place places[AHEAD];
-    uint32_t prepared = 0, node;
-    const struct walk_chunk *chunk = NULL;
-    for (uint32_t steps = 0; !queue->failed && !walk->soft.failed; steps++) {
-        if (queue->head == NULL || queue->at == queue->head->count) {
-            if (line.count == 0)
-                break;
+    uint32_t nodes[FRONTIER_BATCH], count;
+    while (!frontier_is_empty(&walk->next) && walk_ok(walk)) {
+        struct frontier swap = walk->now;
+        struct frontier_reader reader = {0};
+        walk->now = walk->next;
+        walk->next = swap;
+        while ((count = frontier_next(&walk->now, walk->heap, &reader, nodes)) > 0) {
+            expand_all(walk, &line, nodes, count);
+            if (!walk_ok(walk) || (walk->give_up != NULL && *walk->give_up))
+                return walk_ok(walk);
+        }
+        while (line.count > 0)
             settle(walk, &line);
-            continue;
-        }
-        if (walk->give_up != NULL && steps % 65536 == 0 && *walk->give_up)
-            return true;
-        if (chunk != queue->head || prepared < queue->at || queue->at == 0) {
-            chunk = queue->head;
-            prepared = queue->at;
-        }
-        for (; prepared < queue->at + AHEAD / 2 && prepared < chunk->count; prepared++)
-            prepare(walk, prepared, places);
-        struct id_place place = places[queue->at % AHEAD];
-        walk_queue_pop(queue, &node);
-        if (node < heap->class_count)
-            expand_class(walk, &line, node);
-        else
-            expand_object(walk, &line, node, &place, false);
     }
-    return !queue->failed && !walk->soft.failed;
+    /* Texts hold nothing, so that they can be last and in the order of memory. */
+    if (walk->parent == NULL)
+        heap_each_row(walk->heap, true, walk->marked, mark_text, walk);
+    return walk_ok(walk);
 }
 
 bool walk_run_soft(struct walk *walk)
 {
     const struct heap *heap = walk->heap;
     struct line line = {.count = 0};
-    uint32_t node;
-    while (walk_queue_pop(&walk->soft, &node)) {
-        if (node >= heap->class_count) {
-            struct id_place place = object_ids_place(&heap->ids, node);
-            expand_object(walk, &line, node, &place, true);
-        }
+    while (walk->soft_done < walk->soft_count) {
+        uint32_t node = walk->soft[walk->soft_done++];
+        struct id_place place = object_ids_place(&heap->ids, node);
+        expand_object(walk, &line, node, &place, true);
         while (line.count > 0)
             settle(walk, &line);
         if (!walk_run(walk))
             return false;
     }
-    return !walk->queue.failed;
+    return walk_ok(walk);
 }

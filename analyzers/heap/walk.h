@@ -2,42 +2,55 @@
  * walk: breadth first through the graph of a heap, every reference that holds taken once.
  *
  * A reference leads anywhere in memory, so what it leads to is fetched ahead: references stand in
- * a short line between being read and being followed, which changes nothing about their order.
+ * a short line between being read and being followed.
  *
  *   walk_create -> walk_visit (the roots) -> walk_run -> walk_destroy
  *
- * parents: from where each node was first reached: a node, or ROOT_OF(heap, root). Only nodes that
- * hold something have one (heap_parent_slot). One thread a walk; several walks of one heap may run.
+ * Level by level. The nodes of a level are a list, or when they are many a bitmap of inner nodes:
+ * then their rows are read in the order of memory, and a wide level costs no more than a bit a node.
+ *
+ * parents: from where each inner node was first reached: a node, or ROOT_OF(heap, root). Such a walk
+ * asks for paths and marks inner nodes only. One thread a walk; several walks of one heap may run.
  */
 #ifndef ANALYZERS_HEAP_WALK_H
 #define ANALYZERS_HEAP_WALK_H
 
 #include "analyzers/heap/heap_internal.h"
 
-#define WALK_CHUNK 16384
-
-struct walk_chunk {
-    struct walk_chunk *next;
-    uint32_t count;
-    uint32_t node[WALK_CHUNK];
-};
-
-struct walk_queue {
-    struct walk_chunk *head, *tail, *spare;
-    uint32_t at; /* next of head */
+/* Inner nodes, each once a level or more often. */
+struct frontier {
+    uint32_t *list, count, limit;
+    uint64_t *wide; /* a bit an inner node, when the list was too short; NULL until then */
+    bool is_wide;
     bool failed; /* out of memory */
 };
 
-bool walk_queue_push(struct walk_queue *queue, uint32_t node);
-bool walk_queue_pop(struct walk_queue *queue, uint32_t *node);
-void walk_queue_free(struct walk_queue *queue);
+bool frontier_create(struct frontier *frontier, const struct heap *heap);
+void frontier_destroy(struct frontier *frontier);
+void frontier_add(struct frontier *frontier, const struct heap *heap, uint32_t node);
+static inline bool frontier_is_empty(const struct frontier *frontier)
+{
+    return frontier->count == 0 && !frontier->is_wide;
+}
+/* Gives nodes in batches and forgets them. */
+#define FRONTIER_BATCH 64
+struct frontier_reader {
+    uint32_t at;            /* of list, or word of inner */
+    uint32_t slot;          /* of the word's first inner node */
+    uint64_t inner, chosen; /* left of the word */
+};
+uint32_t frontier_next(struct frontier *frontier, const struct heap *heap,
+                       struct frontier_reader *reader, uint32_t *nodes);
 
 struct walk {
     const struct heap *heap;
-    uint64_t *marked;              /* a bit a node */
-    uint32_t *parent;              /* NULL: not asked for */
-    const bool *opaque;            /* loaders that are reached but not passed; NULL: none */
-    struct walk_queue queue, soft; /* soft: holders of soft references that were met */
+    uint64_t *marked;   /* a bit a node; with parents a bit an inner node */
+    uint32_t *parent;   /* by inner slot; NULL: not asked for */
+    const bool *opaque; /* loaders that are reached but not passed; NULL: none */
+    struct frontier now, next;
+    uint32_t *soft; /* holders of soft references that were met */
+    uint32_t soft_count, soft_capacity, soft_done;
+    bool failed; /* out of memory */
     uint64_t dangling;
     const volatile bool *give_up; /* NULL, or looked at now and then */
 };
@@ -48,7 +61,16 @@ bool walk_create(struct walk *walk, const struct heap *heap, bool parents);
 void walk_destroy(struct walk *walk);
 static inline bool walk_marked(const struct walk *walk, uint32_t node)
 {
+    if (walk->parent != NULL) {
+        if (!heap_is_inner(walk->heap, node))
+            return false;
+        node = heap_inner_slot(walk->heap, node);
+    }
     return walk->marked[node / 64] >> (node % 64) & 1;
+}
+static inline uint32_t walk_parent(const struct walk *walk, uint32_t node)
+{
+    return walk->parent[heap_inner_slot(walk->heap, node)];
 }
 /* from: a node or ROOT_OF. */
 void walk_visit(struct walk *walk, uint32_t node, uint32_t from);

@@ -166,9 +166,7 @@ struct pass {
     uint64_t whole;
     _Atomic bool failed;
     pthread_mutex_t ending;
-    const struct id_table *wanted;
-    void (*fetched)(void *, uint64_t, uint64_t, uint8_t, const uint8_t *, size_t, uint64_t);
-    void *context;
+    const struct dump_fetch *fetch; /* of HEAP_FETCH */
 };
 
 static bool given_up(const struct dump_file *file)
@@ -210,9 +208,10 @@ static void scan_ranges(struct pass *pass, bool first)
     struct window window;
     heap_scan_begin(&scan, pass->heap, pass->pass);
     scan.objects_seen = true;
-    scan.wanted = pass->wanted;
-    scan.fetched = pass->fetched;
-    scan.context = pass->context;
+    if (pass->fetch != NULL) {
+        scan.fetched = pass->fetch->object;
+        scan.context = pass->fetch->context;
+    }
     if (!window_open(&window, pass->file)) {
         pass->failed = true;
         window_close(&window);
@@ -273,9 +272,10 @@ static bool run_serial(struct pass *pass, uint64_t from, bool stop_after_classes
     struct range range = {from, pass->file->gzipped ? UINT64_MAX : pass->file->bytes, 0};
     heap_scan_begin(&scan, pass->heap, pass->pass);
     scan.stop_after_classes = stop_after_classes;
-    scan.wanted = pass->wanted;
-    scan.fetched = pass->fetched;
-    scan.context = pass->context;
+    if (pass->fetch != NULL) {
+        scan.fetched = pass->fetch->object;
+        scan.context = pass->fetch->context;
+    }
     if (!window_open(&window, pass->file)) {
         window_close(&window);
         return false;
@@ -342,19 +342,8 @@ static bool find(struct dump_file *file, struct heap *heap)
     return ok;
 }
 
-static bool holds_wanted(const struct heap_piece *piece, const struct id_table *wanted)
-{
-    for (size_t i = 0; i < (size_t)1 << wanted->log2; i++) {
-        const struct id_table_slot *slot = &wanted->slots[i];
-        if (slot->number != 0 && slot->id >= piece->least_id && slot->id <= piece->most_id)
-            return true;
-    }
-    return false;
-}
-
 /* A pass over what is known to be there: by pieces, or again from the front. */
-static bool again(struct dump_file *file, struct heap *heap, struct pass *pass, int threads,
-                  uint64_t least_id, uint64_t most_id)
+static bool again(struct dump_file *file, struct heap *heap, struct pass *pass, int threads)
 {
     uint64_t at;
     pass->file = file;
@@ -364,8 +353,8 @@ static bool again(struct dump_file *file, struct heap *heap, struct pass *pass, 
     bool ok = true;
     for (uint32_t i = 0; ok && i < heap->piece_count; i++) {
         const struct heap_piece *piece = &heap->pieces[i];
-        if (piece->most_id >= least_id && piece->least_id <= most_id &&
-            (pass->wanted == NULL || holds_wanted(piece, pass->wanted)))
+        if (pass->fetch == NULL ||
+            pass->fetch->among(pass->fetch->context, piece->least_id, piece->most_id))
             ok = add_range(pass, piece->from, piece->to, piece->segment_end);
     }
     ok = ok && run_ranges(pass, threads);
@@ -393,6 +382,12 @@ static bool start(struct dump_file *file, struct heap *heap)
     return ok;
 }
 
+/* Two objects of one identifier are taken in the order of the dump. */
+static int threads_for(const struct dump_file *file, const struct heap *heap)
+{
+    return heap->counts.duplicates > 0 ? 1 : file->threads;
+}
+
 bool dump_load(struct dump_file *file, struct heap *heap)
 {
     if (!start(file, heap))
@@ -409,29 +404,20 @@ bool dump_load(struct dump_file *file, struct heap *heap)
     if (ok && heap_needs_sizes(heap)) {
         struct pass classes = {.pass = HEAP_CLASSES, .what = "classes"},
                     sizes = {.pass = HEAP_SIZES, .what = "sizes"};
-        ok = again(file, heap, &classes, 1, 0, UINT64_MAX) && heap_begin_sizes(heap) &&
-             again(file, heap, &sizes, 1, 0, UINT64_MAX);
+        ok = again(file, heap, &classes, 1) && heap_begin_sizes(heap) &&
+             again(file, heap, &sizes, 1);
     }
     if (file->gzipped)
         heap->truncated = heap->truncated || file->cut;
     struct pass rows = {.pass = HEAP_ROWS, .what = "references"};
-    int threads = heap->counts.duplicates > 0 ? 1 : file->threads;
-    ok = ok && heap_number(heap) && again(file, heap, &rows, threads, 0, UINT64_MAX) &&
+    ok = ok && heap_number(heap) && again(file, heap, &rows, threads_for(file, heap)) &&
          heap_finish(heap);
     return ok || sentence(file, heap, "it cannot be read, or out of memory");
 }
 
-bool dump_fetch(struct dump_file *file, struct heap *heap, const struct id_table *wanted,
-                uint64_t least_id, uint64_t most_id,
-                void (*fetched)(void *, uint64_t, uint64_t, uint8_t, const uint8_t *, size_t,
-                                uint64_t),
-                void *context)
+bool dump_fetch(struct dump_file *file, struct heap *heap, const struct dump_fetch *fetch)
 {
-    struct pass pass = {.pass = HEAP_FETCH,
-                        .what = "names",
-                        .wanted = wanted,
-                        .fetched = fetched,
-                        .context = context};
-    return wanted->count == 0 || again(file, heap, &pass, 1, least_id, most_id) ||
+    struct pass pass = {.pass = HEAP_FETCH, .what = "sizes and names", .fetch = fetch};
+    return again(file, heap, &pass, threads_for(file, heap)) ||
            sentence(file, heap, "it cannot be read again");
 }

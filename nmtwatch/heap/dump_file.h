@@ -29,11 +29,14 @@ struct dump_file {
 bool dump_open(struct dump_file *file, int fd);
 /* heap is made in any case; to be destroyed by the caller. */
 bool dump_load(struct dump_file *file, struct heap *heap);
-bool dump_fetch(struct dump_file *file, struct heap *heap, const struct id_table *wanted,
-                uint64_t least_id, uint64_t most_id,
-                void (*fetched)(void *context, uint64_t id, uint64_t class_id, uint8_t type,
-                                const uint8_t *bytes, size_t length, uint64_t whole),
-                void *context);
+/* The objects of the parts of the dump that hold identifiers for which among() is true; by
+ * file->threads threads, each object once. */
+struct dump_fetch {
+    bool (*among)(void *context, uint64_t least_id, uint64_t most_id);
+    void (*object)(void *context, const struct heap_object *object);
+    void *context;
+};
+bool dump_fetch(struct dump_file *file, struct heap *heap, const struct dump_fetch *fetch);
 void dump_close(struct dump_file *file);
 
 #endif

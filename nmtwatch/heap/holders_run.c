@@ -38,42 +38,67 @@ static void step_done(struct telling *telling, const char *what)
                    (long long)(clock_ms(CLOCK_MONOTONIC) - telling->began_ms));
 }
 
+static bool gave_up(const struct dump_file *file)
+{
+    return file->give_up != NULL && *file->give_up;
+}
+
 static void *first_of_retained(void *context)
 {
     return retained_first(context) ? context : NULL;
 }
 
-/* What holds strongly, then what the fields hold that a dump does not show, then soft references.
- */
-static bool walk_all(struct holders_answer *answer)
+/* What holds strongly, then what the fields hold that a dump does not show, then soft references;
+ * the paths are copied, and the walk's memory is free again. */
+static bool find_paths(struct holders_answer *answer, const volatile bool *give_up)
 {
-    struct walk *walk = &answer->walk;
-    size_t bytes = (heap_nodes(&answer->heap) / 64 + 2) * sizeof *walk->marked;
-    walk_roots(walk);
-    if (!walk_run(walk))
-        return false;
-    answer->strong = malloc(bytes);
-    if (answer->strong == NULL)
-        return false;
-    memcpy(answer->strong, walk->marked, bytes);
-    walk_hidden_roots(walk);
-    return walk_run(walk) && walk_run_soft(walk);
+    struct walk walk;
+    bool *strong = NULL;
+    bool ok = walk_create(&walk, &answer->heap, true);
+    walk.give_up = give_up;
+    if (ok) {
+        walk_roots(&walk);
+        ok = walk_run(&walk) && (strong = holders_reached(&walk)) != NULL;
+    }
+    if (ok) {
+        walk_hidden_roots(&walk);
+        ok = walk_run(&walk) && walk_run_soft(&walk);
+    }
+    ok = ok && ((give_up != NULL && *give_up) ||
+                holders_create(&answer->holders, &answer->heap, answer->asked, &walk, strong));
+    walk_destroy(&walk);
+    free(strong);
+    return ok;
 }
 
-static bool ask(struct holders_answer *answer, const struct holders_run_options *options,
-                struct telling *telling)
+static bool among(void *context, uint64_t least_id, uint64_t most_id)
+{
+    const struct holders_answer *answer = context;
+    return retained_among(&answer->retained, least_id, most_id) ||
+           holders_among(&answer->holders, least_id, most_id);
+}
+
+static void take_object(void *context, const struct heap_object *object)
+{
+    struct holders_answer *answer = context;
+    retained_weigh(&answer->retained, object);
+    holders_text(&answer->holders, object);
+}
+
+/* False: out of memory, unless file->error says another reason. */
+static bool ask(struct holders_answer *answer, struct dump_file *file, struct telling *telling)
 {
     struct heap *heap = &answer->heap;
+    const struct dump_fetch fetch = {among, take_object, answer};
     pthread_t beside;
     void *done = NULL;
     answer->asked = holders_asked(heap);
-    if (answer->asked == NULL || !walk_create(&answer->walk, heap, true) ||
-        !retained_create(&answer->retained, heap, answer->asked))
+    if (answer->asked == NULL || !retained_create(&answer->retained, heap, answer->asked))
         return false;
-    answer->walk.give_up = answer->retained.walk.give_up = options->give_up;
+    answer->retained.walk.give_up = file->give_up;
     tell(telling, "paths", 0, 0);
     bool threaded = pthread_create(&beside, NULL, first_of_retained, &answer->retained) == 0;
-    bool ok = walk_all(answer);
+    bool ok = find_paths(answer, file->give_up);
     if (threaded)
         pthread_join(beside, &done);
     else
@@ -81,12 +106,14 @@ static bool ask(struct holders_answer *answer, const struct holders_run_options 
     step_done(telling, "paths");
     if (!ok || done == NULL)
         return false;
-    if (options->give_up != NULL && *options->give_up)
+    if (gave_up(file))
         return true;
     tell(telling, "retained sizes", 0, 0);
     ok = retained_rest(&answer->retained);
     step_done(telling, "retained");
-    return ok;
+    ok = ok && dump_fetch(file, heap, &fetch) && retained_sum(&answer->retained);
+    step_done(telling, "sizes, names");
+    return ok && (gave_up(file) || holders_judge(&answer->holders, &answer->retained));
 }
 
 bool holders_run(struct holders_answer *answer, int fd, const struct holders_run_options *options,
@@ -111,30 +138,18 @@ bool holders_run(struct holders_answer *answer, int fd, const struct holders_run
         snprintf(error, error_size, "%s", file.error);
     if (ok && telling.timing) {
         const struct heap *heap = &answer->heap;
-        tell_error("%u objects, rows of %llu MB, %u that hold, %u regions of 8 MB\n",
-                   heap->ids.count, (unsigned long long)(heap->ids.row_bytes >> 20),
-                   heap->parent_rank[heap_nodes(heap) / 512 + 1], heap->ids.region_count);
+        tell_error("%u objects, rows of %llu MB, %u inner, %u regions of 8 MB\n", heap->ids.count,
+                   (unsigned long long)(heap->ids.row_bytes >> 20), heap->inner_count,
+                   heap->ids.region_count);
     }
-    bool gone = options->give_up != NULL && *options->give_up;
-    if (ok && !gone) {
-        ok = ask(answer, options, &telling) &&
-             holders_create(&answer->holders, &answer->heap, &answer->walk, answer->strong,
-                            &answer->retained);
-        gone = options->give_up != NULL && *options->give_up;
-        if (ok && !gone &&
-            !dump_fetch(&file, &answer->heap, &answer->holders.wanted, answer->holders.least_wanted,
-                        answer->holders.most_wanted, holders_text, &answer->holders)) {
-            snprintf(error, error_size, "%s", file.error);
-            ok = false;
-        } else if (!ok || (!gone && !holders_judge(&answer->holders))) {
-            snprintf(error, error_size, "out of memory");
-            ok = false;
-        }
-        step_done(&telling, "names");
+    if (ok && !gave_up(&file)) {
+        ok = ask(answer, &file, &telling);
+        if (!ok)
+            snprintf(error, error_size, "%s", file.error[0] != '\0' ? file.error : "out of memory");
     }
     if (telling.told)
         fputs("\r\x1b[K", stderr);
-    if (ok && gone) {
+    if (ok && gave_up(&file)) {
         snprintf(error, error_size, "interrupted");
         answer->interrupted = true;
         ok = false;
@@ -150,8 +165,6 @@ void holders_answer_free(struct holders_answer *answer)
 {
     holders_destroy(&answer->holders);
     retained_destroy(&answer->retained);
-    walk_destroy(&answer->walk);
-    free(answer->strong);
     free(answer->asked);
     heap_destroy(&answer->heap);
     memset(answer, 0, sizeof *answer);

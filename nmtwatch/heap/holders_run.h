@@ -13,8 +13,6 @@
 
 struct holders_answer {
     struct heap heap;
-    struct walk walk;
-    uint64_t *strong;
     bool *asked;
     struct retained retained;
     struct holders holders;

@@ -3,30 +3,43 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/heap/hprof_build.h"
 
-static void ask(const struct heap *heap)
-{
-    struct walk walk;
+struct asked {
     struct retained retained;
     struct holders holders;
+};
+
+static void take_object(void *context, const struct heap_object *object)
+{
+    struct asked *asked = context;
+    retained_among(&asked->retained, object->id, object->id);
+    holders_among(&asked->holders, object->id, object->id);
+    retained_weigh(&asked->retained, object);
+    holders_text(&asked->holders, object);
+}
+
+static void ask(struct heap *heap, const uint8_t *data, size_t size, size_t window)
+{
+    struct walk walk;
+    struct asked all;
     bool *asked = holders_asked(heap);
     promise(asked != NULL && walk_create(&walk, heap, true));
     walk_roots(&walk);
     promise(walk_run(&walk));
-    size_t bytes = (heap_nodes(heap) / 64 + 2) * sizeof *walk.marked;
-    uint64_t *strong = malloc(bytes);
+    bool *strong = holders_reached(&walk);
     promise(strong != NULL);
-    memcpy(strong, walk.marked, bytes);
     walk_hidden_roots(&walk);
     promise(walk_run(&walk) && walk_run_soft(&walk));
-    promise(retained_create(&retained, heap, asked));
-    promise(retained_first(&retained) && retained_rest(&retained));
-    promise(holders_create(&holders, heap, &walk, strong, &retained));
-    promise(holders_judge(&holders));
-    for (int i = 0; i < holders.path_count; i++)
-        promise(holders.paths[i].step_count <= HOLDERS_STEPS_MAX + 1);
-    holders_destroy(&holders);
-    retained_destroy(&retained);
+    promise(holders_create(&all.holders, heap, asked, &walk, strong));
     walk_destroy(&walk);
+    promise(retained_create(&all.retained, heap, asked));
+    promise(retained_first(&all.retained) && retained_rest(&all.retained));
+    hprof_fetch(heap, data, size, window, take_object, &all);
+    promise(retained_sum(&all.retained));
+    promise(holders_judge(&all.holders, &all.retained));
+    for (int i = 0; i < all.holders.path_count; i++)
+        promise(all.holders.paths[i].step_count <= HOLDERS_STEPS_MAX + 1);
+    holders_destroy(&all.holders);
+    retained_destroy(&all.retained);
     free(strong);
     free(asked);
 }
@@ -34,8 +47,9 @@ static void ask(const struct heap *heap)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct heap heap;
-    if (hprof_read(&heap, data, size, size % 7 == 0 ? 40 : 4096))
-        ask(&heap);
+    size_t window = size % 7 == 0 ? 40 : 4096;
+    if (hprof_read(&heap, data, size, window))
+        ask(&heap, data, size, window);
     else
         promise(heap.error[0] != '\0');
     heap_destroy(&heap);

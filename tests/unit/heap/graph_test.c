@@ -39,7 +39,16 @@ struct naive {
     int roots[NODES_MAX], root_count;
 };
 
-enum { OBJECT, CLASS_LOADER_CLASS, REFERENCE, SOFT_REFERENCE, WEAK_REFERENCE, ARRAYS, FIRST_OWN };
+enum {
+    OBJECT,
+    CLASS_LOADER_CLASS,
+    REFERENCE,
+    SOFT_REFERENCE,
+    WEAK_REFERENCE,
+    ARRAYS,
+    STRING,
+    FIRST_OWN
+};
 
 static int all_fields(const struct naive *g, int class)
 {
@@ -86,10 +95,21 @@ static void make_own_class(struct naive *g, int c)
     g->kind[c] = g->kind[g->super[c]];
 }
 
+/* What a string may refer to: one of the arrays of bytes so far; several may share it. */
+static int pick_bytes(const struct naive *g, int so_far)
+{
+    for (int tries = 0; so_far > 0 && tries < 20; tries++) {
+        int i = (int)chance((uint32_t)so_far);
+        if (g->class_of[i] < 0)
+            return g->classes + i;
+    }
+    return -1;
+}
+
 static void make(struct naive *g)
 {
-    static const int supers[] = {-1, OBJECT, OBJECT, REFERENCE, REFERENCE, OBJECT};
-    static const enum kind kinds[] = {PLAIN, LOADER, WEAK, SOFT, WEAK, ARRAY};
+    static const int supers[] = {-1, OBJECT, OBJECT, REFERENCE, REFERENCE, OBJECT, OBJECT};
+    static const enum kind kinds[] = {PLAIN, LOADER, WEAK, SOFT, WEAK, ARRAY, PLAIN};
     memset(g, 0, sizeof *g);
     g->classes = FIRST_OWN + 1 + (int)chance(CLASSES_MAX - FIRST_OWN);
     g->objects = 1 + (int)chance(NODES_MAX);
@@ -102,18 +122,18 @@ static void make(struct naive *g)
         }
         g->super[c] = supers[c];
         g->kind[c] = kinds[c];
-        g->fields[c] = c == REFERENCE;
+        g->fields[c] = c == REFERENCE || c == STRING;
     }
     for (int i = 0; i < g->objects; i++) {
         int c = FIRST_OWN + (int)chance((uint32_t)(g->classes - FIRST_OWN));
         if (chance(5) == 0)
-            c = chance(2) ? ARRAYS : CLASS_LOADER_CLASS;
+            c = chance(2) ? ARRAYS : chance(2) ? STRING : CLASS_LOADER_CLASS;
         g->class_of[i] = chance(10) == 0 ? -1 : c;
         g->length[i] = g->class_of[i] < 0 ? (int)chance(40)
                        : c == ARRAYS      ? (int)chance(EDGES_MAX + 1)
                                           : all_fields(g, c);
         for (int k = 0; g->class_of[i] >= 0 && k < g->length[i]; k++)
-            g->to[i][k] = pick(g);
+            g->to[i][k] = c == STRING ? pick_bytes(g, i) : pick(g);
     }
     for (int c = FIRST_OWN; c < g->classes; c++) {
         for (int tries = 0; tries < 12 && g->loader[c] < 0; tries++) {
@@ -171,7 +191,8 @@ static void write_dump(struct hprof *out, const struct naive *g)
                                         "java/lang/ref/Reference",
                                         "java/lang/ref/SoftReference",
                                         "java/lang/ref/WeakReference",
-                                        "[Ljava/lang/Object;"};
+                                        "[Ljava/lang/Object;",
+                                        "java/lang/String"};
     bool late = chance(10) == 0; /* classes behind the objects, as no HotSpot writes them */
     hprof_begin(out, chance(2) ? 2 : 1, chance(2) ? 8 : 4);
     out->one_dump = chance(4) == 0;
@@ -267,12 +288,35 @@ static void distances(const struct naive *g, int without, bool soft, struct reac
 static int length_of(const struct heap *heap, const struct walk *walk, uint32_t node)
 {
     int length = 1;
-    while ((node = walk->parent[heap_parent_slot(heap, node)]) < heap_nodes(heap))
+    while ((node = walk->parent[heap_inner_slot(heap, node)]) < heap_nodes(heap))
         length++;
     return length;
 }
 
-static void compare_retained(const struct naive *g, const struct heap *heap,
+static int64_t bytes_of(const struct naive *g, const struct heap *heap, const uint32_t *node_of,
+                        int node)
+{
+    int i = node - g->classes;
+    if (i < 0)
+        return heap_class_bytes(heap, node_of[node]);
+    int c = g->class_of[i];
+    const struct heap_object object = {.class_id = c < 0 ? 0 : g->id[c],
+                                       .type = c < 0         ? TYPE_BYTE
+                                               : c == ARRAYS ? TYPE_OBJECT
+                                                             : 0,
+                                       .elements = (uint32_t)g->length[i]};
+    return heap_object_bytes(heap, &object);
+}
+
+static void weigh(void *context, const struct heap_object *object)
+{
+    struct retained *retained = context;
+    assert_true(object->there > 0 || object->bytes != NULL);
+    if (retained_among(retained, object->id, object->id))
+        retained_weigh(retained, object);
+}
+
+static void compare_retained(const struct naive *g, struct heap *heap, const struct hprof *dump,
                              const uint32_t *node_of, const struct reach *strong, uint64_t seed)
 {
     static struct reach gone;
@@ -283,6 +327,8 @@ static void compare_retained(const struct naive *g, const struct heap *heap,
     assert_true(retained_create(&retained, heap, asked));
     assert_true(retained_first(&retained));
     assert_true(retained_rest(&retained));
+    hprof_fetch(heap, dump->bytes, dump->length, 16 + chance(4000), weigh, &retained);
+    assert_true(retained_sum(&retained));
     for (int i = g->classes; i < g->classes + g->objects; i++) {
         int c = g->class_of[i - g->classes];
         uint32_t loader = heap_loader_of_node(heap, node_of[i]);
@@ -293,7 +339,7 @@ static void compare_retained(const struct naive *g, const struct heap *heap,
         distances(g, i, false, &gone);
         for (int k = 0; k < g->classes + g->objects; k++) {
             if (strong->distance[k] > 0 && gone.distance[k] == 0) {
-                bytes += heap_shallow_bytes(heap, node_of[k]);
+                bytes += bytes_of(g, heap, node_of, k);
                 objects++;
             }
         }
@@ -304,34 +350,43 @@ static void compare_retained(const struct naive *g, const struct heap *heap,
     retained_destroy(&retained);
 }
 
-static void compare(const struct naive *g, const struct heap *heap, uint64_t seed)
+static void compare(const struct naive *g, struct heap *heap, const struct hprof *dump,
+                    uint64_t seed)
 {
     static struct reach strong, soft;
     int nodes = g->classes + g->objects;
     uint32_t node_of[ALL_MAX];
-    struct walk walk;
+    struct walk walk, marks;
     distances(g, -1, false, &strong);
     distances(g, -1, true, &soft);
     assert_true(walk_create(&walk, heap, true));
     walk_roots(&walk);
     assert_true(walk_run(&walk));
+    assert_true(walk_create(&marks, heap, false));
+    walk_roots(&marks);
+    assert_true(walk_run(&marks));
     for (int i = 0; i < nodes; i++) {
         int wanted = strong.distance[i];
         node_of[i] = heap_node_of(heap, g->id[i]);
         assert_int_not_equal(node_of[i], NO_OBJECT);
         assert_true(heap_id_of(heap, node_of[i]) == g->id[i]);
-        if (walk_marked(&walk, node_of[i]) != (wanted > 0))
+        if (walk_marked(&marks, node_of[i]) != (wanted > 0))
             fail_msg("seed %d: node %d is %sheld", (int)seed, i, wanted > 0 ? "" : "not ");
-        if (wanted > 0 && heap_is_holding(heap, node_of[i]) &&
-            length_of(heap, &walk, node_of[i]) != wanted)
+        bool inner = heap_is_inner(heap, node_of[i]);
+        assert_int_equal(walk_marked(&walk, node_of[i]), inner && wanted > 0);
+        if (wanted > 0 && inner && length_of(heap, &walk, node_of[i]) != wanted)
             fail_msg("seed %d: node %d is %d steps away, not %d", (int)seed, i,
                      length_of(heap, &walk, node_of[i]), wanted);
     }
-    assert_true(walk_run_soft(&walk));
-    for (int i = 0; i < nodes; i++)
-        assert_int_equal(walk_marked(&walk, node_of[i]), soft.distance[i] > 0);
+    assert_true(walk_run_soft(&walk) && walk_run_soft(&marks));
+    for (int i = 0; i < nodes; i++) {
+        assert_int_equal(walk_marked(&marks, node_of[i]), soft.distance[i] > 0);
+        if (heap_is_inner(heap, node_of[i]))
+            assert_int_equal(walk_marked(&walk, node_of[i]), soft.distance[i] > 0);
+    }
     walk_destroy(&walk);
-    compare_retained(g, heap, node_of, &strong, seed);
+    walk_destroy(&marks);
+    compare_retained(g, heap, dump, node_of, &strong, seed);
 }
 
 static void random_graphs(void **unused)
@@ -352,7 +407,7 @@ static void random_graphs(void **unused)
         assert_int_equal(heap.ids.count, g.objects);
         assert_int_equal(heap.counts.classes, g.classes);
         assert_false(heap.truncated);
-        compare(&g, &heap, seed);
+        compare(&g, &heap, &out, seed);
         heap_destroy(&heap);
         free(out.bytes);
     }

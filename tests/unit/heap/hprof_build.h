@@ -185,26 +185,45 @@ static inline void hprof_root(struct hprof *out, uint8_t tag, uint64_t id)
 }
 
 /* One pass over the whole dump in windows of this size. */
-static inline bool hprof_pass(struct heap *heap, enum heap_pass pass, const uint8_t *bytes,
-                              size_t length, size_t window)
+static inline bool hprof_run(struct heap_scan *scan, const uint8_t *bytes, size_t length,
+                             size_t window)
 {
-    struct heap_scan scan;
-    heap_scan_begin(&scan, heap, pass);
-    uint64_t at = heap->header_bytes;
+    uint64_t at = scan->heap->header_bytes;
     size_t size = window;
-    while (at < length && !scan.failed) {
+    while (at < length && !scan->failed) {
         size_t left = length - (size_t)at, shown = size < left ? size : left;
         /* A buffer of its own: reading behind it is found by the sanitizer. */
         uint8_t *copy = malloc(shown);
         memcpy(copy, bytes + at, shown);
-        uint64_t next = heap_scan_window(&scan, copy, at, shown, shown == left);
+        uint64_t next = heap_scan_window(scan, copy, at, shown, shown == left);
         free(copy);
         if (next == at && shown == left)
             break;
         size = next == at ? size * 2 : window;
         at = next;
     }
-    return heap_scan_end(&scan);
+    return heap_scan_end(scan);
+}
+
+static inline bool hprof_pass(struct heap *heap, enum heap_pass pass, const uint8_t *bytes,
+                              size_t length, size_t window)
+{
+    struct heap_scan scan;
+    heap_scan_begin(&scan, heap, pass);
+    return hprof_run(&scan, bytes, length, window);
+}
+
+/* Each object of a dump that was read. */
+static inline void hprof_fetch(struct heap *heap, const uint8_t *bytes, size_t length,
+                               size_t window,
+                               void (*object)(void *context, const struct heap_object *object),
+                               void *context)
+{
+    struct heap_scan scan;
+    heap_scan_begin(&scan, heap, HEAP_FETCH);
+    scan.fetched = object;
+    scan.context = context;
+    hprof_run(&scan, bytes, length, window);
 }
 
 /* All passes; false as heap->error says. */
