@@ -79,6 +79,7 @@ bool hs_err_is_section(struct span line)
         SPAN_INIT("Memory: 64k page,"),
         SPAN_INIT("Memory: 16k page,"),
         SPAN_INIT("vm_info: "),
+        SPAN_INIT("C-Heap outstanding allocations: "),
     };
     if (hs_err_is_head(line))
         return true;
@@ -87,6 +88,10 @@ bool hs_err_is_section(struct span line)
         if (span_starts_with(line, sections[i]))
             return true;
     }
+    /* "Event: 12.345 Thread 0x00007f... Exception <a 'java/...": of one of its lists of events */
+    if (span_starts_with(line, SPAN_LITERAL("Event: ")) &&
+        span_find(line, SPAN_LITERAL(" Thread 0x")) > 0)
+        return true;
     return (span_starts_with(line, SPAN_LITERAL("SIG")) &&
             span_find(line, SPAN_LITERAL(" at pc=")) > 0);
 }
@@ -208,6 +213,16 @@ static void take_keyed(struct hs_err *file, struct span line)
             take_limit(rest_of(line, keyed[i].key.len), &value))
             set(file, keyed[i].figure, value);
     }
+}
+
+/* "C-Heap outstanding allocations: 46526K, retained: 2104565K (may have wrapped)" */
+static void take_retained(struct hs_err *file, struct span line)
+{
+    int64_t bytes;
+    struct span rest = behind(line, SPAN_LITERAL("outstanding allocations: "));
+    rest = rest.ptr == NULL ? rest : behind(rest, SPAN_LITERAL("retained: "));
+    if (rest.ptr != NULL && java_size_take(&rest, &bytes))
+        set(file, HS_ERR_MALLOC_RETAINED, bytes);
 }
 
 /* "rlimit: STACK 8192k, CORE infinity, NPROC 95259, ...", JDK 9+ "NPROC 1024/4096 ," */
@@ -688,6 +703,7 @@ void hs_err_read(struct hs_err *file, struct span text)
         if (section == before) /* no heading */
             take_in_section(file, section, line);
         take_keyed(file, line);
+        take_retained(file, line);
         take_metaspace(file, line);
         if (span_starts_with(line, SPAN_LITERAL("rlimit")))
             take_rlimits(file, line);

@@ -33,6 +33,9 @@ bool oom_killer_is_line(struct span line)
         SPAN_INIT("emory cgroup out of memory"),
         SPAN_INIT("Out of memory: Kill"),
         SPAN_INIT("OOMKilled"),
+        SPAN_INIT("killed by the OOM killer"),        /* systemd */
+        SPAN_INIT("with result 'oom-kill'"),          /* systemd */
+        SPAN_INIT("Exit status 137 (out of memory)"), /* Cloud Foundry */
         SPAN_INIT(" killed as a result of limit of "),
     };
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
@@ -118,6 +121,24 @@ static void take_cgroup(struct oom_killer *report, struct span line)
         span_copy(until(span_trim(path), ", "), report->cgroup, sizeof report->cgroup);
 }
 
+/* Of a pod, as YAML or as kubectl describe prints it: "limits:", below it "memory: 512Mi". */
+static void take_pod_limit(struct oom_killer *report, struct span line, bool *in_limits)
+{
+    struct span rest = line;
+    int64_t bytes;
+    if (span_take(&rest, SPAN_LITERAL("limits:")) || span_take(&rest, SPAN_LITERAL("Limits:")))
+        *in_limits = true;
+    else if (span_take(&rest, SPAN_LITERAL("requests:")) ||
+             span_take(&rest, SPAN_LITERAL("Requests:")))
+        *in_limits = false;
+    else if (*in_limits && span_take(&rest, SPAN_LITERAL("memory:"))) {
+        rest = span_trim(rest);
+        span_take(&rest, SPAN_LITERAL("\""));
+        if (java_size_take(&rest, &bytes) && bytes > 0)
+            report->limit_bytes = bytes;
+    }
+}
+
 void oom_killer_read(struct oom_killer *report, struct span text)
 {
     *report = (struct oom_killer){
@@ -134,7 +155,7 @@ void oom_killer_read(struct oom_killer *report, struct span text)
         .largest_pid = -1,
     };
     struct span raw;
-    bool terminated;
+    bool terminated, in_limits = false;
     while (span_next_line(&text, &raw, &terminated)) {
         struct span line = span_trim(raw);
         ptrdiff_t invoked = span_find(line, SPAN_LITERAL(" invoked oom-killer"));
@@ -159,6 +180,12 @@ void oom_killer_read(struct oom_killer *report, struct span text)
             report->container = true;
         if (span_find(line, SPAN_LITERAL("OOMKilled")) >= 0 && !is_no_kill(line))
             report->orchestrator = report->container = true;
+        if (span_find(line, SPAN_LITERAL("Exit status 137 (out of memory)")) >= 0)
+            report->orchestrator = report->container = true;
+        if (span_find(line, SPAN_LITERAL("killed by the OOM killer")) >= 0 ||
+            span_find(line, SPAN_LITERAL("with result 'oom-kill'")) >= 0)
+            report->orchestrator = true;
+        take_pod_limit(report, line, &in_limits);
         take_cgroup(report, line);
         int64_t usage, limit;
         if (take_size(line, SPAN_LITERAL("memory: usage "), &usage) &&

@@ -46,6 +46,9 @@ enum oom_line oom_line_kind(struct span line)
                        span_find(line, SPAN_LITERAL("paging file")) > 0
                    ? OOM_LINE_PAGE_FILE
                    : OOM_LINE_COMMIT;
+    if (span_find(line, SPAN_LITERAL("Native memory allocation (")) >= 0 &&
+        span_find(line, SPAN_LITERAL(" failed to ")) > 0)
+        return OOM_LINE_COMMIT; /* an error file's head, run together into one line */
     /* Cheap for lines of logs, which are many. */
     if (span_find(line, SPAN_LITERAL("MemoryError: ")) < 0 &&
         span_find(line, SPAN_LITERAL("thread")) < 0 && span_find(line, SPAN_LITERAL(" space")) < 0)
@@ -57,8 +60,10 @@ enum oom_line oom_line_kind(struct span line)
     return OOM_LINE_NONE;
 }
 
-bool oom_line_is_metaspace(struct span line)
+bool oom_line_is_gc(struct span line)
 {
+    if (span_find(line, SPAN_LITERAL("[Full GC")) >= 0)
+        return span_find(line, SPAN_LITERAL("->")) > 0;
     struct span rest = behind(line, SPAN_LITERAL("Metaspace: "));
     int64_t bytes;
     return rest.ptr != NULL && java_size_take(&rest, &bytes) &&
@@ -84,18 +89,50 @@ static void take_metaspace(struct oom_lines *lines, struct span line)
     lines->metaspace_last_bytes = after;
 }
 
-/* "GC(9) Pause Full (Allocation Failure) 4090M->4089M(4096M) 2103.1ms" */
+/* "4090M->4089M(4096M)" */
+static bool take_heap(struct span *text, int64_t *after, int64_t *size)
+{
+    int64_t before;
+    return java_size_take(text, &before) && span_take(text, SPAN_LITERAL("->")) &&
+           java_size_take(text, after) && span_take(text, SPAN_LITERAL("(")) &&
+           java_size_take(text, size);
+}
+
+/* "GC(9) Pause Full (Allocation Failure) 4090M->4089M(4096M) 2103.1ms"; up to JDK 8 "[Full GC
+ * (Ergonomics) [PSYoungGen: 3K->2K(9K)] [ParOldGen: ...] 12K->11K(20K), [Metaspace: ...": the heap
+ * is the largest of them. */
 static void take_full_gc(struct oom_lines *lines, struct span line)
 {
     struct span rest = behind(line, SPAN_LITERAL("Pause Full ("));
-    if (rest.ptr == NULL || (rest = behind(rest, SPAN_LITERAL(") "))).ptr == NULL)
-        return;
-    int64_t before, after, size;
-    if (!java_size_take(&rest, &before) || !span_take(&rest, SPAN_LITERAL("->")) ||
-        !java_size_take(&rest, &after) || !span_take(&rest, SPAN_LITERAL("(")) ||
-        !java_size_take(&rest, &size) || size <= 0)
-        return;
-    if (after < size / 20 * 19)
+    int64_t after = 0, size = 0;
+    if (rest.ptr != NULL) {
+        rest = behind(rest, SPAN_LITERAL(") "));
+        if (rest.ptr == NULL || !take_heap(&rest, &after, &size))
+            return;
+    } else {
+        rest = behind(line, SPAN_LITERAL("[Full GC"));
+        bool named = false; /* Metaspace, or the permanent generation */
+        while (rest.len > 0) {
+            struct span one = rest;
+            int64_t one_after, one_size;
+            if (rest.ptr[0] == '[' || rest.ptr[0] == ']')
+                named = span_starts_with(rest, SPAN_LITERAL("[Metaspace")) ||
+                        span_starts_with(rest, SPAN_LITERAL("[PSPerm")) ||
+                        span_starts_with(rest, SPAN_LITERAL("[CMS Perm")) ||
+                        span_starts_with(rest, SPAN_LITERAL("[Perm"));
+            bool taken = take_heap(&one, &one_after, &one_size);
+            if (taken && !named && one_size > size) {
+                after = one_after;
+                size = one_size;
+            }
+            size_t digits = 1;
+            while (!taken && digits < rest.len && rest.ptr[0] >= '0' && rest.ptr[0] <= '9' &&
+                   rest.ptr[digits] >= '0' && rest.ptr[digits] <= '9')
+                digits++;
+            rest = taken ? one : span_of(rest.ptr + digits, rest.len - digits);
+        }
+    }
+    if (size <= 0 || after < size / 20 * 19)
         return;
     lines->full_gc_lines++;
     lines->heap_after_bytes = after;
@@ -116,9 +153,9 @@ static void take_stem(char *out, size_t size, struct span name)
 
 static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line kind)
 {
-    static const struct span requests[] = {SPAN_INIT("request "), SPAN_INIT("failed to allocate "),
-                                           SPAN_INIT("Cannot reserve "),
-                                           SPAN_INIT("reserve enough space for ")};
+    static const struct span requests[] = {
+        SPAN_INIT("request "), SPAN_INIT("failed to allocate "), SPAN_INIT("Cannot reserve "),
+        SPAN_INIT("failed to map "), SPAN_INIT("reserve enough space for ")};
     int64_t bytes;
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         struct span rest = behind(line, requests[i]);
@@ -178,7 +215,8 @@ void oom_lines_read(struct oom_lines *lines, struct span text)
         take_metaspace(lines, line);
         take_full_gc(lines, line);
         take_thread_limit(lines, line);
-        if (kind == OOM_LINE_NONE)
+        if (kind == OOM_LINE_NONE ||
+            (kind == OOM_LINE_COMMIT && lines->last == OOM_LINE_PAGE_FILE)) /* its second line */
             continue;
         if (lines->first == OOM_LINE_NONE)
             lines->first = kind;

@@ -49,6 +49,15 @@ static enum process_source heading_of(struct span line)
     if (column(&heads, SPAN_LITERAL("PID")) >= 0 && column(&heads, SPAN_LITERAL("RSS")) >= 0 &&
         (column(&heads, SPAN_LITERAL("COMMAND")) > 0 || column(&heads, SPAN_LITERAL("CMD")) > 0))
         return PROCESS_PS;
+    /* "ps -o rss,cmd", "ps -o pid,rss": all of the line are names of columns. */
+    bool columns = heads.count >= 2 && (column(&heads, SPAN_LITERAL("RSS")) >= 0 ||
+                                        column(&heads, SPAN_LITERAL("RSZ")) >= 0);
+    for (int i = 0; i < heads.count && columns; i++)
+        for (size_t k = 0; k < heads.word[i].len && columns; k++)
+            columns = (heads.word[i].ptr[k] >= 'A' && heads.word[i].ptr[k] <= 'Z') ||
+                      heads.word[i].ptr[k] == '%';
+    if (columns)
+        return PROCESS_PS;
     if (span_find(line, SPAN_LITERAL("MEM USAGE / LIMIT")) > 0)
         return PROCESS_DOCKER;
     if (span_find(line, SPAN_LITERAL("MEMORY(bytes)")) > 0)
@@ -159,12 +168,16 @@ static void take_process(struct process_row *row, const struct words *heads, str
     int size_at_column = bare ? 4 : column(heads, SPAN_LITERAL("VIRT"));
     if (size_at_column < 0)
         size_at_column = column(heads, SPAN_LITERAL("VSZ"));
+    if (rss_at < 0)
+        rss_at = column(heads, SPAN_LITERAL("RSZ"));
     struct span pid = pid_at >= 0 && pid_at < words.count ? words.word[pid_at] : line;
+    bool named = bare || column(heads, SPAN_LITERAL("COMMAND")) >= 0 ||
+                 column(heads, SPAN_LITERAL("CMD")) >= 0;
     /* The command is behind all figures: a user named java does not make a JVM. */
-    bool java = false;
+    bool java = !named; /* somebody asked for this process */
     for (int i = rss_at + 1; i >= 1 && i < words.count && !java; i++)
         java = is_java(words.word[i]);
-    if (!java || !span_take_unsigned(&pid, &found.pid))
+    if (!java || (pid_at >= 0 && !span_take_unsigned(&pid, &found.pid)))
         return;
     found.source = source;
     found.rss_bytes = size_at(&words, rss_at);

@@ -64,7 +64,6 @@ static const struct {
     {SPAN_INIT("openjdk version \""), TEXT_VERSION},
     {SPAN_INIT("java version \""), TEXT_VERSION},
     {SPAN_INIT("Loaded  Bytes  Unloaded"), TEXT_JSTAT},
-    {SPAN_INIT("S0C "), TEXT_JSTAT},
     {SPAN_INIT("MCMN "), TEXT_JSTAT},
     {SPAN_INIT("VM Arguments:"), TEXT_FLAGS},
     {SPAN_INIT("jvm_args:"), TEXT_FLAGS},
@@ -149,6 +148,14 @@ static bool is_class_log(struct span line)
            span_starts_with(line, SPAN_LITERAL("[Opened ")) || has_class_tag(line);
 }
 
+/* "   size_t MaxHeapSize     = 2147483648     {product} {command line}" of -XX:+PrintFlagsFinal. */
+static bool is_flag_row(struct span line)
+{
+    return span_ends_with(line, SPAN_LITERAL("}")) && span_find(line, SPAN_LITERAL("= ")) > 0 &&
+           (span_find(line, SPAN_LITERAL("product} {")) > 0 ||
+            span_find(line, SPAN_LITERAL("product}")) > 0);
+}
+
 /* A heading whose columns may have been set closer: any run of blanks is like any other. */
 static bool begins_with(struct span line, struct span words)
 {
@@ -201,6 +208,8 @@ static enum text_kind heading_of(struct span raw, enum text_kind in)
     }
     if (in == TEXT_UNRECOGNISED && is_nmt_piece(line))
         return TEXT_NMT_SUMMARY;
+    if (in != TEXT_FLAGS && in != TEXT_HS_ERR && is_flag_row(line))
+        return TEXT_FLAGS;
     if (in != TEXT_PERFCOUNTER && is_perfcounter(line))
         return TEXT_PERFCOUNTER;
     if (in != TEXT_SMAPS && in != TEXT_HS_ERR) {

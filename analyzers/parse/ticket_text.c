@@ -1,6 +1,7 @@
 #include "analyzers/parse/ticket_text.h"
 
 #include "analyzers/parse/hs_err.h"
+#include "analyzers/parse/jstat.h"
 #include "analyzers/parse/mat_table.h"
 #include "analyzers/parse/oom_killer.h"
 #include "analyzers/parse/oom_lines.h"
@@ -41,11 +42,13 @@ enum text_kind ticket_text_heading(struct span line, enum text_kind in)
         return TEXT_PROCESS;
     if (in != TEXT_SMAPS && (pmap_is_head(line) || pmap_is_row(line)))
         return TEXT_PMAP;
+    if (jstat_is_heading(line))
+        return TEXT_JSTAT;
     if (mat_table_is_heading(line))
         return TEXT_MAT_TABLE;
     if (in == TEXT_MAT_TABLE) /* names of classes may be those of errors */
         return TEXT_UNRECOGNISED;
-    if (oom_line_kind(line) != OOM_LINE_NONE || oom_line_is_metaspace(line))
+    if (oom_line_kind(line) != OOM_LINE_NONE || oom_line_is_gc(line))
         return TEXT_CONSOLE;
     return TEXT_UNRECOGNISED;
 }

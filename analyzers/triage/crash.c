@@ -169,8 +169,14 @@ static bool is_heap_too_large(const struct crash *crash)
     int64_t left = available(crash), swap = most(fig(crash, HS_ERR_SWAP_FREE), 0);
     int64_t limit = fig(crash, HS_ERR_COMMIT_LIMIT), used = fig(crash, HS_ERR_COMMITTED_AS);
     int64_t total = fig(crash, HS_ERR_MEM_TOTAL), container = fig(crash, HS_ERR_CONTAINER_LIMIT);
-    if (request < 128 * MB || request < total / 5 || strstr(crash->how, "malloc") != NULL)
+    /* JDK 7 and 8 say "malloc" of mappings, too. */
+    bool mapping = strstr(crash->how, "reserved memory") != NULL ||
+                   strstr(crash->how, "virtual space") != NULL;
+    if (request < 128 * MB || request < total / 5 ||
+        (strstr(crash->how, "malloc") != NULL && !mapping))
         return false;
+    if (left < 0 && total < 0 && container <= 0 && crash->platform != HS_ERR_WINDOWS)
+        return mapping; /* the head alone: nothing else is committed in such pieces */
     if (container > 0 && most(request, xms) > container)
         return true;
     if (crash->platform == HS_ERR_WINDOWS)
@@ -249,6 +255,16 @@ static void add(char *out, size_t size, const char *words)
         snprintf(out + length, size - length, "%s", words);
 }
 
+/* Nothing is added for a size that is not known. */
+static void add_known(char *out, size_t size, const char *before, int64_t bytes, const char *behind)
+{
+    if (bytes < 0)
+        return;
+    add(out, size, before);
+    add(out, size, size_text(bytes).text);
+    add(out, size, behind);
+}
+
 static void threads_sentence(const struct crash *crash, char *out, size_t size)
 {
     static const struct {
@@ -307,20 +323,19 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
                  request.text, crash->thread[0] != '\0' ? crash->thread : "not named");
         return;
     case OOM_CAUSE_HEAP_TOO_LARGE: {
-        int64_t heap = most(fig(crash, HS_ERR_XMS), fig(crash, HS_ERR_REQUEST));
         int64_t container = fig(crash, HS_ERR_CONTAINER_LIMIT);
         int64_t commit = fig(crash, HS_ERR_COMMIT_LIMIT);
-        limit = size_text(container > 0 ? container : commit);
-        snprintf(out, size,
-                 "the heap does not fit: %s were asked for at once (-Xms %s), available are %s and "
-                 "%s of swap, of %s%s%s",
-                 request.text,
-                 size_text(fig(crash, HS_ERR_XMS) > 0 ? fig(crash, HS_ERR_XMS) : heap).text,
-                 left.text, swap.text, total.text,
-                 container > 0 ? "; the container's limit is "
-                 : commit > 0  ? "; the commit limit is "
-                               : "",
-                 container > 0 || commit > 0 ? limit.text : "");
+        bool figures = available(crash) >= 0 || container > 0 || commit > 0;
+        snprintf(out, size, "the heap does not fit: %s were asked for at once%s", request.text,
+                 figures ? "" : "; how much was left is not in the text");
+        add_known(out, size, " (-Xms ", fig(crash, HS_ERR_XMS), ")");
+        add_known(out, size, ", available are ", available(crash), "");
+        add_known(out, size, " and ", fig(crash, HS_ERR_SWAP_FREE), " of swap");
+        add_known(out, size, ", of ", fig(crash, HS_ERR_MEM_TOTAL), "");
+        if (container > 0)
+            add_known(out, size, "; the container's limit is ", container, "");
+        else if (commit > 0)
+            add_known(out, size, "; the commit limit is ", commit, "");
         return;
     }
     case OOM_CAUSE_CONTAINER:
@@ -347,10 +362,10 @@ void crash_sentence(const struct crash *crash, enum oom_cause cause, char *out, 
                  total.text);
         return;
     case OOM_CAUSE_PAGE_FILE:
-        snprintf(out, size,
-                 "Windows has no memory left to commit: %s of %s (memory and page file) were free "
-                 "when %s were refused",
-                 swap.text, swap_total.text, request.text);
+        snprintf(out, size, "Windows has no memory left to commit (memory and page file)");
+        add_known(out, size, ": ", fig(crash, HS_ERR_SWAP_FREE), "");
+        add_known(out, size, " of ", fig(crash, HS_ERR_SWAP_TOTAL), " were free");
+        add_known(out, size, " when ", fig(crash, HS_ERR_REQUEST), " were refused");
         return;
     case OOM_CAUSE_ADDRESS_SPACE:
         snprintf(out, size, "the address space is limited to %s (ulimit -v); the JVM had %s of it",

@@ -15,6 +15,7 @@
 #include "analyzers/native/call_site_group.h"
 #include "analyzers/native/loader_leak.h"
 #include "analyzers/native/rss_account.h"
+#include "analyzers/parse/jstat.h"
 #include "analyzers/parse/oom_killer.h"
 #include "analyzers/parse/pmap.h"
 #include "analyzers/parse/process_row.h"
@@ -95,6 +96,7 @@ struct dossier {
     struct heap_objects objects; /* classes 0: no histogram */
     int64_t heap_used_bytes;     /* of GC.heap_info; 0: not known */
     int64_t heap_committed_bytes;
+    struct jstat jstat; /* rows 0: none */
     struct loader_leak leak;
 
     int64_t map_regions; /* of a detailed report's memory map */

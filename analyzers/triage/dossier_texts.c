@@ -702,15 +702,32 @@ static void take_agents(struct dossier *dossier, struct span text)
     }
 }
 
+/* "   size_t MaxHeapSize     = 2147483648     {product} ...", JDK 8 ":= 2147483648" */
+static bool printed_flag(struct span text, struct span name, int64_t *bytes)
+{
+    ptrdiff_t at = span_find(text, name);
+    if (at < 0)
+        return false;
+    struct span rest =
+        span_trim(span_of(text.ptr + at + name.len, text.len - (size_t)at - name.len));
+    span_take(&rest, SPAN_LITERAL(":"));
+    if (!span_take(&rest, SPAN_LITERAL("=")))
+        return false;
+    rest = span_trim(rest);
+    return span_take_unsigned(&rest, bytes) && *bytes > 0 && *bytes < INT64_MAX / 4;
+}
+
 static bool read_flags(struct dossier_jvm *jvm, const struct text_part *part,
                        struct dossier_input *input)
 {
     int64_t bytes;
     take_agents(&jvm->dossier, part->text);
-    if (java_flag_size(part->text, SPAN_LITERAL("-XX:MaxMetaspaceSize="), &bytes))
+    if (java_flag_size(part->text, SPAN_LITERAL("-XX:MaxMetaspaceSize="), &bytes) ||
+        printed_flag(part->text, SPAN_LITERAL(" MaxMetaspaceSize "), &bytes))
         jvm->dossier.max_metaspace_bytes = bytes;
     if (java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &bytes) ||
-        java_flag_size(part->text, SPAN_LITERAL("-XX:MaxHeapSize="), &bytes))
+        java_flag_size(part->text, SPAN_LITERAL("-XX:MaxHeapSize="), &bytes) ||
+        printed_flag(part->text, SPAN_LITERAL(" MaxHeapSize "), &bytes))
         jvm->dossier.max_heap_bytes = bytes;
     input->used = true;
     return true;
@@ -781,6 +798,7 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_PMAP:
     case TEXT_CONSOLE:
     case TEXT_MAT_TABLE:
+    case TEXT_JSTAT:
         dossier_read_ticket(jvm, part, input);
         return true;
     case TEXT_SMAPS:

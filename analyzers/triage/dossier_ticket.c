@@ -1,5 +1,7 @@
 /* What stands beside a JVM's own texts in a ticket: error files, the kernel's log, process tables,
  * pmap, consoles. */
+#include "analyzers/parse/java_flags.h"
+#include "analyzers/parse/jstat.h"
 #include "analyzers/parse/mat_table.h"
 #include "analyzers/parse/saturated.h"
 #include "analyzers/triage/dossier_texts.h"
@@ -178,6 +180,9 @@ void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
             dossier->kill = report;
         if (report.limit_bytes > 0)
             dossier->container_limit_bytes = report.limit_bytes;
+        int64_t heap; /* of a pod's environment */
+        if (dossier->max_heap_bytes <= 0 && java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &heap))
+            dossier->max_heap_bytes = heap;
         break;
     }
     case TEXT_PROCESS: {
@@ -185,8 +190,25 @@ void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
         process_row_read(&row, part->text);
         input->used = row.source != PROCESS_NONE || row.host_bytes > 0;
         take_row(dossier, &row);
+        int64_t heap; /* of the command that ps prints */
+        if (dossier->max_heap_bytes <= 0 && java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &heap))
+            dossier->max_heap_bytes = heap;
         if (!input->used)
             snprintf(input->note, sizeof input->note, "no row of a JVM is in it");
+        break;
+    }
+    case TEXT_JSTAT: {
+        struct jstat jstat;
+        jstat_read(&jstat, part->text);
+        input->used = jstat.rows > 0;
+        if (!input->used)
+            snprintf(input->note, sizeof input->note, "no row of -gc or -gcutil is in it");
+        else
+            dossier->jstat = jstat;
+        if (jstat.heap_committed_bytes > 0) {
+            dossier->heap_used_bytes = jstat.heap_used_bytes;
+            dossier->heap_committed_bytes = jstat.heap_committed_bytes;
+        }
         break;
     }
     case TEXT_MAT_TABLE:

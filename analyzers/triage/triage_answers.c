@@ -79,23 +79,30 @@ static bool of_error_file(const struct dossier *dossier, struct finding *finding
 static bool of_process(const struct dossier *dossier, struct finding *finding)
 {
     const struct process_row *row = &dossier->row;
-    if (row->source == PROCESS_NONE || row->rss_bytes <= 0)
+    bool in_row = row->source != PROCESS_NONE && row->rss_bytes > 0;
+    int64_t rss = in_row ? row->rss_bytes : dossier->have_rss ? dossier->rss.rss_bytes : -1;
+    if (rss <= 0)
         return false;
-    char limit[64] = "", heap[64] = "";
+    char limit[64] = "", heap[120] = "";
     if (dossier->container_limit_bytes > 0)
         snprintf(limit, sizeof limit, ", of a limit of %s",
                  size_text(dossier->container_limit_bytes).text);
     if (dossier->max_heap_bytes > 0)
         snprintf(heap, sizeof heap, ", -Xmx is %s", size_text(dossier->max_heap_bytes).text);
-    finding_title(finding, "%s shows %s resident for %s%s%s", process_source_name(row->source),
-                  size_text(row->rss_bytes).text, row->name, limit, heap);
+    if (dossier->max_heap_bytes > 0 && rss > dossier->max_heap_bytes)
+        snprintf(heap, sizeof heap, ", -Xmx is %s: at least %s are not heap",
+                 size_text(dossier->max_heap_bytes).text,
+                 size_text(rss - dossier->max_heap_bytes).text);
+    finding_title(finding, "%s shows %s resident for %s%s%s",
+                  in_row ? process_source_name(row->source) : "smaps", size_text(rss).text,
+                  in_row && row->name[0] != '\0' ? row->name : "the process", limit, heap);
     finding_advice(finding, "%s",
                    "Set it against what the JVM counts: jcmd PID VM.native_memory summary (with "
                    "-XX:NativeMemoryTracking=summary). What is resident above its total is native "
                    "code's or malloc's: pmap -x PID, MALLOC_ARENA_MAX=2. nmtwatch triage PID does "
                    "both; nmtwatch plan says which heap fits a limit.");
-    finding_add_int(finding, "rss_bytes", row->rss_bytes);
-    if (row->threads > 0)
+    finding_add_int(finding, "rss_bytes", rss);
+    if (in_row && row->threads > 0)
         finding_add_int(finding, "threads", row->threads);
     return true;
 }

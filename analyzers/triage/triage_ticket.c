@@ -18,6 +18,7 @@
 #define CONTAINER_NEAR_PERCENT 90
 #define METASPACE_GROWN_BYTES  (64 * MB)
 #define FULL_GC_MIN            3
+#define OLD_FULL_PERCENT       98
 #define DEAD_LOADERS_MIN       100
 
 static void add_known(struct finding *finding, const char *key, int64_t value)
@@ -296,6 +297,10 @@ static void oom_killed(const struct dossier *dossier, struct triage *out)
     else if (kill->killed)
         add_words(title, sizeof title, "the kernel killed %s (pid %" PRId64 ") because of %s%s",
                   kill->name, kill->pid, whose, kill->limit_bytes > 0 ? limit.text : "");
+    else if (kill->orchestrator && !kill->container)
+        add_words(title, sizeof title,
+                  "the OOM killer killed a process of a systemd unit: the memory of the host, or "
+                  "MemoryMax of the unit");
     else if (kill->orchestrator)
         add_words(title, sizeof title,
                   "OOMKilled: the kernel killed a process because of its container's limit%s%s",
@@ -314,6 +319,8 @@ static void oom_killed(const struct dossier *dossier, struct triage *out)
     add_known(finding, "container_usage_bytes", kill->usage_bytes);
     add_known(finding, "container_limit_bytes", kill->limit_bytes);
     finding_add_text(finding, "cgroup", kill->cgroup);
+    if (dossier->max_heap_bytes > 0)
+        finding_add_int(finding, "max_heap_bytes", dossier->max_heap_bytes);
     if (kill->largest_bytes > 0 && kill->largest_pid != kill->pid) {
         finding_add_text(finding, "largest_process", kill->largest);
         finding_add_int(finding, "largest_process_bytes", kill->largest_bytes);
@@ -392,11 +399,40 @@ static void arenas(const struct dossier *dossier, struct triage *out)
                                                     : -1);
 }
 
+/* What glibc says of itself, in VM.info. */
+static void retained(const struct dossier *dossier, struct triage *out)
+{
+    const struct crash *crash = &dossier->crash;
+    if (!crash->have || crash->end != HS_ERR_NO_END ||
+        crash->figure[HS_ERR_MALLOC_RETAINED] < OUTSIDE_MIN_BYTES ||
+        triage_has(out, FINDING_MALLOC_RETAINED))
+        return;
+    struct finding *finding = triage_add(out, FINDING_MALLOC_RETAINED);
+    if (finding == NULL)
+        return;
+    finding_title(finding, "glibc retains %s of freed memory, by its own account",
+                  size_text(crash->figure[HS_ERR_MALLOC_RETAINED]).text);
+    finding_add_int(finding, "kept_bytes", crash->figure[HS_ERR_MALLOC_RETAINED]);
+}
+
 /* --- logs ----------------------------------------------------------------------------- */
 
 static void logs(const struct dossier *dossier, struct triage *out)
 {
     const struct oom_lines *lines = &dossier->lines;
+    const struct jstat *jstat = &dossier->jstat;
+    if (jstat->rows > 0 && jstat->old_percent >= OLD_FULL_PERCENT &&
+        jstat->full_gcs >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
+        struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
+        if (finding != NULL) {
+            finding_title(finding,
+                          "the Java heap is full: the old generation is %" PRId64
+                          " %% full after %" PRId64 " full collections",
+                          jstat->old_percent, jstat->full_gcs);
+            finding->severity = SEVERITY_WARNING;
+            advise(finding, OOM_CAUSE_HEAP);
+        }
+    }
     if (!dossier->have_lines)
         return;
     int64_t grown = lines->metaspace_last_bytes - lines->metaspace_first_bytes;
@@ -470,5 +506,6 @@ void triage_ticket(const struct dossier *dossier, struct triage *out)
     container(dossier, out);
     resident_against_nmt(dossier, out);
     arenas(dossier, out);
+    retained(dossier, out);
     logs(dossier, out);
 }
