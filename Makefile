@@ -139,7 +139,7 @@ $(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
 $(BUILD)/leak/libnmtagent.so: $(BUILD)/leak/mem.o $(filter-out %/mem/mem.o,$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
 # Walks with both engines at every sample, for tests/agent/compare_test.sh.
-COMPARE := hotspot/return_address hotspot/topmost hotspot/walk stack/agct stack/compare stack/engine_vm_walk
+COMPARE := hotspot/return_address hotspot/topmost hotspot/walk stack/engine stack/compare stack/engine_signal
 $(BUILD)/compare/%.o: agent/%.c VERSION
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent that compares)"

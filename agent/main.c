@@ -1,19 +1,20 @@
 /*
- * The agent's doors: loaded at start (-agentpath), loaded into a running JVM (attach), and the
+ * The agent's entry points: loaded at start (-agentpath), loaded into a running JVM (attach), and the
  * JVM's events.
  *
  * At start: whatever is wrong is one line on standard error, and the application runs without a
  * profiler; a mistake in an option must not keep a service from starting. By attach: the answer
- * goes to the asker's file (control/answer.h), and the JVM gets a code for asker that have none.
+ * goes to the asker's file (control/answer.h), and the JVM gets a code for an asker that has none.
  */
 #include "agent/control/agent_options.h"
 #include "agent/control/answer_format.h"
 #include "agent/control/commands.h"
-#include "agent/control/other_copy.h"
 #include "agent/control/profiler.h"
-#include "agent/mem/libraries.h"
+#include "agent/mem/file_pages.h"
 #include "agent/mem/mem.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,6 +27,75 @@ static struct {
     bool unload_names; /* the event ClassUnload passes the class's name */
     char broken[400];  /* why this copy can do nothing */
 } agent;
+
+/* --- another copy ------------------------------------------------------------------------------- */
+
+/* The same library under two paths is two agents: two handlers of signals, every thread with two
+ * timers. Each copy that serves commands says so through the exported function nmtagent_in_charge(),
+ * and looks for that function in every other library that is loaded. So no file, property or
+ * environment variable has to be left behind. The same path is loaded once only. */
+#define MARK "nmtagent_in_charge"
+
+static _Atomic bool in_charge;
+
+__attribute__((visibility("default"))) bool nmtagent_in_charge(void);
+
+bool nmtagent_in_charge(void)
+{
+    return atomic_load(&in_charge);
+}
+
+static void take_charge(void)
+{
+    atomic_store(&in_charge, true);
+}
+
+/* One library a pass: dlopen and dlsym are for outside of dl_iterate_phdr, which holds the loader's
+ * lock. */
+struct nth_library {
+    int wanted, at;
+    char path[4096];
+};
+
+static int remember_nth(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct nth_library *library = context;
+    (void)size;
+    if (library->at++ != library->wanted)
+        return 0;
+    snprintf(library->path, sizeof library->path, "%s", info->dlpi_name);
+    return 1;
+}
+
+/* The library itself must define the mark: dlsym looks into what it depends on as well. */
+static bool is_in_charge(const char *path)
+{
+    void *library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL)
+        return false;
+    Dl_info ours, theirs;
+    bool (*mark)(void);
+    *(void **)&mark = dlsym(library, MARK);
+    bool other = mark != NULL && dladdr(*(void **)&mark, &theirs) != 0 &&
+                 dladdr(&in_charge, &ours) != 0 && theirs.dli_fbase != ours.dli_fbase && mark();
+    dlclose(library);
+    return other;
+}
+
+/* True when one is; path says which. Loads nothing. */
+static bool find_other_copy(char *path, size_t size)
+{
+    struct nth_library library = {0};
+    for (;; library.wanted++) {
+        library.at = 0;
+        if (dl_iterate_phdr(remember_nth, &library) == 0)
+            return false;
+        if (library.path[0] != '\0' && is_in_charge(library.path)) {
+            snprintf(path, size, "%.*s", (int)size - 1, library.path);
+            return true;
+        }
+    }
+}
 
 /* --- events ----------------------------------------------------------------------------------- */
 
@@ -187,7 +257,7 @@ static const char *set_up(JavaVM *vm)
     char path[300];
     if (agent.vm != NULL)
         return NULL;
-    if (other_copy_in_charge(path, sizeof path)) {
+    if (find_other_copy(path, sizeof path)) {
         snprintf(agent.broken, sizeof agent.broken, ANSWER_OTHER_COPY "%s", path);
         return agent.broken;
     }
@@ -197,7 +267,7 @@ static const char *set_up(JavaVM *vm)
     }
     agent.vm = vm;
     libraries_count_own();
-    other_copy_take_charge();
+    take_charge();
     commands_setup(vm, agent.jvmti);
     return NULL;
 }

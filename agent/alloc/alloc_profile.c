@@ -2,9 +2,8 @@
 
 #include "agent/alloc/alloc_classes.h"
 #include "agent/alloc/alloc_threads.h"
-#include "agent/alloc/exact_bytes.h"
 #include "agent/mem/mem.h"
-#include "agent/sampling/clock.h"
+#include "agent/mem/clock.h"
 #include "agent/sampling/thread_names.h"
 
 #include <inttypes.h>

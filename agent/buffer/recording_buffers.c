@@ -1,5 +1,5 @@
 /* The drain thread's part of the recording buffers. */
-#include "agent/buffer/recording_layout.h"
+#include "agent/buffer/recording_buffers.h"
 
 #include "agent/mem/mem.h"
 

@@ -1,5 +1,5 @@
 /* The drain thread's part of the thread-id tables. */
-#include "agent/buffer/thread_id_layout.h"
+#include "agent/buffer/thread_id_tables.h"
 
 #include "agent/mem/mem.h"
 

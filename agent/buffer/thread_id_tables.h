@@ -12,6 +12,9 @@
 #ifndef AGENT_BUFFER_THREAD_ID_TABLES_H
 #define AGENT_BUFFER_THREAD_ID_TABLES_H
 
+#include "agent/buffer/recording_buffers.h"
+
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +28,24 @@ size_t thread_id_tables_collect(struct thread_id_tables *tables, const int **ids
 /* Sorts, drops what is there twice, returns how many are left. */
 size_t thread_ids_sort(int *ids, size_t count);
 void thread_id_tables_destroy(struct thread_id_tables *tables);
+
+/*
+ * The inside, shared by the signal part (buffers_signal.c) and
+ * the drain part (thread_id_tables.c).
+ */
+#define THREAD_ID_HALVES 2
+#define THREAD_ID_SLOTS  256
+
+struct thread_id_half {
+    _Atomic int32_t tid[RECORDING_BUFFERS][THREAD_ID_SLOTS]; /* 0: free */
+};
+_Static_assert(THREAD_ID_HALVES * sizeof(struct thread_id_half) == 32768, "the documented size");
+
+struct thread_id_tables {
+    struct thread_id_half *half; /* THREAD_ID_HALVES of them */
+    _Atomic int active;
+    _Atomic int64_t missed;
+    int *found; /* of collect: mapped, touched by as many ids as there are */
+};
 
 #endif

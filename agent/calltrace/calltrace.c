@@ -279,3 +279,13 @@ void calltrace_counts(const struct calltrace_storage *storage, struct calltrace_
     counts->offered =
         counts->stored_new + counts->stored_seen + counts->dropped_full + counts->dropped_slots;
 }
+
+const char *walk_code_name(enum walk_code code)
+{
+    static const char *const NAMES[] = {
+#define WALK(id, agct_code, name) [WALK_##id] = name,
+#include "agent/calltrace/walks.def"
+#undef WALK
+    };
+    return (unsigned)code < WALK_CODE_COUNT ? NAMES[code] : "other";
+}

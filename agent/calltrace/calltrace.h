@@ -24,7 +24,7 @@
 #ifndef AGENT_CALLTRACE_CALLTRACE_H
 #define AGENT_CALLTRACE_CALLTRACE_H
 
-#include "agent/stack/frame.h"
+#include "agent/calltrace/frame.h"
 
 #include <stdbool.h>
 #include <stddef.h>

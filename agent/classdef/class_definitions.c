@@ -2,8 +2,8 @@
 
 #include "agent/classdef/class_size.h"
 #include "agent/classdef/family_table.h"
-#include "agent/control/sampler_here.h"
-#include "agent/dict/fold_hash.h"
+#include "agent/sampling/sampler.h"
+#include "agent/mem/fold_hash.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -95,7 +95,7 @@ static bool is_found_only(struct class_definitions *definitions, jclass class, c
         return false;
     /* Of two threads that find the same class for the first time both may be right. Relaxed: the
      * value is all there is. */
-    uint64_t key = fold_hash(name, length, (uint32_t)hash * UINT64_C(0x9E3779B97F4A7C15));
+    uint64_t key = fold_hash(name, length, fold_word((uint32_t)hash));
     return atomic_exchange_explicit(&definitions->unlinked[key % UNLINKED_MAX], key,
                                     memory_order_relaxed) == key;
 }

@@ -2,7 +2,7 @@
  * class_definitions: which code makes classes: by family of names, with bytes and stacks.
  *
  * The answer to "who defines them". At ClassLoad the name is reduced to its family
- * (class_family.h) and counted in a bounded table (family_table.h), with the bytes of its metadata
+ * (class_family) and counted in a bounded table (family_table.h), with the bytes of its metadata
  * where they can be read (class_size.h). The first class of a family, and then one each
  * STACK_EVERY_MS at most, gives the stack of the thread that defined it: an event
  * nmtagent.ClassDefinition, which stands for all classes of the family that were loaded since the
@@ -21,8 +21,8 @@
 #ifndef AGENT_CLASSDEF_CLASS_DEFINITIONS_H
 #define AGENT_CLASSDEF_CLASS_DEFINITIONS_H
 
-#include "agent/classdef/class_family.h"
-#include "agent/control/sampler.h"
+#include "agent/classdef/family_table.h"
+#include "agent/sampling/sampler.h"
 #include "agent/jfr/jfr_writer.h"
 #include "agent/json/json.h"
 

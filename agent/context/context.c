@@ -1,8 +1,9 @@
 #include "agent/context/context.h"
 
-#include "agent/context/context_record.h"
-#include "agent/context/context_slab.h"
+#include "agent/context/nmtagent_context.h"
+#include "agent/mem/mem.h"
 
+#include <jni.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -100,6 +101,80 @@ int nmtagent_context_tag(const char *name)
     return name != NULL ? find_tag(name, strlen(name)) : -1;
 }
 
+/* --- slabs ------------------------------------------------------------------------------------- */
+
+/* Records of 64 bytes, given to threads and taken back when they end. A slab is one page of 64
+ * records (never two threads in a cache line) and a word that says which of them are taken. A page
+ * goes back to the kernel when its last record does, but for one. */
+#define SLAB_RECORDS 64
+#define SLAB_BYTES   (SLAB_RECORDS * sizeof(struct context_record))
+_Static_assert(SLAB_BYTES == 4096, "one page");
+
+struct slab {
+    struct slab *next;
+    struct context_record *records;
+    uint64_t taken; /* bit per record */
+};
+
+static pthread_mutex_t slab_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct slab *slabs;
+
+static struct slab *with_room(void)
+{
+    struct slab *slab = slabs;
+    while (slab != NULL && slab->taken == UINT64_MAX)
+        slab = slab->next;
+    if (slab != NULL)
+        return slab;
+    slab = mem_alloc(COMPONENT_CONTROL, sizeof *slab);
+    if (slab == NULL)
+        return NULL;
+    slab->records = mem_map(COMPONENT_THREAD_CONTEXTS, SLAB_BYTES);
+    if (slab->records == NULL) {
+        mem_free(slab);
+        return NULL;
+    }
+    slab->next = slabs;
+    slabs = slab;
+    return slab;
+}
+
+/* Zeroed; NULL when there is no memory. */
+static struct context_record *take_record(void)
+{
+    struct context_record *record = NULL;
+    pthread_mutex_lock(&slab_lock);
+    struct slab *slab = with_room();
+    if (slab != NULL) {
+        int free_bit = __builtin_ctzll(~slab->taken);
+        slab->taken |= UINT64_C(1) << free_bit;
+        record = &slab->records[free_bit];
+        memset(record, 0, sizeof *record); /* of the thread that had it before */
+    }
+    pthread_mutex_unlock(&slab_lock);
+    return record;
+}
+
+static void give_back_record(struct context_record *record)
+{
+    pthread_mutex_lock(&slab_lock);
+    struct slab **link = &slabs;
+    while (*link != NULL &&
+           (record < (*link)->records || record >= (*link)->records + SLAB_RECORDS))
+        link = &(*link)->next;
+    struct slab *slab = *link;
+    if (slab != NULL) {
+        slab->taken &= ~(UINT64_C(1) << (record - slab->records));
+        bool only_one = slabs == slab && slab->next == NULL;
+        if (slab->taken == 0 && !only_one) {
+            *link = slab->next;
+            mem_unmap(COMPONENT_THREAD_CONTEXTS, slab->records, SLAB_BYTES);
+            mem_free(slab);
+        }
+    }
+    pthread_mutex_unlock(&slab_lock);
+}
+
 /* --- the thread's record ---------------------------------------------------------------------- */
 
 static void give_back(void)
@@ -111,7 +186,7 @@ static void give_back(void)
     /* Pairs with context_read on this thread: a handler that comes later must not find a record
      * that another thread owns by then. */
     atomic_signal_fence(memory_order_seq_cst);
-    context_slab_give_back(record);
+    give_back_record(record);
 }
 
 static void thread_ended(void *unused)
@@ -151,11 +226,11 @@ static struct context_record *own_record(void)
         return record;
     /* Without a key a record of a thread that JVMTI does not know would never come back. */
     pthread_once(&key_once, make_key);
-    record = have_key ? context_slab_take() : NULL;
+    record = have_key ? take_record() : NULL;
     if (record == NULL)
         return NULL;
     if (pthread_setspecific(thread_end_key, record) != 0) {
-        context_slab_give_back(record);
+        give_back_record(record);
         return NULL;
     }
     publish(record);
@@ -197,4 +272,65 @@ void nmtagent_context_clear(void)
     record->root_span_id = 0;
     memset(record->tags, 0, sizeof record->tags);
     publish(record);
+}
+
+/*
+ * The native methods of nmtagent.Context (agent/context/java). HotSpot looks for native methods in
+ * the libraries of agents too, for every class loader: so they are exported by their JNI names and
+ * nothing has to be registered, whichever loader has the class and whenever the agent came.
+ */
+/* JNI's names do not follow our prototypes. */
+#define NATIVE(type, name) JNIEXPORT type JNICALL Java_nmtagent_Context_##name
+
+NATIVE(jboolean, present0)(JNIEnv *env, jclass class);
+NATIVE(jint, tag0)(JNIEnv *env, jclass class, jstring name);
+NATIVE(jint, value0)(JNIEnv *env, jclass class, jstring text);
+NATIVE(void, set0)(JNIEnv *env, jclass class, jlong span_id, jlong root_span_id);
+NATIVE(void, setTag0)(JNIEnv *env, jclass class, jint tag, jint value);
+NATIVE(void, clear0)(JNIEnv *env, jclass class);
+
+NATIVE(jboolean, present0)(JNIEnv *env, jclass class)
+{
+    (void)env, (void)class;
+    return JNI_TRUE;
+}
+
+NATIVE(jint, tag0)(JNIEnv *env, jclass class, jstring name)
+{
+    (void)class;
+    const char *text = name != NULL ? (*env)->GetStringUTFChars(env, name, NULL) : NULL;
+    if (text == NULL)
+        return -1;
+    jint tag = nmtagent_context_tag(text);
+    (*env)->ReleaseStringUTFChars(env, name, text);
+    return tag;
+}
+
+NATIVE(jint, value0)(JNIEnv *env, jclass class, jstring value)
+{
+    (void)class;
+    const char *text = value != NULL ? (*env)->GetStringUTFChars(env, value, NULL) : NULL;
+    if (text == NULL)
+        return 0;
+    jint number = (jint)nmtagent_context_value(text);
+    (*env)->ReleaseStringUTFChars(env, value, text);
+    return number;
+}
+
+NATIVE(void, set0)(JNIEnv *env, jclass class, jlong span_id, jlong root_span_id)
+{
+    (void)env, (void)class;
+    nmtagent_context_set((uint64_t)span_id, (uint64_t)root_span_id);
+}
+
+NATIVE(void, setTag0)(JNIEnv *env, jclass class, jint tag, jint value)
+{
+    (void)env, (void)class;
+    nmtagent_context_set_tag(tag, (uint32_t)value);
+}
+
+NATIVE(void, clear0)(JNIEnv *env, jclass class)
+{
+    (void)env, (void)class;
+    nmtagent_context_clear();
 }

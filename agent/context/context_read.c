@@ -1,5 +1,5 @@
 /* Signal context: nothing but this thread's own record is touched. */
-#include "agent/context/context_record.h"
+#include "agent/context/context.h"
 
 enum context_result context_read(struct context_record *out)
 {

@@ -1,10 +1,11 @@
 /*
  * breaker_apply: measures what the breaker judges, and does what it says.
  *
- *   warned     told: nmtagent.Breaker in the recording, status, the published file
- *   shedding   no further jmethodIDs; stacks get the smallest tables; no allocation, live-object
- * and class profiles silent     no signals any more: no samples stopped    the profiler is stopped
- * as by a command, from a thread of its own
+ *   warned     reported: nmtagent.Breaker in the recording, status, the published file
+ *   shedding   no further jmethodIDs; stacks get the smallest tables; no profiles of allocations,
+ *              live objects and classes
+ *   silent     no signals any more: no samples
+ *   stopped    the profiler is stopped as by a command, from a thread of its own
  *
  *   breaker_apply_begin (each start) -> breaker_apply_turn ... ; breaker_apply_view at any time
  *

@@ -2,8 +2,8 @@
 
 #include "agent/control/breaker_apply.h"
 #include "agent/control/published.h"
-#include "agent/sampling/clock.h"
-#include "agent/stack/unwind_tables.h"
+#include "agent/mem/clock.h"
+#include "agent/stack/native.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,13 +3,11 @@
 #include "agent/context/context.h"
 #include "agent/control/breaker_apply.h"
 #include "agent/control/drain.h"
-#include "agent/control/profiler_json.h"
 #include "agent/control/published.h"
 #include "agent/hotspot/layout.h"
-#include "agent/methods/class_data.h"
-#include "agent/sampling/clock.h"
+#include "agent/methods/jmethod_ids.h"
+#include "agent/mem/clock.h"
 #include "agent/stack/native.h"
-#include "agent/stack/unwind_tables.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,7 +45,7 @@ bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, profiler_stop_later_fn *stop_la
 {
     if (profiler.vm != NULL)
         return true;
-    profiler.rss_before_bytes = profiler_json_rss();
+    profiler.rss_before_bytes = profiler_rss();
     read_version(jvmti);
     profiler.threads = threads_create(vm, jvmti);
     if (profiler.threads == NULL) {
@@ -147,7 +145,7 @@ static void tear_down(void)
     switch_events(JVMTI_DISABLE);
     if (profiler.allocs != NULL)
         alloc_profile_quiet(profiler.allocs);
-    door_close(&profiler.door);
+    callbacks_close(&profiler.gate);
     threads_stop(profiler.threads);
     threads_on_sample(profiler.threads, NULL, NULL);
     unwind_tables_release();
@@ -244,7 +242,7 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
     }
     if (options->number[OPTION_END_AFTER] != 0)
         profiler.recording->end_ns = clock_now_ns() + options->number[OPTION_END_AFTER];
-    door_open(&profiler.door);
+    callbacks_open(&profiler.gate);
     switch_events(JVMTI_ENABLE);
     if (profiler.ids != NULL) /* after the event is on: no class falls between the two */
         jmethod_ids_prepare_all(profiler.ids, env);
@@ -339,50 +337,4 @@ void profiler_vm_death(JNIEnv *env)
     if (profiler.running)
         profiler_stop(env, notes, sizeof notes);
     published_end();
-}
-
-/* --- what people ask -------------------------------------------------------------------------- */
-
-void profiler_status_json(struct json *json, const char *name)
-{
-    struct recording_counts counts = profiler.last;
-    if (profiler.recording != NULL)
-        recording_counts(profiler.recording, &counts);
-    const struct profiler_view view = {
-        .counts = &counts,
-        .running = profiler.running,
-        .file = profiler.file,
-        .native_missing = profiler.native_missing,
-        .engine_fallback = profiler.engine_fallback,
-        .threads = profiler.threads,
-        .recording = profiler.recording,
-        .ids = profiler.ids,
-        .classes = profiler.classes,
-        .live = profiler.live,
-        .allocs = profiler.allocs,
-        .jdk_major = profiler.jdk_major,
-    };
-    profiler_json_status(&view, json, name);
-}
-
-void profiler_memory_json(struct json *json, bool sites)
-{
-    const struct profiler_view view = {
-        .running = profiler.running,
-        .recording = profiler.recording,
-        .threads = profiler.threads,
-        .ids = profiler.ids,
-        .live = profiler.live,
-        .jdk_major = profiler.jdk_major,
-        .rss_before_bytes = profiler.rss_before_bytes,
-        .baseline_ns = profiler.baseline_ns,
-        .sites = sites,
-    };
-    profiler_json_memory(&view, json);
-}
-
-void profiler_memory_baseline(void)
-{
-    mem_baseline();
-    profiler.baseline_ns = clock_now_ns();
 }

@@ -1,38 +1,38 @@
 /* The JVM's events, as long as profiling runs. Any thread. */
 #include "agent/context/context.h"
 #include "agent/control/profiler_parts.h"
-#include "agent/control/sampler_here.h"
+#include "agent/sampling/sampler.h"
 
 void profiler_class_load(JNIEnv *env, jclass class)
 {
-    if (!door_come_in(&profiler.door))
+    if (!callback_enter(&profiler.gate))
         return;
     recording_class_loaded(profiler.recording);
     if (profiler.classes != NULL)
         class_definitions_loaded(profiler.classes, &profiler.recording->sampler, env, class);
-    door_go_out(&profiler.door);
+    callback_leave(&profiler.gate);
 }
 
 void profiler_class_prepare(JNIEnv *env, jclass class)
 {
-    if (!door_come_in(&profiler.door))
+    if (!callback_enter(&profiler.gate))
         return;
     recording_class_loaded(profiler.recording);
     if (profiler.ids != NULL)
         jmethod_ids_prepare(profiler.ids, env, class);
-    door_go_out(&profiler.door);
+    callback_leave(&profiler.gate);
 }
 
 void profiler_class_unload(const char *name)
 {
-    if (!door_come_in(&profiler.door))
+    if (!callback_enter(&profiler.gate))
         return;
     recording_class_unloaded(profiler.recording, name);
     if (profiler.classes != NULL)
         class_definitions_unloaded(profiler.classes, name);
     if (profiler.ids != NULL)
         jmethod_ids_unloaded(profiler.ids);
-    door_go_out(&profiler.door);
+    callback_leave(&profiler.gate);
 }
 
 void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong size)
@@ -40,7 +40,7 @@ void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong si
     struct alloc_seen seen;
     struct live_seen live;
     struct sampler_here here;
-    if (!door_come_in(&profiler.door))
+    if (!callback_enter(&profiler.gate))
         return;
     if (profiler.allocs != NULL) {
         struct sampler *sampler = &profiler.recording->sampler;
@@ -57,35 +57,35 @@ void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong si
         if (!kept)
             live_objects_forget(env, &live);
     }
-    door_go_out(&profiler.door);
+    callback_leave(&profiler.gate);
 }
 
 void profiler_gc_finished(void)
 {
-    if (!door_come_in(&profiler.door))
+    if (!callback_enter(&profiler.gate))
         return;
     if (profiler.live != NULL)
         live_objects_gc_finished(profiler.live);
-    door_go_out(&profiler.door);
+    callback_leave(&profiler.gate);
 }
 
 void profiler_thread_start(JNIEnv *env, jthread thread)
 {
-    if (!door_come_in(&profiler.door))
+    if (!callback_enter(&profiler.gate))
         return;
     threads_started(profiler.threads, env, thread);
     if (profiler.allocs != NULL)
         alloc_profile_thread_started(profiler.allocs, env, thread);
-    door_go_out(&profiler.door);
+    callback_leave(&profiler.gate);
 }
 
 void profiler_thread_end(JNIEnv *env)
 {
     context_thread_ended();
-    if (!door_come_in(&profiler.door))
+    if (!callback_enter(&profiler.gate))
         return;
     threads_ended(profiler.threads);
     if (profiler.allocs != NULL)
         alloc_profile_thread_ended(profiler.allocs, env);
-    door_go_out(&profiler.door);
+    callback_leave(&profiler.gate);
 }

@@ -1,15 +1,15 @@
-#include "agent/control/profiler_json.h"
-
+/* What people ask: status and memory as JSON objects (docs/json.md). Commands' thread; the counters
+ * are read while handlers count. */
 #include "agent/control/breaker_apply.h"
+#include "agent/control/profiler_parts.h"
 #include "agent/hotspot/faults.h"
 #include "agent/methods/native_symbols.h"
-#include "agent/sampling/clock.h"
+#include "agent/mem/clock.h"
 
 #include <unistd.h>
 
 /* --- status ----------------------------------------------------------------------------------- */
 
-/* What the agent may cost, and how far it has given way. */
 static void put_ids(const struct jmethod_ids *ids, struct json *json)
 {
     struct jmethod_ids_bill bill;
@@ -28,19 +28,23 @@ static void put_ids(const struct jmethod_ids *ids, struct json *json)
     json_end(json, '}');
 }
 
+/* What the agent may cost, and what it has stopped collecting because of that. */
 static void put_breaker(struct json *json)
 {
+    static const struct json_field FIELDS[] = {
+        JSON_FIELD(struct breaker_view, own_bytes),
+        JSON_FIELD(struct breaker_view, jvm_bytes),
+        {"memory_bytes", offsetof(struct breaker_view, limits.memory_bytes)},
+        {"warn_bytes", offsetof(struct breaker_view, limits.warn_bytes)},
+        {"shed_bytes", offsetof(struct breaker_view, limits.shed_bytes)},
+        {"stop_at_bytes", offsetof(struct breaker_view, limits.stop_bytes)},
+    };
     struct breaker_view view;
     breaker_apply_view(&view);
     json_begin(json, "breaker", '{');
     json_text(json, "state", breaker_state_name(view.state));
     json_text_or_null(json, "reason", view.reason);
-    json_int(json, "own_bytes", view.own_bytes);
-    json_int(json, "jvm_bytes", view.jvm_bytes);
-    json_int(json, "memory_bytes", view.limits.memory_bytes);
-    json_int(json, "warn_bytes", view.limits.warn_bytes);
-    json_int(json, "shed_bytes", view.limits.shed_bytes);
-    json_int(json, "stop_at_bytes", view.limits.stop_bytes);
+    json_ints(json, FIELDS, JSON_COUNT(FIELDS), &view);
     json_end(json, '}');
 }
 
@@ -57,19 +61,21 @@ static void put_walks(const struct recording_counts *counts, struct json *json)
 
 static void put_methods(const struct recording_counts *counts, struct json *json)
 {
+    static const struct json_field FIELDS[] = {
+        JSON_FIELD(struct seen_methods_counts, seen),
+        JSON_FIELD(struct seen_methods_counts, forgotten),
+        {"reused_addresses", offsetof(struct seen_methods_counts, reused)},
+        JSON_FIELD(struct seen_methods_counts, compared),
+        JSON_FIELD(struct seen_methods_counts, unreadable),
+        JSON_FIELD(struct seen_methods_counts, held_bytes),
+    };
     const struct seen_methods_counts *seen = &counts->seen;
     json_begin(json, "methods", '{');
     json_int(json, "known", counts->methods.methods);
     json_int(json, "unknown", counts->methods.unknown);
     json_int(json, "over_budget", counts->methods.over_budget + seen->over_budget);
-    if (seen->seen > 0) {
-        json_int(json, "seen", seen->seen);
-        json_int(json, "forgotten", seen->forgotten);
-        json_int(json, "reused_addresses", seen->reused);
-        json_int(json, "compared", seen->compared);
-        json_int(json, "unreadable", seen->unreadable);
-        json_int(json, "held_bytes", seen->held_bytes);
-    }
+    if (seen->seen > 0)
+        json_ints(json, FIELDS, JSON_COUNT(FIELDS), seen);
     json_end(json, '}');
 }
 
@@ -98,75 +104,82 @@ static void put_counts(const struct recording_counts *counts, struct json *json)
     json_end(json, '}');
 }
 
-static void put_alloc(const struct profiler_view *view, struct json *json)
+static void put_alloc(struct json *json)
 {
+    static const struct json_field FIELDS[] = {
+        JSON_FIELD(struct alloc_counts, interval_bytes),  JSON_FIELD(struct alloc_counts, samples),
+        JSON_FIELD(struct alloc_counts, without_stack),   JSON_FIELD(struct alloc_counts, lost),
+        JSON_FIELD(struct alloc_counts, threads_refused),
+    };
     struct alloc_counts counts;
-    alloc_profile_counts(view->allocs, &counts);
+    alloc_profile_counts(profiler.allocs, &counts);
     json_begin(json, "alloc", '{');
-    json_int(json, "interval_bytes", counts.interval_bytes);
-    json_int(json, "samples", counts.samples);
-    json_int(json, "without_stack", counts.without_stack);
-    json_int(json, "lost", counts.lost);
-    json_int(json, "threads_refused", counts.threads_refused);
+    json_ints(json, FIELDS, JSON_COUNT(FIELDS), &counts);
     json_int_if(json, "total_bytes", counts.total_bytes, counts.total_bytes >= 0);
-    json_bool(json, "stacks", view->recording->sampler.engine->walk_here != NULL);
+    json_bool(json, "stacks", profiler.recording->sampler.engine->walk_here != NULL);
     json_end(json, '}');
 }
 
-void profiler_json_status(const struct profiler_view *view, struct json *json, const char *name)
+void profiler_status_json(struct json *json, const char *name)
 {
+    static const struct json_field THREADS[] = {
+        JSON_FIELD(struct threads_counts, threads),
+        JSON_FIELD(struct threads_counts, timers),
+        JSON_FIELD(struct threads_counts, failed_timers),
+        JSON_FIELD(struct threads_counts, revived_timers),
+        JSON_FIELD(struct threads_counts, signals),
+        JSON_FIELD(struct threads_counts, foreign_signals),
+        JSON_FIELD(struct threads_counts, late_signals),
+        JSON_FIELD(struct threads_counts, nested_signals),
+        JSON_FIELD(struct threads_counts, small_stacks),
+    };
+    struct recording_counts counts = profiler.last;
     struct threads_counts threads;
-    threads_counts(view->threads, &threads);
+    if (profiler.recording != NULL)
+        recording_counts(profiler.recording, &counts);
+    threads_counts(profiler.threads, &threads);
     json_begin(json, name, '{');
-    json_bool(json, "running", view->running);
+    json_bool(json, "running", profiler.running);
     json_int(json, "pid", getpid());
-    json_int(json, "jdk_major", view->jdk_major);
-    json_text(json, "timer", timer_kind_name(threads_timer(view->threads)));
-    put_ids(view->ids, json);
-    json_int(json, "unnamed_frames", view->counts->unnamed_frames);
+    json_int(json, "jdk_major", profiler.jdk_major);
+    json_text(json, "timer", timer_kind_name(threads_timer(profiler.threads)));
+    put_ids(profiler.ids, json);
+    json_int(json, "unnamed_frames", counts.unnamed_frames);
     put_breaker(json);
-    if (view->counts->engine != NULL) {
-        put_counts(view->counts, json);
-        if (view->engine_fallback[0] != '\0')
-            json_text(json, "engine_fallback", view->engine_fallback);
+    if (counts.engine != NULL) {
+        put_counts(&counts, json);
+        if (profiler.engine_fallback[0] != '\0')
+            json_text(json, "engine_fallback", profiler.engine_fallback);
         json_int(json, "faults", faults_caught());
-        json_text(json, "file", view->file);
-        json_bool(json, "native", view->native_missing[0] == '\0');
-        if (view->native_missing[0] != '\0')
-            json_text(json, "native_missing", view->native_missing);
+        json_text(json, "file", profiler.file);
+        json_bool(json, "native", profiler.native_missing[0] == '\0');
+        if (profiler.native_missing[0] != '\0')
+            json_text(json, "native_missing", profiler.native_missing);
     }
-    if (view->allocs != NULL)
-        put_alloc(view, json);
-    json_int(json, "threads", threads.threads);
-    json_int(json, "timers", threads.timers);
-    json_int(json, "failed_timers", threads.failed_timers);
-    json_int(json, "revived_timers", threads.revived_timers);
-    json_int(json, "signals", threads.signals);
-    json_int(json, "foreign_signals", threads.foreign_signals);
-    json_int(json, "late_signals", threads.late_signals);
-    json_int(json, "nested_signals", threads.nested_signals);
-    json_int(json, "small_stacks", threads.small_stacks);
-    if (view->classes != NULL)
-        class_definitions_json(view->classes, json, "classes");
-    if (view->live != NULL)
-        live_objects_json(view->live, json, "live");
+    if (profiler.allocs != NULL)
+        put_alloc(json);
+    json_ints(json, THREADS, JSON_COUNT(THREADS), &threads);
+    if (profiler.classes != NULL)
+        class_definitions_json(profiler.classes, json, "classes");
+    if (profiler.live != NULL)
+        live_objects_json(profiler.live, json, "live");
     json_bool(json, "handler_replaced", threads.handler_replaced);
     json_end(json, '}');
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static void put_usage(struct json *json, const struct component_usage *usage)
-{
-    json_int(json, "requested_bytes", usage->requested_bytes);
-    json_int(json, "reserved_bytes", usage->reserved_bytes);
-    json_int(json, "resident_bytes", usage->resident_bytes);
-    json_int(json, "peak_bytes", usage->peak_bytes);
-    json_int(json, "allocations", usage->allocations);
-    json_int(json, "frees", usage->frees);
-}
+static const struct json_field USAGE[] = {
+    JSON_FIELD(struct component_usage, requested_bytes),
+    JSON_FIELD(struct component_usage, reserved_bytes),
+    JSON_FIELD(struct component_usage, resident_bytes),
+    JSON_FIELD(struct component_usage, peak_bytes),
+    JSON_FIELD(struct component_usage, allocations),
+    JSON_FIELD(struct component_usage, frees),
+};
+enum { USAGE_FIELDS = JSON_COUNT(USAGE), USAGE_PEAK = 3 };
 
-int64_t profiler_json_rss(void)
+int64_t profiler_rss(void)
 {
     long pages = 0;
     FILE *statm = fopen("/proc/self/statm", "re");
@@ -186,12 +199,12 @@ static void put_components(const struct mem_snapshot *snapshot, struct json *jso
         json_begin(json, NULL, '{');
         json_text(json, "name", component_name((enum component)i));
         json_int_if(json, "documented_bytes", documented, documented >= 0);
-        put_usage(json, &snapshot->component[i]);
+        json_ints(json, USAGE, USAGE_FIELDS, &snapshot->component[i]);
         json_end(json, '}');
     }
     json_end(json, ']');
     json_begin(json, "total", '{');
-    put_usage(json, &snapshot->total);
+    json_ints(json, USAGE, USAGE_FIELDS, &snapshot->total);
     json_end(json, '}');
     json_bool(json, "consistent", snapshot->consistent);
     json_int(json, "damaged_blocks", mem_damaged());
@@ -240,26 +253,22 @@ static void put_growth(const char *name, const struct component_usage *growth, s
 {
     json_begin(json, NULL, '{');
     json_text(json, "name", name);
-    json_int(json, "requested_bytes", growth->requested_bytes);
-    json_int(json, "reserved_bytes", growth->reserved_bytes);
-    json_int(json, "resident_bytes", growth->resident_bytes);
-    json_int(json, "allocations", growth->allocations);
-    json_int(json, "frees", growth->frees);
+    json_ints(json, USAGE, USAGE_PEAK, growth); /* a peak does not grow */
+    json_ints(json, USAGE + USAGE_PEAK + 1, USAGE_FIELDS - USAGE_PEAK - 1, growth);
     json_end(json, '}');
 }
 
 /* Components of which something has changed, and their sum. */
-static void put_since_baseline(const struct profiler_view *view, struct native_symbols *symbols,
-                               struct json *json)
+static void put_since_baseline(bool sites, struct native_symbols *symbols, struct json *json)
 {
     struct mem_snapshot growth;
-    if (view->baseline_ns == 0) {
+    if (profiler.baseline_ns == 0) {
         json_null(json, "since_baseline");
         return;
     }
     mem_diff(&growth);
     json_begin(json, "since_baseline", '{');
-    json_int(json, "age_ms", (clock_now_ns() - view->baseline_ns) / 1000000);
+    json_int(json, "age_ms", (clock_now_ns() - profiler.baseline_ns) / 1000000);
     json_begin(json, "components", '[');
     for (int i = 0; i < COMPONENT_COUNT; i++) {
         const struct component_usage *usage = &growth.component[i];
@@ -268,52 +277,61 @@ static void put_since_baseline(const struct profiler_view *view, struct native_s
     }
     put_growth("total", &growth.total, json);
     json_end(json, ']');
-    if (view->sites)
+    if (sites)
         put_sites("sites", mem_diff_sites, symbols, json);
     json_end(json, '}');
 }
 
-static void put_detail(const struct profiler_view *view, struct json *json)
+static void put_detail(bool sites, struct json *json)
 {
     static const char *const LEVELS[] = {
         [MEM_OFF] = "off", [MEM_SUMMARY] = "summary", [MEM_DETAIL] = "detail"};
-    struct native_symbols *symbols = view->sites ? native_symbols_create() : NULL;
+    struct native_symbols *symbols = sites ? native_symbols_create() : NULL;
     json_text(json, "level", LEVELS[mem_get_level()]);
-    if (view->sites)
+    if (sites)
         put_sites("sites", mem_sites, symbols, json);
-    put_since_baseline(view, symbols, json);
+    put_since_baseline(sites, symbols, json);
     if (symbols != NULL) {
         native_symbols_rest(symbols);
         native_symbols_destroy(symbols);
     }
 }
 
-void profiler_json_memory(const struct profiler_view *view, struct json *json)
+void profiler_memory_baseline(void)
 {
+    mem_baseline();
+    profiler.baseline_ns = clock_now_ns();
+}
+
+void profiler_memory_json(struct json *json, bool sites)
+{
+    static const struct json_field IDS[] = {
+        JSON_FIELD(struct jmethod_ids_bill, classes),
+        JSON_FIELD(struct jmethod_ids_bill, methods),
+        JSON_FIELD(struct jmethod_ids_bill, loaded_bytes),
+        JSON_FIELD(struct jmethod_ids_bill, unloaded_classes),
+        JSON_FIELD(struct jmethod_ids_bill, kept_after_unload_bytes),
+        JSON_FIELD(struct jmethod_ids_bill, present_bytes),
+    };
     struct mem_snapshot snapshot;
     struct jmethod_ids_bill bill = {0};
     struct method_map_counts methods = {0};
     struct live_counts live = {0};
-    if (view->live != NULL)
-        live_objects_counts(view->live, &live);
+    if (profiler.live != NULL)
+        live_objects_counts(profiler.live, &live);
     mem_snapshot(&snapshot);
-    if (view->ids != NULL)
-        jmethod_ids_bill(view->ids, &bill);
-    if (view->recording != NULL)
-        method_map_counts(view->recording->methods, &methods);
+    if (profiler.ids != NULL)
+        jmethod_ids_bill(profiler.ids, &bill);
+    if (profiler.recording != NULL)
+        method_map_counts(profiler.recording->methods, &methods);
 
     json_begin(json, NULL, '{');
     put_components(&snapshot, json);
-    put_detail(view, json);
+    put_detail(sites, json);
 
     json_begin(json, "jvm", '{');
     json_begin(json, "jmethod_ids", '{');
-    json_int(json, "classes", bill.classes);
-    json_int(json, "methods", bill.methods);
-    json_int(json, "loaded_bytes", bill.loaded_bytes);
-    json_int(json, "unloaded_classes", bill.unloaded_classes);
-    json_int(json, "kept_after_unload_bytes", bill.kept_after_unload_bytes);
-    json_int(json, "present_bytes", bill.present_bytes);
+    json_ints(json, IDS, JSON_COUNT(IDS), &bill);
     json_end(json, '}');
     json_begin(json, "weak_references", '{');
     json_int(json, "count", live.held);
@@ -322,13 +340,13 @@ void profiler_json_memory(const struct profiler_view *view, struct json *json)
     json_int(json, "jvmti_bytes", bill.jvmti_bytes + methods.jvmti_bytes);
     json_end(json, '}');
 
-    int64_t rss = profiler_json_rss();
+    int64_t rss = profiler_rss();
     int64_t explained = snapshot.total.resident_bytes + bill.present_bytes + live.jvm_bytes;
     json_begin(json, "rss", '{');
     json_int(json, "process_bytes", rss);
-    json_int(json, "before_agent_bytes", view->rss_before_bytes);
+    json_int(json, "before_agent_bytes", profiler.rss_before_bytes);
     json_int(json, "explained_bytes", explained);
-    json_int(json, "unexplained_growth_bytes", rss - view->rss_before_bytes - explained);
+    json_int(json, "unexplained_growth_bytes", rss - profiler.rss_before_bytes - explained);
     json_end(json, '}');
     json_end(json, '}');
 }

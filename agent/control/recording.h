@@ -12,11 +12,10 @@
 #include "agent/alloc/alloc_profile.h"
 #include "agent/classdef/class_definitions.h"
 #include "agent/control/agent_options.h"
-#include "agent/control/sampler.h"
+#include "agent/sampling/sampler.h"
 #include "agent/jfr/jfr_writer.h"
 #include "agent/live/live_objects.h"
 #include "agent/methods/jmethod_ids.h"
-#include "agent/methods/lazy_ids.h"
 #include "agent/methods/method_map.h"
 #include "agent/sampling/threads.h"
 

@@ -1,6 +1,6 @@
-#include "agent/dict/dictionary_layout.h"
+#include "agent/dict/dictionary.h"
 
-#include "agent/dict/fold_hash.h"
+#include "agent/mem/fold_hash.h"
 
 struct dictionary *dictionary_create(enum component component, uint32_t limit)
 {
@@ -45,7 +45,7 @@ static bool reserve(struct dictionary *dictionary)
     return true;
 }
 
-static void drop(struct dictionary *dictionary, struct text *entry)
+static void drop(struct dictionary *dictionary, struct dictionary_text *entry)
 {
     if (entry == NULL)
         return;
@@ -53,12 +53,12 @@ static void drop(struct dictionary *dictionary, struct text *entry)
     atomic_fetch_sub_explicit(&dictionary->texts, 1, memory_order_relaxed);
 }
 
-static struct text *make(struct dictionary *dictionary, uint64_t hash, const char *text,
-                         size_t length)
+static struct dictionary_text *make(struct dictionary *dictionary, uint64_t hash, const char *text,
+                                    size_t length)
 {
-    if (length > UINT32_MAX - sizeof(struct text) || !reserve(dictionary))
+    if (length > UINT32_MAX - sizeof(struct dictionary_text) || !reserve(dictionary))
         return NULL;
-    struct text *entry = mem_alloc(dictionary->component, sizeof *entry + length + 1);
+    struct dictionary_text *entry = mem_alloc(dictionary->component, sizeof *entry + length + 1);
     if (entry == NULL) {
         atomic_fetch_sub_explicit(&dictionary->texts, 1, memory_order_relaxed);
         return NULL;
@@ -71,12 +71,14 @@ static struct text *make(struct dictionary *dictionary, uint64_t hash, const cha
 }
 
 /* What is in the cell after we tried to put *own there, which is made when it is needed. */
-static struct text *fill(struct dictionary *dictionary, _Atomic(struct text *) *cell,
-                         struct text **own, uint64_t hash, const char *text, size_t length)
+static struct dictionary_text *fill(struct dictionary *dictionary,
+                                    _Atomic(struct dictionary_text *) *cell,
+                                    struct dictionary_text **own, uint64_t hash, const char *text,
+                                    size_t length)
 {
     /* Acquire; partner: the release of another thread's exchange below. Forbidden: a text is
      * compared before it is written. */
-    struct text *there = atomic_load_explicit(cell, memory_order_acquire);
+    struct dictionary_text *there = atomic_load_explicit(cell, memory_order_acquire);
     if (there != NULL)
         return there;
     if (*own == NULL && (*own = make(dictionary, hash, text, length)) == NULL)
@@ -89,7 +91,7 @@ static struct text *fill(struct dictionary *dictionary, _Atomic(struct text *) *
     return there;
 }
 
-static uint32_t put(struct dictionary *dictionary, struct text **own, const char *text,
+static uint32_t put(struct dictionary *dictionary, struct dictionary_text **own, const char *text,
                     size_t length)
 {
     uint64_t hash = fold_hash(text, length, 0);
@@ -100,7 +102,8 @@ static uint32_t put(struct dictionary *dictionary, struct text **own, const char
             return 0;
         struct dictionary_row *row = &rows[dictionary_row_of(hash, depth)];
         for (int i = 0; i < DICTIONARY_CELLS; i++) {
-            const struct text *there = fill(dictionary, &row->cell[i], own, hash, text, length);
+            const struct dictionary_text *there =
+                fill(dictionary, &row->cell[i], own, hash, text, length);
             if (there == NULL)
                 return 0;
             if (dictionary_is_text(there, hash, text, length))
@@ -113,7 +116,7 @@ static uint32_t put(struct dictionary *dictionary, struct text **own, const char
 
 uint32_t dictionary_put(struct dictionary *dictionary, const char *text, size_t length)
 {
-    struct text *own = NULL;
+    struct dictionary_text *own = NULL;
     uint32_t id = put(dictionary, &own, text, length);
     drop(dictionary, own); /* made, and then another thread was first with the same text */
     if (id == 0)
@@ -130,7 +133,8 @@ static void visit_level(const struct dictionary_row *rows, unsigned depth,
     for (unsigned i = 0; rows != NULL && i < dictionary_rows_at(depth); i++) {
         const struct dictionary_row *row = &rows[i];
         for (int j = 0; j < DICTIONARY_CELLS; j++) {
-            const struct text *entry = atomic_load_explicit(&row->cell[j], memory_order_acquire);
+            const struct dictionary_text *entry =
+                atomic_load_explicit(&row->cell[j], memory_order_acquire);
             if (entry != NULL)
                 visit(context, entry->id, entry->bytes, entry->length);
         }

@@ -14,6 +14,9 @@
 
 #include "agent/mem/mem.h"
 
+#include <stdatomic.h>
+#include <string.h>
+
 struct dictionary;
 
 /* limit: texts beyond it are refused (0 is returned) and counted. */
@@ -31,5 +34,70 @@ int64_t dictionary_refused(const struct dictionary *dictionary);
 /* Nobody may be inside. */
 void dictionary_clear(struct dictionary *dictionary);
 void dictionary_destroy(struct dictionary *dictionary);
+
+/*
+ * The inside, shared by dictionary.c and by dictionary_find.c, which is signal context.
+ *
+ *   top level  row 0    [ cell | cell | cell | down ]      4 x 8 bytes, 128 rows: 4 KB
+ *              row 1    [ cell | cell | cell | down ] --> level of 8 rows, 256 bytes, for the texts
+ *              ...                                        of row 1 that found its three cells taken
+ *              row 127  [ cell | cell | cell | down ]     by others; its rows go on in the same way
+ *
+ * Seven bits of the hash choose the row of the top level, the next three that of the level below.
+ * Cells and levels are only ever added (until clear), so "taken by others" once true stays true and
+ * two threads with the same text come to the same cell.
+ *
+ * With 128 rows on every level, the fourth text of a row would cost 4 KB: 66 MB for 100 000 names
+ * of 32 bytes. With 8 it is 11 MB.
+ */
+#define DICTIONARY_TOP_ROWS   128
+#define DICTIONARY_ROWS       8
+#define DICTIONARY_CELLS      3
+/* A million texts need 7 levels. Whose texts go so deep has made them to; they are refused. */
+#define DICTIONARY_LEVELS_MAX 20
+
+struct dictionary_text {
+    uint64_t hash;
+    uint32_t id;
+    uint32_t length;
+    char bytes[]; /* a NUL behind them */
+};
+
+struct dictionary_row {
+    _Atomic(struct dictionary_text *) cell[DICTIONARY_CELLS];
+    _Atomic(struct dictionary_row *) down; /* the rows of a level */
+};
+_Static_assert(DICTIONARY_TOP_ROWS * sizeof(struct dictionary_row) == 4096, "one page");
+
+struct dictionary {
+    _Atomic(struct dictionary_row *) top; /* NULL until the first text */
+    enum component component;
+    uint32_t limit;
+    _Atomic uint32_t texts; /* in cells, or about to be */
+    _Atomic uint32_t last_id;
+    _Atomic int64_t refused;
+};
+
+/* depth: 0 for the top level. 7 + 19 x 3 bits: none is used twice. */
+static inline unsigned dictionary_row_of(uint64_t hash, unsigned depth)
+{
+    return depth == 0 ? (unsigned)(hash % DICTIONARY_TOP_ROWS)
+                      : (unsigned)((hash >> (7 + 3 * (depth - 1))) % DICTIONARY_ROWS);
+}
+_Static_assert(DICTIONARY_TOP_ROWS == 1 << 7 && DICTIONARY_ROWS == 1 << 3 &&
+                   7 + 3 * (DICTIONARY_LEVELS_MAX - 1) <= 64,
+               "the bits of a hash");
+
+static inline unsigned dictionary_rows_at(unsigned depth)
+{
+    return depth == 0 ? DICTIONARY_TOP_ROWS : DICTIONARY_ROWS;
+}
+
+static inline bool dictionary_is_text(const struct dictionary_text *entry, uint64_t hash,
+                                      const char *text, size_t length)
+{
+    return entry->hash == hash && entry->length == length &&
+           memcmp(entry->bytes, text, length) == 0;
+}
 
 #endif

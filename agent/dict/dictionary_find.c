@@ -1,7 +1,7 @@
 /* Signal context: allocates nothing, locks nothing. */
-#include "agent/dict/dictionary_layout.h"
+#include "agent/dict/dictionary.h"
 
-#include "agent/dict/fold_hash.h"
+#include "agent/mem/fold_hash.h"
 
 uint32_t dictionary_find(const struct dictionary *dictionary, const char *text, size_t length)
 {
@@ -13,7 +13,8 @@ uint32_t dictionary_find(const struct dictionary *dictionary, const char *text, 
     for (unsigned depth = 0; level != NULL && depth < DICTIONARY_LEVELS_MAX; depth++) {
         const struct dictionary_row *row = &level[dictionary_row_of(hash, depth)];
         for (int i = 0; i < DICTIONARY_CELLS; i++) {
-            const struct text *entry = atomic_load_explicit(&row->cell[i], memory_order_acquire);
+            const struct dictionary_text *entry =
+                atomic_load_explicit(&row->cell[i], memory_order_acquire);
             if (entry == NULL)
                 return 0;
             if (dictionary_is_text(entry, hash, text, length))

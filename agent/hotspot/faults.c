@@ -1,7 +1,5 @@
 #include "agent/hotspot/faults.h"
 
-#include "agent/hotspot/faults_state.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,5 @@
 /* Signal context. Reaches the C library's sigaction, and only to let the process end. */
-#include "agent/hotspot/faults_state.h"
-
-#include "agent/hotspot/guarded_load.h"
+#include "agent/hotspot/faults.h"
 
 #include <string.h>
 #include <sys/syscall.h>

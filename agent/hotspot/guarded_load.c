@@ -1,5 +1,5 @@
 /* Signal context. Reaches nothing. */
-#include "agent/hotspot/guarded_load.h"
+#include "agent/hotspot/faults.h"
 
 #include "agent/hotspot/load.h"
 

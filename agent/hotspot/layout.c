@@ -1,7 +1,7 @@
 #include "agent/hotspot/layout.h"
 
-#include "agent/hotspot/libjvm.h"
-
+#include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -296,4 +296,17 @@ bool layout_has(const char *type, const char *field)
     int length = snprintf(name, sizeof name, "%s %s", type, field);
     return length > 0 && (size_t)length < sizeof name && find_tables(unheard, sizeof unheard) &&
            find_field((struct name){name, (size_t)length}) != NULL;
+}
+
+void *libjvm_symbol(const char *name)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    if (symbol != NULL)
+        return symbol;
+    void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
+    if (library == NULL)
+        return NULL;
+    symbol = dlsym(library, name);
+    dlclose(library); /* it stays: a JVM does not unload itself */
+    return symbol;
 }

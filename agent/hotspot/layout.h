@@ -49,4 +49,14 @@ bool layout_code_cache(uintptr_t *low, uintptr_t *high);
 /* Whether the tables name such a field at all: for parts that need more than the walker. */
 bool layout_has(const char *type, const char *field);
 
+/*
+ * libjvm: the JVM's own library in this process.
+ *
+ * Setup context.
+ */
+
+/* A symbol that libjvm exports; NULL: it exports no such. Also where a launcher has opened the
+ * library for itself alone. */
+void *libjvm_symbol(const char *name);
+
 #endif

@@ -10,8 +10,17 @@
 #ifndef AGENT_HOTSPOT_SCOPES_H
 #define AGENT_HOTSPOT_SCOPES_H
 
+#include "agent/calltrace/frame.h"
 #include "agent/hotspot/code_cache.h"
-#include "agent/hotspot/walk.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct walked_frame {
+    uintptr_t method; /* Method * */
+    int32_t bci;      /* FRAME_BCI_NATIVE_METHOD: implemented natively */
+    enum frame_type type;
+};
 
 /* The frames at pc, innermost first; at least one where max allows. pc: a return address; of an
  * instruction under way, one more. Between two descriptions it is taken for the next one.
@@ -25,5 +34,16 @@ bool scopes_is_deoptimiser(const struct code_blob *blob, uintptr_t pc);
 /* Where the pc of such a frame is kept when it does; pc itself when it does not. sp: of the
  * frame. */
 uintptr_t scopes_original_pc(const struct code_blob *blob, uintptr_t pc, uintptr_t sp);
+
+/*
+ * method: what the walker asks of a Method *.
+ *
+ * Signal context; every load is guarded.
+ */
+/* Whether the address may be that of a Method: it leads to a constant pool that holds its name. */
+bool method_is_plausible(uintptr_t method);
+bool method_is_native(uintptr_t method);
+/* The index of a bytecode by its address; 0 where that is not in the method's code. */
+int32_t method_bci(uintptr_t method, uintptr_t bcp);
 
 #endif

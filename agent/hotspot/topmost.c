@@ -1,10 +1,8 @@
 /* Signal context. */
-#include "agent/hotspot/topmost.h"
+#include "agent/hotspot/walk_state.h"
 
-#include "agent/hotspot/frame_part.h"
 #include "agent/hotspot/load.h"
-#include "agent/hotspot/method.h"
-#include "agent/hotspot/return_address.h"
+#include "agent/hotspot/scopes.h"
 
 #define STUB_WORDS  48   /* below the return address, of a stub or an adapter */
 #define FRAME_MAX   8192 /* bytes from sp to fp, of a stub that uses fp */

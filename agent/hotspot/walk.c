@@ -4,62 +4,21 @@
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
-#include "agent/hotspot/method.h"
 #include "agent/hotspot/scopes.h"
-#include "agent/hotspot/topmost.h"
 #include "agent/hotspot/walk_state.h"
 
 /* Frames, those without a Java method included. The sp only grows, so a damaged stack ends anyhow;
  * this bounds how long it takes. */
-#define STEPS_MAX             16384
+#define STEPS_MAX         16384
 /* A ContinuationEntry and what lies around it. */
-#define ENTRY_WORDS           24
+#define ENTRY_WORDS       24
 /* Of a virtual thread's frames that are fetched at a time, in bytes. */
-#define FETCHED_MAX           32768
-/* What class files allow for an expression stack, and locks. */
-#define INTERPRETED_WORDS_MAX 0x20000
+#define FETCHED_MAX       32768
 /* Of the call stub, in bytes: where to look for its first instruction, and what follows the call.
  */
-#define CALL_STUB_BEGIN       192
-#define CALL_STUB_REST        128
-#define PUSH_AND_MOVE_RBP     0xec8b4855 /* push %rbp; mov %rsp, %rbp */
-
-static uintptr_t slot(uintptr_t fp, int64_t index)
-{
-    return load_pointer(fp + (uintptr_t)(index * (int64_t)sizeof(void *)));
-}
-
-bool walk_on_stack(const struct walk_state *walk, uintptr_t address)
-{
-    return address >= walk->stack_low && address < walk->stack_high &&
-           address % sizeof(void *) == 0;
-}
-
-uintptr_t walk_interpreted_method(uintptr_t fp)
-{
-    return slot(fp, interpreted_method_slot());
-}
-
-uintptr_t walk_interpreted_sender_sp(uintptr_t fp)
-{
-    return slot(fp, layout.sender_sp_slot);
-}
-
-/* A frame's own sp: 0 while it is not needed, an address below fp, or (JDK 21) how far below. The
- * frame of the call stub, which has a method where this one has it, keeps an address of code there.
- */
-static bool is_own_sp(const struct walk_state *walk, uintptr_t fp, uintptr_t sp)
-{
-    return (walk_on_stack(walk, sp) && sp < fp) ||
-           ((intptr_t)sp <= 0 && (intptr_t)sp > -INTERPRETED_WORDS_MAX);
-}
-
-bool walk_interpreted_at(const struct walk_state *walk, uintptr_t fp, uintptr_t sp)
-{
-    return fp > sp && walk_on_stack(walk, fp) &&
-           is_own_sp(walk, fp, slot(fp, layout.last_sp_slot)) &&
-           method_is_plausible(walk_interpreted_method(fp));
-}
+#define CALL_STUB_BEGIN   192
+#define CALL_STUB_REST    128
+#define PUSH_AND_MOVE_RBP 0xec8b4855 /* push %rbp; mov %rsp, %rbp */
 
 static void put(struct walk_state *walk, struct walked_frame frame)
 {
@@ -100,7 +59,7 @@ static bool move_to_anchor(struct walk_state *walk, uintptr_t anchor)
  */
 static enum walk_step step_call_stub(struct walk_state *walk)
 {
-    uintptr_t wrapper = slot(walk->fp, layout.call_wrapper_slot);
+    uintptr_t wrapper = walk_slot(walk->fp, layout.call_wrapper_slot);
     if (!walk_on_stack(walk, walk->fp) || !walk_on_stack(walk, wrapper))
         return WALK_BROKEN;
     uintptr_t anchor = wrapper + (uintptr_t)layout.wrapper_anchor;
@@ -119,10 +78,11 @@ static enum walk_step step_interpreted(struct walk_state *walk)
     put(walk, (struct walked_frame){
                   .method = method,
                   .bci = native ? FRAME_BCI_NATIVE_METHOD
-                                : method_bci(method, slot(fp, interpreted_bcp_slot())),
+                                : method_bci(method, walk_slot(fp, interpreted_bcp_slot())),
                   .type = FRAME_TYPE_INTERPRETED,
               });
-    return move_to_java_caller(walk, slot(fp, 1), walk_interpreted_sender_sp(fp), slot(fp, 0));
+    return move_to_java_caller(walk, walk_slot(fp, 1), walk_interpreted_sender_sp(fp),
+                               walk_slot(fp, 0));
 }
 
 /* What called a frame of a known size: return address and the caller's fp lie at its end. */

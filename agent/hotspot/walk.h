@@ -14,16 +14,10 @@
 #ifndef AGENT_HOTSPOT_WALK_H
 #define AGENT_HOTSPOT_WALK_H
 
-#include "agent/stack/engine.h"
+#include "agent/hotspot/scopes.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct walked_frame {
-    uintptr_t method; /* Method * */
-    int32_t bci;      /* FRAME_BCI_NATIVE_METHOD: implemented natively */
-    enum frame_type type;
-};
 
 /* Where a walk begins: the registers of an interrupted thread. Where they are those of native code,
  * of the VM for instance, it begins at the thread's last Java frame instead. */

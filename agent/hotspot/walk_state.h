@@ -1,10 +1,14 @@
 /*
- * walk_state: a walk under way, as its parts share it. Internal to agent/hotspot; signal context.
+ * walk_state: a walk under way, as its parts share it. Internal to agent/hotspot; signal context, every load
+ * guarded. Who calls whom: walk.c -> topmost.c -> return_address.c.
  */
 #ifndef AGENT_HOTSPOT_WALK_STATE_H
 #define AGENT_HOTSPOT_WALK_STATE_H
 
+#include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "agent/hotspot/scopes.h"
 #include "agent/hotspot/walk.h"
 
 #include <stdbool.h>
@@ -32,21 +36,112 @@ struct walk_state {
  *   +1 return address | 0 caller's fp | -1 caller's sp | -2 own sp | -3 method | -4 mirror
  *   -5 profile | -6 constant pool cache | -7 locals | -8 bytecode
  */
-static inline int64_t interpreted_method_slot(void)
-{
-    return layout.last_sp_slot - 1;
-}
-
 static inline int64_t interpreted_bcp_slot(void)
 {
     return layout.last_sp_slot - 6;
 }
 
-bool walk_on_stack(const struct walk_state *walk, uintptr_t address);
+/* What class files allow for an expression stack, and locks. */
+#define INTERPRETED_WORDS_MAX 0x20000
+
+static inline uintptr_t walk_slot(uintptr_t fp, int64_t index)
+{
+    return load_pointer(fp + (uintptr_t)(index * (int64_t)sizeof(void *)));
+}
+
+static inline bool walk_on_stack(const struct walk_state *walk, uintptr_t address)
+{
+    return address >= walk->stack_low && address < walk->stack_high &&
+           address % sizeof(void *) == 0;
+}
+
+/* Of an interpreted frame. */
+static inline uintptr_t walk_interpreted_method(uintptr_t fp)
+{
+    return walk_slot(fp, layout.last_sp_slot - 1);
+}
+
+static inline uintptr_t walk_interpreted_sender_sp(uintptr_t fp)
+{
+    return walk_slot(fp, layout.sender_sp_slot);
+}
+
+/* A frame's own sp: 0 while it is not needed, an address below fp, or (JDK 21) how far below. The
+ * frame of the call stub, which has a method where this one has it, keeps an address of code there.
+ */
+static inline bool walk_is_own_sp(const struct walk_state *walk, uintptr_t fp, uintptr_t sp)
+{
+    return (walk_on_stack(walk, sp) && sp < fp) ||
+           ((intptr_t)sp <= 0 && (intptr_t)sp > -INTERPRETED_WORDS_MAX);
+}
+
 /* Whether there may be an interpreted frame with this fp, its sp below. */
-bool walk_interpreted_at(const struct walk_state *walk, uintptr_t fp, uintptr_t sp);
-/* Of such a frame. */
-uintptr_t walk_interpreted_method(uintptr_t fp);
-uintptr_t walk_interpreted_sender_sp(uintptr_t fp);
+static inline bool walk_interpreted_at(const struct walk_state *walk, uintptr_t fp, uintptr_t sp)
+{
+    return fp > sp && walk_on_stack(walk, fp) &&
+           walk_is_own_sp(walk, fp, walk_slot(fp, layout.last_sp_slot)) &&
+           method_is_plausible(walk_interpreted_method(fp));
+}
+
+/*
+ * return_address.c: whether a word on the stack is the return address that it looks like.
+ *
+ * A stack is full of return addresses of calls that are over. What a word must have to be one of a
+ * call under way:
+ *
+ * - it leads behind a call instruction of a compiled method (or to its deoptimiser), into the
+ *   interpreter, into the call stub, ...
+ * - where the call is a direct one, it calls the method whose frame lies below, and no other;
+ * - the caller's frame ends in a return address as well: a compiled one where its size says, an
+ *   interpreted one where its fp says.
+ */
+
+/* Whether pc may be the return address of a Java caller with these sp and fp; nothing is known of
+ * what it called. */
+bool return_address_is(const struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+/* How far above sp the frame of a method begins, in words: it may have pushed arguments for a stub,
+ * or have saved registers before a barrier of the collector. -1: there is no such frame. */
+int return_address_pushed_words(const struct walk_state *walk, const struct code_blob *blob,
+                                uintptr_t sp);
+
+/*
+ * topmost.c: the frame that was interrupted, and how its caller is found.
+ *
+ * A frame below another one waits at a call, and all its parts are in place. The topmost one may
+ * be anywhere: how much of its frame there is depends on where (frame_part). In a stub, or an
+ * adapter between interpreted and compiled code, the caller is found by looking for a return
+ * address near sp (return_address.c).
+ */
+
+/* walk->pc is the interrupted one (walk->topmost), or that of a call of native code that left no
+ * anchor. Each moves the walk to the caller. In a compiled method, whose frames have been put: */
+enum walk_step topmost_method(struct walk_state *walk, const struct code_blob *blob);
+enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob);
+/* By the return address that comes first in so many words from sp. */
+enum walk_step topmost_find_caller(struct walk_state *walk, int words);
+/* In the interpreter, without a frame of it: a method is being entered, and is put here. */
+enum walk_step topmost_interpreted(struct walk_state *walk);
+
+/*
+ * frame_part: how much of its frame a compiled method has at a place in its code, told by the
+ * instructions around it (x86-64):
+ *
+ *   [stack bang] push %rbp  sub $n, %rsp  [barrier] ... add $n, %rsp  pop %rbp  [poll] ret
+ *   BARE         BARE       PUSHED        WHOLE     WHOLE             PUSHED    BARE   BARE
+ *
+ * Signal context; every load is guarded.
+ */
+enum frame_part {
+    FRAME_BARE,   /* the return address alone */
+    FRAME_PUSHED, /* and the caller's fp below it */
+    FRAME_WHOLE,
+};
+
+/* blob->kind is CODE_METHOD; pc is that of the next instruction. */
+enum frame_part frame_part_at(const struct code_blob *blob, uintptr_t pc);
+/* Whether the sub that makes the frame lies before pc, in a method or a stub. */
+bool frame_part_subtracted(const struct code_blob *blob, uintptr_t pc);
+/* Whether the caller's fp has been stored in a frame that is whole. */
+bool frame_part_holds_fp(const struct code_blob *blob, uintptr_t pc);
 
 #endif

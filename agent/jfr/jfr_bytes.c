@@ -1,6 +1,5 @@
 #include "agent/jfr/jfr_bytes.h"
 
-#include "agent/jfr/jfr_leb128.h"
 #include "agent/mem/mem.h"
 
 #include <string.h>

@@ -62,11 +62,30 @@ struct jfr_writer {
     struct jfr_counts counts;
 };
 
-int64_t jfr_now_ticks(void);
 /* States and frame types, and what stands for names that are missing. */
 void jfr_pools_begin(struct jfr_writer *writer);
 /* Writes what waits in the pools. */
 bool jfr_pools_end(struct jfr_writer *writer);
 void jfr_pools_free(struct jfr_writer *writer);
+
+/*
+ * jfr_metadata: what a chunk says about its own types: the table jfr_types.def as a metadata event.
+ *
+ *   metadata event:  size, type 0, start, duration, metadata id, strings, one tree of elements
+ *   element:         name, attributes (key, value)*, children*
+ *
+ *   root -> metadata -> class* -> field*, annotation*
+ *        -> region
+ *
+ * Names and texts are numbers of the strings.
+ *
+ * Readers take the types of the chunk before when the metadata id is the same: it is a hash of the
+ * content. Drain thread only.
+ */
+/* Appends the whole event. salt: of the chunk (jfr_types.h). tags: names as they were declared;
+ * they become fields whose names are identifiers, unlike each other, with the given name as the
+ * label. */
+void jfr_metadata_append(struct jfr_bytes *bytes, uint32_t salt, int64_t ticks,
+                         const char *const *tags, int tag_count);
 
 #endif

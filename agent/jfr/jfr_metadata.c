@@ -1,8 +1,9 @@
-#include "agent/jfr/jfr_metadata.h"
+#include "agent/jfr/jfr_internal.h"
 
 #include "agent/context/context.h"
-#include "agent/jfr/jfr_leb128.h"
+#include "agent/jfr/jfr_bytes.h"
 #include "agent/jfr/jfr_types.h"
+#include "agent/mem/fold_hash.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -75,7 +76,7 @@ uint32_t jfr_pool_type_id(enum jfr_type type, uint32_t salt)
  * once a chunk. */
 uint32_t jfr_chunk_salt(uint64_t recording, int64_t chunk)
 {
-    uint32_t mixed = (uint32_t)((recording * 0x9e3779b97f4a7c15u) >> 44);
+    uint32_t mixed = (uint32_t)(fold_word(recording) >> 44);
     return mixed << 1 | (uint32_t)(chunk & 1);
 }
 
@@ -282,20 +283,14 @@ static void tree(struct building *building)
 
 /* --- the event -------------------------------------------------------------------------------- */
 
-static uint64_t hash(uint64_t seed, const struct jfr_bytes *bytes)
-{
-    for (size_t i = 0; i < bytes->length; i++)
-        seed = (seed ^ bytes->at[i]) * 0x100000001b3u; /* FNV-1a */
-    return seed;
-}
-
 void jfr_metadata_append(struct jfr_bytes *bytes, uint32_t salt, int64_t ticks,
                          const char *const *tags, int tag_count)
 {
     struct building building = {.salt = salt, .tags = tags};
     building.tag_count = tag_count < NMTAGENT_CONTEXT_TAGS ? tag_count : NMTAGENT_CONTEXT_TAGS;
     tree(&building);
-    uint64_t id = hash(hash(0xcbf29ce484222325u, &building.texts), &building.elements);
+    const struct jfr_bytes *texts = &building.texts, *elements = &building.elements;
+    uint64_t id = fold_hash(elements->at, elements->length, fold_hash(texts->at, texts->length, 0));
 
     size_t start = bytes->length;
     uint8_t *size = jfr_bytes_room(bytes, 4);

@@ -3,7 +3,7 @@
  * of its own at once, so that memory is bounded however many names there are.
  */
 #include "agent/jfr/jfr_internal.h"
-#include "agent/jfr/jfr_leb128.h"
+#include "agent/jfr/jfr_bytes.h"
 
 #define POOL_FLUSH_BYTES 8192  /* checkpoints cost 30 bytes each */
 #define POOL_KEEP_BYTES  32768 /* a larger buffer was for one large entry */
@@ -17,6 +17,18 @@ enum symbol_space { SYMBOL_LABEL, SYMBOL_CLASS, SYMBOL_PACKAGE, SYMBOL_OWN };
 #define CLASS_UNKNOWN        ((uint64_t)UINT32_MAX + 1) /* beyond the dictionary's numbers */
 
 /* The JDK's names, but for "Java": that is of an engine which does not know how code runs. */
+/* By jfr_sample.state, as in the JDK's recordings. */
+static const char *const thread_state_names[] = {
+    "STATE_RUNNABLE",
+    "STATE_SLEEPING",
+    "STATE_IN_OBJECT_WAIT",
+    "STATE_IN_OBJECT_WAIT_TIMED",
+    "STATE_PARKED",
+    "STATE_PARKED_TIMED",
+    "STATE_BLOCKED_ON_MONITOR_ENTER",
+    "STATE_NEW",
+    "STATE_TERMINATED",
+};
 static const char *const frame_type_names[] = {
     [FRAME_TYPE_UNKNOWN] = "Java",          [FRAME_TYPE_INTERPRETED] = "Interpreted",
     [FRAME_TYPE_COMPILED] = "JIT compiled", [FRAME_TYPE_INLINED] = "Inlined",
@@ -97,9 +109,8 @@ static void text_entry(struct jfr_writer *writer, enum jfr_pool_kind kind, uint6
 
 void jfr_pools_begin(struct jfr_writer *writer)
 {
-#define THREAD_STATE(number, name) text_entry(writer, POOL_THREAD_STATE, (number) + 1, name);
-#include "agent/jfr/jfr_thread_states.def"
-#undef THREAD_STATE
+    for (size_t i = 0; i < sizeof thread_state_names / sizeof *thread_state_names; i++)
+        text_entry(writer, POOL_THREAD_STATE, i + 1, thread_state_names[i]);
     for (size_t i = 0; i < sizeof frame_type_names / sizeof *frame_type_names; i++)
         text_entry(writer, POOL_FRAME_TYPE, i + 1, frame_type_names[i]);
     /* Readers take the class, name and descriptor of a method for granted. */

@@ -10,6 +10,8 @@
 #ifndef AGENT_JFR_JFR_TYPES_H
 #define AGENT_JFR_JFR_TYPES_H
 
+#include "agent/mem/clock.h"
+
 #include <stdint.h>
 
 enum jfr_type {
@@ -39,5 +41,22 @@ _Static_assert(JFR_TYPE_END < 128, "one byte in front of each event, and none be
 uint32_t jfr_pool_type_id(enum jfr_type type, uint32_t salt);
 /* recording: any number that other recordings do not have; chunk: 0, 1, 2 ... */
 uint32_t jfr_chunk_salt(uint64_t recording, int64_t chunk);
+
+/*
+ * Ticks of a recording are nanoseconds since the epoch.
+ *
+ * Readers translate ticks to time by the header of a chunk; those of newer JDKs use the first
+ * chunk's for all. In concatenated recordings of several hosts that is only right when a tick means
+ * the same in each. The offset from CLOCK_MONOTONIC is taken once a recording: a clock that is set
+ * meanwhile does not make time jump.
+ *
+ * jfr_clock_ticks: signal context. jfr_clock_set: before handlers run.
+ */
+void jfr_clock_set(int64_t offset_ns);
+int64_t jfr_clock_ticks(int64_t monotonic_ns);
+static inline int64_t jfr_now_ticks(void)
+{
+    return jfr_clock_ticks(clock_now_ns());
+}
 
 #endif

@@ -1,9 +1,8 @@
 #include "agent/jfr/jfr_writer.h"
 
-#include "agent/jfr/jfr_clock.h"
+#include "agent/jfr/jfr_bytes.h"
 #include "agent/jfr/jfr_internal.h"
-#include "agent/jfr/jfr_leb128.h"
-#include "agent/jfr/jfr_metadata.h"
+#include "agent/jfr/jfr_types.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -29,11 +28,6 @@ static int64_t now_ns(clockid_t clock)
     struct timespec now = {0};
     clock_gettime(clock, &now);
     return now.tv_sec * (int64_t)TICKS_PER_S + now.tv_nsec;
-}
-
-int64_t jfr_now_ticks(void)
-{
-    return jfr_clock_ticks(now_ns(CLOCK_MONOTONIC));
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -325,7 +319,7 @@ static bool write_header(struct jfr_writer *writer)
         .size = (int64_t)htobe64((uint64_t)chunk_file_position(writer->file)),
         .checkpoint_at = (int64_t)htobe64((uint64_t)writer->checkpoint_at),
         .metadata_at = (int64_t)htobe64((uint64_t)writer->metadata_at),
-        .start_ns = (int64_t)htobe64((uint64_t)writer->start_ticks), /* see jfr_clock.h */
+        .start_ns = (int64_t)htobe64((uint64_t)writer->start_ticks), /* see jfr_types.h */
         .duration_ns = (int64_t)htobe64((uint64_t)(jfr_now_ticks() - writer->start_ticks)),
         .start_ticks = (int64_t)htobe64((uint64_t)writer->start_ticks),
         .ticks_per_s = (int64_t)htobe64(TICKS_PER_S),
@@ -357,4 +351,31 @@ bool jfr_chunk_end(struct jfr_writer *writer)
     }
     writer->losable = 0;
     return good;
+}
+
+/* Events that callbacks of the JVM put into the recording buffers, and that hold texts. */
+#define EVENT_LENGTH_WIDTH 4
+
+size_t jfr_encode_class_definition(const struct jfr_class_definition *definition, uint8_t *out,
+                                   size_t size)
+{
+    struct jfr_bytes event = {0};
+    if (jfr_bytes_room(&event, EVENT_LENGTH_WIDTH) != NULL)
+        event.length = EVENT_LENGTH_WIDTH;
+    jfr_bytes_number(&event, JFR_CLASS_DEFINITION);
+    jfr_bytes_number(&event, (uint64_t)jfr_now_ticks());
+    jfr_bytes_int(&event, definition->tid);
+    jfr_bytes_number(&event, definition->trace_id);
+    jfr_bytes_text(&event, definition->class_name);
+    jfr_bytes_text(&event, definition->family);
+    jfr_bytes_number(&event, (uint64_t)definition->count);
+    jfr_bytes_number(&event,
+                     (uint64_t)(definition->bytes >= 0 ? definition->bytes : NOT_AVAILABLE));
+    size_t length = event.failed || event.length > size ? 0 : event.length;
+    if (length > 0) {
+        jfr_put_padded(event.at, (uint32_t)length, EVENT_LENGTH_WIDTH);
+        memcpy(out, event.at, length);
+    }
+    jfr_bytes_free(&event);
+    return length;
 }

@@ -87,3 +87,9 @@ void json_text_or_null(struct json *json, const char *name, const char *text)
     else
         json_null(json, name);
 }
+
+void json_ints(struct json *json, const struct json_field *fields, size_t count, const void *from)
+{
+    for (size_t i = 0; i < count; i++)
+        json_int(json, fields[i].name, *(const int64_t *)((const char *)from + fields[i].offset));
+}

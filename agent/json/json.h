@@ -11,6 +11,7 @@
 #define AGENT_JSON_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -22,6 +23,17 @@ struct json {
 void json_begin(struct json *json, const char *name, char bracket); /* '{' or '[' */
 void json_end(struct json *json, char bracket);                     /* '}' or ']' */
 void json_int(struct json *json, const char *name, int64_t value);
+/* Members by a table: numbers (int64_t) of a struct. */
+struct json_field {
+    const char *name;
+    size_t offset;
+};
+#define JSON_FIELD(type, member)                                                                   \
+    {                                                                                              \
+#member, offsetof(type, member)                                                            \
+    }
+#define JSON_COUNT(fields) (sizeof(fields) / sizeof *(fields))
+void json_ints(struct json *json, const struct json_field *fields, size_t count, const void *from);
 /* Without decimals. */
 void json_double(struct json *json, const char *name, double value);
 void json_bool(struct json *json, const char *name, bool value);

@@ -2,7 +2,7 @@
 
 #include "agent/alloc/alloc_classes.h"
 #include "agent/alloc/weights.h"
-#include "agent/classdef/class_family.h"
+#include "agent/classdef/family_table.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -25,7 +25,7 @@
 #define AGENT_LIVE_LIVE_OBJECTS_H
 
 #include "agent/calltrace/calltrace.h"
-#include "agent/control/sampler_here.h"
+#include "agent/sampling/sampler.h"
 #include "agent/jfr/jfr_writer.h"
 #include "agent/json/json.h"
 #include "agent/live/live_sites.h"

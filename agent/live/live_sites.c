@@ -1,6 +1,6 @@
 #include "agent/live/live_sites.h"
 
-#include "agent/dict/fold_hash.h"
+#include "agent/mem/fold_hash.h"
 #include "agent/mem/mem.h"
 
 #include <stdio.h>

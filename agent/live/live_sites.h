@@ -11,7 +11,7 @@
 #ifndef AGENT_LIVE_LIVE_SITES_H
 #define AGENT_LIVE_LIVE_SITES_H
 
-#include "agent/stack/frame.h"
+#include "agent/calltrace/frame.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,6 +11,18 @@
 
 static _Atomic(struct account *) the_account;
 
+_Atomic uint64_t account_tag = MEM_SUMMARY * TAG_LEVEL | SITE_NONE;
+
+void account_set_level(enum mem_level level)
+{
+    atomic_store_explicit(&account_tag, level * TAG_LEVEL | SITE_NONE, memory_order_relaxed);
+}
+
+enum mem_level mem_get_level(void)
+{
+    return (enum mem_level)(atomic_load_explicit(&account_tag, memory_order_relaxed) / TAG_LEVEL);
+}
+
 __thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec")));
 static __thread bool thread_ending __attribute__((tls_model("initial-exec")));
 
@@ -68,7 +80,7 @@ static void count_itself(struct account *account)
     struct listed_map *map = &account->map[0];
     atomic_init(&map->size, (size_t)size);
     atomic_init(&map->component, COMPONENT_ACCOUNTING);
-    atomic_init(&map->site, UINT32_MAX);
+    atomic_init(&map->site, SITE_NONE);
     atomic_init(&map->address, (uintptr_t)account);
     atomic_init(&account->maps_used, 1);
 }

@@ -80,6 +80,12 @@ struct account {
     struct mem_snapshot baseline;
 };
 
+/* The level, as the tag of a block that has no call site yet: for most headers of blocks (mem.c)
+ * all but the component is done. */
+#define TAG_LEVEL (UINT64_C(1) << 40)
+extern _Atomic uint64_t account_tag;
+void account_set_level(enum mem_level level);
+
 /* The account, made at the first call; NULL when there is no memory for it. */
 struct account *account_get(void);
 
@@ -188,5 +194,46 @@ bool account_sum(struct tally_sum sum[COMPONENT_COUNT], int64_t *all_reserved_by
 
 /* Takes live bytes as seen now into the peaks. */
 void account_raise_peak(_Atomic int64_t *peak, int64_t bytes);
+
+/*
+ * maps: the account's list of mapped memory, so that a snapshot can ask the kernel what of it is
+ * resident. Up to MAPS_LISTED maps, claimed without a lock; one that finds no room counts as
+ * resident whole.
+ *
+ * Internal to agent/mem. Any thread, never in a signal handler.
+ */
+
+/* mem_map, with the site already known (SITE_NONE: none). */
+void *maps_new(enum component component, size_t size, uint32_t site);
+
+/* Resident bytes of the listed maps of each component, and all bytes of those not listed. */
+void maps_resident(int64_t resident_bytes[COMPONENT_COUNT]);
+
+/*
+ * site_table: who asked for the memory, at level detail.
+ *
+ * A site is a component and up to four return addresses. The table is open addressing in one map,
+ * made by mem_set_level: SITES rows of 80 bytes. A row is claimed by compare-and-swap of its hash
+ * and never given up; the 64-bit hash is the identity, so nobody waits for a row to be filled. Row
+ * 0 takes what finds no room: nothing is lost, it only has no address.
+ *
+ * Internal to agent/mem. Any thread, never in a signal handler.
+ */
+#define SITES       4096
+#define SITES_BYTES ((size_t)SITES * 80)
+#define SITE_FRAMES 4
+#define SITE_NONE   UINT32_MAX /* the block was made below level detail */
+
+/* map: SITES_BYTES of zeroed memory, the table's from now on; NULL: there is none, and nobody has a
+ * site. A second one is given back. */
+bool sites_are_open(void);
+void sites_open(void *map);
+/* frame_pointer: __builtin_frame_address(0) of the function in mem.h that was called. Its callers
+ * are walked by frame pointer as long as they lie in this library. */
+uint32_t site_of(enum component component, void *const *frame_pointer);
+/* Nothing for SITE_NONE. */
+void site_count(uint32_t site, int64_t bytes, int64_t blocks);
+/* What is now is what mem_diff_sites subtracts. */
+void site_baseline(void);
 
 #endif

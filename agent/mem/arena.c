@@ -1,4 +1,4 @@
-#include "agent/mem/arena_chunk.h"
+#include "agent/mem/arena.h"
 
 #include <sys/mman.h>
 

@@ -12,6 +12,8 @@
 
 #include "agent/mem/mem.h"
 
+#include <stdatomic.h>
+
 #define ARENA_CHUNK_FIRST_BYTES (64u << 10)
 #define ARENA_CHUNK_MAX_BYTES   (8u << 20)
 
@@ -31,5 +33,30 @@ void arena_reset(struct arena *arena);
 void arena_halve(struct arena *arena);
 size_t arena_used_bytes(const struct arena *arena);
 void arena_destroy(struct arena *arena);
+
+/*
+ * What arena.c (drain thread) and arena_put.c (signal handlers) share.
+ *
+ *   chunk    +--------+-------------- used ------------+------ never touched ------+
+ *            | header | handed out, 8-byte aligned     |                           |
+ *            +--------+--------------------------------+---------------------------+
+ *
+ * Internal to agent/mem.
+ */
+struct arena_chunk {
+    size_t size;                        /* with this header */
+    _Atomic size_t used;                /* with this header */
+    _Atomic(struct arena_chunk *) next; /* mapped ahead by arena_refill */
+};
+_Static_assert(sizeof(struct arena_chunk) % 8 == 0, "what follows is 8-byte aligned");
+
+struct arena {
+    _Atomic(struct arena_chunk *) current;
+    struct arena_chunk *first;
+    enum component component;
+    _Atomic size_t wanted_bytes; /* what a handler found no room for, for arena_refill */
+    size_t bound_bytes;
+    size_t mapped_bytes;
+};
 
 #endif

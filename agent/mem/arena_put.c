@@ -1,5 +1,5 @@
 /* Signal context: this file reaches no symbol outside of itself. */
-#include "agent/mem/arena_chunk.h"
+#include "agent/mem/arena.h"
 
 void *arena_alloc(struct arena *arena, size_t size)
 {

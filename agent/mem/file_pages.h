@@ -15,6 +15,8 @@
 
 #include "agent/mem/mem.h"
 
+#include <stdint.h>
+
 struct file_pages {
     int64_t resident_bytes;
     bool only_file; /* none of them was written to: they can be had from the file again */
@@ -26,5 +28,26 @@ bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
 /* Adds the listed ranges to the counts of each component. A range that cannot be looked at counts
  * whole. */
 void file_pages_count(struct component_usage usage[COMPONENT_COUNT]);
+
+/*
+ * libraries: which of the loaded libraries are there because of the agent: itself, and what it
+ * opened that nobody had opened before. Their pages are its component `agent_code`.
+ *
+ * Setup context, one thread at a time.
+ */
+#define LIBRARIES_SEEN_MAX 500 /* a process with more has none that are told to be new */
+
+struct libraries {
+    uintptr_t base[LIBRARIES_SEEN_MAX];
+    int count;
+};
+
+/* Counts the library this function is part of. Once. */
+void libraries_count_own(void);
+
+/* What is loaded now; and, after a dlopen that stays for good, counts what was not. What another
+ * thread opens between the two is taken for ours. */
+void libraries_look(struct libraries *before);
+void libraries_count_new(const struct libraries *before);
 
 #endif

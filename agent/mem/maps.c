@@ -1,7 +1,4 @@
-#include "agent/mem/maps.h"
-
 #include "agent/mem/account.h"
-#include "agent/mem/site_table.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

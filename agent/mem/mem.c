@@ -1,7 +1,6 @@
 #include "agent/mem/mem.h"
 
 #include "agent/mem/account.h"
-#include "agent/mem/site_table.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -38,26 +37,19 @@ _Static_assert(COMPONENT_COUNT <= UINT8_MAX, "a component fits its byte");
 
 /* site, component, level: what is under the canary. */
 #define TAG_BITS         48
-#define TAG_LEVEL        (UINT64_C(1) << 40)
 #define TAG_COMPONENT_AT 32
-
-/* The level, as the tag of a block that has no call site yet: for most headers all but the
- * component is done. */
-static _Atomic uint64_t the_tag = MEM_SUMMARY * TAG_LEVEL | SITE_NONE;
 
 void mem_set_level(enum mem_level level)
 {
-    atomic_store_explicit(&the_tag, level * TAG_LEVEL | SITE_NONE, memory_order_relaxed);
+    /* The table is a map of the account like others, without a site of its own. */
+    if (level == MEM_DETAIL && !sites_are_open())
+        sites_open(maps_new(COMPONENT_ACCOUNTING, SITES_BYTES, SITE_NONE));
+    account_set_level(level);
 }
 
 static inline uint64_t tag_now(void)
 {
-    return atomic_load_explicit(&the_tag, memory_order_relaxed);
-}
-
-enum mem_level mem_get_level(void)
-{
-    return (enum mem_level)(tag_now() / TAG_LEVEL);
+    return atomic_load_explicit(&account_tag, memory_order_relaxed);
 }
 
 /* Its highest bits are the canary: they depend on all that is below them in the tag, and on size.

@@ -1,6 +1,5 @@
-#include "agent/mem/site_table.h"
-
-#include "agent/mem/maps.h"
+#include "agent/mem/account.h"
+#include "agent/mem/fold_hash.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -15,28 +14,24 @@ struct site {
     _Atomic uint32_t component;
     _Atomic uint32_t filled; /* frame and component can be read */
 };
-_Static_assert(sizeof(struct site) == 80, "as said in site_table.h");
+_Static_assert(sizeof(struct site) * SITES == SITES_BYTES, "as said in account.h");
 
 #define SITE_OVERFLOW 0
 #define PROBES        64 /* a nearly full table must not make each allocation walk all of it */
 
 static _Atomic(struct site *) the_sites;
 
-/* A map of the account like others, without a site: the table is not there yet. */
-static struct site *sites_get(void)
+bool sites_are_open(void)
 {
-    struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
-    if (sites != NULL)
-        return sites;
-    sites = maps_new(COMPONENT_ACCOUNTING, SITES * sizeof *sites, SITE_NONE);
-    if (sites == NULL)
-        return NULL;
-    struct site *winner = NULL;
-    if (atomic_compare_exchange_strong_explicit(&the_sites, &winner, sites, memory_order_acq_rel,
-                                                memory_order_acquire))
-        return sites;
-    mem_unmap(COMPONENT_ACCOUNTING, sites, SITES * sizeof *sites);
-    return winner;
+    return atomic_load_explicit(&the_sites, memory_order_acquire) != NULL;
+}
+
+void sites_open(void *map)
+{
+    struct site *none = NULL;
+    if (map != NULL && !atomic_compare_exchange_strong_explicit(
+                           &the_sites, &none, map, memory_order_acq_rel, memory_order_acquire))
+        mem_unmap(COMPONENT_ACCOUNTING, map, SITES_BYTES);
 }
 
 /* Where this library's code lies; what calls it from outside keeps no frame pointer. */
@@ -73,17 +68,6 @@ static void walk(void *const *frame, void *frames[SITE_FRAMES])
     }
 }
 
-/* Never 0: that is a free row. */
-static uint64_t hash_of(enum component component, void *const frames[SITE_FRAMES])
-{
-    uint64_t hash = (uint64_t)component + 1;
-    for (int i = 0; i < SITE_FRAMES; i++) {
-        hash = (hash ^ (uintptr_t)frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    return hash != 0 ? hash : 1;
-}
-
 static void fill(struct site *site, enum component component, void *const frames[SITE_FRAMES])
 {
     for (int i = 0; i < SITE_FRAMES; i++)
@@ -94,12 +78,12 @@ static void fill(struct site *site, enum component component, void *const frames
 
 uint32_t site_of(enum component component, void *const *frame_pointer)
 {
-    struct site *sites = sites_get();
+    struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
     if (sites == NULL)
         return SITE_NONE;
     void *frames[SITE_FRAMES] = {NULL};
     walk(frame_pointer, frames);
-    uint64_t hash = hash_of(component, frames);
+    uint64_t hash = fold_hash(frames, sizeof frames, component); /* never 0, which is a free row */
     for (uint32_t probe = 0; probe < PROBES; probe++) {
         uint32_t row = 1 + (uint32_t)((hash + probe) % (SITES - 1));
         uint64_t there = atomic_load_explicit(&sites[row].hash, memory_order_relaxed);

@@ -1,7 +1,5 @@
 #include "agent/mem/account.h"
 #include "agent/mem/file_pages.h"
-#include "agent/mem/maps.h"
-#include "agent/mem/site_table.h"
 
 static const struct {
     const char *name;

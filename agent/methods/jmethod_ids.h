@@ -9,7 +9,7 @@
  * Whose ids are asked for is the policy:
  *
  *   none     of no class
- *   lazy     of classes that are found on the stacks of running threads (lazy_ids.h)
+ *   lazy     of classes that are found on the stacks of running threads (lazy_ids.c)
  *   budget   of all classes until the predicted bytes reach the budget; those that come later are
  *            counted. What has been asked for counts, whether the class is unloaded or not.
  *   all      of all classes
@@ -25,7 +25,7 @@
  * In 8..25 a loader's classes share what is left of its last block of slots: the bill follows that
  * block by block. For that it remembers loaders by identity hash, in a table of fixed size: one
  * that was pushed out counts as new, 16 bytes and a shared block too much. A hidden class that is
- * not strong shares with nobody (class_data.h): it is the first of a loader. A class without
+ * not strong shares with nobody (class_data_is_own): it is the first of a loader. A class without
  * methods costs nothing.
  *
  * Calling context: JVMTI callbacks and drain thread; the counters are atomic.
@@ -82,5 +82,47 @@ void jmethod_ids_bill(const struct jmethod_ids *ids, struct jmethod_ids_bill *bi
 int64_t jmethod_ids_class_bytes(int jdk_major, int64_t methods, bool first_in_loader);
 int64_t jmethod_ids_kept_bytes(int jdk_major, int64_t methods, bool first_in_loader);
 void jmethod_ids_destroy(struct jmethod_ids *ids);
+
+/*
+ * class_data: whether a class has class loader data of its own.
+ *
+ * What HotSpot keeps for a loader (ClassLoaderData: metaspace, and the blocks in which jmethodIDs
+ * lie) it keeps once more for each hidden class that is not strong, and for each anonymous class of
+ * JDK 8 to 14: such a class is unloaded alone. JVMTI knows their loader only, and their name does
+ * not tell: of two hidden classes of the same name the one defined with ClassOption.STRONG lies
+ * with its loader. The JVM's own flag does, and is found by its tables (agent/hotspot).
+ *
+ * Calling context: where the class is kept alive; JVMTI callbacks, drain thread.
+ */
+/* Setup context. False: this JVM's tables do not say, and no class counts as having its own. From
+ * JDK 26 on a jmethodID leads nowhere, so that the answer is the same. */
+bool class_data_setup(jvmtiEnv *jvmti, JNIEnv *env);
+/* method: any of the class's. */
+bool class_data_is_own(jmethodID method);
+
+/*
+ * lazy_ids: jmethodIDs only of classes that are met, for engine agct.
+ *
+ * AsyncGetCallTrace does not say which method it could not name, so who is met has to be found out
+ * from outside: when samples had frames without a name since the last turn, the stacks of a few
+ * running threads are asked of JVMTI (round robin, each a handshake with that thread; before JDK
+ * 17, where it may be a safepoint, one a second). GetStackTrace makes ids of what stands on them;
+ * the rest of those classes' methods is asked for with them, so that the next sample that meets one
+ * has its name. Code that runs again is named after a second or two; what runs once is not, nor
+ * are methods that are always inlined (no thread can be stopped in them) and virtual threads, which
+ * nobody lists. Frames without a name are counted (unnamed_frames).
+ *
+ * The ids that are known are remembered in a table of fixed size; when it is full no more are asked
+ * for. Drain thread.
+ */
+struct lazy_ids;
+
+/* ids is charged for what is asked, as long as its policy is lazy. NULL when out of memory. */
+struct lazy_ids *lazy_ids_create(jvmtiEnv *jvmti, struct jmethod_ids *ids);
+/* unnamed_frames: met so far. A few times a second. */
+void lazy_ids_turn(struct lazy_ids *lazy, JNIEnv *env, int64_t unnamed_frames);
+/* Stacks that were asked for. */
+int64_t lazy_ids_stacks(const struct lazy_ids *lazy);
+void lazy_ids_destroy(struct lazy_ids *lazy);
 
 #endif

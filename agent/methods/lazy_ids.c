@@ -1,4 +1,6 @@
-#include "agent/methods/lazy_ids.h"
+#include "agent/methods/jmethod_ids.h"
+
+#include "agent/mem/fold_hash.h"
 
 #include "agent/mem/mem.h"
 
@@ -56,7 +58,7 @@ int64_t lazy_ids_stacks(const struct lazy_ids *lazy)
 static uint64_t *place_of(struct lazy_ids *lazy, jmethodID id)
 {
     uint64_t value = (uint64_t)(uintptr_t)id;
-    uint32_t at = (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - KNOWN_BITS));
+    uint32_t at = (uint32_t)(fold_word(value) % KNOWN);
     while (lazy->known[at] != 0 && lazy->known[at] != value)
         at = (at + 1) % KNOWN;
     return &lazy->known[at];

@@ -1,5 +1,9 @@
 #include "agent/methods/method_facts.h"
 
+#include "agent/mem/mem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #define ACC_NATIVE 0x0100
@@ -109,4 +113,134 @@ void method_facts_end(jvmtiEnv *jvmti, struct method_facts *facts, int64_t *held
     give_back_text(jvmti, &facts->name, held_bytes);
     give_back_text(jvmti, &facts->signature, held_bytes);
     give_back_text(jvmti, &facts->class_signature, held_bytes);
+}
+
+#define STEP_ESCAPE    0xff
+#define STEP_LINE_BITS 3
+#define NUMBER_LAST    192 /* a byte below it is the last one of a number */
+#define NUMBER_BITS    6
+#define NUMBER_BYTES   5
+
+struct line {
+    uint16_t bci;
+    uint16_t line;
+};
+_Static_assert(sizeof(struct line) == 4, "a quarter of jvmtiLineNumberEntry");
+
+struct line_table {
+    uint32_t count;
+    struct line lines[]; /* by bci */
+};
+
+/* Shell's sort: javac writes most tables in order, and the C library's qsort allocates. */
+static void sort(struct line *lines, uint32_t count)
+{
+    for (uint32_t gap = count / 2; gap > 0; gap /= 2) {
+        for (uint32_t i = gap; i < count; i++) {
+            struct line moving = lines[i];
+            uint32_t at = i;
+            for (; at >= gap && lines[at - gap].bci > moving.bci; at -= gap)
+                lines[at] = lines[at - gap];
+            lines[at] = moving;
+        }
+    }
+}
+
+struct line_table *line_table_create(const jvmtiLineNumberEntry *entries, jint count)
+{
+    if (count <= 0)
+        return NULL;
+    struct line_table *table =
+        mem_alloc(COMPONENT_LINE_TABLES, sizeof *table + (size_t)count * sizeof *table->lines);
+    if (table == NULL)
+        return NULL;
+    for (jint i = 0; i < count; i++) {
+        if (entries[i].start_location < 0 || entries[i].start_location > UINT16_MAX)
+            continue; /* in no class file */
+        table->lines[table->count++] =
+            (struct line){(uint16_t)entries[i].start_location, (uint16_t)entries[i].line_number};
+    }
+    sort(table->lines, table->count);
+    return table;
+}
+
+/* --- HotSpot's own form ----------------------------------------------------------------------- */
+
+struct steps {
+    const uint8_t *at, *end;
+    unsigned lowest;
+    int64_t bci, line;
+};
+
+static bool number(struct steps *steps, int64_t *out)
+{
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < NUMBER_BYTES; i++) {
+        if (steps->at == steps->end || *steps->at < steps->lowest)
+            return false;
+        uint8_t byte = *steps->at++;
+        sum += (uint32_t)(byte - steps->lowest) << (NUMBER_BITS * i);
+        if (byte < NUMBER_LAST)
+            break;
+    }
+    *out = (int32_t)(sum >> 1 ^ -(sum & 1));
+    return true;
+}
+
+/* False: at the end, or damaged. */
+static bool step(struct steps *steps)
+{
+    int64_t bci, line;
+    if (steps->at == steps->end || *steps->at == 0)
+        return false;
+    uint8_t byte = *steps->at++;
+    if (byte != STEP_ESCAPE) {
+        bci = byte >> STEP_LINE_BITS;
+        line = byte & ((1 << STEP_LINE_BITS) - 1);
+    } else if (!number(steps, &bci) || !number(steps, &line)) {
+        return false;
+    }
+    steps->bci += bci;
+    steps->line += line;
+    return steps->bci >= 0 && steps->bci <= UINT16_MAX && steps->line >= 0 &&
+           steps->line <= UINT16_MAX;
+}
+
+struct line_table *line_table_decode(const uint8_t *bytes, size_t size, unsigned lowest)
+{
+    const struct steps first = {.at = bytes, .end = bytes + size, .lowest = lowest};
+    struct steps steps = first;
+    uint32_t count = 0;
+    while (step(&steps))
+        count++;
+    if (count == 0)
+        return NULL;
+    struct line_table *table =
+        mem_alloc(COMPONENT_LINE_TABLES, sizeof *table + count * sizeof *table->lines);
+    if (table == NULL)
+        return NULL;
+    for (steps = first; step(&steps); table->count++)
+        table->lines[table->count] = (struct line){(uint16_t)steps.bci, (uint16_t)steps.line};
+    sort(table->lines, table->count);
+    return table;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+int line_table_line(const struct line_table *table, int32_t bci)
+{
+    uint32_t low = 0, high = table->count; /* the first entry beyond bci is in low..high */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (table->lines[middle].bci <= bci)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? 0 : table->lines[low - 1].line;
+}
+
+void line_table_destroy(struct line_table *table)
+{
+    mem_free(table);
 }

@@ -1,8 +1,6 @@
 #include "agent/methods/method_map_layout.h"
 
-#include "agent/methods/line_tables.h"
 #include "agent/methods/method_facts.h"
-#include "agent/stack/engine.h"
 
 #include <string.h>
 

@@ -20,7 +20,7 @@
 
 #include "agent/dict/dictionary.h"
 #include "agent/methods/seen_methods.h"
-#include "agent/stack/frame.h"
+#include "agent/calltrace/frame.h"
 
 #include <jvmti.h>
 

@@ -1,5 +1,5 @@
 /* Signal context: reads the JVM's memory through load.h alone. */
-#include "agent/methods/method_reading.h"
+#include "agent/methods/seen_methods_layout.h"
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"

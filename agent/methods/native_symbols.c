@@ -1,7 +1,7 @@
 #include "agent/methods/native_symbols.h"
 
 #include "agent/mem/mem.h"
-#include "agent/methods/symbol_name.h"
+#include "agent/methods/elf_symbols.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -3,7 +3,6 @@
 
 #include "agent/hotspot/layout.h"
 #include "agent/mem/mem.h"
-#include "agent/methods/method_reading.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -140,7 +139,7 @@ void seen_methods_collect(struct seen_methods *seen, seen_method_visit_fn *visit
         atomic_load_explicit(&half->used, memory_order_relaxed) < SEEN_HANDOVER_BYTES / 2)
         return;
     /* Handlers that choose a half from now on choose the other one; when those that chose before
-     * have left, all that is in this one has its note. Sequentially consistent, as handlers.h is:
+     * have left, all that is in this one has its note. Sequentially consistent, as mem/handlers.h is:
      * who entered after the wait began sees the new choice. */
     atomic_store(&seen->handover_now, 1 - now);
     handlers_wait(&seen->copying);

@@ -1,9 +1,8 @@
 /* Signal context: finding a method, or taking it down. */
 #include "agent/methods/seen_methods_layout.h"
 
-#include "agent/dict/fold_hash.h"
+#include "agent/mem/fold_hash.h"
 #include "agent/hotspot/safepoints.h"
-#include "agent/methods/method_reading.h"
 
 #define METHOD_ALIGNMENT 8
 

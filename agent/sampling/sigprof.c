@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,20 @@ bool sigprof_release(void)
         if (!somebody_pending())
             return sigaction(sigprof.signal, before, NULL) == 0;
         usleep(QUIET_WAIT_US);
+    }
+    return false;
+}
+
+bool jvm_key_find(int64_t thread_address, pthread_key_t *key)
+{
+    if (thread_address == 0)
+        return false;
+    /* Keys that nobody made read as NULL in glibc. */
+    for (pthread_key_t candidate = 0; candidate < PTHREAD_KEYS_MAX; candidate++) {
+        if ((int64_t)(intptr_t)pthread_getspecific(candidate) == thread_address) {
+            *key = candidate;
+            return true;
+        }
     }
     return false;
 }

@@ -25,6 +25,8 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* What the handler reads. Written while it is not active, but for the counters. */
 struct sigprof {
@@ -37,7 +39,7 @@ struct sigprof {
     size_t stack_bytes; /* what the handler needs of an alternate stack */
     JavaVM *vm;
     bool have_jvm_key;
-    pthread_key_t jvm_key; /* where the JVM keeps what GetEnv reads: jvm_key.h */
+    pthread_key_t jvm_key; /* where the JVM keeps what GetEnv reads: jvm_key_find */
     struct thread_registry *registry;
     threads_sample_fn *sample;
     void *context;
@@ -67,5 +69,20 @@ struct thread_signals {
     bool blocked, pending;
 };
 bool sigprof_thread_signals(int tid, struct thread_signals *out);
+
+/*
+ * jvm_key: may a signal handler ask the JVM whether this thread is one of its own?
+ *
+ * GetEnv reads a thread-local variable of libjvm.so. In a thread that has never touched one, the C
+ * library allocates it at the first read; a handler that interrupted malloc would wait for itself
+ * for ever. HotSpot keeps the same pointer under a pthread key too, set after the variable was; and
+ * a key is read without allocation. So: no value under the key, no question.
+ *
+ * The key is found by looking on a Java thread, whose value is known: Java keeps it in
+ * java.lang.Thread. Setup context, on a Java thread in the live phase.
+ */
+/* thread_address: what the calling thread has under the key. False: there is no such key; only
+ * threads that told their JNIEnv themselves are known as Java threads then. */
+bool jvm_key_find(int64_t thread_address, pthread_key_t *key);
 
 #endif

@@ -1,9 +1,8 @@
 #include "agent/sampling/threads_state.h"
 
 #include "agent/mem/mem.h"
-#include "agent/sampling/jvm_key.h"
-#include "agent/sampling/proc_numbers.h"
 #include "agent/sampling/sigprof.h"
+#include "agent/sampling/proc_numbers.h"
 
 #include <errno.h>
 #include <stdio.h>

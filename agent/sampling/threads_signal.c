@@ -1,10 +1,11 @@
 /*
  * Signal context: everything between the kernel and the profiler's sample function. Reaches the
  * system calls gettid and ioctl, pthread_getspecific, and the JVM's GetEnv, which reads a
- * thread-local variable (jvm_key.h).
+ * thread-local variable (jvm_key_find in sigprof.h).
  */
-#include "agent/sampling/signal_stack.h"
 #include "agent/sampling/sigprof.h"
+#include "agent/sampling/thread_registry.h"
+#include "agent/stack/engine.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -100,7 +101,7 @@ static enum origin origin_of(const siginfo_t *info, const struct thread_entry *e
     }
 }
 
-/* NULL: no Java thread. The JVM is asked only where jvm_key.h says that it may be. */
+/* NULL: no Java thread. The JVM is asked only where jvm_key_find says that it may be. */
 static JNIEnv *own_env(const struct thread_entry *entry)
 {
     JNIEnv *env = NULL;
@@ -198,4 +199,15 @@ void sigprof_handler(int number, siginfo_t *info, void *ucontext)
     }
     self.busy = false;
     errno = saved_errno;
+}
+
+/* Signal context: reaches no symbol outside of itself. */
+struct thread_entry *registry_find(struct thread_registry *registry, int tid)
+{
+    /* Acquire; partner: registry_add's release. Forbidden: an entry is seen and not yet its tid. */
+    struct thread_entry *entry =
+        atomic_load_explicit(&registry->chain[(unsigned)tid % THREAD_CHAINS], memory_order_acquire);
+    while (entry != NULL && atomic_load_explicit(&entry->tid, memory_order_relaxed) != tid)
+        entry = atomic_load_explicit(&entry->next, memory_order_acquire);
+    return entry;
 }

@@ -4,9 +4,8 @@
 #ifndef AGENT_SAMPLING_THREADS_STATE_H
 #define AGENT_SAMPLING_THREADS_STATE_H
 
-#include "agent/sampling/ended_threads.h"
-#include "agent/sampling/thread_names.h"
 #include "agent/sampling/thread_registry.h"
+#include "agent/sampling/thread_names.h"
 #include "agent/sampling/wall.h"
 
 #include <pthread.h>

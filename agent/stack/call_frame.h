@@ -1,5 +1,13 @@
 /*
- * call_frame: what a description (DWARF call frame information, .eh_frame) says of a place in code.
+ * call_frame: what a description (DWARF call frame information, .eh_frame) says of a place in code,
+ * and where the descriptions of a loaded object are.
+ *
+ *   .eh_frame_hdr   [ head | sorted rows: code, description ]
+ *                                               |
+ *   .eh_frame       ... common ... description <+ ...
+ *
+ * Tables are read only as linkers write them for this machine; what is encoded otherwise is not
+ * found. They are found by _dl_find_object (glibc 2.35), which takes no lock.
  *
  * A description is a program for a small machine; it is run up to the place. Of the registers only
  * those that lead to the caller are followed: the CFA, %rbp and the return address. Everything is
@@ -10,8 +18,37 @@
 #ifndef AGENT_STACK_CALL_FRAME_H
 #define AGENT_STACK_CALL_FRAME_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#if defined(__x86_64__) && __has_include(<libunwind-x86_64.h>)
+#define NATIVE_UNWIND 1
+#endif
+
+#define FRAME_ROW_BYTES 8
+
+/* DW_EH_PE_pcrel | DW_EH_PE_sdata4: from the place it stands at, four bytes. */
+#define FRAME_ENCODING_PCREL_SDATA4 0x1b
+
+/* Objects whose tables were read since unwind_tables_release was called. */
+#define FRAME_TABLES_TOUCHED_MAX 16
+
+struct dl_find_object;
+extern struct frame_tables {
+    int (*find_object)(void *pc, struct dl_find_object *found);
+    _Atomic uintptr_t touched[FRAME_TABLES_TOUCHED_MAX]; /* where each one's map starts; 0: free */
+} frame_tables;
+
+struct frame_table {
+    uintptr_t object_low, object_high; /* as it is mapped */
+    uintptr_t header;                  /* .eh_frame_hdr: offsets are from here */
+    uintptr_t rows;
+    uint64_t row_count;
+};
+
+/* The tables of the object that pc is in; notes it in frame_tables.touched. */
+bool frame_table_find(uintptr_t pc, struct frame_table *table);
 
 enum { CALL_FRAME_BP = 6, CALL_FRAME_SP = 7, CALL_FRAME_RETURN = 16 };
 

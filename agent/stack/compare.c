@@ -1,12 +1,10 @@
-#include "agent/stack/compare.h"
+#include "agent/stack/engine_parts.h"
 
 #ifdef NMTAGENT_COMPARE
 
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
-#include "agent/stack/agct.h"
-#include "agent/stack/engine_vm.h"
 #include "agent/stack/native.h"
 
 #include <inttypes.h>

@@ -12,20 +12,14 @@
 #ifndef AGENT_STACK_ENGINE_H
 #define AGENT_STACK_ENGINE_H
 
-#include "agent/stack/frame.h"
+#include "agent/calltrace/frame.h"
 
 #include <jvmti.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-/* Why a walk failed: AGCT's own codes and ours. WALK(enumerator, AGCT code, name) in walks.def. */
-enum walk_code {
-#define WALK(id, code, name) WALK_##id,
-#include "agent/stack/walks.def"
-#undef WALK
-    WALK_CODE_COUNT,
-};
-const char *walk_code_name(enum walk_code code);
+#include <stdint.h>
+#include <ucontext.h>
 
 struct seen_methods;
 
@@ -58,5 +52,22 @@ extern const struct stack_engine engine_agct, engine_vm;
 const struct stack_engine *engine_choose(const char *wanted, JavaVM *vm, jvmtiEnv *jvmti,
                                          char *fallback, size_t fallback_size, char *error,
                                          size_t error_size);
+
+/*
+ * How much of a stack a signal handler may still use.
+ *
+ * A thread that has set an alternate signal stack (sigaltstack) gave it some size, and below it
+ * lies anything. Signal context; to be called in the handler, or in what it calls.
+ */
+
+/* Bytes below the caller's frame; SIZE_MAX: it runs on the thread's own stack. */
+static inline size_t signal_stack_left(const void *ucontext)
+{
+    const stack_t *stack = &((const ucontext_t *)ucontext)->uc_stack;
+    uintptr_t low = (uintptr_t)stack->ss_sp, here = (uintptr_t)__builtin_frame_address(0);
+    if ((stack->ss_flags & SS_DISABLE) != 0 || here < low || here - low >= stack->ss_size)
+        return SIZE_MAX;
+    return here - low;
+}
 
 #endif

@@ -1,8 +1,8 @@
 /* Signal context. Reaches call_frame.c. */
 #include "agent/stack/frame_rule.h"
 
+#include "agent/mem/fold_hash.h"
 #include "agent/stack/call_frame.h"
-#include "agent/stack/native_unwind.h"
 
 #ifdef NATIVE_UNWIND
 
@@ -45,7 +45,7 @@ static struct frame_rule make_rule(uintptr_t pc)
 struct frame_rule frame_rule_of(uintptr_t pc)
 {
     struct frame_rule rule;
-    uint64_t at = pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS), bits;
+    uint64_t at = fold_word(pc) >> (64 - CACHE_BITS), bits;
     /* Relaxed: the two words need no order, they are checked against each other. */
     bits = atomic_load_explicit(&cache[at].rule, memory_order_relaxed);
     if ((atomic_load_explicit(&cache[at].check, memory_order_relaxed) ^ bits) == pc) {

@@ -12,19 +12,11 @@
 #ifndef AGENT_STACK_NATIVE_UNWIND_H
 #define AGENT_STACK_NATIVE_UNWIND_H
 
+#include "agent/stack/call_frame.h"
 #include "agent/stack/native.h"
 
-#if defined(__x86_64__) && __has_include(<libunwind-x86_64.h>)
-#define NATIVE_UNWIND 1
-#endif
-
 #ifdef NATIVE_UNWIND
-#include <dlfcn.h>
 #include <libunwind-x86_64.h>
-#include <stdatomic.h>
-
-/* Objects whose tables were read since unwind_tables_release looked. */
-#define NATIVE_OBJECTS_MAX 16
 
 /* A libunwind newer than our header may know more accessors: it finds them zero. */
 struct native_accessors {
@@ -41,8 +33,6 @@ struct native_unwind {
     int (*get_register)(unw_cursor_t *cursor, int number, unw_word_t *value);
     int (*search_table)(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
                         unw_proc_info_t *found, int need_unwind_info, void *walk);
-    int (*find_object)(void *pc, struct dl_find_object *found);
-    _Atomic uintptr_t touched[NATIVE_OBJECTS_MAX]; /* where each one's map starts; 0: free */
 };
 extern struct native_unwind native_unwind;
 

@@ -2,9 +2,9 @@
  * Signal context: the walk over native frames. Reaches libunwind's init, step and get_reg,
  * _dl_find_object, and the system call that tells whether an address can be read.
  */
-#include "agent/sampling/signal_stack.h"
+#include "agent/stack/engine.h"
 #include "agent/stack/frame_rule.h"
-#include "agent/stack/frame_table.h"
+#include "agent/stack/call_frame.h"
 #include "agent/stack/native_unwind.h"
 
 static uintptr_t code_low, code_high;
@@ -266,7 +266,7 @@ int native_walk(void *ucontext, struct frame *out, int max)
 bool native_find_java(void *ucontext, struct native_caller *caller)
 {
     struct walk walk = {.context = ucontext};
-    if (native_unwind.find_object == NULL)
+    if (frame_tables.find_object == NULL)
         return false;
     if (walk_by_rules(&walk, NULL, CALLS_MAX) == 0 && native_unwind.space != NULL &&
         library_fits(ucontext))

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/classdef/class_family.h"
+#include "agent/classdef/family_table.h"
 
 #include <stdlib.h>
 #include <string.h>

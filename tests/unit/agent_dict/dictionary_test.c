@@ -1,6 +1,6 @@
 #include "agent/dict/dictionary.h"
 
-#include "agent/dict/fold_hash.h"
+#include "agent/mem/fold_hash.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* Pages of files in the account: what is mapped counts, what lies in the page cache does not. */
 #include "agent/mem/file_pages.h"
-#include "agent/mem/libraries.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

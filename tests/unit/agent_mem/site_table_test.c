@@ -1,6 +1,6 @@
 #include "agent/mem/arena.h"
 #include "agent/mem/mem.h"
-#include "agent/mem/site_table.h"
+#include "agent/mem/account.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/hotspot/layout.h"
-#include "agent/methods/class_data.h"
+#include "agent/methods/jmethod_ids.h"
 
 struct loader_data {
     char before[33];

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/methods/lazy_ids.h"
+#include "agent/methods/jmethod_ids.h"
 #include "tests/unit/agent_methods/fake_held.h"
 
 #include <stdlib.h>

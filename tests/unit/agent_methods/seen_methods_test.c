@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "agent/mem/mem.h"
-#include "agent/methods/line_tables.h"
+#include "agent/methods/method_facts.h"
 #include "agent/methods/seen_methods.h"
 #include "tests/unit/agent_methods/fake_methods.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/methods/symbol_name.h"
+#include "agent/methods/elf_symbols.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "agent/sampling/jvm_key.h"
+#include "agent/sampling/sigprof.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -9,7 +9,6 @@
 
 #include "agent/mem/mem.h"
 #include "agent/stack/native.h"
-#include "agent/stack/unwind_tables.h"
 
 #include <dlfcn.h>
 #include <search.h>

@@ -1,9 +1,9 @@
 /*
  * clock: the time that everything in the agent is measured in, in ns since some moment. It does not
- * jump. jfr_clock makes a recording's ticks of it. Any thread, signal handlers included.
+ * jump. jfr_clock_ticks makes a recording's ticks of it. Any thread, signal handlers included.
  */
-#ifndef AGENT_SAMPLING_CLOCK_H
-#define AGENT_SAMPLING_CLOCK_H
+#ifndef AGENT_MEM_CLOCK_H
+#define AGENT_MEM_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-#include "agent/control/sampler_here.h"
+#include "agent/sampling/sampler.h"
 
 #include "agent/sampling/threads.h"
 

@@ -37,4 +37,14 @@ struct frame {
 };
 _Static_assert(sizeof(struct frame) == 16, "hashed and stored as bytes");
 
+/* Why a walk failed: AsyncGetCallTrace's own codes and ours. WALK(enumerator, AsyncGetCallTrace's
+ * code, name) in walks.def. */
+enum walk_code {
+#define WALK(id, code, name) WALK_##id,
+#include "agent/calltrace/walks.def"
+#undef WALK
+    WALK_CODE_COUNT,
+};
+const char *walk_code_name(enum walk_code code);
+
 #endif

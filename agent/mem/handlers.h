@@ -7,8 +7,8 @@
  *
  * enter, leave: signal context. wait: one thread at a time, not in a handler.
  */
-#ifndef AGENT_SAMPLING_HANDLERS_H
-#define AGENT_SAMPLING_HANDLERS_H
+#ifndef AGENT_MEM_HANDLERS_H
+#define AGENT_MEM_HANDLERS_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * fold_hash: 64 bits for the bytes of a stack or a text.
+ * fold_hash: 64 bits for the bytes of a stack or a text, or for a word. The agent's one hash
+ * function (but for the checksums of mem.c, context.h and published_format.h).
  *
  * Multiply-fold, as in wyhash: two words at a time, their 128-bit product folded into 64 bits; one
  * multiplication a frame. FNV-1a by words was the other candidate, but a multiplication modulo 2^64
@@ -9,8 +10,8 @@
  * Equal hashes are no proof of equal bytes: callers compare. Any context; inline, so that files of
  * signal context reach no other symbol than memcpy by it.
  */
-#ifndef AGENT_DICT_FOLD_HASH_H
-#define AGENT_DICT_FOLD_HASH_H
+#ifndef AGENT_MEM_FOLD_HASH_H
+#define AGENT_MEM_FOLD_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,12 @@ static inline uint64_t fold_multiply(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Of an address or a number: all bits of the result depend on all of its. */
+static inline uint64_t fold_word(uint64_t word)
+{
+    return fold_multiply(word ^ UINT64_C(0xE7037ED1A0B428DB), UINT64_C(0x9E3779B97F4A7C15));
 }
 
 /* seed: what else tells two inputs apart. Never 0, which means "no key" to tables. */

@@ -1,0 +1,92 @@
+#include "agent/stack/engine.h"
+
+#include "agent/hotspot/faults.h"
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/safepoints.h"
+#include "agent/stack/engine_parts.h"
+#include "agent/stack/native.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool vm_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
+{
+    JNIEnv *env = NULL;
+    if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_6) != JNI_OK) {
+        snprintf(error, error_size, "not set up on a Java thread");
+        return false;
+    }
+    if (!layout_read(jvmti, env, error, error_size) || !faults_install(error, error_size))
+        return false;
+    safepoints_find();    /* without: names are compared at each frame */
+    native_setup_rules(); /* without: stacks of native code that left no anchor are not found */
+    return true;
+}
+
+static void use_seen(struct seen_methods *seen)
+{
+    /* Release: pairs with the handler's acquire, which goes on to read what seen points to. */
+    atomic_store_explicit(&engine_vm_seen, seen, memory_order_release);
+}
+
+const struct stack_engine engine_vm = {
+    .name = "vm",
+    .stack_bytes = 4096, /* measured: 2 360 (x86-64, JDK 17 and 25) */
+    .setup = vm_setup,
+    .end = faults_remove,
+    .use_seen = use_seen,
+    .walk = engine_vm_walk,
+    .walk_here = engine_vm_walk_here,
+};
+
+static bool agct_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
+{
+    (void)vm, (void)jvmti;
+    void *function = libjvm_symbol("AsyncGetCallTrace");
+    if (function == NULL) {
+        snprintf(error, error_size, "this JVM has no AsyncGetCallTrace");
+        return false;
+    }
+    agct_function = (agct_fn *)function;
+    atomic_store(&agct_unnamed_frames, 0);
+#ifdef NMTAGENT_COMPARE
+    return compare_setup(vm, jvmti, error, error_size);
+#endif
+    return true;
+}
+
+const struct stack_engine engine_agct = {
+    .name = "agct",
+    .stack_bytes = 8192, /* measured: 6 008 (JDK 17), 6 344 (25), most of it HotSpot's */
+    .needs_method_ids = true,
+    .unnamed_frames = &agct_unnamed_frames,
+    .setup = agct_setup,
+#ifdef NMTAGENT_COMPARE
+    .walk = compare_walk,
+    .end = compare_end,
+#else
+    .walk = agct_walk,
+#endif
+};
+
+const struct stack_engine *engine_choose(const char *wanted, JavaVM *vm, jvmtiEnv *jvmti,
+                                         char *fallback, size_t fallback_size, char *error,
+                                         size_t error_size)
+{
+    static const struct stack_engine *const ENGINES[] = {&engine_vm, &engine_agct};
+    bool any = strcmp(wanted, "auto") == 0;
+    fallback[0] = '\0';
+    for (size_t i = 0; i < sizeof ENGINES / sizeof *ENGINES; i++) {
+        const struct stack_engine *engine = ENGINES[i];
+        char why[200];
+        if (!any && strcmp(wanted, engine->name) != 0)
+            continue;
+        if (engine->setup(vm, jvmti, why, sizeof why))
+            return engine;
+        snprintf(error, error_size, "engine=%s: %s", engine->name, why);
+        if (fallback[0] == '\0') /* of the better one */
+            snprintf(fallback, fallback_size, "engine %s: %s", engine->name, why);
+    }
+    return NULL;
+}

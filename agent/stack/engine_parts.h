@@ -1,0 +1,64 @@
+/*
+ * engine_parts: what the setup (engine.c) and the signal handler (engine_signal.c)
+ * of the two engines share. Internal to agent/stack.
+ */
+#ifndef AGENT_STACK_ENGINE_PARTS_H
+#define AGENT_STACK_ENGINE_PARTS_H
+
+#include "agent/methods/seen_methods.h"
+#include "agent/stack/engine.h"
+
+#include <stdatomic.h>
+
+/*
+ * Engine agct: HotSpot declares AsyncGetCallTrace in no header; this is its shape in JDK 8 to 25:
+ *
+ *   ASGCT_CallFrame   0 +--------+--------+ 8 +----------------+ 16     struct frame   0 value
+ *                       | lineno | (pad)  |   | method_id      |                       8 bci, pad
+ *                       +--------+--------+   +----------------+
+ *
+ * lineno is a bytecode index, or -3 in a native method.
+ */
+struct agct_frame {
+    jint lineno;
+    jmethodID method_id;
+};
+_Static_assert(sizeof(struct agct_frame) == sizeof(struct frame), "converted in place");
+
+struct agct_trace {
+    JNIEnv *env;
+    jint num_frames; /* or a code <= 0 */
+    struct agct_frame *frames;
+};
+
+typedef void agct_fn(struct agct_trace *trace, jint depth, void *ucontext);
+extern agct_fn *agct_function;
+extern _Atomic int64_t agct_unnamed_frames;
+
+int agct_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
+
+/* Engine vm. Where a frame's method gets its number. NULL: frames have none (SEEN_UNKNOWN). */
+extern struct seen_methods *_Atomic engine_vm_seen;
+#ifdef NMTAGENT_COMPARE
+extern _Thread_local bool engine_vm_places_as_agct; /* agent/hotspot/walk.h says which */
+#endif
+
+int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
+/* Callbacks of the JVM. */
+int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code);
+
+/*
+ * compare: a test build (make build/compare/libnmtagent.so): engine agct walks with both engines in
+ * the same handler and counts where they agree. What it found is written at the end to the file
+ * that the environment names, NMTAGENT_COMPARE: lines of `name number`, and the first stacks that
+ * differ. Not in the agent that is installed.
+ */
+#ifdef NMTAGENT_COMPARE
+
+bool compare_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size);
+int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
+void compare_end(void);
+
+#endif
+
+#endif
