@@ -24,7 +24,7 @@ SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/nmtwatch-test.XXXXXX") || exit 1
 # has ended is given to another process or thread: one of a test that runs beside this one.
 is_ours() { # PID
     local pid=$1 stat
-    while [ "${pid:-0}" -gt 1 ]; do
+    while [ "${pid:-0}" -gt 0 ]; do
         [ "$pid" != $$ ] || return 0
         { read -r stat <"/proc/$pid/stat"; } 2>/dev/null || return 1
         stat=${stat##*) }

@@ -128,7 +128,8 @@ void threads_started(struct threads *threads, JNIEnv *env, jthread thread)
     struct thread_entry *entry = NULL;
     if (threads->running && have_signals) {
         entry = registry_find(&threads->registry, tid);
-        if (entry != NULL && entry->left_jvm) { /* of one that had this number, or of its own past */
+        if (entry != NULL &&
+            entry->left_jvm) { /* of one that had this number, or of its own past */
             forget(threads, entry);
             entry = NULL;
         }
