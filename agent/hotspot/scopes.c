@@ -122,7 +122,7 @@ static int find_scope(const struct tables *tables, int32_t offset)
     return scope;
 }
 
-bool scopes_is_call(const struct code_blob *blob, uintptr_t pc)
+bool scopes_describe(const struct code_blob *blob, uintptr_t pc)
 {
     struct tables tables;
     int32_t offset = (int32_t)(pc - blob->code);

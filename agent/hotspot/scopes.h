@@ -26,9 +26,9 @@ struct walked_frame {
  * instruction under way, one more. Between two descriptions it is taken for the next one.
  * blob->kind is CODE_METHOD. */
 int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max);
-/* Whether pc is described exactly, as each return address of a call of Java is. Calls of leaf
- * functions of the runtime have no description. blob->kind is CODE_METHOD. */
-bool scopes_is_call(const struct code_blob *blob, uintptr_t pc);
+/* Whether there is a description of just that pc, as for each call of Java and each poll. Calls of
+ * leaf functions of the runtime have none. blob->kind is CODE_METHOD. */
+bool scopes_describe(const struct code_blob *blob, uintptr_t pc);
 /* Whether a return address into such a frame has been made to lead to the deoptimiser. */
 bool scopes_is_deoptimiser(const struct code_blob *blob, uintptr_t pc);
 /* Where the pc of such a frame is kept when it does; pc itself when it does not. sp: of the

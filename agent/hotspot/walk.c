@@ -36,14 +36,6 @@ static bool move(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t 
     return good;
 }
 
-static enum walk_step move_to_java_caller(struct walk_state *walk, uintptr_t pc, uintptr_t sp,
-                                          uintptr_t fp)
-{
-    bool good = move(walk, pc, sp, fp);
-    walk->called_java = true;
-    return good ? WALK_ON : WALK_BROKEN;
-}
-
 /* False: there is none, or it lies below where we are. */
 static bool move_to_anchor(struct walk_state *walk, uintptr_t anchor)
 {
@@ -71,8 +63,10 @@ static enum walk_step step_call_stub(struct walk_state *walk)
 static enum walk_step step_interpreted(struct walk_state *walk)
 {
     uintptr_t fp = walk->fp;
-    if (!walk_interpreted_at(walk, fp, walk->sp))
+    if (!walk_interpreted_at(walk, fp, walk->sp)) {
+        walk->called_java = true;
         return walk->topmost ? topmost_interpreted(walk) : WALK_BROKEN;
+    }
     uintptr_t method = walk_interpreted_method(fp);
     bool native = method_is_native(method);
     put(walk, (struct walked_frame){
@@ -81,16 +75,19 @@ static enum walk_step step_interpreted(struct walk_state *walk)
                                 : method_bci(method, walk_slot(fp, interpreted_bcp_slot())),
                   .type = FRAME_TYPE_INTERPRETED,
               });
-    return move_to_java_caller(walk, walk_slot(fp, 1), walk_interpreted_sender_sp(fp),
-                               walk_slot(fp, 0));
+    bool good = move(walk, walk_slot(fp, 1), walk_interpreted_sender_sp(fp), walk_slot(fp, 0));
+    walk->called_java = true;
+    return good ? WALK_ON : WALK_BROKEN;
 }
 
 /* What called a frame of a known size: return address and the caller's fp lie at its end. */
-static bool move_to_caller(struct walk_state *walk, int32_t frame_bytes)
+static enum walk_step move_to_caller(struct walk_state *walk, int32_t frame_bytes, bool called_java)
 {
     uintptr_t sp = walk->sp + (uintptr_t)frame_bytes;
-    return frame_bytes >= (int32_t)sizeof(void *) &&
-           move(walk, load_pointer(sp - 8), sp, load_pointer(sp - 16));
+    bool good = frame_bytes >= (int32_t)sizeof(void *) &&
+                move(walk, load_pointer(sp - 8), sp, load_pointer(sp - 16));
+    walk->called_java = called_java;
+    return good ? WALK_ON : WALK_BROKEN;
 }
 
 static uintptr_t place_of(const struct walk_state *walk, const struct code_blob *blob)
@@ -107,15 +104,15 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
 
 static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
 {
-    /* A word left over from a call that ended, such as that of the method's entry barrier. */
-    if (walk->called_java && !scopes_is_call(blob, scopes_original_pc(blob, walk->pc, walk->sp)))
+    /* A word left over from a call that ended. */
+    if (walk->called_java && !return_address_called_java(blob, walk->pc, walk->sp))
         return WALK_BROKEN;
     walk->depth +=
         scopes_at(blob, place_of(walk, blob), walk->out + walk->depth, walk->max - walk->depth);
-    bool good = walk->topmost || walk->called_native ? topmost_method(walk, blob) == WALK_ON
-                                                     : move_to_caller(walk, blob->frame_bytes);
+    if (!walk->topmost && !walk->called_native)
+        return move_to_caller(walk, blob->frame_bytes, true);
     walk->called_java = true;
-    return good ? WALK_ON : WALK_BROKEN;
+    return topmost_method(walk, blob);
 }
 
 /* While frames are fetched they are being written below the word that returns into such a stub.
@@ -189,7 +186,7 @@ static enum walk_step step_stub(struct walk_state *walk, const struct code_blob 
         return step_call_stub(walk);
     if (walk->topmost || walk->called_native)
         return topmost_stub(walk, blob);
-    return move_to_caller(walk, blob->frame_bytes) ? WALK_ON : WALK_BROKEN;
+    return move_to_caller(walk, blob->frame_bytes, false);
 }
 
 static enum walk_step step(struct walk_state *walk)

@@ -11,6 +11,9 @@
 # those of `skip` in tests/tap.sh. Every skip is listed with its reason before the last line. Logs stay
 # in build/test-logs.
 #
+# A program that failed beside others runs once more at the end, alone: that result counts. What failed the
+# first time is printed then and listed before the last line, its log is kept as NAME.first.
+#
 # Limits are for a quiet machine, alone. They are multiplied by TAP_PATIENCE: 3, because programs run
 # beside each other, times how much slower than a quiet machine this one is when a program starts: by
 # a calibration at the start of the run and by the load for each processor. At most 30.
@@ -24,6 +27,7 @@ mkdir -p "$logs"
 export CMOCKA_MESSAGE_OUTPUT=TAP
 jobs=1
 running=0
+settings=()
 
 # Seconds a program may take: what it asks for near its top, or two minutes.
 limit() {
@@ -80,6 +84,7 @@ run_one() { # PROGRAM LOG
         "$([ "$failed" = 0 ] && echo ok || echo FAIL)" "$program" \
         "$passed" "$failed" "$skipped" $((took / 10)) $((took % 10))
     if [ "$failed" != 0 ]; then
+        [ "$jobs" = 1 ] || printf '%s\n' "$program" "${settings[@]}" >"$log.alone"
         # What failed, and why: the rest stays in the log.
         awk '/^(not )?ok / { shown = /^not/ && !/# SKIP/ } shown || !/^(ok|not ok|1\.\.|#)/' "$log" |
             tail -n 100 | sed 's/^/    | /'
@@ -131,7 +136,10 @@ while [ $# -gt 0 ]; do
         jobs=$2
         shift
         ;;
-    [A-Z]*=*) export "${1?}" ;;
+    [A-Z]*=*)
+        export "${1?}"
+        settings+=("$1")
+        ;;
     *)
         number=$((number + 1))
         log=$logs/$(printf %03d $number)-${1//\//_}.log
@@ -147,6 +155,26 @@ while [ $# -gt 0 ]; do
 done
 wait
 
+jobs=1
+for log in "$logs"/*.alone; do
+    [ -e "$log" ] || continue
+    log=${log%.alone}
+    mapfile -t again <"$log.alone"
+    program=${again[0]}
+    mv "$log" "$log.first"
+    rm -f "$log.skips" "$log.wrong"
+    echo "again, alone:"
+    (
+        for setting in "${again[@]:1}"; do export "${setting?}"; done
+        run_one "$program" "$log"
+    )
+    read -r _ failed _ <"$log.count"
+    [ "$failed" != 0 ] || printf '%s\n' "$program:" "$(grep '^not ok' "$log.first" | grep -v '# SKIP')" >>"$logs/recovered"
+done
+if [ -e "$logs/recovered" ]; then
+    echo "failed beside others, passed alone:"
+    sed 's/^/    /' "$logs/recovered"
+fi
 if [ -n "$(find "$logs" -name '*.skips' -print -quit)" ]; then
     echo "skipped:"
     cat "$logs"/*.skips | sed 's/^/    /'

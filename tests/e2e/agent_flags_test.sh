@@ -18,6 +18,7 @@ FLAGS=(
     -XX:+UseTransparentHugePages -Xss256k
 )
 
+classes=1000
 for jdk in $(agent_jdks); do
     file=$SCRATCH/flags.jfr
     for flags in "${FLAGS[@]}"; do
@@ -25,10 +26,10 @@ for jdk in $(agent_jdks); do
         "$(agent_jdk "$jdk")/bin/java" $flags -version >/dev/null 2>&1 || continue # not of this JDK
         # shellcheck disable=SC2086
         jvm_start "$jdk" "flags" $flags "-agentpath:$AGENT=start,engine=vm,cpu=1ms,file=$file" \
-            ClassChurn 1500
+            ClassChurn $classes
         JVM_NAME="$flags, JDK $jdk"
         if jvm_wait result; then
-            is "$JVM_NAME: its result" "$(jvm_result | cut -d ' ' -f 1)" 1500
+            is "$JVM_NAME: its result" "$(jvm_result | cut -d ' ' -f 1)" $classes
             status=$(profile stop --json | jq .status)
             is "$JVM_NAME: its engine" "$(jq -r .engine <<<"$status")" vm
             samples=$(jq .samples <<<"$status")

@@ -66,7 +66,9 @@ over_budget() { # JDK
 }
 
 for jdk in $(agent_jdks); do
-    for collector in Serial G1 Z; do
+    collectors="Serial G1 Z"
+    [ "$AGENT_SCALE" -gt 1 ] || [ "$jdk" = 25 ] || collectors="Serial Z"
+    for collector in $collectors; do
         names_stay "$jdk" $collector
     done
     churn_once "$jdk" agct Serial $count

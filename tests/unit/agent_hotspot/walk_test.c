@@ -198,20 +198,23 @@ static void does_not_believe_what_is_left_over(void **state)
     }
 }
 
-/* A method at its entry, above whose frame the return address of a call is left that no method of Java
- * was called by: of its entry barrier. */
-static void a_call_without_a_description_called_no_java(void **state)
+/* What lies above a method at its entry is left over: a call of the entry barrier, which has no
+ * description, or the place of a poll, which has one. The caller is found behind it. */
+static void only_a_described_call_called_java(void **state)
 {
     (void)state;
     for (int jdk = 17; jdk <= 25; jdk += 8) {
         build(jdk);
         uintptr_t top = fake_code(0x800, 0x400, fake_method(4, false), 4, "nmethod") + 128;
-        call(top, 0x80, 0);
         put(top + 0x60, 0xe8, 1);
-        put_word(S + 0x208, top + 0x65);
-        assert_int_equal(walk(top, S + 0x208, S + 0x300), 1);
-        assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
-        frame_is(0, fake_method(4, false), 0, FRAME_TYPE_COMPILED);
+        fake_call(top - 128, 0x80);
+        for (uintptr_t place = 0x65; place <= 0x80; place += 0x80 - 0x65) {
+            put_word(S + 0x208, top + place);
+            assert_int_equal(walk(top, S + 0x208, S + 0x300), 2);
+            assert_int_equal(code, WALK_OK);
+            frame_is(0, fake_method(4, false), 0, FRAME_TYPE_COMPILED);
+            frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+        }
     }
 }
 
@@ -386,7 +389,7 @@ int main(void)
         cmocka_unit_test(knows_how_much_of_a_frame_there_is),
         cmocka_unit_test(finds_the_caller_of_a_stub),
         cmocka_unit_test(does_not_believe_what_is_left_over),
-        cmocka_unit_test(a_call_without_a_description_called_no_java),
+        cmocka_unit_test(only_a_described_call_called_java),
         cmocka_unit_test(enters_the_interpreter_from_the_call_stub),
         cmocka_unit_test(passes_over_the_call_stub_before_and_after_its_call),
         cmocka_unit_test(a_stub_has_no_frame_at_its_entry),
