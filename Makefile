@@ -72,7 +72,7 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 PROCESS := clock tell files signals
 JVM := failure privileged as_target rooted user_map proc perfdata memory_limit agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
-WATCH := watch_options pause_budget pressure tap identify watcher_events watcher_look ask naming ladder watcher watch_output stop_profiler watch_cost session
+WATCH := watch_options pause_budget pressure tap identify watcher_events watcher_look ask naming ladder watcher watching watch_output stop_profiler session
 RECORD := writer reader replay
 ALERT := notify receiver message queue http_post lane delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live

@@ -21,7 +21,7 @@ static void forget_state(struct fleet *fleet, const struct member *member)
 static void leave(struct fleet *fleet, int at)
 {
     struct alert alerts[FLEET_ALERTS_MAX];
-    struct member *member = fleet->slots[at].member;
+    struct member *member = fleet->members[at];
     pid_t pid = watcher_target(member->watcher)->pid;
     int count = judge_active_alerts(watcher_judge(member->watcher), alerts, FLEET_ALERTS_MAX);
     fleet->hooks.ended(fleet->hooks.context, member, alerts, count);
@@ -30,49 +30,26 @@ static void leave(struct fleet *fleet, int at)
     scan_forget(fleet->scan, pid);
     scan_forget_full(fleet->scan);
     member_destroy(member);
-    fleet_remove_slot(fleet, at);
+    fleet_remove(fleet, at);
 }
 
 static void reap(struct fleet *fleet)
 {
     for (int i = fleet->count - 1; i >= 0; i--) {
-        if (watcher_ended(fleet->slots[i].member->watcher))
+        if (watcher_ended(fleet->members[i]->watcher))
             leave(fleet, i);
     }
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-static void step(struct fleet *fleet, struct slot *slot)
+static void on_event(void *context, struct watched *jvm, const struct event *event,
+                     const struct alerts *alerts)
 {
-    struct member *member = slot->member;
-    member_step(member, fleet->now_ms);
-    slot->due_ms =
-        fleet->now_ms + watcher_wait_ms(member->watcher, member_ms(member, fleet->now_ms));
-}
-
-static int64_t next_due_ms(const struct fleet *fleet)
-{
-    int64_t due_ms = fleet->next_scan_ms;
-    for (int i = 0; i < fleet->count; i++) {
-        if (fleet->slots[i].due_ms < due_ms)
-            due_ms = fleet->slots[i].due_ms;
-    }
-    return due_ms;
-}
-
-/* The descriptors of those who owe an answer. */
-static int gather(struct fleet *fleet, int from)
-{
-    int count = from;
-    for (int i = 0; i < fleet->count; i++) {
-        struct pollfd *waiting = &fleet->fds[count];
-        waiting->fd = watcher_fd(fleet->slots[i].member->watcher, &waiting->events);
-        waiting->revents = 0;
-        fleet->fd_owner[count] = fleet->slots[i].member;
-        count += waiting->fd >= 0;
-    }
-    return count;
+    struct member *member = jvm->owner;
+    member_event(member, event, alerts);
+    if (alerts->count > 0)
+        fleet_hand_on(context, member, alerts->alert, alerts->count);
 }
 
 static void look_for_more(struct fleet *fleet)
@@ -90,23 +67,10 @@ static void look_for_more(struct fleet *fleet)
 
 int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *others, int other_count)
 {
-    fleet->now_ms = clock_ms(CLOCK_BOOTTIME);
-    int64_t wait_ms = next_due_ms(fleet) - fleet->now_ms;
-    if (wait_ms > at_most_ms)
-        wait_ms = at_most_ms;
-    memcpy(fleet->fds, others, (size_t)other_count * sizeof *others);
-    int count = gather(fleet, other_count);
-    poll(fleet->fds, (nfds_t)count, wait_ms > 0 ? (int)wait_ms : 0);
-    memcpy(others, fleet->fds, (size_t)other_count * sizeof *others);
-    fleet->now_ms = clock_ms(CLOCK_BOOTTIME);
-    for (int i = 0, fd = other_count; i < fleet->count; i++) {
-        struct slot *slot = &fleet->slots[i];
-        bool ready = false;
-        if (fd < count && fleet->fd_owner[fd] == slot->member)
-            ready = fleet->fds[fd++].revents != 0;
-        if (ready || slot->due_ms <= fleet->now_ms)
-            step(fleet, slot);
-    }
+    int64_t wait_ms = fleet->next_scan_ms - clock_ms(CLOCK_BOOTTIME);
+    watching_turn(&fleet->watching, wait_ms < at_most_ms ? wait_ms : at_most_ms, others,
+                  other_count);
+    fleet->now_ms = fleet->watching.now_ms;
     reap(fleet);
     look_for_more(fleet);
     return fleet->now_ms;
@@ -117,14 +81,14 @@ int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *other
 void fleet_reload(struct fleet *fleet)
 {
     for (int i = fleet->count - 1; i >= 0; i--) {
-        struct member *member = fleet->slots[i].member;
+        struct member *member = fleet->members[i];
         struct facts facts;
         facts_read(&facts, watcher_target(member->watcher));
         struct target_facts view = facts_view(&facts);
         bool wanted = target_rules_watch(&fleet->options->rules, &view);
         facts_free(&facts);
         if (!wanted)
-            watcher_stop(member->watcher, member_ms(member, fleet->now_ms));
+            watched_stop(member->watched);
         else
             fleet_renew(fleet, i); /* keeps its place: the label is the same */
     }
@@ -137,8 +101,7 @@ void fleet_reload(struct fleet *fleet)
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct fleet *fleet_create(const struct serve_options *options, struct archive *archive,
-                           struct saved_state *state, const struct fleet_hooks *hooks,
-                           int64_t now_ms)
+                           struct saved_state *state, const struct fleet_hooks *hooks)
 {
     struct fleet *fleet = calloc(1, sizeof *fleet);
     if (fleet == NULL)
@@ -147,7 +110,9 @@ struct fleet *fleet_create(const struct serve_options *options, struct archive *
     fleet->archive = archive;
     fleet->state = state;
     fleet->hooks = *hooks;
-    fleet->now_ms = fleet->next_scan_ms = now_ms;
+    const struct watching_sink sink = {.context = fleet, .event = on_event};
+    watching_open(&fleet->watching, &options->watch, &sink);
+    fleet->now_ms = fleet->next_scan_ms = fleet->watching.now_ms;
     fleet->scan = scan_create();
     fleet->owners = owners_open(options->state, clock_ms(CLOCK_REALTIME));
     fleet->saved = calloc(1, sizeof *fleet->saved);
@@ -165,30 +130,11 @@ int fleet_count(const struct fleet *fleet)
     return fleet->count;
 }
 
-static bool all_ended(const struct fleet *fleet)
+void fleet_stop(struct fleet *fleet)
 {
-    for (int i = 0; i < fleet->count; i++) {
-        if (!watcher_ended(fleet->slots[i].member->watcher))
-            return false;
-    }
-    return true;
-}
-
-void fleet_stop(struct fleet *fleet, int64_t at_most_ms)
-{
-    int64_t until_ms = clock_ms(CLOCK_BOOTTIME) + at_most_ms;
-    for (int i = 0; i < fleet->count; i++) {
-        struct member *member = fleet->slots[i].member;
-        fleet_save(fleet, member, NULL, 0);
-        watcher_stop(member->watcher, member_ms(member, fleet->now_ms));
-    }
-    while (!all_ended(fleet) && fleet->now_ms < until_ms) {
-        int count = gather(fleet, 0);
-        poll(fleet->fds, (nfds_t)count, 50);
-        fleet->now_ms = clock_ms(CLOCK_BOOTTIME);
-        for (int i = 0; i < fleet->count; i++)
-            step(fleet, &fleet->slots[i]);
-    }
+    for (int i = 0; i < fleet->count; i++)
+        fleet_save(fleet, fleet->members[i], NULL, 0);
+    watching_stop(&fleet->watching);
 }
 
 void fleet_destroy(struct fleet *fleet)
@@ -196,12 +142,11 @@ void fleet_destroy(struct fleet *fleet)
     if (fleet == NULL)
         return;
     for (int i = 0; i < fleet->count; i++)
-        member_destroy(fleet->slots[i].member);
+        member_destroy(fleet->members[i]);
     scan_destroy(fleet->scan);
     owners_close(fleet->owners);
-    free(fleet->slots);
-    free(fleet->fds);
-    free(fleet->fd_owner);
+    watching_close(&fleet->watching);
+    free(fleet->members);
     free(fleet->saved);
     free(fleet);
 }

@@ -3,11 +3,7 @@
  *
  *   fleet_create -> fleet_turn ... -> fleet_stop -> fleet_destroy
  *
- * One thread and poll(2). A turn waits for the descriptors of those JVMs that owe an answer and for
- * the next due time, then steps whom it concerns: a JVM that is stuck costs a descriptor in the
- * list, and delays nobody. What a JVM held is freed when it has ended.
- *
- * Times are the loop's clock (monotonic, milliseconds).
+ * One thread: the loop is watching.h's. What a JVM held is freed when it has ended.
  */
 #ifndef NMTWATCH_SERVE_FLEET_H
 #define NMTWATCH_SERVE_FLEET_H
@@ -35,8 +31,7 @@ struct fleet_hooks {
 
 /* options, archive (NULL: no recordings) and state (NULL: none) have to outlive it. */
 struct fleet *fleet_create(const struct serve_options *options, struct archive *archive,
-                           struct saved_state *state, const struct fleet_hooks *hooks,
-                           int64_t now_ms);
+                           struct saved_state *state, const struct fleet_hooks *hooks);
 
 /* Something else to wait for; revents are left in it. */
 struct pollfd;
@@ -53,9 +48,8 @@ int fleet_count(const struct fleet *fleet);
 /* Targets, findings, families and the figures of the scan. NULL when out of memory. */
 struct snapshot *fleet_snapshot(const struct fleet *fleet);
 
-/* Winds all watches down (a tap is switched off), for at most so long. State stays for the next
- * process. */
-void fleet_stop(struct fleet *fleet, int64_t at_most_ms);
+/* Winds all watches down (watching_stop). State stays for the next process. */
+void fleet_stop(struct fleet *fleet);
 void fleet_destroy(struct fleet *fleet);
 
 #endif

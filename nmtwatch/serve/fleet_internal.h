@@ -16,11 +16,6 @@
 
 #define FLEET_ALERTS_MAX JUDGE_MEMORY_EPISODES /* of one JVM at once */
 
-struct slot {
-    struct member *member;
-    int64_t due_ms;
-};
-
 struct fleet {
     const struct serve_options *options;
     struct archive *archive;
@@ -28,7 +23,8 @@ struct fleet {
     struct fleet_hooks hooks;
     struct scan *scan;
     struct owners *owners;
-    int64_t now_ms;
+    struct watching watching;
+    int64_t now_ms; /* of the watching */
     int64_t next_scan_ms;
     bool looked; /* at all processes, at least once */
     int64_t seen;
@@ -36,13 +32,9 @@ struct fleet {
     int64_t next_no_room_ms; /* when it may be told again */
     int64_t next_tidy_ms;    /* when our own /tmp is looked at again (agent_leftovers.h) */
     int count, capacity;
-    struct slot *slots; /* by label */
-    struct pollfd *fds; /* capacity + FLEET_FDS_OTHER */
-    struct member **fd_owner;
+    struct member **members;    /* by label */
     struct saved_target *saved; /* being put together */
 };
-
-#define FLEET_FDS_OTHER 4
 
 /* fleet_keep.c: hands alerts on, each once (fleet.h); begins a recording where they are wanted. */
 void fleet_hand_on(struct fleet *fleet, struct member *member, const struct alert *alerts,
@@ -55,7 +47,7 @@ void fleet_save(struct fleet *fleet, const struct member *member, const struct a
 enum scan_answer fleet_found(void *context, const struct target *target); /* for scan_step */
 struct owner fleet_owner(const struct target *target);
 bool fleet_make_room(struct fleet *fleet);
-void fleet_remove_slot(struct fleet *fleet, int at);
+void fleet_remove(struct fleet *fleet, int at);
 /* Watches the same JVM anew, with the options as they are now: its judge goes on. */
 void fleet_renew(struct fleet *fleet, int at);
 void fleet_say(struct fleet *fleet, const char *what, const char *label, int64_t pid,

@@ -7,7 +7,6 @@
 #include "nmtwatch/process/clock.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@ static int place_of(const struct fleet *fleet, const char *label, bool *taken)
     *taken = false;
     while (low < high) {
         int middle = (low + high) / 2;
-        int order = strcmp(fleet->slots[middle].member->label, label);
+        int order = strcmp(fleet->members[middle]->label, label);
         *taken |= order == 0;
         if (order < 0)
             low = middle + 1;
@@ -65,15 +64,14 @@ static void describe_owner(struct owner owner, char *out, size_t size)
 }
 
 /* It came under a name whose owner runs no JVM of that name now: a name is being taken over. */
-static void tell_of_owner(struct fleet *fleet, struct member *member, const char *wanted,
-                          struct owner was)
+static void tell_of_owner(const struct member *member, const char *wanted, struct owner was)
 {
     char owner[96], newcomer[96], note[512];
     describe_owner(was, owner, sizeof owner);
     describe_owner(fleet_owner(watcher_target(member->watcher)), newcomer, sizeof newcomer);
     const struct name_owner about = {wanted, owner, newcomer, member->label};
     name_owner_note(note, sizeof note, &about);
-    watcher_tell(member->watcher, note, member_ms(member, fleet->now_ms));
+    watcher_tell(member->watcher, note, watched_ms(member->watched));
 }
 
 /* Several JVMs of one name: name, name#2, name#3. A number is kept as long as its JVM lives; the
@@ -100,35 +98,22 @@ bool fleet_make_room(struct fleet *fleet)
     if (fleet->count < fleet->capacity)
         return true;
     size_t capacity = fleet->capacity == 0 ? 16 : (size_t)fleet->capacity * 2;
-    struct slot *slots = reallocarray(fleet->slots, capacity, sizeof *slots);
-    if (slots != NULL)
-        fleet->slots = slots;
-    struct pollfd *fds = reallocarray(fleet->fds, capacity + FLEET_FDS_OTHER, sizeof *fds);
-    if (fds != NULL)
-        fleet->fds = fds;
-    struct member **owner =
-        reallocarray(fleet->fd_owner, capacity + FLEET_FDS_OTHER, sizeof *owner);
-    if (owner != NULL)
-        fleet->fd_owner = owner;
-    if (slots == NULL || fds == NULL || owner == NULL)
+    struct member **members = reallocarray(fleet->members, capacity, sizeof(void *));
+    if (members == NULL)
         return false;
+    fleet->members = members;
     fleet->capacity = (int)capacity;
     return true;
 }
 
-static void insert(struct fleet *fleet, struct member *member, int64_t due_ms)
+static void insert(struct fleet *fleet, struct member *member)
 {
     bool taken;
     int at = place_of(fleet, member->label, &taken);
-    memmove(&fleet->slots[at + 1], &fleet->slots[at],
-            (size_t)(fleet->count - at) * sizeof *fleet->slots);
-    fleet->slots[at] = (struct slot){.member = member, .due_ms = due_ms};
+    memmove(&fleet->members[at + 1], &fleet->members[at],
+            (size_t)(fleet->count - at) * sizeof *fleet->members);
+    fleet->members[at] = member;
     fleet->count++;
-}
-
-static void hand_on(void *context, struct member *member, const struct alerts *alerts)
-{
-    fleet_hand_on(context, member, alerts->alert, alerts->count);
 }
 
 /* The target becomes a member, anew or where an earlier process left it (saved). False: errno. */
@@ -140,24 +125,21 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
         .label = label,
         .user = user,
         .cgroup = cgroup,
-        .loop_ms = fleet->now_ms,
         .wall_ms = wall_ms,
         .wall_start_ms =
             saved != NULL && saved->wall_start_ms < wall_ms ? saved->wall_start_ms : wall_ms,
         .first_look_ms = fleet->seen * SPREAD_STEP_MS % fleet->options->watch.interval_ms,
-        .alerts = hand_on,
-        .context = fleet,
     };
     errno = ENOMEM;
     struct member *member =
-        fleet_make_room(fleet) ? member_create(target, &fleet->options->watch, &about) : NULL;
+        fleet_make_room(fleet) ? member_create(&fleet->watching, target, &about) : NULL;
     if (member == NULL)
         return false;
     if (saved != NULL)
         watcher_resume(member->watcher, &saved->judge, saved->pause_us);
     fleet_begin_recording(fleet, member);
     member->remember = true;
-    insert(fleet, member, fleet->now_ms + about.first_look_ms);
+    insert(fleet, member);
     fleet->seen++;
     if (saved != NULL && saved->pending_count > 0)
         fleet_hand_on(fleet, member, saved->pending, saved->pending_count);
@@ -171,7 +153,7 @@ static bool is_room_for(const struct fleet *fleet, uid_t user, const char *name,
     const struct serve_options *options = fleet->options;
     int of_user = 0;
     for (int i = 0; i < fleet->count; i++)
-        of_user += watcher_target(fleet->slots[i].member->watcher)->uid == user;
+        of_user += watcher_target(fleet->members[i]->watcher)->uid == user;
     if (of_user >= options->max_targets_per_user)
         snprintf(detail, size, "%d JVMs of user %s are watched (max_targets_per_user)", of_user,
                  name);
@@ -236,8 +218,7 @@ enum scan_answer fleet_found(void *context, const struct target *target)
             owners_claim(fleet->owners, label, owner, clock_ms(CLOCK_REALTIME));
             fleet_say(fleet, saved != NULL ? "watching again" : "watching", label, target->pid, "");
             if (taken_over)
-                tell_of_owner(fleet, fleet->slots[place_of(fleet, label, &there)].member, wanted,
-                              was);
+                tell_of_owner(fleet->members[place_of(fleet, label, &there)], wanted, was);
         } else if (errno != ENOENT && errno != ESRCH)
             fleet_say(fleet, "cannot watch", label, target->pid, strerror(errno));
     }
@@ -248,16 +229,16 @@ enum scan_answer fleet_found(void *context, const struct target *target)
 
 /* --- again ------------------------------------------------------------------------------------ */
 
-void fleet_remove_slot(struct fleet *fleet, int at)
+void fleet_remove(struct fleet *fleet, int at)
 {
-    memmove(&fleet->slots[at], &fleet->slots[at + 1],
-            (size_t)(fleet->count - at - 1) * sizeof *fleet->slots);
+    memmove(&fleet->members[at], &fleet->members[at + 1],
+            (size_t)(fleet->count - at - 1) * sizeof *fleet->members);
     fleet->count--;
 }
 
 void fleet_renew(struct fleet *fleet, int at)
 {
-    struct member *old = fleet->slots[at].member;
+    struct member *old = fleet->members[at];
     struct saved_target *saved = fleet->saved;
     struct target target = *watcher_target(old->watcher);
     char label[TARGET_LABEL_MAX], user[64], cgroup[128];
@@ -272,7 +253,7 @@ void fleet_renew(struct fleet *fleet, int at)
     struct member kept = *old; /* for what goes on below */
     old->families = NULL;
     member_destroy(old);
-    fleet_remove_slot(fleet, at);
+    fleet_remove(fleet, at);
     bool taken;
     bool joined = join(fleet, &target, label, user, cgroup, saved);
     texts_free(&saved->texts);
@@ -282,5 +263,5 @@ void fleet_renew(struct fleet *fleet, int at)
         return;
     }
     fleet->seen--;
-    member_continue(fleet->slots[place_of(fleet, label, &taken)].member, &kept);
+    member_continue(fleet->members[place_of(fleet, label, &taken)], &kept);
 }

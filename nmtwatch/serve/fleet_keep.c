@@ -87,7 +87,7 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms)
     bury_lost(fleet);
     owners_keep(fleet->owners);
     for (int i = 0; i < fleet->count; i++) {
-        struct member *member = fleet->slots[i].member;
+        struct member *member = fleet->members[i];
         struct judge_view view;
         judge_view(watcher_judge(member->watcher), &view);
         if (view.warm != member->was_warm)

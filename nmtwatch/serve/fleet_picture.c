@@ -36,7 +36,7 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
     if (snapshot == NULL)
         return NULL;
     for (int i = 0; i < fleet->count; i++) {
-        const struct member *member = fleet->slots[i].member;
+        const struct member *member = fleet->members[i];
         member_view(member, &snapshot->targets[i]);
         findings += snapshot->targets[i].active_alerts;
         families += member->families != NULL ? FAMILY_COUNT + 1 : 0;
@@ -47,8 +47,8 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
         return NULL;
     }
     for (int i = 0; i < fleet->count; i++) {
-        add_findings(fleet->slots[i].member, i, snapshot, findings);
-        add_families(fleet->slots[i].member, i, snapshot, families);
+        add_findings(fleet->members[i], i, snapshot, findings);
+        add_families(fleet->members[i], i, snapshot, families);
     }
     struct scan_counts scan = scan_counts(fleet->scan);
     snapshot->own.processes = scan.processes;

@@ -103,15 +103,11 @@ static void take_alert(struct member *member, const struct alert *alert)
         archive_file_alert(member->recording, alert);
 }
 
-static void on_event(void *context, struct watcher *watcher, const struct event *event,
-                     const struct alerts *alerts)
+void member_event(struct member *member, const struct event *event, const struct alerts *alerts)
 {
-    struct member *member = context;
-    (void)watcher;
     switch (event->kind) {
     case EVENT_SAMPLE:
-        if (member->watcher != NULL)
-            take_spark(member, event->ms);
+        take_spark(member, event->ms);
         break;
     case EVENT_NAMES:
         count_families(member, &event->names);
@@ -132,32 +128,28 @@ static void on_event(void *context, struct watcher *watcher, const struct event 
         archive_file_event(member->recording, event);
     for (int i = 0; i < alerts->count; i++)
         take_alert(member, &alerts->alert[i]);
-    if (alerts->count > 0)
-        member->alerts(member->context, member, alerts);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-struct member *member_create(const struct target *target, const struct watch_options *options,
+struct member *member_create(struct watching *watching, const struct target *target,
                              const struct member_facts *facts)
 {
     struct member *member = calloc(1, sizeof *member);
     if (member == NULL)
         return NULL;
+    int64_t origin_ms = watching->now_ms - (facts->wall_ms - facts->wall_start_ms);
     member->wall_start_ms = facts->wall_start_ms;
     member->start_unix_ms = facts->wall_ms - proc_uptime_ms(target->start_time_ticks);
-    member->origin_ms = facts->loop_ms - (facts->wall_ms - facts->wall_start_ms);
     snprintf(member->label, sizeof member->label, "%s", facts->label);
     snprintf(member->user, sizeof member->user, "%s", facts->user);
     snprintf(member->cgroup, sizeof member->cgroup, "%.*s", (int)sizeof member->cgroup - 1,
              facts->cgroup);
-    member->alerts = facts->alerts;
-    member->context = facts->context;
-    const struct watch_sink watching = {on_event, member};
-    member->watcher = watcher_create(target, options, &watching,
-                                     member_ms(member, facts->loop_ms + facts->first_look_ms));
-    if (member->watcher != NULL)
+    member->watched = watching_add(watching, target, origin_ms, facts->first_look_ms, member);
+    if (member->watched != NULL) {
+        member->watcher = member->watched->watcher;
         return member;
+    }
     int saved = errno;
     free(member);
     errno = saved;
@@ -177,16 +169,11 @@ void member_continue(struct member *member, const struct member *before)
     memcpy(member->note, before->note, sizeof member->note);
 }
 
-void member_step(struct member *member, int64_t loop_ms)
-{
-    watcher_step(member->watcher, member_ms(member, loop_ms));
-}
-
 void member_destroy(struct member *member)
 {
     if (member == NULL)
         return;
-    watcher_destroy(member->watcher);
+    watching_remove(member->watched);
     archive_file_close(member->recording);
     free(member->families);
     free(member);

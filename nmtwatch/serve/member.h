@@ -2,10 +2,9 @@
  * member: one JVM of the fleet: its watcher, and what is kept of it between events for those who
  * ask (label, sparkline, families, class loaders, the newest note).
  *
- *   member_create -> member_step ... -> member_view (any time) -> member_destroy
+ *   member_create -> member_event ... -> member_view (any time) -> member_destroy
  *
- * Its clock: `ms` of a watcher is since the watch began, which may have been in an earlier process
- * of serve; origin_ms ties it to the loop's clock. Event loop, one thread.
+ * Its watch may have begun in an earlier process of serve. Event loop, one thread.
  */
 #ifndef NMTWATCH_SERVE_MEMBER_H
 #define NMTWATCH_SERVE_MEMBER_H
@@ -13,6 +12,7 @@
 #include "analyzers/classes/family.h"
 #include "nmtwatch/serve/archive.h"
 #include "nmtwatch/serve/snapshot.h"
+#include "nmtwatch/watch/watching.h"
 
 /* Classes by family, summed up over all taps. */
 struct family_count {
@@ -21,11 +21,11 @@ struct family_count {
 };
 
 struct member {
-    struct watcher *watcher;
+    struct watched *watched;
+    struct watcher *watcher; /* of watched */
     char label[TARGET_LABEL_MAX];
     char user[64];
     char cgroup[128];
-    int64_t origin_ms;              /* loop clock at ms 0 of the watch */
     int64_t wall_start_ms;          /* since the epoch, at ms 0 */
     int64_t start_unix_ms;          /* of the JVM */
     struct archive_file *recording; /* NULL: none */
@@ -38,8 +38,6 @@ struct member {
     int64_t other_loaders;
     int64_t raised[SEVERITY_CRITICAL + 1];
     char note[256];
-    void (*alerts)(void *context, struct member *member, const struct alerts *alerts);
-    void *context;
     bool remember; /* something has changed that a restart has to know */
     bool was_warm;
     bool had_loaders;
@@ -47,25 +45,18 @@ struct member {
 
 struct member_facts {
     const char *label, *user, *cgroup;
-    int64_t loop_ms;       /* now */
     int64_t wall_start_ms; /* since the epoch: when the watch began, now or in an earlier process */
     int64_t wall_ms;       /* since the epoch, now */
     int64_t first_look_ms; /* from now: spreads the ticks of JVMs that come together */
-    /* Hands on what an event has raised and cleared; called from member_step. */
-    void (*alerts)(void *context, struct member *member, const struct alerts *alerts);
-    void *context;
 };
 
 /* Takes the target over. NULL with errno. */
-struct member *member_create(const struct target *target, const struct watch_options *options,
+struct member *member_create(struct watching *watching, const struct target *target,
                              const struct member_facts *facts);
-static inline int64_t member_ms(const struct member *member, int64_t loop_ms)
-{
-    return loop_ms - member->origin_ms;
-}
+/* What was learned of it: kept, and written to its recording. */
+void member_event(struct member *member, const struct event *event, const struct alerts *alerts);
 /* Takes over what was counted and drawn before the same JVM was watched anew. */
 void member_continue(struct member *member, const struct member *before);
-void member_step(struct member *member, int64_t loop_ms);
 
 /* Fills a view but for its findings and families. */
 void member_view(const struct member *member, struct target_view *view);

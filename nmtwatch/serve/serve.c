@@ -8,7 +8,6 @@
 #include "nmtwatch/serve/web.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/tell.h"
-#include "nmtwatch/watch/watch_cost.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -275,7 +274,7 @@ static bool open_parts(struct serve *serve, char *error, size_t error_size)
     serve->outlets = outlets_open(options, error, error_size);
     if (serve->outlets == NULL)
         return false;
-    serve->fleet = fleet_create(options, serve->archive, serve->state, &hooks, serve->now_ms);
+    serve->fleet = fleet_create(options, serve->archive, serve->state, &hooks);
     if (serve->fleet == NULL) {
         snprintf(error, error_size, "out of memory");
         return false;
@@ -335,17 +334,12 @@ static void keep(struct serve *serve)
 static void loop(struct serve *serve, int64_t until_ms)
 {
     while (signals_asked() == 0 && (until_ms == 0 || serve->now_ms < until_ms)) {
-        struct pollfd others[] = {
-            {.fd = signals_fd(), .events = POLLIN},
-            {.fd = outlets_fd(serve->outlets), .events = POLLIN},
-        };
+        struct pollfd others[] = {{.fd = outlets_fd(serve->outlets), .events = POLLIN}};
         int64_t wait_ms = serve->next_publish_ms - serve->now_ms;
         int64_t outlets_ms = outlets_step(serve->outlets, serve->now_ms);
         if (outlets_ms < wait_ms)
             wait_ms = outlets_ms;
-        serve->now_ms = fleet_turn(serve->fleet, wait_ms > 0 ? wait_ms : 0, others, 2);
-        if ((others[0].revents & POLLIN) != 0)
-            signals_seen();
+        serve->now_ms = fleet_turn(serve->fleet, wait_ms > 0 ? wait_ms : 0, others, 1);
         if (signals_reload())
             reload(serve);
         keep(serve);
@@ -383,7 +377,7 @@ static int run_here(serve_configure_fn *configure, void *context, int64_t for_ms
     service_ready();
     loop(&serve, for_ms > 0 ? serve.now_ms + for_ms : 0);
     service_stopping();
-    fleet_stop(serve.fleet, WATCH_STOP_MS);
+    fleet_stop(serve.fleet);
     close_parts(&serve);
     return 0;
 }

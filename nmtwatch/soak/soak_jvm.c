@@ -4,7 +4,6 @@
 #include "nmtwatch/process/files.h"
 #include "analyzers/native/internal.h"
 #include "nmtwatch/watch/identify.h"
-#include "nmtwatch/watch/watch_cost.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 #include "nmtwatch/process/tell.h"
@@ -38,12 +37,12 @@ void soak_progress(struct soak_run *run)
     if (run->jvm_count == 0)
         soak_say(run, "no JVM yet");
     for (int i = 0; i < run->jvm_count; i++) {
-        const struct soak_jvm *jvm = &run->jvms[i];
+        const struct watcher *watcher = run->jvms[i].watched->watcher;
         struct judge_view view;
-        if (watcher_ended(jvm->watcher))
+        if (watcher_ended(watcher))
             continue;
-        judge_view(watcher_judge(jvm->watcher), &view);
-        const struct target_identity *who = &watcher_target(jvm->watcher)->identity;
+        judge_view(watcher_judge(watcher), &view);
+        const struct target_identity *who = &watcher_target(watcher)->identity;
         soak_say(run, "pid %lld: %s, %s %s (%s), Class + Metaspace %s (%s), %d alerts",
                  (long long)who->pid, view.warm ? "judging" : "warming up",
                  internal_meaning(who->jdk_major), units_bytes(view.internal_bytes).text,
@@ -53,56 +52,43 @@ void soak_progress(struct soak_run *run)
     }
 }
 
-/* --- sinks ------------------------------------------------------------------------------------ */
+/* --- the sink --------------------------------------------------------------------------------- */
 
-static struct soak_jvm *jvm_of(struct soak_run *run, const struct watcher *watcher)
+static void on_record_failed(void *context, struct watched *watched, const char *sentence)
 {
-    for (int i = 0; i < run->jvm_count; i++) {
-        if (run->jvms[i].watcher == watcher)
-            return &run->jvms[i];
-    }
-    return NULL;
+    (void)watched;
+    soak_say(context, "%s; judging goes on", sentence);
 }
 
-static void check_recorder(struct soak_run *run, struct soak_jvm *jvm)
+static void take_alert(struct soak_run *run, const struct watched *watched,
+                       const struct alert *alert)
 {
-    if (jvm->recorder == NULL || jvm->record_failed || recorder_error(jvm->recorder) == NULL)
-        return;
-    jvm->record_failed = true;
-    soak_say(run, "%s; judging goes on", recorder_error(jvm->recorder));
-}
-
-static void take_alert(struct soak_run *run, struct soak_jvm *jvm, const struct alert *alert)
-{
+    struct soak_jvm *jvm = watched->owner;
     trial_alert(jvm->trial, alert);
-    soak_say(run, "pid %d: %s %s: %s", (int)watcher_target(jvm->watcher)->pid,
+    soak_say(run, "pid %d: %s %s: %s", (int)watcher_target(watched->watcher)->pid,
              alert->state == ALERT_RAISED ? severity_name(alert->finding.severity) : "over:",
              finding_row(alert->finding.kind)->id, alert->finding.title);
-    if (jvm->recorder != NULL) {
-        recorder_alert(jvm->recorder, alert);
-        check_recorder(run, jvm);
-    }
 }
 
-static void on_event(void *context, struct watcher *watcher, const struct event *event,
+static void on_event(void *context, struct watched *watched, const struct event *event,
                      const struct alerts *alerts)
 {
     struct soak_run *run = context;
-    struct soak_jvm *jvm = jvm_of(run, watcher);
+    struct soak_jvm *jvm = watched->owner;
     struct judge_view view;
-    if (jvm == NULL)
-        return;
-    judge_view(watcher_judge(watcher), &view);
+    judge_view(watcher_judge(watched->watcher), &view);
     trial_event(jvm->trial, event, &view);
-    watch_cost_event(&jvm->cost, event);
     if (event->kind == EVENT_NOTE)
-        soak_say(run, "pid %d: %s", (int)watcher_target(watcher)->pid, event->text);
-    if (jvm->recorder != NULL) {
-        recorder_event(jvm->recorder, event);
-        check_recorder(run, jvm);
-    }
+        soak_say(run, "pid %d: %s", (int)watcher_target(watched->watcher)->pid, event->text);
     for (int i = 0; i < alerts->count; i++)
-        take_alert(run, jvm, &alerts->alert[i]);
+        take_alert(run, watched, &alerts->alert[i]);
+}
+
+void soak_jvm_open(struct soak_run *run)
+{
+    const struct watching_sink sink = {
+        .context = run, .event = on_event, .record_failed = on_record_failed};
+    watching_open(&run->watching, &run->options->watch, &sink);
 }
 
 /* --- JVMs ------------------------------------------------------------------------------------- */
@@ -118,39 +104,17 @@ static bool record_path(const char *pattern, pid_t pid, bool first, char *out, s
     return (size_t)snprintf(out, size, "%.*s-%d%s", stem, pattern, (int)pid, pattern + stem) < size;
 }
 
-static void open_recorder(struct soak_run *run, struct soak_jvm *jvm, const struct target *target)
+static void open_recorder(struct soak_run *run, struct soak_jvm *jvm)
 {
-    char error[512];
+    char error[512] = "--record: the name is too long";
     const struct soak_run_options *options = run->options;
-    if (options->record == NULL || strcmp(options->record, "-") == 0)
+    if (options->record == NULL || strcmp(options->record, "-") == 0 ||
+        (record_path(options->record, watcher_target(jvm->watched->watcher)->pid,
+                     run->jvm_count == 0, jvm->recording, sizeof jvm->recording) &&
+         watched_record(jvm->watched, jvm->recording, options->record_force, error, sizeof error)))
         return;
-    struct recording_header header = {.wall_start_ms = clock_ms(CLOCK_REALTIME),
-                                      .warmup_s = options->watch.warmup_s,
-                                      .target = target->identity,
-                                      .thresholds = options->watch.thresholds};
-    bool fits = record_path(options->record, target->pid, run->jvm_count == 0, jvm->recording,
-                            sizeof jvm->recording);
-    if (!fits)
-        snprintf(error, sizeof error, "--record: the name is too long");
-    jvm->recorder = !fits ? NULL
-                          : recorder_create(jvm->recording, options->record_force, &header, error,
-                                            sizeof error);
-    if (jvm->recorder == NULL) {
-        soak_say(run, "%s; judging goes on", error);
-        jvm->recording[0] = '\0';
-    }
-}
-
-void soak_jvm_close(struct soak_run *run, struct soak_jvm *jvm)
-{
-    if (jvm->recorder != NULL) {
-        watch_cost_process(&jvm->cost);
-        watch_cost_watcher(&jvm->cost, jvm->watcher);
-        recorder_end(jvm->recorder, run->now_ms - jvm->start_ms, &jvm->cost);
-        check_recorder(run, jvm);
-        recorder_destroy(jvm->recorder);
-        jvm->recorder = NULL;
-    }
+    soak_say(run, "%s; judging goes on", error);
+    jvm->recording[0] = '\0';
 }
 
 /* A JVM that came and went before it was warm gives its place to another one. */
@@ -160,13 +124,13 @@ static bool make_room(struct soak_run *run)
         return true;
     for (int i = 0; i < run->jvm_count; i++) {
         struct soak_jvm *jvm = &run->jvms[i];
-        if (!watcher_ended(jvm->watcher) || trial_baseline_ms(jvm->trial) >= 0 ||
+        if (!watcher_ended(jvm->watched->watcher) || trial_baseline_ms(jvm->trial) >= 0 ||
             trial_has_failed(jvm->trial))
             continue;
-        soak_jvm_close(run, jvm);
-        watcher_destroy(jvm->watcher);
+        watching_remove(jvm->watched);
         trial_destroy(jvm->trial);
         *jvm = run->jvms[--run->jvm_count];
+        jvm->watched->owner = jvm;
         run->jvms_missed++;
         return true;
     }
@@ -176,41 +140,31 @@ static bool make_room(struct soak_run *run)
 /* Takes the target over. */
 bool soak_jvm_add(struct soak_run *run, struct target *target)
 {
-    const struct watch_sink sink = {on_event, run};
     if (!make_room(run)) {
         run->jvms_missed++;
         target_close(target);
         return false;
     }
     identify_target(target, run->options->watch.timeout_ms);
-    run->now_ms = clock_ms(CLOCK_BOOTTIME) - run->start_ms;
+    run->watching.now_ms = clock_ms(CLOCK_BOOTTIME);
+    run->now_ms = run->watching.now_ms - run->start_ms;
     struct soak_jvm *jvm = &run->jvms[run->jvm_count];
     memset(jvm, 0, sizeof *jvm);
-    jvm->start_ms = run->now_ms;
     jvm->trial = trial_create(&target->identity, &run->options->budgets);
-    jvm->watcher =
-        jvm->trial == NULL ? NULL : watcher_create(target, &run->options->watch, &sink, 0);
-    if (jvm->watcher == NULL) {
+    jvm->watched = jvm->trial == NULL
+                       ? NULL
+                       : watching_add(&run->watching, target, run->watching.now_ms, 0, jvm);
+    if (jvm->watched == NULL) {
         snprintf(run->failure, sizeof run->failure, "pid %d cannot be watched: %s",
                  (int)target->pid, strerror(errno));
         trial_destroy(jvm->trial);
         run->jvms_missed++;
         return false;
     }
-    open_recorder(run, jvm, target);
+    open_recorder(run, jvm);
     run->jvm_count++;
     if (isatty(STDERR_FILENO))
         soak_say(run, "pid %d is a JVM: %s, JDK %s", (int)target->pid, target->identity.main,
                  target->identity.jdk);
     return true;
-}
-
-bool soak_jvm_is_known(const struct soak_run *run, const struct target *target)
-{
-    for (int i = 0; i < run->jvm_count; i++) {
-        const struct target *known = watcher_target(run->jvms[i].watcher);
-        if (known->pid == target->pid && known->start_time_ticks == target->start_time_ticks)
-            return true;
-    }
-    return false;
 }

@@ -14,10 +14,9 @@ void soak_say(const struct soak_run *run, const char *format, ...)
 /* On a terminal, now and then. */
 void soak_progress(struct soak_run *run);
 
+/* Where events go: trial, words, and the recording. */
+void soak_jvm_open(struct soak_run *run);
 /* Takes the target over. False: run->failure says why not. */
 bool soak_jvm_add(struct soak_run *run, struct target *target);
-bool soak_jvm_is_known(const struct soak_run *run, const struct target *target);
-/* Ends its recording. */
-void soak_jvm_close(struct soak_run *run, struct soak_jvm *jvm);
 
 #endif

@@ -58,10 +58,10 @@ static void sum_up(struct soak_outcome *outcome)
 static void explain_blindness(const struct soak_run *run, const struct soak_jvm *jvm, char *out,
                               size_t size)
 {
-    struct watcher_counts counts = watcher_counts(jvm->watcher);
+    struct watcher_counts counts = watcher_counts(jvm->watched->watcher);
     struct failure failure;
     char who[32];
-    const struct target *target = watcher_target(jvm->watcher);
+    const struct target *target = watcher_target(jvm->watched->watcher);
     snprintf(who, sizeof who, "pid %d", (int)target->pid);
     enum failure_kind kind = counts.last_failure;
     if (counts.questions > 0 || kind == FAILURE_NONE)

@@ -12,7 +12,6 @@
 
 #define SCAN_EARLY_MS 250 /* until there is a JVM: its first seconds are worth seeing */
 #define SCAN_MS       1000
-#define TURN_MS       500   /* a signal may come just before poll: it is noticed after this */
 #define GRACE_MS      10000 /* from one signal to a harder one */
 #define YOUNG_MS      5000
 
@@ -33,7 +32,8 @@ static void scan(struct soak_run *run, struct descendants *family)
         struct failure failure;
         if (target_open(&target, family->pid[i], &failure) != FAILURE_NONE)
             continue;
-        if (!target.libjvm_mapped || soak_jvm_is_known(run, &target) || is_too_young(&target))
+        if (!target.libjvm_mapped || watching_knows(&run->watching, &target) ||
+            is_too_young(&target))
             target_close(&target);
         else
             soak_jvm_add(run, &target);
@@ -51,74 +51,41 @@ static void pass_signals(const struct child *child)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static bool all_ended(const struct soak_run *run)
-{
-    for (int i = 0; i < run->jvm_count; i++) {
-        if (!watcher_ended(run->jvms[i].watcher))
-            return false;
-    }
-    return true;
-}
-
 /* The JVM that the counter is about: the first one that lives. */
-static struct soak_jvm *counted_jvm(struct soak_run *run)
+static pid_t counted_pid(const struct soak_run *run)
 {
     for (int i = 0; i < run->jvm_count; i++) {
-        if (!watcher_ended(run->jvms[i].watcher))
-            return &run->jvms[i];
+        const struct watcher *watcher = run->jvms[i].watched->watcher;
+        if (!watcher_ended(watcher))
+            return watcher_target(watcher)->pid;
     }
-    return NULL;
+    return 0;
 }
 
 static void step_counter(struct soak_run *run)
 {
     double value;
-    struct soak_jvm *jvm = counted_jvm(run);
-    pid_t pid = jvm != NULL ? watcher_target(jvm->watcher)->pid : 0;
-    if (run->counter == NULL || !counter_step(run->counter, pid, run->now_ms, &value))
+    if (run->counter == NULL || !counter_step(run->counter, counted_pid(run), run->now_ms, &value))
         return;
     for (int i = 0; i < run->jvm_count; i++) {
-        if (!watcher_ended(run->jvms[i].watcher))
-            trial_counter(run->jvms[i].trial, run->now_ms - run->jvms[i].start_ms, value);
+        const struct watched *jvm = run->jvms[i].watched;
+        if (!watcher_ended(jvm->watcher))
+            trial_counter(run->jvms[i].trial, watched_ms(jvm), value);
     }
 }
 
-/* Waits until something is ready or due, and steps whoever it concerns. */
 static void turn(struct soak_run *run, int64_t wait_ms)
 {
-    struct pollfd fds[SOAK_JVMS_MAX + 1];
-    int count = run->jvm_count;
-    for (int i = 0; i < count; i++) {
-        const struct soak_jvm *jvm = &run->jvms[i];
-        bool ended = watcher_ended(jvm->watcher);
-        fds[i] = (struct pollfd){.fd = -1};
-        if (ended)
-            continue;
-        fds[i].fd = watcher_fd(jvm->watcher, &fds[i].events);
-        int64_t needs_ms = watcher_wait_ms(jvm->watcher, run->now_ms - jvm->start_ms);
-        wait_ms = needs_ms < wait_ms ? needs_ms : wait_ms;
-    }
-    fds[count] = (struct pollfd){.fd = -1, .events = POLLIN};
+    struct pollfd counter = {.fd = -1, .events = POLLIN};
     if (run->counter != NULL) {
         int64_t needs_ms = counter_wait_ms(run->counter, run->now_ms);
-        fds[count].fd = counter_fd(run->counter);
-        if (needs_ms < wait_ms && counted_jvm(run) != NULL)
+        counter.fd = counter_fd(run->counter);
+        if (needs_ms < wait_ms && counted_pid(run) != 0)
             wait_ms = needs_ms;
     }
-    poll(fds, (nfds_t)count + 1, wait_ms > 0 ? (int)wait_ms : 0);
-    run->now_ms = clock_ms(CLOCK_BOOTTIME) - run->start_ms;
-    for (int i = 0; i < count; i++)
-        watcher_step(run->jvms[i].watcher, run->now_ms - run->jvms[i].start_ms);
+    watching_turn(&run->watching, wait_ms, &counter, 1);
+    run->now_ms = run->watching.now_ms - run->start_ms;
     step_counter(run);
-}
-
-static void stop_watchers(struct soak_run *run)
-{
-    int64_t until_ms = run->now_ms + WATCH_STOP_MS;
-    for (int i = 0; i < run->jvm_count; i++)
-        watcher_stop(run->jvms[i].watcher, run->now_ms - run->jvms[i].start_ms);
-    while (!all_ended(run) && run->now_ms < until_ms)
-        turn(run, 100);
 }
 
 /* Waits for the command, and all it has started or not; another signal shortens the patience. */
@@ -176,7 +143,7 @@ static bool is_over(struct soak_run *run, const struct descendants *family)
     } else if (command && run->child.ended && (run->options->for_ms == 0 || family->count == 0)) {
         /* Given a time, a script may leave a server behind; else that is a build's daemon. */
         run->end = SOAK_END_COMMAND;
-    } else if (!command && all_ended(run)) {
+    } else if (!command && watching_all_ended(&run->watching)) {
         run->end = SOAK_END_GONE;
     } else if (run->options->fail_fast && is_certain(run)) {
         run->end = SOAK_END_FAILED;
@@ -190,7 +157,7 @@ void soak_run_loop(struct soak_run *run)
 {
     struct descendants family = {.count = 1};
     while (!is_over(run, &family)) {
-        int64_t wait_ms = TURN_MS;
+        int64_t wait_ms = SCAN_MS;
         if (run->options->for_ms > 0 && run->options->for_ms - run->now_ms < wait_ms)
             wait_ms = run->options->for_ms - run->now_ms;
         if (run->child.pid > 0 && run->next_scan_ms - run->now_ms < wait_ms)
@@ -202,11 +169,12 @@ void soak_run_loop(struct soak_run *run)
         soak_progress(run);
     }
     pass_signals(&run->child);
-    stop_watchers(run);
+    watching_stop(&run->watching);
+    run->now_ms = run->watching.now_ms - run->start_ms;
     if (run->child.pid > 0)
         end_command(run);
     for (int i = 0; i < run->jvm_count; i++)
-        soak_jvm_close(run, &run->jvms[i]);
+        watched_end_recording(run->jvms[i].watched);
 }
 
 int soak_run_create(struct soak_run *run, const struct soak_run_options *options)
@@ -214,7 +182,8 @@ int soak_run_create(struct soak_run *run, const struct soak_run_options *options
     char error[640];
     memset(run, 0, sizeof *run);
     run->options = options;
-    run->start_ms = clock_ms(CLOCK_BOOTTIME);
+    soak_jvm_open(run);
+    run->start_ms = run->watching.now_ms;
     run->wall_start_ms = clock_ms(CLOCK_REALTIME);
     signals_catch(options->command != NULL ? SIGNALS_COMMAND : SIGNALS_END);
     if (options->per != NULL)
@@ -231,9 +200,8 @@ int soak_run_create(struct soak_run *run, const struct soak_run_options *options
 
 void soak_run_destroy(struct soak_run *run)
 {
-    for (int i = 0; i < run->jvm_count; i++) {
-        watcher_destroy(run->jvms[i].watcher);
+    watching_close(&run->watching);
+    for (int i = 0; i < run->jvm_count; i++)
         trial_destroy(run->jvms[i].trial);
-    }
     counter_destroy(run->counter);
 }

@@ -1,6 +1,6 @@
 /*
- * soak_run: the event loop of a soak: the command or the process, its JVMs, the counter; until it
- * is over. What it leaves are trials to be judged.
+ * soak_run: a soak: the command or the process, its JVMs under watch (watching.h), the counter; until
+ * it is over. What it leaves are trials to be judged.
  *
  *   soak_run_create -> soak_run_loop -> (the fields) -> soak_run_destroy
  *
@@ -13,10 +13,9 @@
 #define NMTWATCH_SOAK_SOAK_RUN_H
 
 #include "analyzers/soak/trial.h"
-#include "nmtwatch/record/writer.h"
 #include "nmtwatch/soak/child.h"
 #include "nmtwatch/soak/counter.h"
-#include "nmtwatch/watch/watcher.h"
+#include "nmtwatch/watch/watching.h"
 
 #define SOAK_JVMS_MAX 32
 #define SOAK_PATH_MAX 4096
@@ -36,13 +35,9 @@ struct soak_run_options {
 };
 
 struct soak_jvm {
-    int64_t start_ms; /* of its own time, in that of the run */
-    struct watcher *watcher;
-    struct recorder *recorder;
+    struct watched *watched; /* its time begins with its watch */
     struct trial *trial;
     char recording[SOAK_PATH_MAX]; /* empty: none */
-    bool record_failed;
-    struct watch_cost cost;
 };
 
 enum soak_end { SOAK_END_TIME, SOAK_END_COMMAND, SOAK_END_GONE, SOAK_END_SIGNAL, SOAK_END_FAILED };
@@ -51,7 +46,8 @@ struct soak_run {
     const struct soak_run_options *options;
     struct child child; /* pid 0: none */
     struct counter *counter;
-    int64_t start_ms; /* CLOCK_BOOTTIME */
+    struct watching watching;
+    int64_t start_ms; /* the loop's time */
     int64_t wall_start_ms;
     int64_t now_ms; /* since start_ms */
     enum soak_end end;

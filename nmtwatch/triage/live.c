@@ -11,12 +11,13 @@
 #include "nmtwatch/triage/mapped_agents.h"
 #include "nmtwatch/triage/saved.h"
 #include "nmtwatch/watch/pressure.h"
+#include "nmtwatch/watch/watching.h"
 #include "analyzers/model/memory_reply.h"
 #include "nmtwatch/process/files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ enum step_id {
 static const struct step STEPS[STEP_COUNT] = {
 #define STEP(id, when, level, jdk, dear, file, command)                                            \
     [STEP_##id] = {when, level, jdk, dear, file, command},
+#include "nmtwatch/triage/steps.def"
 #undef STEP
 };
 
@@ -156,6 +158,9 @@ static int64_t wait_for_quiet(struct looking *looking, struct pause_pressure *pr
 {
     const struct timespec some = {.tv_nsec = BUSY_LOOK_MS * 1000000};
     int64_t waited_ms = 0;
+    *pressure = (struct pause_pressure){0};
+    if (looking->options->watch.ignore_pressure)
+        return 0;
     pressure_read("", looking->target->pid, pressure);
     while (pause_pressed(pressure) && looking->waited_ms < BUSY_WAIT_MS && signals_asked() == 0) {
         say(looking, "waiting for a quiet machine");
@@ -357,12 +362,12 @@ static void keep_names(struct looking *looking, const struct names_event *names,
     }
 }
 
-static void on_event(void *context, struct watcher *watcher, const struct event *event,
+static void on_event(void *context, struct watched *jvm, const struct event *event,
                      const struct alerts *alerts)
 {
     struct looking *looking = context;
     struct live *live = looking->live;
-    (void)watcher;
+    (void)jvm;
     if (event->kind == EVENT_NAMES)
         keep_names(looking, &event->names, event->ms);
     for (int i = 0; i < alerts->count; i++) {
@@ -372,26 +377,13 @@ static void on_event(void *context, struct watcher *watcher, const struct event 
     }
 }
 
-static bool step_watch(struct looking *looking, struct watcher *watcher, int64_t began_us,
-                       int64_t until_ms)
-{
-    struct pollfd fd = {.fd = -1};
-    fd.fd = watcher_fd(watcher, &fd.events);
-    int64_t wait_ms = watcher_wait_ms(watcher, looking->now_ms);
-    if (wait_ms > until_ms - looking->now_ms)
-        wait_ms = until_ms - looking->now_ms;
-    poll(&fd, 1, wait_ms > 500 ? 500 : wait_ms > 0 ? (int)wait_ms : 0);
-    looking->now_ms = (clock_us(CLOCK_MONOTONIC) - began_us) / 1000;
-    watcher_step(watcher, looking->now_ms);
-    return !watcher_ended(watcher) && looking->now_ms < until_ms;
-}
-
 static void watch_classes(struct looking *looking)
 {
     struct target target;
     struct failure failure;
     struct watch_options options = looking->options->watch;
-    const struct watch_sink sink = {on_event, looking};
+    const struct watching_sink sink = {.context = looking, .event = on_event};
+    struct watching watching;
     struct triage_step *told = add_step(looking->live, "watch of class loads");
     if (target_open(&target, looking->target->pid, &failure) != FAILURE_NONE ||
         target.start_time_ticks != looking->target->start_time_ticks) {
@@ -402,29 +394,31 @@ static void watch_classes(struct looking *looking)
     /* The dear steps are asked here, and counted here. */
     if (!looking->options->thorough)
         options.pause_budget_us = 0;
-    struct watcher *watcher = watcher_create(&target, &options, &sink, 0);
-    if (watcher == NULL) {
-        snprintf(told->note, sizeof told->note, "out of memory");
+    watching_open(&watching, &options, &sink);
+    struct watched *jvm = watching_add(&watching, &target, watching.now_ms, 0, NULL);
+    if (jvm == NULL) {
+        snprintf(told->note, sizeof told->note, "%s", strerror(errno));
+        watching_close(&watching);
         return;
     }
-    int64_t began_us = clock_us(CLOCK_MONOTONIC);
+    int64_t began_us = clock_us(CLOCK_MONOTONIC), left_ms;
     looking->now_ms = 0;
-    do {
+    while ((left_ms = looking->options->for_ms - looking->now_ms) > 0 &&
+           !watching_all_ended(&watching) && signals_asked() == 0) {
         char words[64];
         snprintf(words, sizeof words, "watching class loads: %" PRId64 " of %" PRId64 " s",
                  looking->now_ms / 1000, looking->options->for_ms / 1000);
         say(looking, words);
-    } while (step_watch(looking, watcher, began_us, looking->options->for_ms) &&
-             signals_asked() == 0);
-    watcher_stop(watcher, looking->now_ms);
-    int64_t patience_ms = looking->now_ms + WATCH_STOP_MS;
-    while (!watcher_ended(watcher) && step_watch(looking, watcher, began_us, patience_ms))
-        ;
+        watching_turn(&watching, left_ms < 1000 ? left_ms : 1000, NULL, 0);
+        looking->now_ms = watched_ms(jvm);
+    }
+    watching_stop(&watching);
+    looking->now_ms = watched_ms(jvm);
     told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
-    told->pause_us = watcher_counts(watcher).pause_us;
+    told->pause_us = watcher_counts(jvm->watcher).pause_us;
     if (looking->live->dossier != NULL && looking->live->dossier->flow.have)
         snprintf(told->note, sizeof told->note, "%s", looking->live->tap_off_hint);
-    watcher_destroy(watcher);
+    watching_close(&watching);
 }
 
 static void collect_garbage(struct looking *looking)

@@ -31,7 +31,7 @@ static void emit_skip(struct watcher *watcher, enum dear_command command, int64_
 
 static const struct pause_pressure *pressure_now(struct watcher *watcher)
 {
-    if (watcher->now_ms >= watcher->next_pressure_ms) {
+    if (!watcher->options.ignore_pressure && watcher->now_ms >= watcher->next_pressure_ms) {
         pressure_read("", watcher->target.pid, &watcher->pressure);
         watcher->next_pressure_ms = watcher->now_ms + PRESSURE_EACH_MS;
         watcher->busy_noted = watcher->busy_noted && pause_pressed(&watcher->pressure);

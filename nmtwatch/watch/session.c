@@ -6,26 +6,22 @@
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/tell.h"
 #include "nmtwatch/jvm/discover.h"
-#include "nmtwatch/record/writer.h"
 #include "nmtwatch/watch/identify.h"
 #include "nmtwatch/watch/stop_profiler.h"
-#include "nmtwatch/watch/watch_cost.h"
 #include "nmtwatch/watch/watch_output.h"
+#include "nmtwatch/watch/watching.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
+#include <string.h>
 
 #define DISCOVER_MS 10000
 #define TABLE_MS    1000
 
+/* What a session keeps of a JVM: the last resort. */
 struct entry {
-    struct watcher *watcher;
-    struct recorder *recorder;
-    bool recorder_told;
     bool stop_wanted; /* the profiler is to be stopped; once */
     bool stop_asked;
     struct stop_profiler *stop; /* while that is under way */
@@ -33,152 +29,102 @@ struct entry {
 
 struct session {
     struct session_options *options;
+    struct watching watching;
     struct watch_output output;
     struct notifier *notifier;
     struct json_out json;
-    int count, capacity;
-    struct entry *entries;
-    struct watcher **watchers; /* the same, as the output wants them */
-    struct watch_cost cost;
-    int64_t start_ms;
-    int64_t now_ms;
+    int64_t start_ms; /* the loop's time: all its JVMs begin there */
     bool record_failed;
 };
 
-/* --- sinks ------------------------------------------------------------------------------------ */
-
-static struct entry *entry_of(struct session *session, const struct watcher *watcher)
+static int64_t session_ms(const struct session *session)
 {
-    for (int i = 0; i < session->count; i++) {
-        if (session->entries[i].watcher == watcher)
-            return &session->entries[i];
-    }
-    return NULL;
+    return session->watching.now_ms - session->start_ms;
 }
 
-static void check_recorder(struct session *session, struct entry *entry)
+/* --- the sink --------------------------------------------------------------------------------- */
+
+static void on_record_failed(void *context, struct watched *jvm, const char *sentence)
 {
-    if (entry->recorder == NULL || entry->recorder_told || recorder_error(entry->recorder) == NULL)
-        return;
-    entry->recorder_told = true;
+    struct session *session = context;
+    (void)jvm;
     session->record_failed = true;
-    watch_output_say(&session->output, recorder_error(entry->recorder));
+    watch_output_say(&session->output, sentence);
 }
 
-static void take_alert(struct session *session, struct entry *entry, struct watcher *watcher,
+static void take_alert(struct session *session, const struct watched *jvm,
                        const struct alert *alert)
 {
-    watch_output_alert(&session->output, watcher, alert);
-    if (entry != NULL && session->options->stop_profiler && alert->state == ALERT_RAISED &&
+    struct entry *entry = jvm->owner;
+    watch_output_alert(&session->output, jvm->watcher, alert);
+    if (session->options->stop_profiler && alert->state == ALERT_RAISED &&
         alert->finding.kind == FINDING_INTERNAL_UNACCEPTABLE)
         entry->stop_wanted = true;
-    if (entry != NULL && entry->recorder != NULL) {
-        recorder_alert(entry->recorder, alert);
-        check_recorder(session, entry);
-    }
     if (session->notifier != NULL) {
         const char *line =
-            event_json_alert(&session->json, watcher_target(watcher)->identity.pid, alert);
+            event_json_alert(&session->json, watcher_target(jvm->watcher)->identity.pid, alert);
         if (line != NULL)
-            notifier_send(session->notifier, alert, line, session->json.length, session->now_ms);
+            notifier_send(session->notifier, alert, line, session->json.length,
+                          session_ms(session));
     }
 }
 
-static void on_event(void *context, struct watcher *watcher, const struct event *event,
+static void on_event(void *context, struct watched *jvm, const struct event *event,
                      const struct alerts *alerts)
 {
     struct session *session = context;
-    struct entry *entry = entry_of(session, watcher);
-    watch_cost_event(&session->cost, event);
-    watch_output_event(&session->output, watcher, event);
-    if (entry != NULL && entry->recorder != NULL) {
-        recorder_event(entry->recorder, event);
-        check_recorder(session, entry);
-    }
+    watch_output_event(&session->output, jvm->watcher, event);
     for (int i = 0; i < alerts->count; i++)
-        take_alert(session, entry, watcher, &alerts->alert[i]);
+        take_alert(session, jvm, &alerts->alert[i]);
 }
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-static bool open_recorder(struct session *session, struct entry *entry, const struct target *target)
-{
-    char path[4096], error[512];
-    struct recording_header header = {.wall_start_ms = clock_ms(CLOCK_REALTIME) - session->now_ms,
-                                      .warmup_s = session->options->watch.warmup_s,
-                                      .target = target->identity,
-                                      .thresholds = session->options->watch.thresholds};
-    bool fits = pid_path(session->options->record, target->pid, path, sizeof path);
-    if (!fits)
-        snprintf(error, sizeof error, "--record: the name is too long");
-    entry->recorder =
-        !fits ? NULL
-              : recorder_create(path, session->options->record_force, &header, error, sizeof error);
-    if (entry->recorder != NULL)
-        return true;
-    watch_output_say(&session->output, error);
-    return false;
-}
-
-static bool grow(struct session *session)
-{
-    if (session->count < session->capacity)
-        return true;
-    int capacity = session->capacity == 0 ? 8 : session->capacity * 2;
-    struct entry *entries = realloc(session->entries, (size_t)capacity * sizeof *entries);
-    if (entries == NULL)
-        return false;
-    session->entries = entries;
-    struct watcher **watchers = realloc(session->watchers, (size_t)capacity * sizeof(void *));
-    if (watchers == NULL)
-        return false;
-    session->watchers = watchers;
-    session->capacity = capacity;
-    return true;
-}
-
 /* Says why; returns the exit code. */
-static int cannot_watch(struct session *session, const struct target *target, int error)
+static int cannot_watch(struct session *session, pid_t pid, int error)
 {
     bool gone = error == ENOENT || error == ESRCH;
     enum failure_kind kind = gone ? FAILURE_GONE : FAILURE_SYSTEM;
     struct failure failure;
     char who[32];
-    snprintf(who, sizeof who, "pid %d", (int)target->pid);
+    snprintf(who, sizeof who, "pid %d", (int)pid);
     failure_set(&failure, kind, who, gone ? NULL : strerror(error));
     watch_output_say(&session->output, failure.sentence);
     return failure_exit_code(kind);
 }
 
+static bool begin_recording(struct session *session, struct watched *jvm)
+{
+    const char *pattern = session->options->record;
+    char path[4096], error[512] = "--record: the name is too long";
+    if (pattern == NULL ||
+        (pid_path(pattern, watcher_target(jvm->watcher)->pid, path, sizeof path) &&
+         watched_record(jvm, path, session->options->record_force, error, sizeof error)))
+        return true;
+    watch_output_say(&session->output, error);
+    return false;
+}
+
 /* 0, or an exit code: the recording cannot be written, or the target not be watched. */
 static int add_target(struct session *session, struct target *target)
 {
-    struct entry entry = {0};
-    if (!grow(session))
-        return cannot_watch(session, target, ENOMEM);
+    pid_t pid = target->pid;
     identify_target(target, session->options->watch.timeout_ms);
-    if (session->options->record != NULL && !open_recorder(session, &entry, target))
-        return EXIT_IO;
-    const struct watch_sink sink = {on_event, session};
-    entry.watcher = watcher_create(target, &session->options->watch, &sink, session->now_ms);
-    if (entry.watcher == NULL) {
+    session->watching.now_ms = clock_ms(CLOCK_BOOTTIME);
+    struct entry *entry = calloc(1, sizeof *entry);
+    struct watched *jvm =
+        entry != NULL ? watching_add(&session->watching, target, session->start_ms, 0, entry)
+                      : NULL;
+    if (jvm == NULL) {
         int error = errno;
-        recorder_destroy(entry.recorder);
-        return cannot_watch(session, target, error);
+        free(entry);
+        return cannot_watch(session, pid, error);
     }
-    session->watchers[session->count] = entry.watcher;
-    session->entries[session->count++] = entry;
-    return 0;
-}
-
-static bool is_watched(const struct session *session, const struct target *target)
-{
-    for (int i = 0; i < session->count; i++) {
-        const struct target *known = watcher_target(session->entries[i].watcher);
-        if (known->pid == target->pid && known->start_time_ticks == target->start_time_ticks)
-            return true;
-    }
-    return false;
+    if (begin_recording(session, jvm))
+        return 0;
+    watching_remove(jvm);
+    free(entry);
+    return EXIT_IO;
 }
 
 static void discover_more(struct session *session)
@@ -187,7 +133,7 @@ static void discover_more(struct session *session)
     if (discover_jvms(&discovery) != 0)
         return;
     for (int i = 0; i < discovery.count; i++) {
-        if (!is_watched(session, &discovery.targets[i]))
+        if (!watching_knows(&session->watching, &discovery.targets[i]))
             add_target(session, &discovery.targets[i]);
     }
     discovery_free(&discovery);
@@ -195,32 +141,28 @@ static void discover_more(struct session *session)
 
 /* --- the last resort -------------------------------------------------------------------------- */
 
-struct told {
-    struct session *session;
-    struct watcher *watcher;
-};
-
 static void tell_stop(void *context, const char *sentence)
 {
-    const struct told *told = context;
-    watcher_tell(told->watcher, sentence, told->session->now_ms);
+    const struct watched *jvm = context;
+    watcher_tell(jvm->watcher, sentence, watched_ms(jvm));
 }
 
 /* True while one of them is under way. */
-static bool step_stops(struct session *session)
+static bool step_stops(void *context)
 {
+    struct session *session = context;
+    int64_t now_ms = session_ms(session);
     bool busy = false;
-    for (int i = 0; i < session->count; i++) {
-        struct entry *entry = &session->entries[i];
-        struct told told = {session, entry->watcher};
+    for (int i = 0; i < session->watching.count; i++) {
+        struct watched *jvm = session->watching.jvms[i];
+        struct entry *entry = jvm->owner;
         if (entry->stop_wanted && !entry->stop_asked) {
             entry->stop_asked = true;
-            entry->stop = stop_profiler_begin(watcher_target(entry->watcher), session->now_ms);
+            entry->stop = stop_profiler_begin(watcher_target(jvm->watcher), now_ms);
             if (entry->stop == NULL)
-                tell_stop(&told, "the profiler could not be told to stop: no child process");
+                tell_stop(jvm, "the profiler could not be told to stop: no child process");
         }
-        if (entry->stop != NULL &&
-            stop_profiler_step(entry->stop, session->now_ms, tell_stop, &told)) {
+        if (entry->stop != NULL && stop_profiler_step(entry->stop, now_ms, tell_stop, jvm)) {
             stop_profiler_destroy(entry->stop);
             entry->stop = NULL;
         }
@@ -231,104 +173,52 @@ static bool step_stops(struct session *session)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static bool all_ended(const struct session *session)
-{
-    for (int i = 0; i < session->count; i++) {
-        if (!watcher_ended(session->entries[i].watcher))
-            return false;
-    }
-    return true;
-}
-
-/* Waits until something is ready or due, and steps whoever it concerns. */
-static void turn(struct session *session, int64_t at_most_ms)
-{
-    struct pollfd *fds = calloc((size_t)session->count + 1, sizeof *fds);
-    if (fds == NULL) {
-        poll(NULL, 0, 10);
-        return;
-    }
-    int64_t wait_ms = at_most_ms;
-    for (int i = 0; i < session->count; i++) {
-        const struct watcher *watcher = session->entries[i].watcher;
-        fds[i].fd = watcher_ended(watcher) ? -1 : watcher_fd(watcher, &fds[i].events);
-        if (watcher_ended(watcher))
-            continue;
-        int64_t needs_ms = watcher_wait_ms(watcher, session->now_ms);
-        if (needs_ms < wait_ms)
-            wait_ms = needs_ms;
-    }
-    if (wait_ms > 0 || session->count == 0)
-        poll(fds, (nfds_t)session->count, (int)(wait_ms > 0 ? wait_ms : 100));
-    else
-        poll(fds, (nfds_t)session->count, 0);
-    free(fds);
-    session->now_ms = clock_ms(CLOCK_BOOTTIME) - session->start_ms;
-    for (int i = 0; i < session->count; i++)
-        watcher_step(session->entries[i].watcher, session->now_ms);
-}
-
-static void stop_all(struct session *session)
-{
-    int64_t until_ms = session->now_ms + WATCH_STOP_MS;
-    for (int i = 0; i < session->count; i++)
-        watcher_stop(session->entries[i].watcher, session->now_ms);
-    while ((!all_ended(session) || step_stops(session)) && session->now_ms < until_ms)
-        turn(session, 100);
-}
-
 static void loop(struct session *session)
 {
     const struct session_options *options = session->options;
     int64_t next_discover_ms = DISCOVER_MS, next_table_ms = 0;
     while (signals_asked() == 0) {
-        int64_t wait_ms = options->for_ms > 0 ? options->for_ms - session->now_ms : 3600000;
-        if (wait_ms <= 0 || (all_ended(session) && !options->all))
+        int64_t now_ms = session_ms(session);
+        int64_t wait_ms = options->for_ms > 0 ? options->for_ms - now_ms : 3600000;
+        if (wait_ms <= 0 || (watching_all_ended(&session->watching) && !options->all))
             break;
-        if (options->all && wait_ms > next_discover_ms - session->now_ms)
-            wait_ms = next_discover_ms - session->now_ms;
+        if (options->all && wait_ms > next_discover_ms - now_ms)
+            wait_ms = next_discover_ms - now_ms;
         if (options->output == SESSION_TABLE && wait_ms > TABLE_MS)
             wait_ms = TABLE_MS;
-        turn(session, wait_ms > 0 ? wait_ms : 0);
+        watching_turn(&session->watching, wait_ms, NULL, 0);
+        now_ms = session_ms(session);
         step_stops(session);
         if (ferror(stdout) || (session->record_failed && strcmp(options->record, "-") == 0))
             break; /* nobody reads any more, or the disk is full: main tells which */
         if (session->notifier != NULL)
-            notifier_step(session->notifier, session->now_ms);
-        if (options->all && session->now_ms >= next_discover_ms) {
+            notifier_step(session->notifier, now_ms);
+        if (options->all && now_ms >= next_discover_ms) {
             discover_more(session);
-            next_discover_ms = session->now_ms + DISCOVER_MS;
+            next_discover_ms = now_ms + DISCOVER_MS;
         }
-        if (options->output == SESSION_TABLE && session->now_ms >= next_table_ms) {
-            watch_output_table(&session->output, session->watchers, session->count,
-                               session->now_ms);
-            next_table_ms = session->now_ms + TABLE_MS;
+        if (options->output == SESSION_TABLE && now_ms >= next_table_ms) {
+            watch_output_table(&session->output, &session->watching, now_ms);
+            next_table_ms = now_ms + TABLE_MS;
         }
     }
-    stop_all(session);
-}
-
-static void finish_cost(struct session *session)
-{
-    watch_cost_process(&session->cost);
-    for (int i = 0; i < session->count; i++)
-        watch_cost_watcher(&session->cost, session->entries[i].watcher);
+    watching_stop(&session->watching);
 }
 
 /* The worst alert decides; without one, a JVM that was never reached does. */
 static int exit_code(const struct session *session)
 {
     int code = 0;
-    for (int i = 0; i < session->count; i++) {
+    for (int i = 0; i < session->watching.count; i++) {
         struct judge_view view;
-        judge_view(watcher_judge(session->entries[i].watcher), &view);
+        judge_view(watcher_judge(session->watching.jvms[i]->watcher), &view);
         if ((int)view.worst_ever > code)
             code = (int)view.worst_ever; /* WARNING 1, CRITICAL 2 */
     }
     if (code > 0)
         return code;
-    for (int i = 0; i < session->count; i++) {
-        struct watcher_counts counts = watcher_counts(session->entries[i].watcher);
+    for (int i = 0; i < session->watching.count; i++) {
+        struct watcher_counts counts = watcher_counts(session->watching.jvms[i]->watcher);
         if (counts.questions == 0 && counts.last_failure != FAILURE_NONE)
             return failure_exit_code(counts.last_failure);
         if (counts.polls == 0)
@@ -339,40 +229,40 @@ static int exit_code(const struct session *session)
 
 static void close_all(struct session *session)
 {
-    for (int i = 0; i < session->count; i++) {
-        struct entry *entry = &session->entries[i];
-        if (entry->recorder != NULL) {
-            recorder_end(entry->recorder, session->now_ms, &session->cost);
-            check_recorder(session, entry);
-            recorder_destroy(entry->recorder);
-        }
+    for (int i = 0; i < session->watching.count; i++) {
+        struct entry *entry = session->watching.jvms[i]->owner;
         stop_profiler_destroy(entry->stop);
-        watcher_destroy(entry->watcher);
+        free(entry);
     }
-    free(session->entries);
-    free(session->watchers);
+    watching_close(&session->watching);
     json_out_free(&session->json);
 }
 
 int session_run(struct session_options *options)
 {
-    struct session session = {.options = options, .start_ms = clock_ms(CLOCK_BOOTTIME)};
+    struct session session = {.options = options};
+    const struct watching_sink sink = {.context = &session,
+                                       .event = on_event,
+                                       .record_failed = on_record_failed,
+                                       .busy = step_stops};
+    watching_open(&session.watching, &options->watch, &sink);
+    session.start_ms = session.watching.now_ms;
     signals_catch(SIGNALS_END);
     watch_output_begin(&session.output, options->output, options->colour);
     if (options->notify != NULL)
         session.notifier = notifier_create(options->notify);
     int code = 0;
     for (int i = 0; i < options->target_count && code == 0; i++) {
-        session.now_ms = clock_ms(CLOCK_BOOTTIME) - session.start_ms;
-        if (!is_watched(&session, &options->targets[i])) /* the same pid may be given twice */
+        /* The same pid may be given twice. */
+        if (!watching_knows(&session.watching, &options->targets[i]))
             code = add_target(&session, &options->targets[i]);
     }
     if (code == 0) {
         loop(&session);
         code = exit_code(&session);
     }
-    finish_cost(&session);
-    watch_output_end(&session.output, session.now_ms, &session.cost);
+    struct watch_cost cost = watching_cost(&session.watching);
+    watch_output_end(&session.output, session_ms(&session), &cost);
     struct notifier_counts notified;
     if (session.notifier != NULL) {
         char text[256];

@@ -1,10 +1,6 @@
 /*
- * session: the event loop over all watched JVMs: one thread, poll(2), nobody waits for anybody.
- *
- *   session_run does it all: opens watchers, steps them, prints, records, notifies, ends on the
- *   deadline, on SIGINT/SIGTERM, or when every target is gone; returns the exit code.
- *
- * Used by `watch` and `record`. One per process (signals).
+ * session: `watch` and `record`: JVMs under watch (watching.h), printed, recorded, notified of; until
+ * the deadline, SIGINT or SIGTERM, or until every target is gone. One per process (signals).
  */
 #ifndef NMTWATCH_WATCH_SESSION_H
 #define NMTWATCH_WATCH_SESSION_H
@@ -32,6 +28,7 @@ struct session_options {
     bool colour;
 };
 
+/* The exit code. */
 int session_run(struct session_options *options);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define TIMEOUT_MAX_MS 600000
 
-enum kind { DURATION, WARMUP, BUDGET, YES, NO };
+enum kind { DURATION, WARMUP, BUDGET, YES, NO, PRESSURE };
 
 static const struct {
     enum kind kind;
@@ -110,6 +110,16 @@ static bool take_flag(const char *text, bool when_set, bool *field, char *expect
     return true;
 }
 
+static bool take_pressure(const char *text, bool *ignore, char *expected, size_t size)
+{
+    if (strcmp(text, "wait") != 0 && strcmp(text, "ignore") != 0) {
+        snprintf(expected, size, "'wait' or 'ignore'");
+        return false;
+    }
+    *ignore = text[0] == 'i';
+    return true;
+}
+
 bool watch_option_take(struct watch_options *options, enum watch_option option, const char *text,
                        char *expected, size_t size)
 {
@@ -125,6 +135,8 @@ bool watch_option_take(struct watch_options *options, enum watch_option option, 
         return take_flag(text, true, field, expected, size);
     case NO:
         return take_flag(text, false, field, expected, size);
+    case PRESSURE:
+        return take_pressure(text, field, expected, size);
     }
     return false;
 }

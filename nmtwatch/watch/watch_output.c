@@ -101,7 +101,7 @@ void watch_output_alert(struct watch_output *output, const struct watcher *watch
     fflush(stdout);
 }
 
-void watch_output_table(struct watch_output *output, struct watcher *const *watchers, int count,
+void watch_output_table(struct watch_output *output, const struct watching *watching,
                         int64_t now_ms)
 {
     if (output->kind != SESSION_TABLE)
@@ -110,15 +110,16 @@ void watch_output_table(struct watch_output *output, struct watcher *const *watc
     output->terminal.width = columns();
     terminal_table_head(&output->terminal);
     output->table_lines = 1;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < watching->count; i++) {
+        const struct watcher *watcher = watching->jvms[i]->watcher;
         struct judge_view view;
-        if (watcher_ended(watchers[i]))
+        if (watcher_ended(watcher))
             continue;
-        judge_view(watcher_judge(watchers[i]), &view);
-        terminal_table_row(&output->terminal, &watcher_target(watchers[i])->identity, now_ms,
-                           watcher_picture(watchers[i]), &view);
+        judge_view(watcher_judge(watcher), &view);
+        terminal_table_row(&output->terminal, &watcher_target(watcher)->identity, now_ms,
+                           watcher_picture(watcher), &view);
         output->table_lines +=
-            1 + terminal_table_agent(&output->terminal, watcher_picture(watchers[i]));
+            1 + terminal_table_agent(&output->terminal, watcher_picture(watcher));
     }
     fflush(stdout);
 }

@@ -5,7 +5,7 @@
 #define NMTWATCH_WATCH_WATCH_OUTPUT_H
 
 #include "nmtwatch/watch/session.h"
-#include "reports/json/event_json.h"
+#include "nmtwatch/watch/watching.h"
 #include "reports/watch/watch_view.h"
 
 struct watch_output {
@@ -21,7 +21,7 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
 void watch_output_alert(struct watch_output *output, const struct watcher *watcher,
                         const struct alert *alert);
 /* Draws the table again; nothing in the other kinds. */
-void watch_output_table(struct watch_output *output, struct watcher *const *watchers, int count,
+void watch_output_table(struct watch_output *output, const struct watching *watching,
                         int64_t now_ms);
 /* A line about the session itself, on stderr. */
 void watch_output_say(struct watch_output *output, const char *text);

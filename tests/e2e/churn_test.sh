@@ -19,20 +19,11 @@ for jdk in 17 25; do
 done
 [ ${#FLEET_NAMES[@]} != 0 ] || done_testing
 fleet_ready
-fleet_watch 75s
+fleet_watch 75s --cpu-pressure ignore
 for name in "${FLEET_NAMES[@]}"; do
     raised=$(fleet_alerts "$name" | jq -r 'select(.state == "raised") | .id' | sort -u | tr '\n' ' ')
     case " $raised" in
-    *" class-explosion "*)
-        # On a busy machine a GC can come later than the alert, which is then cleared.
-        left=$(fleet_alerts "$name" | jq -rs '[.[] | select(.id == "class-explosion")] | last | .state')
-        if [ "$left" = cleared ] && [[ $raised == *class-churn* ]] &&
-            fleet_summary "$name" | grep -q 'the machine is busy'; then
-            pass "$name: churn, on a busy machine"
-        else
-            fail "$name: no leak is reported" "$(fleet_summary "$name")"
-        fi
-        ;;
+    *" class-explosion "*) fail "$name: no leak is reported" "$(fleet_summary "$name")" ;;
     *" class-churn "*) pass "$name: churn" ;;
     *) fail "$name: churn is reported" "$(fleet_summary "$name")" ;;
     esac

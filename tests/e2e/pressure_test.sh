@@ -32,4 +32,9 @@ contains "watch: waits, and says for how long" \
 first=$(jq -s '[.[] | select(.type == "cost")][0]' "$SCRATCH/watch")
 is "watch: not before the wait is over" "$(jq '.ms >= 14000' <<<"$first")" true
 is "watch: the load is part of the prediction" "$(jq '.predicted_us >= 20000' <<<"$first")" true
+
+"$NMTWATCH" watch --json --for 6s --loaders-interval 4s --cpu-pressure ignore "$pid" >"$SCRATCH/ignored" 2>/dev/null
+is "watch: told to ignore it, it neither waits nor says so" \
+    "$(jq -s '[.[] | select(.type == "note")] | length' "$SCRATCH/ignored")" 0
+check "watch: and asks" jq -es 'any(.[]; .type == "loaders")' "$SCRATCH/ignored"
 done_testing

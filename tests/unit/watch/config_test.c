@@ -37,7 +37,8 @@ static void test_good_file(void **state)
                      "[watch]\n"
                      "interval = 500ms\n"
                      "pause_budget = 50ms/1min\n"
-                     "warmup = 30s\n",
+                     "warmup = 30s\n"
+                     "cpu_pressure = ignore\n",
                      &options, error, sizeof error));
     assert_int_equal(options.thresholds.value[TH_INTERNAL_INVESTIGATE_BYTES], 64 << 20);
     assert_int_equal(options.thresholds.value[TH_FAMILY_RATE_PER_S], 7);
@@ -46,6 +47,11 @@ static void test_good_file(void **state)
     assert_int_equal(options.pause_budget_us, 50000);
     assert_int_equal(options.pause_window_ms, 60000);
     assert_int_equal(options.warmup_s, 30);
+    assert_true(options.ignore_pressure);
+    assert_true(load("[watch]\ncpu_pressure = wait\n", &options, error, sizeof error));
+    assert_false(options.ignore_pressure);
+    assert_false(load("[watch]\ncpu_pressure = no\n", &options, error, sizeof error));
+    assert_non_null(strstr(error, "expected 'wait' or 'ignore'"));
 }
 
 /* One function takes it from the command line and from the file. */
