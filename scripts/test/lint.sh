@@ -31,19 +31,9 @@ fi
 mapfile -t sources < <(find "${folders[@]}" -name '*.c' | sort)
 mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
 
-# A folder is a stage and includes point downwards only; the agent stands alone, and nmtwatch knows of
-# it what goes over the wire: options, answers, published totals, and what a killed JVM leaves of them.
+# Every include names its folder from the root, and points downwards.
 includes() {
-    local wrong
-    wrong=$(grep -rnE '#include "(reports|nmtwatch|agent|tests)/' analyzers
-        grep -rnE '#include "(nmtwatch|agent|tests)/' reports
-        grep -rnE '#include "(agent|tests)/' nmtwatch | grep -vE '"agent/control/(agent_options|answer_format|leftovers|published_format)\.h"'
-        grep -rnE '#include "(analyzers|reports|nmtwatch|tests)/' agent | grep -vE '"analyzers/classes/normalize\.h"'
-        grep -rnE '#include "[^/"]*"' analyzers reports nmtwatch)
-    [ -z "$wrong" ] || {
-        echo "$wrong"
-        false
-    }
+    ! grep -rnE '#include "[^/"]*"' analyzers reports nmtwatch agent && scripts/test/includes.sh
 }
 
 # The pure stage: no file, socket, clock, thread or log.

@@ -1,0 +1,61 @@
+#!/bin/bash
+# includes: every include points downwards, so that there is no circle: from a layer to a lower one, and
+# within a layer to a folder that comes later in the order of docs/architecture.md.
+# usage: includes.sh [TREE]     prints what does not; exit 1 when there is any
+set -u
+cd "${1:-$(dirname "$0")/../..}" || exit 2
+
+# FILE:LINE:INCLUDED of everything but tests
+list() {
+    grep -rnoE '#include "[^"]+"' --include='*.[ch]' analyzers reports nmtwatch agent | sed -E 's/#include "(.*)"/\1/'
+}
+
+# The agent stands alone but for a leaf; nmtwatch knows of it what goes over the wire: options, answers,
+# published totals, and what a killed JVM leaves of them.
+layers() {
+    list | awk -F: '
+        { split($1, from, "/"); split($3, to, "/"); layer = from[1]; into = to[1] }
+        layer == into { next }
+        layer == "nmtwatch" && (into == "reports" || into == "analyzers") { next }
+        layer == "reports" && into == "analyzers" { next }
+        layer == "nmtwatch" && $3 ~ /^agent\/control\/(agent_options|answer_format|leftovers|published_format)\.h$/ { next }
+        layer == "agent" && $3 == "analyzers/classes/normalize.h" { next }
+        { print $1 ":" $2 ": " $3 " is not of a lower layer" }'
+}
+
+# Lines of docs/architecture.md: "    agent/  control > live > ...", the highest first.
+folders() {
+    awk '
+        FNR == NR {
+            if ($0 ~ /^    (nmtwatch|reports|analyzers|agent)\/ +[a-z]+ >/) {
+                layer = $1
+                for (i = 2; i <= NF; i++)
+                    if ($i != ">")
+                        rank[layer $i] = ++last
+            } else if (layer != "" && $0 ~ /^ +> /) {
+                for (i = 1; i <= NF; i++)
+                    if ($i != ">")
+                        rank[layer $i] = ++last
+            } else {
+                layer = ""
+            }
+            next
+        }
+        {
+            split($0, part, ":")
+            from = part[1]; to = part[3]
+            if (to !~ /\.h$/) next
+            sub(/\/[^\/]*$/, "", from); sub(/\/[^\/]*$/, "", to)
+            if (from == to || substr(from, 1, index(from, "/")) != substr(to, 1, index(to, "/"))) next
+            if (from !~ /\//) next # main.c
+            if (!(from in rank)) print from ": not in the order of docs/architecture.md"
+            else if (!(to in rank) || rank[to] < rank[from])
+                print part[1] ":" part[2] ": " part[3] " is not below " from
+        }' docs/architecture.md <(list)
+}
+
+wrong=$(layers && folders)
+[ -z "$wrong" ] || {
+    echo "$wrong"
+    exit 1
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# Includes point downwards only, within the order of docs/architecture.md; and the check sees what does not.
+. "$(dirname "$0")/../tap.sh"
+
+check "no include points upwards" scripts/test/includes.sh
+
+tree=$SCRATCH/tree
+mkdir -p "$tree"/{docs,analyzers/parse,analyzers/model,reports/text,nmtwatch/jvm,agent/mem,agent/dict}
+cp docs/architecture.md "$tree/docs"
+from() { # FILE INCLUDED
+    echo "#include \"$2\"" >"$tree/$1"
+    scripts/test/includes.sh "$tree"
+    echo "$?"
+    rm "$tree/$1"
+}
+is "downwards is fine" "$(from analyzers/model/a.h analyzers/parse/b.h)" 0
+is "upwards in a layer is not" "$(from analyzers/parse/a.h analyzers/model/b.h)" \
+    "analyzers/parse/a.h:1: analyzers/model/b.h is not below analyzers/parse
+1"
+is "nor in the agent" "$(from agent/mem/a.c agent/dict/b.h)" "agent/mem/a.c:1: agent/dict/b.h is not below agent/mem
+1"
+is "nor into a higher layer" "$(from analyzers/parse/a.c reports/text/b.h)" \
+    "analyzers/parse/a.c:1: reports/text/b.h is not of a lower layer
+1"
+is "nor into the agent" "$(from nmtwatch/jvm/a.c agent/mem/mem.h)" \
+    "nmtwatch/jvm/a.c:1: agent/mem/mem.h is not of a lower layer
+1"
+mkdir "$tree/agent/other"
+is "a folder without a place is named" "$(from agent/other/a.c agent/mem/mem.h)" \
+    "agent/other: not in the order of docs/architecture.md
+1"
+done_testing
