@@ -1,6 +1,6 @@
 /*
- * The agent's entry points: loaded at start (-agentpath), loaded into a running JVM (attach), and the
- * JVM's events.
+ * The agent's entry points: loaded at start (-agentpath), loaded into a running JVM (attach), and
+ * the JVM's events.
  *
  * At start: whatever is wrong is one line on standard error, and the application runs without a
  * profiler; a mistake in an option must not keep a service from starting. By attach: the answer
@@ -28,12 +28,13 @@ static struct {
     char broken[400];  /* why this copy can do nothing */
 } agent;
 
-/* --- another copy ------------------------------------------------------------------------------- */
+/* --- another copy ----------------------------------------------------------------------------- */
 
 /* The same library under two paths is two agents: two handlers of signals, every thread with two
- * timers. Each copy that serves commands says so through the exported function nmtagent_in_charge(),
- * and looks for that function in every other library that is loaded. So no file, property or
- * environment variable has to be left behind. The same path is loaded once only. */
+ * timers. Each copy that serves commands says so through the exported function
+ * nmtagent_in_charge(), and looks for that function in every other library that is loaded. So no
+ * file, property or environment variable has to be left behind. The same path is loaded once only.
+ */
 #define MARK "nmtagent_in_charge"
 
 static _Atomic bool in_charge;
@@ -287,9 +288,9 @@ static const char *set_up_by_attach(JavaVM *vm, JNIEnv **env)
     return NULL;
 }
 
-/* --- the doors -------------------------------------------------------------------------------- */
+/* --- entry points ----------------------------------------------------------------------------- */
 
-static void tell(const char *sentence)
+static void complain(const char *sentence)
 {
     fprintf(stderr, "nmtagent: %s; the application runs without it\n", sentence);
 }
@@ -305,24 +306,24 @@ JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *text, void *reserved)
     }
     const char *broken = set_up(vm);
     if (broken != NULL) {
-        tell(broken);
+        complain(broken);
         return JNI_OK;
     }
     if (!agent_options_parse(text, &options, error, sizeof error)) {
-        tell(error);
+        complain(error);
         return JNI_OK;
     }
     if (options.command != AGENT_START) {
-        tell("a JVM that starts can only be told to start profiling");
+        complain("a JVM that starts can only be asked to start profiling");
         return JNI_OK;
     }
     agent.text = mem_copy_text(COMPONENT_CONTROL, options.whole, strlen(options.whole));
     if (agent.text == NULL)
-        tell("out of memory");
+        complain("out of memory");
     else if ((*agent.jvmti)
                  ->SetEventNotificationMode(agent.jvmti, JVMTI_ENABLE, JVMTI_EVENT_VM_INIT, NULL) !=
              JVMTI_ERROR_NONE)
-        tell("this JVM refuses its start as an event");
+        complain("this JVM refuses its start as an event");
     return JNI_OK;
 }
 
@@ -332,11 +333,11 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
     JNIEnv *env = NULL;
     (void)reserved;
     const char *broken = set_up_by_attach(vm, &env);
-    enum commands_told told =
+    enum commands_answered answered =
         broken == NULL ? commands_run(text, env) : commands_refuse(text, broken);
     /* Of each load that went well the JVM keeps a record, for ever. One is needed: JDK 21 and later
      * warn of a library that is in none. Who has a file does not look at the code. */
-    if (told == COMMANDS_TOLD_NOBODY || (told == COMMANDS_TOLD_IN_FILE && listed))
+    if (answered == COMMANDS_ANSWERED_NOWHERE || (answered == COMMANDS_ANSWERED_IN_FILE && listed))
         return JNI_ERR;
     listed = true;
     return JNI_OK;

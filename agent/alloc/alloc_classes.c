@@ -117,7 +117,7 @@ char *alloc_class_java_name(const char *name, char *out, size_t size)
     return out;
 }
 
-void alloc_classes_json(const struct alloc_classes *classes, double stretch, struct json *json)
+void alloc_classes_json(const struct alloc_classes *classes, double calibration, struct json *json)
 {
     char name[NAME_MAX_BYTES + 2 * 256];
     json_begin(json, "classes", '[');
@@ -125,10 +125,10 @@ void alloc_classes_json(const struct alloc_classes *classes, double stretch, str
         const struct alloc_class *row = &classes->row[i];
         if (row->samples == 0)
             continue;
-        double variance = row->settled_variance + weight_sums_variance(&row->pool, stretch);
+        double variance = row->settled_variance + weight_sums_variance(&row->pool, calibration);
         json_begin(json, NULL, '{');
         json_text(json, "class", alloc_class_java_name(row->name, name, sizeof name));
-        json_double(json, "bytes", row->settled_bytes + weight_sums_bytes(&row->pool, stretch));
+        json_double(json, "bytes", row->settled_bytes + weight_sums_bytes(&row->pool, calibration));
         json_double(json, "se_bytes", sqrt(variance));
         json_int(json, "samples", row->samples);
         json_double(json, "counted_bytes", row->counted_bytes);

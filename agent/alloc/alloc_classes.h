@@ -1,11 +1,11 @@
 /*
  * alloc_classes: what each class came to, from the first chunk to the last.
  *
- * A sample whose stretch is known for good (its thread allocated much in that chunk) is settled;
- * the others wait in a pool whose stretch is found from all of them together, when it is asked for.
- * Names are the JVM's (slashes, "[B"), without the address at the end of a hidden class's name:
- * what one lambda after the other allocates is one row. Bounded: classes beyond ALLOC_CLASSES_MAX
- * share the first row.
+ * A sample whose calibration is known for good (its thread allocated much in that chunk) is
+ * settled; the others wait in a pool whose calibration is found from all of them together, when it
+ * is asked for. Names are the JVM's (slashes, "[B"), without the address at the end of a hidden
+ * class's name: what one lambda after the other allocates is one row. Bounded: classes beyond
+ * ALLOC_CLASSES_MAX share the first row.
  *
  * Under the lock of the profile.
  */
@@ -29,13 +29,13 @@ struct alloc_class {
 struct alloc_classes;
 
 struct alloc_classes *alloc_classes_create(void);
-/* signature: as JVMTI tells it. 0, the row of all others, when there is no room; never fails. */
+/* signature: as JVMTI reports it. 0, the row of all others, when there is no room; never fails. */
 uint32_t alloc_classes_put(struct alloc_classes *classes, const char *signature);
 struct alloc_class *alloc_classes_at(struct alloc_classes *classes, uint32_t number);
 uint32_t alloc_classes_count(const struct alloc_classes *classes); /* numbers are below this */
 /* An array of {"class", "bytes", "se_bytes", "samples", "counted_bytes"}, with Java's names, of
- * the classes that have samples. stretch: of the pool. */
-void alloc_classes_json(const struct alloc_classes *classes, double stretch, struct json *json);
+ * the classes that have samples. calibration: of the pool. */
+void alloc_classes_json(const struct alloc_classes *classes, double calibration, struct json *json);
 void alloc_classes_destroy(struct alloc_classes *classes);
 
 /* "[Ljava/lang/String;" -> "java.lang.String[]". Returns out. */

@@ -38,7 +38,7 @@ struct alloc_profile {
     struct alloc_threads *threads;
     struct alloc_classes *classes;
     struct sample_list samples, spare; /* of this chunk; of the one being written */
-    double pool_exact;                 /* bytes of the threads that are stretched together ... */
+    double pool_exact;                 /* bytes of the threads that are calibrated together ... */
     struct weight_sums pool;           /* ... and their samples, over all chunks */
     struct alloc_counts counts;
     bool gave_way, closed; /* closed: the chunk that was going on then has ended, too */
@@ -181,7 +181,7 @@ void alloc_profile_sample(struct alloc_profile *profile, JNIEnv *env, const stru
 {
     pthread_mutex_lock(&profile->lock);
     struct alloc_sample *sample = new_sample(&profile->samples);
-    /* A thread that nobody has told us of: a carrier of virtual threads, or one on its way out.
+    /* A thread that nothing has reported: a carrier of virtual threads, or one on its way out.
      * What it allocated before this is not known to be of our time. */
     int32_t number = seen->thread_bytes < 0 ? -1
                                             : alloc_threads_add(profile->threads, env, 0,
@@ -247,7 +247,7 @@ void alloc_profile_thread_ended(struct alloc_profile *profile, JNIEnv *env)
 
 /* --- the end of a chunk ----------------------------------------------------------------------- */
 
-/* The pool's stretch, once it is worth it. */
+/* The pool's calibration, once it is worth it. */
 static double pool_stretch(const struct alloc_profile *profile)
 {
     if (!profile->exact || profile->pool.samples == 0 ||
@@ -285,7 +285,7 @@ static void sum_up_threads(struct alloc_profile *profile, JNIEnv *env,
             profile->pool_exact += (double)bytes;
             weight_sums_merge(&profile->pool, &thread->sums);
         } else {
-            thread->stretch =
+            thread->calibration =
                 weight_stretch((double)bytes, thread->sums.sizes, thread->sums.unscaled);
         }
     }
@@ -298,7 +298,7 @@ static void weigh(struct alloc_profile *profile, struct alloc_sample *sample, do
     struct alloc_class *class = alloc_classes_at(profile->classes, sample->class);
     double unscaled = weight_unscaled(sample->size, profile->interval_bytes);
     bool pooled = thread == NULL || thread->pooled;
-    sample->weight = weight_of(sample->size, unscaled, pooled ? pool : thread->stretch);
+    sample->weight = weight_of(sample->size, unscaled, pooled ? pool : thread->calibration);
     class->samples++;
     class->counted_bytes +=
         (double)(sample->size > profile->interval_bytes ? sample->size : profile->interval_bytes);

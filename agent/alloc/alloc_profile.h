@@ -9,8 +9,8 @@
  * jdk.ObjectAllocationSample, and what each class came to is added up. Threads that end, and the
  * bytes after a thread's last sample, are in the totals.
  *
- * A thread that allocated ALLOC_OWN_INTERVALS intervals in a chunk is stretched by itself: its
- * total is exact. The others are stretched together, over all chunks so far: one by one they would
+ * A thread that allocated ALLOC_OWN_INTERVALS intervals in a chunk is calibrated by itself: its
+ * total is exact. The others are calibrated together, over all chunks so far: one by one they would
  * have a sample or none, and who has none cannot be made to fit.
  *
  * Bounded: samples of a chunk and classes; what finds no room is counted and its bytes stay in the
@@ -73,7 +73,7 @@ struct alloc_counts {
     int64_t samples; /* weighted ones; = with and without a stack */
     int64_t without_stack;
     int64_t lost;        /* found no room */
-    int64_t total_bytes; /* exact; -1: this JVM does not tell */
+    int64_t total_bytes; /* exact; -1: this JVM does not report it */
     int64_t threads_refused;
     int64_t short_bytes; /* of total_bytes, of threads that ended within ALLOC_SHORT_INTERVALS */
 };

@@ -32,7 +32,7 @@ struct alloc_thread {
     uint32_t next; /* of the chain, or of the free places; a number + 1 */
     /* For whoever ends a chunk. */
     struct weight_sums sums;
-    double stretch;
+    double calibration;
     bool pooled;
 };
 
@@ -58,7 +58,7 @@ int64_t alloc_threads_refused(const struct alloc_threads *threads);
 void alloc_threads_destroy(struct alloc_threads *threads);
 
 /*
- * exact_bytes: what a thread has allocated since it began, as java.lang.management tells it.
+ * exact_bytes: what a thread has allocated since it began, as java.lang.management reports it.
  *
  * From the JVM's management interface (JVM_GetManagement): a table of functions in libjvm that
  * belongs to the JDK's own libmanagement. It grew by version; the function wanted here,

@@ -22,9 +22,9 @@ double weight_stretch(double exact, double sizes, double unscaled)
     return exact > sizes ? (exact - sizes) / (unscaled - sizes) : 0;
 }
 
-double weight_of(int64_t size, double unscaled, double stretch)
+double weight_of(int64_t size, double unscaled, double calibration)
 {
-    return (double)size + (unscaled - (double)size) * stretch;
+    return (double)size + (unscaled - (double)size) * calibration;
 }
 
 double weight_variance(int64_t size, int64_t interval_bytes, double weight)
@@ -53,12 +53,12 @@ void weight_sums_merge(struct weight_sums *into, const struct weight_sums *sums)
         into->variance[i] += sums->variance[i];
 }
 
-double weight_sums_bytes(const struct weight_sums *sums, double stretch)
+double weight_sums_bytes(const struct weight_sums *sums, double calibration)
 {
-    return sums->sizes + (sums->unscaled - sums->sizes) * stretch;
+    return sums->sizes + (sums->unscaled - sums->sizes) * calibration;
 }
 
-double weight_sums_variance(const struct weight_sums *sums, double stretch)
+double weight_sums_variance(const struct weight_sums *sums, double calibration)
 {
-    return sums->variance[0] + stretch * (sums->variance[1] + stretch * sums->variance[2]);
+    return sums->variance[0] + calibration * (sums->variance[1] + calibration * sums->variance[2]);
 }

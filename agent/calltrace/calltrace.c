@@ -70,7 +70,7 @@ static void make_room(struct table *table, size_t bytes)
         arena_refill(table->arena);
 }
 
-/* Nobody is inside. The pages go back to the kernel, which is how they become zero: a table at rest
+/* Nobody is inside. The pages go back to the kernel, which zeroes them: a table at rest
  * costs addresses. Levels of a burst that is over go too. */
 static void clear(struct table *table, bool shrunk)
 {

@@ -6,7 +6,7 @@
  *
  *     active   handlers put here                    --rotate-->  standby
  *     standby  the drain thread reads and writes it out  ------> scratch (cleared)
- *     scratch  clean, becomes the next active
+ *     scratch  clean, is the next active
  *
  * A handler is inside a table between calltrace_enter and calltrace_leave: its RefCountSlot (one
  * cache line of 8192) names the table, and the drain waits for the slots before it reads standby.

@@ -115,8 +115,8 @@ static bool stack_is_due(struct class_definitions *definitions, struct family_ro
         return false;
     definitions->stacks_now++;
     row->next_stack_ms = now + CLASS_STACK_EVERY_MS;
-    *stands_for = row->untold;
-    row->untold = 0;
+    *stands_for = row->unreported;
+    row->unreported = 0;
     return true;
 }
 

@@ -1,12 +1,12 @@
 /*
  * class_definitions: which code makes classes: by family of names, with bytes and stacks.
  *
- * The answer to "who defines them". At ClassLoad the name is reduced to its family
- * (class_family) and counted in a bounded table (family_table.h), with the bytes of its metadata
- * where they can be read (class_size.h). The first class of a family, and then one each
- * STACK_EVERY_MS at most, gives the stack of the thread that defined it: an event
- * nmtagent.ClassDefinition, which stands for all classes of the family that were loaded since the
- * one before. At the end of a chunk each family that has changed is told as nmtagent.ClassFamily.
+ * The answer to "who defines them". At ClassLoad the name is reduced to its family (class_family)
+ * and counted in a bounded table (family_table.h), with the bytes of its metadata where they can be
+ * read (class_size.h). The first class of a family, and then one each STACK_EVERY_MS at most, gives
+ * the stack of the thread that defined it: an event nmtagent.ClassDefinition, which stands for all
+ * classes of the family that were loaded since the one before. At the end of a chunk each family
+ * that has changed is reported as nmtagent.ClassFamily.
  *
  * Every class is counted; stacks are bounded, too, over all families (STACKS_PER_S), so that a
  * thousand classes a second cost two hundred walks a second at most. What finds no buffer is

@@ -64,7 +64,7 @@ struct family_row *family_table_loaded(struct family_table *table, const char *f
 {
     struct family_row *row = family != NULL ? row_of(table, family, length) : &table->row[0];
     row->loaded++;
-    row->untold++;
+    row->unreported++;
     row->changed = true;
     if (bytes >= 0) {
         row->bytes += bytes;
@@ -134,7 +134,7 @@ static void give_to_other(struct family_table *table, const struct family_row *r
     other->sized += row->sized;
     other->loaded_before += row->loaded_before;
     other->net_before += row->net_before;
-    other->untold += row->untold;
+    other->unreported += row->unreported;
     other->changed = true;
 }
 

@@ -58,7 +58,7 @@ struct family_row {
     int64_t bytes;                     /* of those loaded whose size is known */
     int64_t sized;                     /* how many these are */
     int64_t loaded_before, net_before; /* at the last family_table_grown */
-    int64_t untold;                    /* loaded since a stack was taken; the owner's */
+    int64_t unreported;                /* loaded since a stack was taken; the owner's */
     int64_t next_stack_ms;             /* the owner's */
 };
 

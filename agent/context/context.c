@@ -21,7 +21,7 @@ static _Atomic int tag_count;
 static struct dictionary *_Atomic values;
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-static pthread_key_t thread_end_key; /* for threads whose end JVMTI does not tell */
+static pthread_key_t thread_end_key; /* for threads whose end JVMTI does not report */
 static bool have_key;
 
 /* --- tags and values -------------------------------------------------------------------------- */
@@ -101,7 +101,7 @@ int nmtagent_context_tag(const char *name)
     return name != NULL ? find_tag(name, strlen(name)) : -1;
 }
 
-/* --- slabs ------------------------------------------------------------------------------------- */
+/* --- slabs ------------------------------------------------------------------------------------ */
 
 /* Records of 64 bytes, given to threads and taken back when they end. A slab is one page of 64
  * records (never two threads in a cache line) and a word that says which of them are taken. A page

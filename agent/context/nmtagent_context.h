@@ -1,5 +1,5 @@
 /*
- * nmtagent_context: what an application's tracer tells about the work its threads do; the values
+ * nmtagent_context: what an application's tracer says about the work its threads do; the values
  * appear as fields of each sample taken while they are set.
  *
  * One 64-byte, cache-line aligned record a thread:

@@ -155,7 +155,7 @@ static bool file_pattern_good(const char *text)
     return true;
 }
 
-/* Tags become fields of the samples: identifiers that no field of a sample has already. */
+/* Tags are fields of the samples: identifiers that no field of a sample has already. */
 static bool tag_name_good(const char *name, size_t length)
 {
     static const char *const taken[] = {"startTime", "sampledThread", "stackTrace", "state",
@@ -403,7 +403,7 @@ bool agent_options_parse(const char *text, struct agent_options *options, char *
 
     const char *at = text;
     bool good = take_command(next_piece(&at), options, &complaint);
-    /* After a mistake only the answer file is of interest: that is where it is told. */
+    /* After a mistake only the answer file is of interest: that is where it is reported. */
     while (*at == ',') {
         at++;
         struct piece piece = next_piece(&at);

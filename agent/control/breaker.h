@@ -1,5 +1,5 @@
 /*
- * breaker: the agent watches what it costs, and gives way before the host does.
+ * breaker: the agent watches what it costs, and collects less before the host suffers.
  *
  *   normal --own memory > 80 % of memory=, or JVM growth > warn, or on its way to shed-->  warned
  *   warned --own memory > memory=, or JVM growth > shed--------------------------------->  shedding

@@ -57,7 +57,7 @@ static void stop(JNIEnv *env, struct answer *answer)
     json_begin(json, NULL, '{');
     if (!profiler_is_running()) {
         answer_refuse(answer, "not running");
-    } else if (!profiler_stop_telling(env, json, notes, sizeof notes)) {
+    } else if (!profiler_stop_reporting(env, json, notes, sizeof notes)) {
         answer_refuse(answer, "%s", notes);
     } else {
         json_text(json, "notes", notes);
@@ -161,7 +161,7 @@ static void obey(const struct agent_options *options, JNIEnv *env, struct answer
 }
 
 /* refusal: NULL, or what to answer in any case. env may be NULL then. */
-static enum commands_told serve(const char *text, const char *refusal, JNIEnv *env)
+static enum commands_answered serve(const char *text, const char *refusal, JNIEnv *env)
 {
     /* 18 KB of stack: the level of the account has to be known before anything is allocated. */
     struct agent_options options;
@@ -184,26 +184,26 @@ static enum commands_told serve(const char *text, const char *refusal, JNIEnv *e
         fputc('\n', answer.out);
 
     const char *file = options.text[OPTION_ANSWER];
-    enum commands_told told = file[0] != '\0'  ? COMMANDS_TOLD_IN_FILE
-                              : answer.refused ? COMMANDS_TOLD_NOBODY
-                                               : COMMANDS_TOLD;
+    enum commands_answered answered = file[0] != '\0'  ? COMMANDS_ANSWERED_IN_FILE
+                                      : answer.refused ? COMMANDS_ANSWERED_NOWHERE
+                                                       : COMMANDS_ANSWERED;
     /* Nobody waits for "done" without a file; a figure that was asked for has to go somewhere. */
     bool silent = file[0] == '\0' && !answer.refused && options.command != AGENT_STATUS &&
                   options.command != AGENT_MEMORY && options.command != AGENT_ALLOC &&
                   options.command != AGENT_SITES && options.command != AGENT_BASELINE;
     if (!silent && !answer_send(&answer, file, error, sizeof error))
-        told = COMMANDS_TOLD_NOBODY;
+        answered = COMMANDS_ANSWERED_NOWHERE;
     answer_end(&answer);
     pthread_mutex_unlock(&lock);
-    return told;
+    return answered;
 }
 
-enum commands_told commands_run(const char *text, JNIEnv *env)
+enum commands_answered commands_run(const char *text, JNIEnv *env)
 {
     return serve(text, NULL, env);
 }
 
-enum commands_told commands_refuse(const char *text, const char *sentence)
+enum commands_answered commands_refuse(const char *text, const char *sentence)
 {
     return serve(text, sentence, NULL);
 }

@@ -14,14 +14,14 @@
 
 /* Once. */
 void commands_setup(JavaVM *vm, jvmtiEnv *jvmti);
-enum commands_told {
-    COMMANDS_TOLD_IN_FILE, /* the asker has the answer in the file of the option `answer` */
-    COMMANDS_TOLD,         /* it has no file, and it was done as asked */
-    COMMANDS_TOLD_NOBODY,  /* not done, or the answer is lost: the caller's code has to say it */
+enum commands_answered {
+    COMMANDS_ANSWERED_IN_FILE, /* the asker has the answer in the file of the option `answer` */
+    COMMANDS_ANSWERED,         /* it has no file, and it was done as asked */
+    COMMANDS_ANSWERED_NOWHERE, /* not done, or the answer is lost: the caller's code says it */
 };
-enum commands_told commands_run(const char *text, JNIEnv *env);
+enum commands_answered commands_run(const char *text, JNIEnv *env);
 /* Refuses whatever is asked. */
-enum commands_told commands_refuse(const char *text, const char *sentence);
+enum commands_answered commands_refuse(const char *text, const char *sentence);
 void commands_vm_death(JNIEnv *env);
 
 #endif

@@ -68,7 +68,7 @@ static void work(struct drain *drain, JNIEnv *env)
         if (clock_now_ns() >= next_scan_ns) {
             threads_scan(drain->recording->threads);
             unwind_tables_release();
-            /* What the chunk holds is given back, and the step told. */
+            /* What the chunk holds is given back, and the step reported. */
             if (breaker_apply_turn(drain->recording))
                 chunk_end_ns = clock_now_ns();
             next_scan_ns = clock_now_ns() + SCAN_NS;

@@ -305,10 +305,10 @@ bool profiler_has_alloc(void)
 
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
 {
-    return profiler_stop_telling(env, NULL, notes, notes_size);
+    return profiler_stop_reporting(env, NULL, notes, notes_size);
 }
 
-bool profiler_stop_telling(JNIEnv *env, struct json *json, char *notes, size_t notes_size)
+bool profiler_stop_reporting(JNIEnv *env, struct json *json, char *notes, size_t notes_size)
 {
     if (!profiler.running) {
         snprintf(notes, notes_size, "not running");

@@ -4,8 +4,8 @@
  *   profiler_start -> (handlers sample, the drain thread writes chunks) -> profiler_stop
  *
  * Commands come one at a time (control/commands.h holds the lock). Nothing here ever ends or aborts
- * the host: what fails is told in the answer, counted, and the profiler stays stopped or goes on
- * with less.
+ * the host: what fails is reported in the answer, counted, and the profiler stays stopped or goes
+ * on with less.
  */
 #ifndef AGENT_CONTROL_PROFILER_H
 #define AGENT_CONTROL_PROFILER_H
@@ -26,19 +26,19 @@ bool profiler_setup(JavaVM *vm, jvmtiEnv *jvmti, profiler_stop_later_fn *stop_la
 bool profiler_start(const struct agent_options *options, JNIEnv *env, char *error,
                     size_t error_size);
 bool profiler_is_running(void);
-/* It runs, and longer than it was told to. */
+/* It runs, and longer than it was asked to. */
 bool profiler_is_overdue(void);
 /* Ends the chunk; the file holds everything up to now. */
 bool profiler_dump(JNIEnv *env, char *error, size_t error_size);
 /* Back to quiet. notes: what cannot be given back, in sentences. */
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size);
-/* The same; tables of what was collected become members of an object that json has begun. */
-bool profiler_stop_telling(JNIEnv *env, struct json *json, char *notes, size_t notes_size);
+/* The same; tables of what was collected are members of an object that json has begun. */
+bool profiler_stop_reporting(JNIEnv *env, struct json *json, char *notes, size_t notes_size);
 /* One JSON object each (docs/json.md). name: as a member of another one, or NULL. */
 void profiler_status_json(struct json *json, const char *name);
 /* sites: the call sites as well. */
 void profiler_memory_json(struct json *json, bool sites);
-/* From now on the answers above tell what has grown since. */
+/* From now on the answers above report what has grown since. */
 void profiler_memory_baseline(void);
 bool profiler_has_alloc(void);
 /* Of whole chunks: dump first. */
@@ -47,7 +47,7 @@ void profiler_alloc_json(struct json *json);
 /* JVMTI callbacks, as long as profiling runs. */
 void profiler_class_load(JNIEnv *env, jclass class);
 void profiler_class_prepare(JNIEnv *env, jclass class);
-/* NULL: this JVM does not tell the name. */
+/* NULL: this JVM does not report the name. */
 void profiler_class_unload(const char *name);
 void profiler_object_sampled(JNIEnv *env, jobject object, jclass class, jlong size);
 void profiler_gc_finished(void);

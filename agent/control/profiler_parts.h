@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /* Switching a JVMTI event off does not stop a callback that is under way: callbacks enter by the
- * gate; it is closed, and those inside have left, before the parts are taken down. enter, leave: any
- * thread. open, close: one at a time. */
+ * gate; it is closed, and those inside have left, before the parts are taken down. enter, leave:
+ * any thread. open, close: one at a time. */
 struct callback_gate {
     _Atomic bool open;
     _Atomic int inside;
@@ -25,8 +25,8 @@ struct callback_gate {
 /* False: it is closed; there is nothing to leave then. */
 static inline bool callback_enter(struct callback_gate *gate)
 {
-    /* Sequentially consistent: pairs with callbacks_close, which stores and then reads the other way
-     * round; one of the two sees the other. */
+    /* Sequentially consistent: pairs with callbacks_close, which stores and then reads the other
+     * way round; one of the two sees the other. */
     atomic_fetch_add(&gate->inside, 1);
     if (atomic_load(&gate->open))
         return true;

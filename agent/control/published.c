@@ -17,7 +17,7 @@
 
 static int file = -1;
 static char path[sizeof PUBLISHED_PATH + 16];
-static struct published told;
+static struct published last;
 
 /* Of this process, in ticks since boot; -1 when it cannot be read. The second field, the name, may
  * hold anything: the third one stands behind the last parenthesis. */
@@ -38,7 +38,7 @@ static int64_t start_time_ticks(void)
 static uint64_t library_at(void)
 {
     Dl_info own;
-    return dladdr(&told, &own) != 0 ? (uint64_t)(uintptr_t)own.dli_fbase : 0;
+    return dladdr(&last, &own) != 0 ? (uint64_t)(uintptr_t)own.dli_fbase : 0;
 }
 
 /* A process of the same number that lives, in another container on the same /tmp. */
@@ -72,8 +72,8 @@ void published_begin(void)
     leftovers_remove_own("/tmp");
     snprintf(path, sizeof path, PUBLISHED_PATH, (int)getpid());
     create();
-    told = (struct published){.start_time_ticks = ticks, .library_at = library_at()};
-    memcpy(told.magic, PUBLISHED_MAGIC, sizeof told.magic);
+    last = (struct published){.start_time_ticks = ticks, .library_at = library_at()};
+    memcpy(last.magic, PUBLISHED_MAGIC, sizeof last.magic);
     published_figures(NULL);
 }
 
@@ -84,19 +84,19 @@ static bool is_gone(void)
     return fstat(file, &status) == 0 && status.st_nlink == 0;
 }
 
-static void tell(struct published *now)
+static void publish(struct published *now)
 {
     if (is_gone()) {
         close(file);
         create();
-        told.checksum = 0; /* to be written whole */
+        last.checksum = 0; /* to be written whole */
     }
     if (file < 0)
         return;
     now->checksum = published_checksum(now);
-    if (memcmp(now, &told, sizeof *now) != 0 &&
+    if (memcmp(now, &last, sizeof *now) != 0 &&
         pwrite(file, now, sizeof *now, 0) == (ssize_t)sizeof *now)
-        told = *now;
+        last = *now;
 }
 
 void published_figures(const struct jmethod_ids *ids)
@@ -105,7 +105,7 @@ void published_figures(const struct jmethod_ids *ids)
     struct jmethod_ids_bill bill;
     if (file < 0)
         return;
-    struct published now = told;
+    struct published now = last;
     mem_snapshot(&snapshot);
     now.reserved_bytes = snapshot.total.reserved_bytes;
     now.resident_bytes = snapshot.total.resident_bytes;
@@ -113,18 +113,18 @@ void published_figures(const struct jmethod_ids *ids)
         jmethod_ids_bill(ids, &bill);
         now.jmethod_id_bytes = bill.present_bytes;
     }
-    tell(&now);
+    publish(&now);
 }
 
 void published_breaker(enum breaker_state state, const char *reason)
 {
     if (file < 0)
         return;
-    struct published now = told;
+    struct published now = last;
     now.breaker_state = (int64_t)state;
     memset(now.breaker_reason, 0, sizeof now.breaker_reason);
     snprintf(now.breaker_reason, sizeof now.breaker_reason, "%s", reason);
-    tell(&now);
+    publish(&now);
 }
 
 void published_end(void)

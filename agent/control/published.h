@@ -16,9 +16,10 @@
 #include "agent/methods/jmethod_ids.h"
 
 void published_begin(void);
-/* ids: NULL when nothing is profiled; what the JVM holds because of earlier profiles stays told. */
+/* ids: NULL when nothing is profiled; what the JVM holds because of earlier profiles stays
+ * reported. */
 void published_figures(const struct jmethod_ids *ids);
-/* Told at once, and until a next one. */
+/* Published at once, and until a next one. */
 void published_breaker(enum breaker_state state, const char *reason);
 void published_end(void);
 

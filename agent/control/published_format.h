@@ -4,7 +4,7 @@
  *
  * As with hsperfdata a JVM that is killed leaves the file behind, so it names the process it is of:
  * a pid alone is not an identity. The agent holds a lock (flock) on it as long as it lives:
- * leftovers.h. A reader may come while it is written: the checksum tells.
+ * leftovers.h. A reader may come while it is written: the checksum shows it.
  */
 #ifndef AGENT_CONTROL_PUBLISHED_FORMAT_H
 #define AGENT_CONTROL_PUBLISHED_FORMAT_H

@@ -66,7 +66,7 @@ static uintptr_t find_blob(uintptr_t pc)
     return 0;
 }
 
-/* A name in the blob; up to JDK 23 it is all that tells a method's code. */
+/* A name in the blob; up to JDK 23 nothing else marks a method's code. */
 static enum code_kind kind_of(uintptr_t blob)
 {
     static const char COMPILED[8] = "nmethod", NATIVE[] = "native nmethod",

@@ -34,13 +34,13 @@ struct layout {
 #undef LAYOUT_SIZE
 #undef LAYOUT_WIDTH
 #undef LAYOUT_VALUE
-    int jdk_major;       /* as the tables tell */
+    int jdk_major;       /* as the tables say */
     intptr_t env_offset; /* JNIEnv * - JavaThread * */
 };
 
 extern struct layout layout;
 
-/* Fills `layout`. env: of the calling thread, a Java thread and no virtual one: tells where JNIEnv
+/* Fills `layout`. env: of the calling thread, a Java thread and no virtual one: shows where JNIEnv
  * lies in JavaThread. False with one sentence. Setup context; idempotent. */
 bool layout_read(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size);
 /* Where generated code lies; needs nothing else of the tables, so that it is known, too, where

@@ -4,7 +4,7 @@
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 
-/* --- methods ------------------------------------------------------------------------------------ */
+/* --- methods ---------------------------------------------------------------------------------- */
 
 #define LOWEST_ADDRESS 4096
 #define ACC_NATIVE     0x0100 /* of the class file format */
@@ -46,7 +46,7 @@ int32_t method_bci(uintptr_t method, uintptr_t bcp)
     return bcp >= code && bcp - code < size ? (int32_t)(bcp - code) : 0;
 }
 
-/* --- scopes ------------------------------------------------------------------------------------- */
+/* --- scopes ----------------------------------------------------------------------------------- */
 
 #define INLINED_MAX      128     /* HotSpot inlines at most 100 deep, method handles included */
 #define DESCRIPTIONS_MAX 4000000 /* of one method */

@@ -135,7 +135,7 @@ static bool move_above_fetched(struct walk_state *walk)
 
 /* A virtual thread that was unmounted deep in its stack comes back with its innermost frames only;
  * the last of them returns into a stub that fetches more. The rest is not on this stack; what goes
- * on is the carrier, from the entry of the continuation. Where this JVM's tables do not tell of
+ * on is the carrier, from the entry of the continuation. Where this JVM's tables do not name
  * that (JDK 21), from the frame after it. */
 static enum walk_step step_continuation(struct walk_state *walk)
 {

@@ -1,6 +1,6 @@
 /*
- * walk_state: a walk under way, as its parts share it. Internal to agent/hotspot; signal context, every load
- * guarded. Who calls whom: walk.c -> topmost.c -> return_address.c.
+ * walk_state: a walk under way, as its parts share it. Internal to agent/hotspot; signal context,
+ * every load guarded. Who calls whom: walk.c -> topmost.c -> return_address.c.
  */
 #ifndef AGENT_HOTSPOT_WALK_STATE_H
 #define AGENT_HOTSPOT_WALK_STATE_H
@@ -99,10 +99,10 @@ static inline bool walk_interpreted_at(const struct walk_state *walk, uintptr_t 
 /* Whether pc may be the return address of a Java caller with these sp and fp. It called Java where
  * walk->called_java says so; otherwise nothing is known of what it called. */
 bool return_address_is(const struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-/* Whether a compiled method may have called Java there: it stands behind a call that is described. A poll
- * has a description as well; a call of a leaf function or of the method's entry barrier has none.
- * Continuation.enterSpecial, which is native, calls Java without a description. sp: of the caller, whose
- * pc may be kept there when it is being deoptimised. */
+/* Whether a compiled method may have called Java there: it stands behind a call that is described.
+ * A poll has a description as well; a call of a leaf function or of the method's entry barrier has
+ * none. Continuation.enterSpecial, which is native, calls Java without a description. sp: of the
+ * caller, whose pc may be kept there when it is being deoptimised. */
 bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, uintptr_t sp);
 /* How far above sp the frame of a method begins, in words: it may have pushed arguments for a stub,
  * or have saved registers before a barrier of the collector. -1: there is no such frame. */
@@ -128,7 +128,7 @@ enum walk_step topmost_find_caller(struct walk_state *walk, int words);
 enum walk_step topmost_interpreted(struct walk_state *walk);
 
 /*
- * frame_part: how much of its frame a compiled method has at a place in its code, told by the
+ * frame_part: how much of its frame a compiled method has at a place in its code, found by the
  * instructions around it (x86-64):
  *
  *   [stack bang] push %rbp  sub $n, %rsp  [barrier] ... add $n, %rsp  pop %rbp  [poll] ret

@@ -272,7 +272,7 @@ static bool append_chunk(struct chunk_file *file)
     return good || fail_writing(file);
 }
 
-/* FILE.chunk becomes FILE. */
+/* Renames FILE.chunk to FILE. */
 static bool rename_chunk(struct chunk_file *file)
 {
     struct stat info;

@@ -4,17 +4,17 @@
  *   chunk_file_open -> [ chunk_file_begin -> _write, _patch ... -> _publish ] ... ->
  * chunk_file_close
  *
- * The chunk being written is FILE.chunk. When it is complete it becomes FILE by a rename, if there
+ * The chunk being written is FILE.chunk. When it is complete it is renamed to FILE, if there
  * is none; else it is copied to its end, and a copy that fails is cut off again. A process that is
  * killed leaves FILE with complete chunks; only when it dies in the middle of that copy the last
  * one is torn
  * (`nmtwatch` repairs it).
  *
- * What FILE was before the recording becomes FILE.1, and so does FILE when it would grow beyond
- * max_bytes, and another file that somebody has put in its place meanwhile. Only regular files of
- * this user are ever renamed, and links are not followed. New files have mode 0600: class names may
- * be nobody else's business. FILE.chunk is locked: a second process that records to the same FILE
- * is refused.
+ * What FILE was before the recording is renamed to FILE.1, and so does FILE when it would grow
+ * beyond max_bytes, and another file that somebody has put in its place meanwhile. Only regular
+ * files of this user are ever renamed, and links are not followed. New files have mode 0600: class
+ * names may be nobody else's business. FILE.chunk is locked: a second process that records to the
+ * same FILE is refused.
  *
  * Errors: one sentence; what belongs to the chunk does nothing and returns false from then on, and
  * the chunk is lost. chunk_file_begin tries again. Drain thread only.

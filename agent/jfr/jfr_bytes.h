@@ -25,7 +25,7 @@ void jfr_bytes_byte(struct jfr_bytes *bytes, uint8_t value);
 void jfr_bytes_number(struct jfr_bytes *bytes, uint64_t value);
 void jfr_bytes_int(struct jfr_bytes *bytes, int32_t value);
 /* The JVM's modified UTF-8 as a JFR string of standard UTF-8: surrogate pairs are joined, what is
- * no character becomes U+FFFD. NULL is the null string. */
+ * no character is written as U+FFFD. NULL is the null string. */
 void jfr_bytes_text(struct jfr_bytes *bytes, const char *text);
 /* The character at this place of the JVM's text, and how many bytes it takes; -1: there is none
  * (length 1). */

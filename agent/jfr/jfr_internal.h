@@ -83,7 +83,7 @@ void jfr_pools_free(struct jfr_writer *writer);
  * content. Drain thread only.
  */
 /* Appends the whole event. salt: of the chunk (jfr_types.h). tags: names as they were declared;
- * they become fields whose names are identifiers, unlike each other, with the given name as the
+ * they are fields whose names are identifiers, unlike each other, with the given name as the
  * label. */
 void jfr_metadata_append(struct jfr_bytes *bytes, uint32_t salt, int64_t ticks,
                          const char *const *tags, int tag_count);

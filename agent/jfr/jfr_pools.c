@@ -1,6 +1,6 @@
 /*
- * jfr_pools: constants of the chunk. A pool that has filled some pages becomes a checkpoint event
- * of its own at once, so that memory is bounded however many names there are.
+ * jfr_pools: constants of the chunk. A pool that has filled some pages is written as a checkpoint
+ * event of its own at once, so that memory is bounded however many names there are.
  */
 #include "agent/jfr/jfr_internal.h"
 #include "agent/jfr/jfr_bytes.h"

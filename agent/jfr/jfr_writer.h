@@ -8,8 +8,8 @@
  *   jfr_create -> [ jfr_chunk_begin -> jfr_events ... -> jfr_pool_* -> jfr_chunk_end ] ... ->
  * jfr_destroy
  *
- * Several recordings may be put into one file by `cat`. FILE that exists becomes FILE.1 when the
- * first chunk is complete. A chunk that was begun and not ended when jfr_destroy comes is
+ * Several recordings may be put into one file by `cat`. FILE that exists is renamed to FILE.1 when
+ * the first chunk is complete. A chunk that was begun and not ended when jfr_destroy comes is
  * forgotten.
  *
  * Disk full or any write error: one sentence (jfr_error), the chunk is lost and counted, the next

@@ -54,7 +54,7 @@ struct live_objects *live_objects_create(jvmtiEnv *jvmti, int64_t max, int64_t i
     const jvmtiCapabilities wanted = {.can_generate_garbage_collection_events = 1};
     if ((*jvmti)->AddCapabilities(jvmti, &wanted) != JVMTI_ERROR_NONE ||
         !switch_event(jvmti, JVMTI_ENABLE)) {
-        snprintf(error, error_size, "live: this JVM does not tell of garbage collections");
+        snprintf(error, error_size, "live: this JVM does not report garbage collections");
         return NULL;
     }
     struct live_objects *live = mem_alloc(COMPONENT_LIVE_OBJECTS, sizeof *live);

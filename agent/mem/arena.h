@@ -26,7 +26,7 @@ struct arena *arena_create(enum component component, size_t bound_bytes);
 void *arena_alloc(struct arena *arena, size_t size);
 /* Maps the next chunk when the present one is more than half used, or a handler found no room. */
 void arena_refill(struct arena *arena);
-/* Forgets everything; keeps the first chunk and tells the kernel to take its pages back. Nobody may
+/* Forgets everything; keeps the first chunk and has the kernel take its pages back. Nobody may
  * be inside. */
 void arena_reset(struct arena *arena);
 /* Half the bound. What is mapped already stays until the reset. */

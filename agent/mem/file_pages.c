@@ -46,10 +46,10 @@ static bool look(int pagemap, const void *address, size_t size, struct file_page
 bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
 {
     int pagemap = open_pagemap();
-    bool told = pagemap >= 0 && look(pagemap, address, size, pages);
+    bool known = pagemap >= 0 && look(pagemap, address, size, pages);
     if (pagemap >= 0)
         close(pagemap);
-    return told;
+    return known;
 }
 
 bool mem_file_add(enum component component, const void *address, size_t size)

@@ -5,7 +5,7 @@
  * and of the libraries it brings in are resident memory like any other, and the unwind tables of
  * libjvm that the samples read are more than all else an idle agent takes. So ranges of loaded
  * files are listed with their component, and a snapshot asks the kernel what of them this process
- * has mapped (/proc/self/pagemap; mincore would tell what is in the page cache). requested and
+ * has mapped (/proc/self/pagemap; mincore says what is in the page cache). requested and
  * reserved of such a component are its resident bytes: the address space costs nothing.
  *
  * Internal to agent/mem but for file_pages_look. Any thread, never in a signal handler.
@@ -22,7 +22,7 @@ struct file_pages {
     bool only_file; /* none of them was written to: they can be had from the file again */
 };
 
-/* The range is taken in whole pages. False when the kernel does not tell. */
+/* The range is taken in whole pages. False when the kernel does not say. */
 bool file_pages_look(const void *address, size_t size, struct file_pages *pages);
 
 /* Adds the listed ranges to the counts of each component. A range that cannot be looked at counts
@@ -35,7 +35,7 @@ void file_pages_count(struct component_usage usage[COMPONENT_COUNT]);
  *
  * Setup context, one thread at a time.
  */
-#define LIBRARIES_SEEN_MAX 500 /* a process with more has none that are told to be new */
+#define LIBRARIES_SEEN_MAX 500 /* a process with more has none that count as new */
 
 struct libraries {
     uintptr_t base[LIBRARIES_SEEN_MAX];

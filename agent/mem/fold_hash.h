@@ -29,7 +29,7 @@ static inline uint64_t fold_word(uint64_t word)
     return fold_multiply(word ^ UINT64_C(0xE7037ED1A0B428DB), UINT64_C(0x9E3779B97F4A7C15));
 }
 
-/* seed: what else tells two inputs apart. Never 0, which means "no key" to tables. */
+/* seed: what else two inputs differ in. Never 0, which means "no key" to tables. */
 static inline uint64_t fold_hash(const void *bytes, size_t length, uint64_t seed)
 {
     const uint8_t *at = bytes, *end = at + length;

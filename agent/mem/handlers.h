@@ -2,7 +2,7 @@
  * handlers: who is inside a signal handler, and a way to wait until all who were have left.
  *
  * A handler enters under the parity of the epoch; the one who waits moves the epoch on and waits
- * for the old parity to become empty. Handlers that come meanwhile count under the other one, so
+ * until the old parity is empty. Handlers that come meanwhile count under the other one, so
  * the wait is as long as a handler takes, however many there are a second.
  *
  * enter, leave: signal context. wait: one thread at a time, not in a handler.

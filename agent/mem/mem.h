@@ -45,7 +45,7 @@ enum mem_level { MEM_OFF, MEM_SUMMARY, MEM_DETAIL };
 void mem_set_level(enum mem_level level);
 enum mem_level mem_get_level(void);
 
-/* Zeroed; 16-byte aligned. NULL when there is none: the caller degrades, counts, tells. */
+/* Zeroed; 16-byte aligned. NULL when there is none: the caller degrades, counts and reports it. */
 void *mem_alloc(enum component component, size_t size);
 /* The same, not zeroed: for what is written at once, whole. */
 void *mem_alloc_raw(enum component component, size_t size);
@@ -59,7 +59,7 @@ int64_t mem_damaged(void);
 /* Page-aligned anonymous memory, not touched until used. NULL when there is none. */
 void *mem_map(enum component component, size_t size);
 void mem_unmap(enum component component, void *block, size_t size);
-/* Every map of the account, to tell its pages from others in /proc/self/smaps. Not in a signal
+/* Every map of the account, to know its pages from others in /proc/self/smaps. Not in a signal
  * handler. */
 typedef void mem_map_visit_fn(void *context, enum component component, const void *address,
                               size_t size, int64_t resident_bytes);

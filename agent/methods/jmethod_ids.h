@@ -14,7 +14,8 @@
  *            counted. What has been asked for counts, whether the class is unloaded or not.
  *   all      of all classes
  *
- * Formula, M methods of a class (checked against NMT on 17 and 25; docs/internals/memory-budget.md):
+ * Formula, M methods of a class (checked against NMT on 17 and 25;
+ * docs/internals/memory-budget.md):
  *
  *   JDK 9..25  loaded = 8(M+1) + 8 max(M,8) + 24, + 16 for the first class of its loader
  *              kept after unload = loaded - 8(M+1)
@@ -89,7 +90,7 @@ void jmethod_ids_destroy(struct jmethod_ids *ids);
  * What HotSpot keeps for a loader (ClassLoaderData: metaspace, and the blocks in which jmethodIDs
  * lie) it keeps once more for each hidden class that is not strong, and for each anonymous class of
  * JDK 8 to 14: such a class is unloaded alone. JVMTI knows their loader only, and their name does
- * not tell: of two hidden classes of the same name the one defined with ClassOption.STRONG lies
+ * not say: of two hidden classes of the same name the one defined with ClassOption.STRONG lies
  * with its loader. The JVM's own flag does, and is found by its tables (agent/hotspot).
  *
  * Calling context: where the class is kept alive; JVMTI callbacks, drain thread.

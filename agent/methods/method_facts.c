@@ -39,7 +39,7 @@ static struct line_table *ask_lines(jvmtiEnv *jvmti, jmethodID method, int64_t *
     return lines;
 }
 
-/* "Lpkg/Name;", of a hidden class "Lpkg/Name.0x01c0;": that dot becomes a slash, as the JVM and its
+/* "Lpkg/Name;", of a hidden class "Lpkg/Name.0x01c0;": that dot is a slash here, as the JVM and its
  * own recorder write such names. */
 static void name_class(struct method_facts *facts)
 {

@@ -8,7 +8,7 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* It becomes a method of its own. */
+/* It is a method of its own from now on. */
 static void count_in(struct method_map *map, struct entry *entry)
 {
     entry->info.id = ++map->last_id;

@@ -52,7 +52,7 @@ struct method_map *method_map_create(jvmtiEnv *jvmti, const struct method_names 
 void method_map_set_bound(struct method_map *map, size_t bytes);
 /* Where frames of kind FRAME_SEEN are from; it is there as long as the map. */
 void method_map_set_seen(struct method_map *map, struct seen_methods *seen);
-/* Takes over the names that handlers have taken down since the last call. */
+/* Takes over the names that handlers have copied since the last call. */
 void method_map_learn_seen(struct method_map *map);
 /* Frames that will be asked for, so that native ones that are new are looked up together (a
  * library's symbol table takes milliseconds to read). All of them, then the end, then

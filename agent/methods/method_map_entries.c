@@ -67,7 +67,7 @@ void entry_destroy(struct method_map *map, struct entry *entry)
     mem_free(entry);
 }
 
-/* --- fresh dictionaries ------------------------------------------------------------------------ */
+/* --- fresh dictionaries ----------------------------------------------------------------------- */
 
 #define NEEDED UINT32_MAX
 

@@ -1,6 +1,7 @@
 /*
  * method_map_layout: the inside of a method_map, shared by method_map.c (learning, age) and
- * method_map_entries.c (the table, and its move to fresh dictionaries). Internal to agent/methods. Drain thread.
+ * method_map_entries.c (the table, and its move to fresh dictionaries). Internal to agent/methods.
+ * Drain thread.
  */
 #ifndef AGENT_METHODS_METHOD_MAP_LAYOUT_H
 #define AGENT_METHODS_METHOD_MAP_LAYOUT_H

@@ -1,4 +1,4 @@
-/* The drain thread's part of the names at first sight. */
+/* The drain thread's part of the names copied when first sampled. */
 #include "agent/methods/seen_methods_layout.h"
 
 #include "agent/hotspot/layout.h"
@@ -139,8 +139,8 @@ void seen_methods_collect(struct seen_methods *seen, seen_method_visit_fn *visit
         atomic_load_explicit(&half->used, memory_order_relaxed) < SEEN_HANDOVER_BYTES / 2)
         return;
     /* Handlers that choose a half from now on choose the other one; when those that chose before
-     * have left, all that is in this one has its note. Sequentially consistent, as mem/handlers.h is:
-     * who entered after the wait began sees the new choice. */
+     * have left, all that is in this one has its note. Sequentially consistent, as mem/handlers.h
+     * is: who entered after the wait began sees the new choice. */
     atomic_store(&seen->handover_now, 1 - now);
     handlers_wait(&seen->copying);
     /* Acquire; partner: the release in publish. */

@@ -1,12 +1,13 @@
 /*
- * seen_methods: names at first sight: what a Method * is called, resolved in the signal handler.
+ * seen_methods: names copied when first sampled: what a Method * is called, resolved in the signal
+ * handler.
  *
  * A method on a walked stack cannot be unloaded while the handler runs, so there and then its
  * class, name, signature and line table are copied into memory that was mapped ahead. The frame
  * that is stored holds the number of the entry, not the Method *: so frames of classes that are
  * unloaded by the time a chunk is written keep their names.
  *
- *     Method *   --index-->   entry { number, how to tell that it is still this method }
+ *     Method *   --index-->   entry { number, how to check that it is still this method }
  *                               |
  *                               +- texts, handed over: collected a few times a second
  *                                                      by who keeps names (method_map.h)
@@ -19,8 +20,8 @@
  * safepoint to free it and another one to let its successor run. So an entry that was compared,
  * names, signature and line table, since the last announcement and the last safepoint is right;
  * another one is compared again, and a difference makes a new entry with a new number. A JVM that
- * does not count its safepoints (-XX:-UsePerfData) is compared at each frame: 26 ns become 1.1 us
- * with cold caches. Numbers are never used twice in a recording.
+ * does not count its safepoints (-XX:-UsePerfData) is compared at each frame: it takes 1.1 us in
+ * place of 26 ns with cold caches. Numbers are never used twice in a recording.
  *
  * Forgetting takes two turns, one a chunk:
  *
@@ -28,7 +29,7 @@
  *             found to be another method by now, is taken out of the index: no handler finds it from
  *             now on. One that has just found it puts its stack in the chunk that has begun.
  *   turn n+1  that chunk has been written, with its names; whoever had found it has left. The entry
- *             is free, and `gone` is told its number.
+ *             is free, and `gone` gets its number.
  *
  * Bounded: what finds no room is SEEN_OVER_BUDGET, a frame that says so; it is counted. Memory is
  * mapped, and touched as methods come: some 40 KB for 300.
@@ -64,7 +65,7 @@ uint64_t seen_methods_put(struct seen_methods *seen, uintptr_t method);
 /* A class was loaded or prepared: its methods may run from now on. */
 void seen_methods_class_loaded(struct seen_methods *seen);
 /* name: as the JVM's ClassUnload event has it ("pkg/Name", hidden: "pkg/Name+0x..."). NULL:
- * a JVM that does not tell; what it unloads goes by age. */
+ * a JVM that does not report it; what it unloads goes by age. */
 void seen_methods_class_unloaded(struct seen_methods *seen, const char *name);
 
 /* Texts are NUL-terminated, as the JVM prints them (slashes; hidden: "pkg/Name/0x..."). */
@@ -90,7 +91,7 @@ struct seen_methods_counts {
     int64_t methods;     /* entries now */
     int64_t seen;        /* entries ever */
     int64_t forgotten;   /* by age or unloading */
-    int64_t reused;      /* an address that had become another method */
+    int64_t reused;      /* an address that is another method now */
     int64_t compared;    /* frames whose names were read again to compare them */
     int64_t over_budget; /* frames without an entry for want of room */
     int64_t unreadable;  /* frames whose names could not be read */

@@ -49,7 +49,7 @@
 #define SEEN_DIFFERS        UINT64_MAX /* as `checked`: another method has its address now */
 /* Beside its texts: an entry and its place, a method_map entry, cells in the dictionaries. */
 #define SEEN_METHOD_BYTES   512
-#define SEEN_LINES_FACTOR   4                 /* a step of a byte becomes four in a line_table */
+#define SEEN_LINES_FACTOR   4                 /* a step of a byte takes four in a line_table */
 #define SEEN_HANDOVER_BYTES ((size_t)1 << 20) /* 4 000 methods between two collections */
 #define SEEN_UNLOADED_BITS  (UINT32_C(1) << 18)
 
@@ -166,7 +166,7 @@ struct method_reading {
     size_t lines_room; /* bytes up to the end of the ConstMethod */
 };
 
-/* The pointer that tells most methods at one address apart; 0: it cannot be read. */
+/* The pointer by which most methods at one address differ; 0: it cannot be read. */
 uintptr_t method_reading_identity(uintptr_t method);
 /* False: not a method, as far as can be seen. */
 bool method_reading_begin(uintptr_t method, struct method_reading *reading);
@@ -174,8 +174,8 @@ bool method_reading_begin(uintptr_t method, struct method_reading *reading);
  * cannot be read. class_hash: of the class name alone, method_class_hash of it. */
 bool method_reading_hash(const struct method_reading *reading, uint64_t *hash,
                          uint32_t *class_hash);
-/* text->length + 1 bytes with the NUL. A hidden class's "Name+0x..." becomes "Name/0x...", as the
- * JVM prints it, when is_class. False: it cannot be read, or is no text. */
+/* text->length + 1 bytes with the NUL. A hidden class's "Name+0x..." is written as "Name/0x...", as
+ * the JVM prints it, when is_class. False: it cannot be read, or is no text. */
 bool method_reading_text(const struct method_text *text, bool is_class, char *out);
 /* Copies the line table with its closing zero; bytes, 0 when it is damaged, or longer than size. */
 size_t method_reading_lines(const struct method_reading *reading, uint8_t *out, size_t size);

@@ -82,7 +82,7 @@ bool sigprof_thread_signals(int tid, struct thread_signals *out);
  * java.lang.Thread. Setup context, on a Java thread in the live phase.
  */
 /* thread_address: what the calling thread has under the key. False: there is no such key; only
- * threads that told their JNIEnv themselves are known as Java threads then. */
+ * threads that reported their JNIEnv themselves are known as Java threads then. */
 bool jvm_key_find(int64_t thread_address, pthread_key_t *key);
 
 #endif

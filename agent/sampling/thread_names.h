@@ -1,7 +1,7 @@
 /*
  * thread_names: from a JNIEnv that a handler met to the thread's Java name and id.
  *
- * A thread that was there before the agent never told its kernel id. But its handler finds its
+ * A thread that was there before the agent never reported its kernel id. But its handler finds its
  * JNIEnv, which lies at a fixed distance in the JVM's thread structure, and java.lang.Thread keeps
  * that structure's address in a field. The distance is learnt from the calling thread, so only Java
  * fields are read and nothing of the JVM's memory.
@@ -44,7 +44,7 @@ int64_t thread_names_java_id(struct thread_names *names, JNIEnv *env, jthread th
 /* Of the JVM's structure for the calling thread; 0 when it cannot be had. */
 int64_t thread_names_own_address(struct thread_names *names);
 
-/* Visits every Java thread with its JNIEnv; thread_names_of tells the visitor its name. jni is the
+/* Visits every Java thread with its JNIEnv; thread_names_of has its name. jni is the
  * calling thread's. */
 typedef void thread_names_visit_fn(void *context, JNIEnv *jni, jthread thread, const void *env);
 void thread_names_each(struct thread_names *names, thread_names_visit_fn *visit, void *context);

@@ -113,7 +113,7 @@ void threads_scan(struct threads *threads)
     pthread_mutex_unlock(&threads->lock);
 }
 
-/* --- threads that tell ------------------------------------------------------------------------ */
+/* --- threads that report ---------------------------------------------------------------------- */
 
 void threads_started(struct threads *threads, JNIEnv *env, jthread thread)
 {

@@ -3,7 +3,7 @@
  *
  * Each thread that runs under a timer has an entry; the handler finds its own by a thread-local
  * pointer (initial-exec: no allocation, no lock). Threads are found at start (/proc/self/task), by
- * JVMTI ThreadStart, and by a scan now and then (GC and compiler threads tell nobody).
+ * JVMTI ThreadStart, and by a scan now and then (GC and compiler threads are not reported).
  *
  * threads_self: signal context. The others: JVMTI callbacks and drain thread.
  */

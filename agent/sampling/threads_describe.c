@@ -26,8 +26,9 @@ static int by_env(const void *a, const void *b)
     return (first->env > second->env) - (first->env < second->env);
 }
 
-/* Threads that are not the JVM's have the kernel's name, and may change it as well. One that has left the
- * JVM keeps its last name: its JNIEnv may already be that of a thread that started later. */
+/* Threads that are not the JVM's have the kernel's name, and may change it as well. One that has
+ * left the JVM keeps its last name: its JNIEnv may already be that of a thread that started later.
+ */
 static void note(struct wishes *wishes, struct thread_entry *entry)
 {
     void *env = atomic_load_explicit(&entry->env, memory_order_relaxed);

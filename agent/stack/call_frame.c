@@ -8,7 +8,7 @@
 
 struct frame_tables frame_tables;
 
-/* --- tables ------------------------------------------------------------------------------------ */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 /* The head of .eh_frame_hdr as linkers write it: encodings that make a sorted table of pairs. */
 struct table_header {

@@ -223,7 +223,7 @@ static int visit(struct dl_phdr_info *object, size_t size, void *context)
     return 0;
 }
 
-/* The first object will do: each tells how many have been unloaded. */
+/* The first object will do: each says how many have been unloaded. */
 static int read_unloaded(struct dl_phdr_info *object, size_t size, void *context)
 {
     (void)size;

@@ -1,6 +1,6 @@
 /*
  * Signal context: the walk over native frames. Reaches libunwind's init, step and get_reg,
- * _dl_find_object, and the system call that tells whether an address can be read.
+ * _dl_find_object, and the system call that shows whether an address can be read.
  */
 #include "agent/stack/engine.h"
 #include "agent/stack/frame_rule.h"

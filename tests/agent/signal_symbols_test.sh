@@ -1,7 +1,7 @@
 #!/bin/bash
 # What a signal handler can reach: the files of signal context have no other undefined symbols than
 # signal_symbols.txt lists. A line is "file: symbol ..."; what is listed and not used is no error
-# (compilers differ: memcmp may become bcmp).
+# (compilers differ: memcmp may be bcmp).
 . "$(dirname "$0")/../tap.sh"
 
 list=tests/agent/signal_symbols.txt

@@ -84,12 +84,12 @@ jvm_result() {
     sed -n 's/^result //p' "$JVM_LOG"
 }
 
-# What a JVM that died tells of it.
+# What a JVM that died left about it.
 jvm_crash() {
     cat "$SCRATCH"/hs_err_*.log 2>/dev/null | sed -n '1,12p; /^Native frames/,/^$/p' | head -n 40
 }
 
-# Whether it works, waits or is starved: what tells a slow machine from a deadlock.
+# Whether it works, waits or is starved: which differs between a slow machine and a deadlock.
 process_state() { # PID
     local ticks
     ticks=$(awk '{ print $14 + $15 }' "/proc/$1/stat" 2>/dev/null)
@@ -138,7 +138,7 @@ profile_stops_right() { # FILE
     is "$JVM_NAME: stored + dropped = samples, and the file holds what was stored" \
         "$(jq -r '"\(.stored + .dropped.slots + .dropped.buffers == .samples) \(.recording_error) " +
             "\(.stored)"' <<<"$answer")" "true null $(jfr_samples "$1")"
-    is "$JVM_NAME: every signal is a sample or is told" \
+    is "$JVM_NAME: every signal is a sample or is counted" \
         "$(jq '.signals - .samples - .foreign_signals - .late_signals - .nested_signals - .small_stacks' \
             <<<"$answer")" 0
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Who allocates what: against the truth that a workload tells about itself, on demand and from the
+# Who allocates what: against the truth that a workload prints of itself, on demand and from the
 # start; what C2 does away with is not seen.
 # timeout: 900
 . "$(dirname "$0")/../tap.sh"
@@ -117,7 +117,7 @@ on_demand() {
     wait_for 30 eval 'profile status 2>&1 | grep -q "^allocations"'
     kill -INT $!
     wait $!
-    is "$JVM_NAME: interrupted, it stops and tells" "$? $(answer '.total_bytes > 0')" "0 true"
+    is "$JVM_NAME: interrupted, it stops and reports" "$? $(answer '.total_bytes > 0')" "0 true"
     contains "$JVM_NAME: and nothing goes on" "$(profile status)" "state         not running"
 
     "$NMTWATCH" profile "$JVM_PID" alloc --for 60s --end-after 2s >"$SCRATCH/out" 2>&1 &
@@ -130,7 +130,7 @@ on_demand() {
 
     check "$JVM_NAME: starts with less memory than it needs" profile start --memory 8m \
         --alloc 1k --live 1048576 --cpu 1ms --chunk 1s --file "$file"
-    check "$JVM_NAME: gives way" wait_for 20 eval 'profile status | grep -q "^breaker *shedding"'
+    check "$JVM_NAME: sheds load" wait_for 20 eval 'profile status | grep -q "^breaker *shedding"'
     sleep 1
     profile alloc --json >"$SCRATCH/alloc.json"
     is "$JVM_NAME: what it did not look at is in no total" "$(answer \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The agent gives way before its host does: policies of method ids, the circuit breaker on a churn of
-# classes, what a watch tells of it, and the watch that stops the profiler.
+# The agent collects less before its host suffers: policies of method ids, the circuit breaker on a churn of
+# classes, what a watch reports of it, and the watch that stops the profiler.
 # timeout: 300
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
@@ -62,7 +62,7 @@ for jdk in $(agent_jdks); do
     jvm_start "$jdk" shed \
         "-agentpath:$AGENT=start,engine=agct,cpu=1ms,chunk=1s,file=$file,warn=64k,shed=128k" \
         ClassChurn 0 500
-    check "$JVM_NAME: it gives way" wait_for 20 status_is '.breaker.state == "shedding"'
+    check "$JVM_NAME: it sheds load" wait_for 20 status_is '.breaker.state == "shedding"'
     prepared=$(status .jmethodid.prepared_classes)
     sleep 3
     is "$JVM_NAME: no class is prepared any more" "$(status \
@@ -138,7 +138,7 @@ INI
         --config "$SCRATCH/unacceptable.ini" --on-unacceptable stop-profiler "$JVM_PID" \
         >"$SCRATCH/watch" 2>&1
     wait_for 40 grep -q 'libnmtagent.so' "$SCRATCH/watch"
-    is "$JVM_NAME: beyond the last step the profiler is told to stop, once" \
+    is "$JVM_NAME: beyond the last step the profiler is stopped, once" \
         "$(watched 'select(.type == "note") | .text' | grep libnmtagent.so)" \
         "libnmtagent.so has stopped profiling, as --on-unacceptable asked"
     is "$JVM_NAME: and has stopped" "$(status .running)" false

@@ -73,7 +73,7 @@ for jdk in $(agent_jdks); do
     kill_jvm "$JVM_PID"
 done
 
-# A library: the family is known, its code and the application's are told apart.
+# A library: the family is known, its code and the application's are distinguished.
 if JDK=17 scripts/workloads.sh kinds 2>/dev/null | grep -qx cglib; then
     for jdk in $(agent_jdks); do
         JVM_NAME="cglib, JDK $jdk"

@@ -29,7 +29,7 @@ too_early() {
         exits "$JVM_NAME: the $times start comes too early" 23 \
             timeout 60 "$NMTWATCH" profile "$JVM_PID" start --cpu 1ms --file "$file"
         # The second sentence is the JVM's own, since 21.
-        check "$JVM_NAME: and is told so" grep -qE \
+        check "$JVM_NAME: and gets a message" grep -qE \
             "still starting: ask again in a moment|only permitted in the live phase" <<<"$OUTPUT"
     done
     touch "$SCRATCH/go"
@@ -74,7 +74,7 @@ two_at_once() {
     "$other/nmtwatch" profile "$JVM_PID" start --cpu 1ms --file "$file" >"$SCRATCH/one" 2>&1 &
     profile start --cpu 1ms --file "$SCRATCH/other.jfr" >"$SCRATCH/two" 2>&1 || two=$?
     wait $! || one=$?
-    is "$JVM_NAME: one of two starts is done, the other is told" \
+    is "$JVM_NAME: one of two starts is done, the other is refused" \
         "$(cat "$SCRATCH/one" "$SCRATCH/two" | grep -cE '^profiling:|already running')" 2
     is "$JVM_NAME: by its exit code" "$(((one == 0) + (two == 0)))" 1
     check "$JVM_NAME: either can stop it" "$other/nmtwatch" profile "$JVM_PID" stop
@@ -102,7 +102,7 @@ no_disk() {
     local inside=/proc/$JVM_PID/root$SCRATCH/small
     wait_for 20 is_status '.chunks > 1'
     head -c 8M /dev/zero >"$inside/ballast" 2>/dev/null
-    check "$JVM_NAME: a full disk is told" wait_for 20 is_status '.recording_error != null'
+    check "$JVM_NAME: a full disk is reported" wait_for 20 is_status '.recording_error != null'
     before=$(status_of .signals)
     sleep 2
     after=$(status_of .signals)
@@ -112,7 +112,7 @@ no_disk() {
     before=$(status_of .chunks)
     check "$JVM_NAME: and keeps chunks" wait_for 20 is_status ".chunks > $before"
     profile stop >"$SCRATCH/out" 2>&1 || code=$?
-    is "$JVM_NAME: stop tells by its code" "$code" 74
+    is "$JVM_NAME: the exit code of stop" "$code" 74
     contains "$JVM_NAME: and in a sentence" "$(cat "$SCRATCH/out")" "the recording is not whole"
     kill_jvm "$JVM_PID"
 }
@@ -136,7 +136,7 @@ no_descriptors() {
     is "$JVM_NAME: a file that was put in its place is not added to" "$(cat "$file.1")" \
         "somebody else's"
     profile stop >"$SCRATCH/out" 2>&1 || code=$?
-    is "$JVM_NAME: stop tells by its code" "$code" 74
+    is "$JVM_NAME: the exit code of stop" "$code" 74
     is "$JVM_NAME: FILE is a recording again" "$("$JVM_JFR" summary "$file" | grep -c 'Version: 2.1')" 1
     kill_jvm "$JVM_PID"
     rm -f "$file"*

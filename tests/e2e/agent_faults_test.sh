@@ -35,7 +35,7 @@ sent() { # SEGV|BUS
     kill "-$1" "$JVM_PID"
     wait_for 30 eval "! kill -0 $JVM_PID"
     wait "$JVM_PID" || code=$?
-    is "$JVM_NAME: ends as HotSpot ends" "$code" 1 # it was told to write no core
+    is "$JVM_NAME: ends as HotSpot ends" "$code" 1 # it writes no core by option
     contains "$JVM_NAME: with a report of the signal" "$(cat "$SCRATCH/report-$1.log")" "SIG$1"
     rm -f "$SCRATCH/report-$1.log"
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The profiler comes and goes: at the start of a JVM and into a running one, told wrong things, twice
+# The profiler comes and goes: at the start of a JVM and into a running one, given wrong options, twice
 # over, killed, without disk, at the end of the JVM.
 # timeout: 1800
 . "$(dirname "$0")/../tap.sh"
@@ -137,10 +137,10 @@ without_disk() {
     if jvm_wait result; then
         is "$JVM_NAME: its result" "$(jvm_result)" "$checksum"
         out=$(profile status --json)
-        contains "$JVM_NAME: what is lost is told" "$out" "No space left on device"
+        contains "$JVM_NAME: what is lost is reported" "$out" "No space left on device"
         contains "$JVM_NAME: and how much is kept" "$out" "complete chunks are kept"
         out=$(profile stop --json 2>"$SCRATCH/err") || code=$?
-        is "$JVM_NAME: stops all the same, and tells by its code" "$code" 74
+        is "$JVM_NAME: stops all the same; its exit code" "$code" 74
         contains "$JVM_NAME: in a sentence" "$(cat "$SCRATCH/err")" "the recording is not whole"
         cp "/proc/$JVM_PID/root$SCRATCH/small/a.jfr" "$file"
         is "$JVM_NAME: and knows what is kept" "$(complete_chunks "$file")" \

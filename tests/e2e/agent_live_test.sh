@@ -26,7 +26,7 @@ for jdk in $(agent_jdks); do
         is "$JVM_NAME: at its bound it refuses, and counts" "$(profile status --json | jq -c '.live
             | [.sampled == .held + .collected + .refused, .held <= 20, .refused > 0]')" \
             "[true,true,true]"
-        check "$JVM_NAME: what the JVM holds for us is told" jq -e \
+        check "$JVM_NAME: what the JVM holds for us is reported" jq -e \
             '.jvm.weak_references | .count > 0 and .bytes == .count * 10' \
             <<<"$(profile memory --json)"
         profile stop >"$JVM_OUT/stop" 2>&1 || fail "$JVM_NAME: stops" "$(cat "$JVM_OUT/stop")"

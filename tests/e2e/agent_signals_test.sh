@@ -29,7 +29,7 @@ own_handler() { # before|after TIMER
                 "$(jq .foreign_signals <<<"$status")" "$([ "$2" = itimer ] && echo "$seen" || echo 0)"
             check "$JVM_NAME: it was sampled" [ "$(jq .stored <<<"$status")" -gt 20 ]
         fi
-        is "$JVM_NAME: it is told when the handler is not ours any more" \
+        is "$JVM_NAME: it is reported when the handler is not ours any more" \
             "$(jq .handler_replaced <<<"$status")" "$([ "$1 $2" = "after itimer" ] && echo true || echo false)"
         profile_stops_right "$file"
         is "$JVM_NAME: its handler is in place again" \

@@ -47,19 +47,19 @@ all_names() {
     jvm_wait result 180 || return
     rm "$SCRATCH/go"
     check "$JVM_NAME: stops" profile stop
-    sort "$names" >"$SCRATCH/told"
+    sort "$names" >"$SCRATCH/known"
     sampled_threads >"$SCRATCH/sampled"
-    # Only ids that the workload tells of: one name for each, and the right one.
+    # Only ids that the workload prints: one name for each, and the right one.
     wrong=$(awk 'NR == FNR { name[$1] = $0; next } $1 in name && name[$1] != $0' \
-        "$SCRATCH/told" "$SCRATCH/sampled")
+        "$SCRATCH/known" "$SCRATCH/sampled")
     is "$JVM_NAME: no thread has another name" "$(head -n 5 <<<"$wrong")" ""
-    found=$(comm -12 "$SCRATCH/told" "$SCRATCH/sampled" | wc -l)
+    found=$(comm -12 "$SCRATCH/known" "$SCRATCH/sampled" | wc -l)
     if [ "$found" -ge $(((live + ended) * 7 / 10)) ]; then
         pass "$JVM_NAME: $found of $((live + ended)) threads are there by name"
     else
         fail "$JVM_NAME: threads are there by name" \
             "$found of $((live + ended)); $(wc -l <"$SCRATCH/sampled") in the recording, such as
-$(comm -13 "$SCRATCH/told" "$SCRATCH/sampled" | head -n 5)"
+$(comm -13 "$SCRATCH/known" "$SCRATCH/sampled" | head -n 5)"
     fi
     kill_jvm "$JVM_PID"
     rm -f "$file"*

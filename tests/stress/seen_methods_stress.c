@@ -81,7 +81,7 @@ static void replace(size_t n)
     fill(n);
     seen_methods_class_loaded(seen);
     atomic_store(&place[n].users, 0);
-    if (n % 2 == 0) /* of the others nobody tells */
+    if (n % 2 == 0) /* the others are not reported */
         seen_methods_class_unloaded(seen, old);
 }
 

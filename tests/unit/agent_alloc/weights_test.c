@@ -25,7 +25,7 @@ static void the_formula(void **state)
     assert_true(weight_unscaled(48, 0) == 48);
     assert_true(weight_variance(48, 0, 48) == 0);
     assert_true(isfinite(weight_unscaled(0, INTERVAL)));
-    /* Nothing to stretch; less than the objects themselves. */
+    /* Nothing to calibrate; less than the objects themselves. */
     assert_true(weight_stretch(1000, 500, 500) == 1);
     assert_true(weight_stretch(400, 500, 900) == 0);
     assert_true(weight_of(500, 900, 0) == 500);

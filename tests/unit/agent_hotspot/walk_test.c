@@ -155,8 +155,8 @@ static void finds_the_caller_of_a_stub(void **state)
     frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 }
 
-/* A call of that method, or of what comes next in the caller itself; where it returns to. code: of a
- * caller, as fake_code made it. */
+/* A call of that method, or of what comes next in the caller itself; where it returns to. code: of
+ * a caller, as fake_code made it. */
 static uintptr_t call(uintptr_t code_begin, uint32_t offset, uintptr_t callee)
 {
     uintptr_t at = code_begin + offset;

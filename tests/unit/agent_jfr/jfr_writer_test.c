@@ -125,7 +125,8 @@ static void write_account(struct jfr_writer *writer)
     jfr_jmethod_ids(writer, 10, 100, 2000, 1000);
 }
 #define OWN_EVENTS                                                                                 \
-    (1 + COMPONENT_COUNT + 1 + 2) /* Settings, components, their total, Loss, ids                  \
+    (1 + COMPONENT_COUNT + 1 +                                                                     \
+     2) /* Settings, components, their total, Loss, ids                  \
                                    */
 
 static bool write_chunk(struct jfr_writer *writer, const char *prefix, int cpu, int wall)
@@ -475,7 +476,7 @@ static void a_file_put_in_its_place_is_left_whole(void **state)
     assert_true(write_chunk(writer, "b", 50, 0));
     assert_int_equal(size_of(aside), 16);
     assert_true(size_of(path) > 100);
-    /* What cannot be renamed is told as such. */
+    /* What cannot be renamed is reported as such. */
     unlink(aside);
     assert_int_equal(mkdir(aside, 0700), 0);
     assert_int_equal(unlink(path), 0);

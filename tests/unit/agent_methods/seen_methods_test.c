@@ -1,5 +1,5 @@
-/* seen_methods: names at first sight, over the same addresses, within the bound, until nobody can
- * ask for them any more. */
+/* seen_methods: names copied when first sampled, over the same addresses, within the bound, until
+ * nobody can ask for them any more. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

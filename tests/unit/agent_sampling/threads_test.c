@@ -149,7 +149,7 @@ static void *spinning(void *argument)
         int64_t now_ns = clock_ns(watched.clocks->counted);
         int64_t look_ns = clock_ns(watched.clocks->looked);
         if (atomic_load(&watched.samples) > 0 && look_ns != looked_ns) {
-            /* Of several signals that became due since the last look only one is sent. */
+            /* Of several signals that were due since the last look only one is sent. */
             if (seen_ns != 0 && now_ns - seen_ns > watched.interval_ns)
                 watched.unseen_ns += now_ns - seen_ns - watched.interval_ns;
             seen_ns = now_ns;

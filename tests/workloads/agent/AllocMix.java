@@ -4,12 +4,12 @@ import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Allocates a known mix, from 16 bytes to 4 MB, each size as a class of its own and the same number
- * of bytes of each, and tells the truth about it: by class from what was allocated, in all as the
+ * of bytes of each, and prints the truth about it: by class from what was allocated, in all as the
  * JVM counts it.
  *
  * <pre>AllocMix MEGABYTES_OF_EACH [THREADS [SECONDS]]</pre>
  *
- * With SECONDS it does the same amount again and again, slowly, and tells nothing.
+ * With SECONDS it does the same amount again and again, slowly, and prints nothing.
  */
 public final class AllocMix {
     private static final ThreadMXBean THREADS =

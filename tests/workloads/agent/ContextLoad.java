@@ -1,7 +1,7 @@
 import nmtagent.Context;
 
 /**
- * Work with a context: threads burn CPU for two kinds of requests, so that samples can be told
+ * Work with a context: threads burn CPU for two kinds of requests, so that samples can be kept
  * apart by their fields.
  *
  * <pre>ContextLoad [SECONDS] [THREADS]</pre>

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <pre>Endurance CLASSES RATE</pre>
  *
- * Tells the classes it loaded, those the JVM unloaded, the seconds it took, the stacks that
+ * Prints the classes it loaded, those the JVM unloaded, the seconds it took, the stacks that
  * overflowed, the null pointers, and what came out wrong.
  */
 public final class Endurance {

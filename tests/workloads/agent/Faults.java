@@ -12,7 +12,7 @@ import java.nio.file.Path;
  *
  * <pre>Faults SECONDS FILE</pre>
  *
- * Tells how many of each came out right; the last thread throws away code for others to deoptimise.
+ * Prints how many of each came out right; the last thread throws away code for others to deoptimise.
  */
 public final class Faults {
     private static final int PAGE = 4096, PAGES = 64;

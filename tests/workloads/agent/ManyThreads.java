@@ -33,7 +33,7 @@ public final class ManyThreads {
                 threads[i] = new Thread(null, () -> {
                     waiting.countDown();
                     await(renamed);
-                    tell(names);
+                    print(names);
                     allocate();
                     allocated.countDown();
                     renameForEver(number);
@@ -55,7 +55,7 @@ public final class ManyThreads {
                     some[i % AT_A_TIME].join();
                 }
                 some[i % AT_A_TIME] = i >= ended ? null : new Thread(null, () -> {
-                    tell(names);
+                    print(names);
                     allocate();
                 }, "one-of-those-that-end-" + i, 256 << 10);
                 if (i < ended) {
@@ -67,7 +67,7 @@ public final class ManyThreads {
         }
     }
 
-    private static void tell(PrintStream names) {
+    private static void print(PrintStream names) {
         try {
             String tid = Files.readSymbolicLink(SELF).getFileName().toString();
             names.println(tid + " " + Thread.currentThread().getName());

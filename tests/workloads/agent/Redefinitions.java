@@ -14,7 +14,7 @@ import jdk.jfr.consumer.RecordedStackTrace;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * Classes that get new methods while their old ones run, and a frame that tells by itself whether it is
+ * Classes that get new methods while their old ones run, and a frame that shows by itself whether it is
  * named rightly.
  *
  * <pre>

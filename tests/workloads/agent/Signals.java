@@ -5,7 +5,7 @@
  * <pre>Signals SECONDS before|after</pre>
  *
  * before: its handler is there before the profiler; after: it comes when the profiler runs, when the
- * file of the property go exists. Tells how many SIGPROF of its own it sent and its handler saw.
+ * file of the property go exists. Prints how many SIGPROF of its own it sent and its handler saw.
  */
 public final class Signals {
     private static volatile long sink;

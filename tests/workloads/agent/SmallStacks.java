@@ -3,7 +3,7 @@
  *
  * <pre>SmallStacks SECONDS BYTES...</pre>
  *
- * One after another; below each stack lies a page that nobody may touch. Tells of each how many bytes of
+ * One after another; below each stack lies a page that nobody may touch. Prints of each how many bytes of
  * it signals have used, or that the kernel refused it.
  */
 public final class SmallStacks {

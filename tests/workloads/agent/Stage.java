@@ -2,7 +2,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What a test and a workload tell each other: "ready" and "result ..." on standard output, and files
+ * What a test and a workload send each other: "ready" and "result ..." on standard output, and files
  * that the test makes. The properties {@code go} and {@code leave} name them; without one there is
  * nothing to wait for.
  */

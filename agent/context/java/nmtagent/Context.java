@@ -1,7 +1,7 @@
 package nmtagent;
 
 /**
- * What the current thread works for: the ids of a span and up to ten tags, which become fields of
+ * What the current thread works for: the ids of a span and up to ten tags, which are fields of
  * each sample that nmtwatch's agent takes of this thread.
  *
  * <p>Copy this file into your application; it needs nothing else. Without the agent every method
