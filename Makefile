@@ -291,13 +291,16 @@ install: all $(BUILD)/man/nmtwatch.1
 	$(INSTALL) LICENSE $(DESTDIR)$(DOCDIR)/copyright
 	$(INSTALL) packaging/serve.ini $(DESTDIR)$(SYSCONFDIR)/nmtwatch/serve.ini
 	$(INSTALL) packaging/nmtwatch.service $(DESTDIR)$(UNITDIR)/nmtwatch.service
+	$(INSTALL) packaging/nmtwatch.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/nmtwatch.conf
+	$(INSTALL) packaging/nmtwatch.tmpfiles $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/nmtwatch.conf
 	sed -i 's|/usr/bin|$(PREFIX)/bin|; s|/etc/nmtwatch|$(SYSCONFDIR)/nmtwatch|' $(DESTDIR)$(UNITDIR)/nmtwatch.service
 # Leaves the configuration.
 uninstall:
 	rm -rf $(DESTDIR)$(LIBDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PREFIX)/share/nmtwatch
 	rm -f $(DESTDIR)$(PREFIX)/bin/nmtwatch $(DESTDIR)$(PREFIX)/share/man/man1/nmtwatch*.1 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/nmtwatch \
-		$(DESTDIR)$(PREFIX)/include/nmtagent_context.h $(DESTDIR)$(UNITDIR)/nmtwatch.service
+		$(DESTDIR)$(PREFIX)/include/nmtagent_context.h $(DESTDIR)$(UNITDIR)/nmtwatch.service \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/nmtwatch.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/nmtwatch.conf
 
 # The same sources make the same bytes: scripts/package/dist.sh says how.
 dist:

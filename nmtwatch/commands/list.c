@@ -31,7 +31,7 @@ struct row {
 
 static struct row row_of(const struct target *target)
 {
-    struct row row = {.target = target, .container = target->root[0] != '\0'};
+    struct row row = {.target = target, .container = target->contained};
     sample_clear(&row.sample);
 
     struct proc proc;
@@ -220,7 +220,7 @@ static void remove_leftovers(const struct discovery *found)
     int removed = agent_leftovers_remove_here();
     for (int i = 0; i < found->count; i++) {
         const struct target *target = &found->targets[i];
-        if (target->root[0] != '\0')
+        if (target->contained)
             removed += agent_leftovers_remove(target);
     }
     if (removed > 0)

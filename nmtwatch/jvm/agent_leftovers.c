@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,6 +68,8 @@ int agent_leftovers_remove_here(void)
         privileged_do(PRIVILEGED_TIDY, 0, 0, "");
         return 0;
     }
-    const struct target here = {.uid = geteuid(), .gid = getegid()};
-    return look_at(&(struct look){.target = &here, .everybodys = geteuid() == 0});
+    struct target here = {.uid = geteuid(), .gid = getegid()};
+    snprintf(here.root, sizeof here.root, "%s", target_host_root());
+    return look_at(&(struct look){
+        .target = &here, .everybodys = as_target_has(CAP_SETUID) && as_target_has(CAP_SETGID)});
 }

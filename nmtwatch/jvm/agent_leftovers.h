@@ -2,8 +2,9 @@
  * agent_leftovers: removes files that the agent left in /tmp when its JVM was killed
  * (agent/control/leftovers.h: which those are).
  *
- * In a target's /tmp: its user's only. In our own /tmp: this user's; as root everybody's, each with
- * the rights of its owner (as_target.h), so that nothing else can be reached or removed. A bounded
+ * In a target's /tmp: its user's only. In the host's /tmp (target_host_root): this user's; with the
+ * capabilities for it everybody's, each with the rights of its owner (as_target.h), so that nothing
+ * else can be reached or removed. A bounded
  * number of names and files a look. Returns how many were removed. Any thread.
  */
 #ifndef NMTWATCH_JVM_AGENT_LEFTOVERS_H

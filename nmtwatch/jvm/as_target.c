@@ -27,6 +27,19 @@ static bool set_capabilities(const struct __user_cap_data_struct capabilities[2]
     return syscall(SYS_capset, &header, capabilities) == 0;
 }
 
+bool as_target_has(int capability)
+{
+    struct __user_cap_data_struct sets[2];
+    return get_capabilities(sets) &&
+           (sets[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
+}
+
+bool as_target_possible(uid_t uid, gid_t gid)
+{
+    return (uid == geteuid() && gid == getegid()) ||
+           (as_target_has(CAP_SETUID) && as_target_has(CAP_SETGID));
+}
+
 /* glibc's setgroups changes every thread. */
 static bool set_groups(int count, const gid_t *groups)
 {
@@ -80,8 +93,7 @@ bool as_target_begin(struct as_target *self, uid_t uid, gid_t gid)
     bool same = uid == self->uid && gid == self->gid;
     if (same && (!stronger || uid == 0))
         return true;
-    uint32_t needed = BIT(CAP_SETUID) | BIT(CAP_SETGID);
-    if (!same && (self->capabilities[0].effective & needed) != needed) {
+    if (!as_target_possible(uid, gid)) {
         errno = EPERM;
         return false;
     }
@@ -110,13 +122,25 @@ void as_target_end(struct as_target *self)
         go_back(self);
 }
 
+/* Without CAP_SETPCAP it stays as it is, and no_new_privs keeps anything from being taken of it. */
+static void empty_bounding_set(void)
+{
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+        if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
+            return;
+    }
+}
+
 bool as_target_for_good(uid_t uid, gid_t gid)
 {
     static const struct __user_cap_data_struct none[2];
     prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (uid == geteuid() && gid == getegid())
-        return true;
-    return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 &&
-           setresuid(uid, uid, uid) == 0 && (uid == 0 || set_capabilities(none));
+    bool stays_root = uid == 0 && geteuid() == 0;
+    if (!stays_root)
+        empty_bounding_set();
+    if ((uid != geteuid() || gid != getegid()) &&
+        (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0))
+        return false;
+    return stays_root || set_capabilities(none); /* the ambient set goes with the permitted one */
 }

@@ -11,7 +11,10 @@
  * neither signal nor trace this process. Only the calling thread changes (raw system calls). Keep
  * the time in between short, and do nothing else in it.
  *
- * Needs CAP_SETUID and CAP_SETGID where the ids differ. Any thread; not in a signal handler.
+ * Needs CAP_SETUID and CAP_SETGID where the ids differ: as_target_possible. Who we are says nothing
+ * of that: root may be without them in a container, and an ordinary user of a unit may have them
+ * (AmbientCapabilities=). No other place asks whether we are root in order to know what we may do.
+ * Any thread; not in a signal handler.
  */
 #ifndef NMTWATCH_JVM_AS_TARGET_H
 #define NMTWATCH_JVM_AS_TARGET_H
@@ -19,6 +22,11 @@
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <sys/types.h>
+
+/* Whether this capability (CAP_SETUID ...) is in our effective set. */
+bool as_target_has(int capability);
+/* Whether we are that user, or may become it. */
+bool as_target_possible(uid_t uid, gid_t gid);
 
 struct as_target {
     bool changed;
@@ -37,8 +45,8 @@ bool as_target_begin(struct as_target *self, uid_t uid, gid_t gid);
 /* Keeps errno. */
 void as_target_end(struct as_target *self);
 
-/* For a child process: takes these ids for good, with no groups and no capabilities. False with
- * errno. */
+/* For a child process: takes these ids for good, with no groups and no capabilities; the bounding set
+ * is emptied, too, where we have CAP_SETPCAP. Root that stays root keeps its own. False with errno. */
 bool as_target_for_good(uid_t uid, gid_t gid);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "nmtwatch/process/clock.h"
 #include "analyzers/parse/jcmd_reply.h"
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/privileged.h"
 
@@ -191,12 +192,12 @@ static bool ids_differ(const struct attach *attach)
     return attach->target.uid != geteuid() || attach->target.gid != getegid();
 }
 
-/* Whether its own user may be tried when it does not take us: by root, or by a helper that is. */
+/* Whether its own user may be tried when it does not take us: by who may, or by a helper that may. */
 static bool can_become_owner(const struct attach *attach)
 {
     if (privileged_apart())
         return attach->target.uid != 0;
-    return geteuid() == 0 && ids_differ(attach);
+    return ids_differ(attach) && as_target_possible(attach->target.uid, attach->target.gid);
 }
 
 int attach_ask_operation(struct attach *attach, const char *operation, const char *args[ARG_COUNT])

@@ -275,7 +275,7 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
     if (error == EEXIST)
         return fail(attempt, FAILURE_SYSTEM,
                     "its .attach_pid file belongs to somebody else; remove it");
-    if (error == EACCES && geteuid() == 0)
+    if (error == EACCES)
         return fail(attempt, FAILURE_NO_TMP, "its user may not write there");
     if (error != 0)
         return fail_errno(attempt, "creating its .attach_pid file", error);
@@ -523,6 +523,13 @@ static enum connect_state without_tmp(struct attach_connect *attempt, int error)
     return fail_errno(attempt, "opening its /tmp", error);
 }
 
+/* HotSpot takes root and its own user: who is neither, and may, becomes the latter. */
+static bool takes_only_owner(const struct target *target)
+{
+    return geteuid() != 0 && (target->uid != geteuid() || target->gid != getegid()) &&
+           as_target_possible(target->uid, target->gid);
+}
+
 static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
 {
     const struct target *target = attempt->target;
@@ -550,8 +557,8 @@ static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
     }
     if (!connect_process_alive(attempt))
         return fail(attempt, FAILURE_GONE, NULL);
-    return attempt->as_owner ? connect_by_child(attempt, name, now_ms)
-                             : connect_directly(attempt, name, now_ms);
+    return attempt->as_owner || takes_only_owner(target) ? connect_by_child(attempt, name, now_ms)
+                                                         : connect_directly(attempt, name, now_ms);
 }
 
 /* By its modes. A JVM with capabilities may write all the same, so it is only believed afterwards.

@@ -20,7 +20,8 @@
  *
  * HotSpot compares the peer's uid and gid with its own (root passes from JDK 11 on, but a root of
  * another user namespace does not). as_owner therefore connects in a child that takes the target's
- * ids and hands the connected descriptor back: our own ids never change.
+ * ids and hands the connected descriptor back: our own ids never change. Who is not root, and has the
+ * capabilities for it (a unit's helper), always connects so.
  *
  * Used by attach.c only. One thread.
  */

@@ -32,6 +32,7 @@ enum privileged_kind {
     PRIVILEGED_CONNECT,    /* connect, send this request, hand the answering socket over */
     PRIVILEGED_CONFIG,     /* the configuration, read by the helper */
     PRIVILEGED_SECRET,     /* a file that the configuration names: passwords, certificate, key */
+    PRIVILEGED_NOTIFY,     /* a message to systemd, which listens to the helper only */
     PRIVILEGED_KINDS,
 };
 
@@ -65,7 +66,7 @@ bool privileged_exe(pid_t pid, uint64_t *device, uint64_t *inode);
  * the log. ENVIRON needs no start time. */
 int privileged_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
                     const char *text);
-/* TAP_REMOVE, TIDY. */
+/* TAP_REMOVE, TIDY, NOTIFY. */
 bool privileged_do(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
                    const char *text);
 /* The socket on which the answer comes: a struct failure, and with FAILURE_NONE the JVM's socket,

@@ -1,6 +1,7 @@
 #include "nmtwatch/jvm/target.h"
 
 #include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/jdk_files.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
@@ -125,17 +126,34 @@ struct target_state target_state_now(const struct target *target)
 /* --- the way to its files --------------------------------------------------------------------- */
 
 /* The same root and the same mounts: then paths need no detour, which other users may not take. */
-static bool shares_our_root(pid_t pid)
+static bool share_root(const char *one, const char *other)
 {
-    char path[48];
-    struct stat theirs, ours;
-    snprintf(path, sizeof path, "/proc/%d/ns/mnt", (int)pid);
-    if (stat(path, &theirs) != 0 || stat("/proc/self/ns/mnt", &ours) != 0 ||
-        theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev)
-        return false;
-    snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
-    return stat(path, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_ino == ours.st_ino &&
-           theirs.st_dev == ours.st_dev;
+    static const char *const parts[] = {"ns/mnt", "root"};
+    struct stat status[2];
+    for (int i = 0; i < 2; i++) {
+        char path[2][48];
+        snprintf(path[0], sizeof path[0], "/proc/%s/%s", one, parts[i]);
+        snprintf(path[1], sizeof path[1], "/proc/%s/%s", other, parts[i]);
+        if (stat(path[0], &status[0]) != 0 || stat(path[1], &status[1]) != 0 ||
+            status[0].st_ino != status[1].st_ino || status[0].st_dev != status[1].st_dev)
+            return false;
+    }
+    return true;
+}
+
+const char *target_host_root(void)
+{
+    struct stat status;
+    return !share_root("1", "self") && stat("/proc/1/root/.", &status) == 0 ? "/proc/1/root" : "";
+}
+
+static void find_root(struct target *target)
+{
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)target->pid);
+    if (!share_root(pid, "self"))
+        snprintf(target->root, sizeof target->root, "/proc/%s/root", pid);
+    target->contained = !share_root(pid, target_host_root()[0] != '\0' ? "1" : "self");
 }
 
 /* A link to /tmp is followed as the target follows it, not from our root. */
@@ -209,14 +227,17 @@ static bool in_first_user_namespace(void)
 
 enum failure_kind target_not_permitted(const struct target *target, struct failure *failure)
 {
-    bool root = geteuid() == 0;
-    if (!root && geteuid() != target->uid)
+    bool stranger = geteuid() != 0 && geteuid() != target->uid;
+    if (stranger && !as_target_has(CAP_SYS_PTRACE))
         return fail(target, failure, FAILURE_PERMISSION, NULL);
     if (!in_first_user_namespace())
         return fail(target, failure, FAILURE_FOREIGN_USERS, NULL);
+    if (geteuid() == 0)
+        return fail(target, failure, FAILURE_PERMISSION,
+                    "not even root may look at it here (CAP_SYS_PTRACE is missing)");
     return fail(target, failure, FAILURE_PERMISSION,
-                root ? "not even root may look at it here (CAP_SYS_PTRACE is missing)"
-                     : "it has privileges that this process has not");
+                stranger ? "CAP_DAC_READ_SEARCH, CAP_KILL, CAP_SETUID or CAP_SETGID is missing"
+                         : "it has privileges that this process has not");
 }
 
 static enum failure_kind require_jvm(struct target *target, struct failure *failure)
@@ -383,8 +404,7 @@ enum failure_kind target_open(struct target *target, pid_t pid, struct failure *
         return fail(target, failure, FAILURE_FOREIGN_PROC, NULL);
     if (read_process(target, failure) != FAILURE_NONE)
         return failure->kind;
-    if (!shares_our_root(pid))
-        snprintf(target->root, sizeof target->root, "/proc/%d/root", (int)pid);
+    find_root(target);
     find_tmp(target);
     if (require_jvm(target, failure) != FAILURE_NONE)
         return failure->kind;

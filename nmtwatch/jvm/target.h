@@ -23,6 +23,7 @@ struct target {
     gid_t gid;
     uint64_t start_time_ticks;
     bool libjvm_mapped;
+    bool contained;       /* other mounts or root than the host's: the first process's, else ours */
     bool attach_disabled; /* its flags say -XX:+DisableAttachMechanism */
     char root[48];        /* "/proc/PID/root", or "" when the target shares our root and mounts */
     char tmp[192];        /* its /tmp as we reach it: root + "/tmp", where that leads without links;
@@ -38,6 +39,9 @@ enum failure_kind target_not_permitted(const struct target *target, struct failu
 /* Whether /proc is there and of our own pid namespace: else its numbers are not those that a signal
  * goes to, and target_open opens nothing. */
 bool target_proc_is_ours(void);
+/* "/proc/1/root" where the host's files are reached so, because our own root or mounts are others
+ * (a unit's private /tmp); else "". */
+const char *target_host_root(void);
 /* Whether it keeps other users' processes from us (hidepid). */
 bool target_proc_hides_others(void);
 /* False when the process ended or the pid is somebody else's now. */

@@ -1,6 +1,7 @@
 #include "nmtwatch/profile/agent_call.h"
 
 #include "agent/control/answer_format.h"
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/profile/agent_library.h"
 #include "nmtwatch/process/tell.h"
 #include "nmtwatch/process/files.h"
@@ -123,7 +124,7 @@ enum failure_kind agent_session_open(struct agent_session *session, const struct
     *session =
         (struct agent_session){.target = *target, .exchange = {.tmp_fd = -1, .folder_fd = -1}};
     *failure = (struct failure){.kind = FAILURE_NONE};
-    if (geteuid() != 0 && geteuid() != target->uid)
+    if (geteuid() != target->uid && !as_target_possible(target->uid, target->gid))
         return fail(session, failure, FAILURE_PERMISSION, NULL);
     if (choose_library(session, first, named, failure) != FAILURE_NONE)
         return failure->kind;

@@ -37,10 +37,13 @@ bool service_user_find(struct service_user *user, const char *name, char *error,
         snprintf(error, error_size, "user: there is no user '%.60s' here", name);
         return false;
     }
-    if (user->uid != 0 && user->gid != 0)
-        return true;
-    snprintf(error, error_size, "user: '%.60s' is root, or of its group", name);
-    return false;
+    const char *what = user->uid == 0 || user->gid == 0 ? "is root, or of its group"
+                       : user->uid == geteuid()
+                           ? "is the user of the helper, who needs one of its own"
+                           : NULL;
+    if (what != NULL)
+        snprintf(error, error_size, "user: '%.60s' %s", name, what);
+    return what == NULL;
 }
 
 /* --- the filter ------------------------------------------------------------------------------- */

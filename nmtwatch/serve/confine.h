@@ -16,7 +16,7 @@ struct service_user {
     gid_t gid;
 };
 
-/* By name or number. Root is none. False with a sentence. */
+/* By name or number; neither root nor who we are. False with a sentence. */
 bool service_user_find(struct service_user *user, const char *name, char *error, size_t error_size);
 
 /* with_commands: programs may be started (the key notify). */

@@ -53,7 +53,7 @@ static bool is_taken(const struct fleet *fleet, const char *label)
 
 struct owner fleet_owner(const struct target *target)
 {
-    return (struct owner){target->uid, target->root[0] != '\0'};
+    return (struct owner){target->uid, target->contained};
 }
 
 static void describe_owner(struct owner owner, char *out, size_t size)
@@ -175,7 +175,7 @@ static void tell_no_room(struct fleet *fleet, const char *label, int64_t pid, co
  */
 static void tidy(struct fleet *fleet, const struct target *target)
 {
-    if (target->root[0] != '\0') {
+    if (target->contained) {
         agent_leftovers_remove(target);
     } else if (fleet->now_ms >= fleet->next_tidy_ms) {
         fleet->next_tidy_ms = fleet->now_ms + TIDY_MS;

@@ -10,6 +10,7 @@
 #include "nmtwatch/serve/confine.h"
 #include "nmtwatch/serve/permitted.h"
 #include "nmtwatch/process/tell.h"
+#include "nmtwatch/serve/service.h"
 #include "nmtwatch/watch/tap.h"
 
 #include <errno.h>
@@ -278,6 +279,10 @@ static int serve_request(struct helper *helper, const char *text)
         break;
     case PRIVILEGED_SECRET:
         fd = open_secret(helper->options, text);
+        break;
+    case PRIVILEGED_NOTIFY:
+        errno = EINVAL;
+        fd = service_pass_on(text) ? -2 : -1;
         break;
     case PRIVILEGED_TIDY:
         if (helper->request.pid == 0)

@@ -1,5 +1,6 @@
 #include "nmtwatch/serve/serve.h"
 
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/serve/fleet.h"
 #include "nmtwatch/serve/helper.h"
@@ -12,11 +13,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -382,6 +385,46 @@ static int run_here(serve_configure_fn *configure, void *context, int64_t for_ms
     return 0;
 }
 
+/* Of user = auto: why there is no such user for us, or NULL. */
+static const char *no_user(const struct serve_options *options)
+{
+    const char *const folders[] = {options->state, options->recordings, options->queue};
+    const struct passwd *user = getpwnam(SERVE_USER);
+    struct stat status;
+    if (user == NULL)
+        return "there is no user " SERVE_USER;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (folders[i][0] != '\0' &&
+            (stat(folders[i], &status) != 0 || status.st_uid != user->pw_uid))
+            return "state, recordings and queue do not belong to the user " SERVE_USER;
+    }
+    return NULL;
+}
+
+/* Whether it may be two processes, and shall; options->user is a user's name then. */
+static bool two_processes(struct serve_options *options)
+{
+    char sentence[160];
+    const char *why = "'user' in [serve] is empty";
+    bool may = as_target_has(CAP_SETUID) && as_target_has(CAP_SETGID);
+    if (strcmp(options->user, "auto") == 0) {
+        if (!may)
+            return false;
+        why = no_user(options);
+        snprintf(options->user, sizeof options->user, "%s", why == NULL ? SERVE_USER : "");
+    }
+    if (options->user[0] == '\0') {
+        snprintf(sentence, sizeof sentence, "one process, as root: %s", why);
+        if (geteuid() == 0)
+            say(sentence);
+        return false;
+    }
+    if (!may)
+        complain("'user' needs root, or CAP_SETUID and CAP_SETGID: this is one process, of the "
+                 "user who started it");
+    return may;
+}
+
 /* In one process, or with a root helper: as the configuration says. */
 int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
 {
@@ -397,14 +440,10 @@ int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
         free(options);
         return code;
     }
-    if (options->user[0] != '\0' && geteuid() == 0) {
+    if (two_processes(options)) {
         raise_fd_limit();
         code = helper_run(configure, context, options, for_ms, run_here);
     } else {
-        if (options->user[0] != '\0')
-            complain("'user' needs root: this is one process, of the user who started it");
-        else if (geteuid() == 0)
-            say("one process, as root: 'user' in [serve] is not set");
         code = run_here(configure, context, for_ms);
     }
     free(options);

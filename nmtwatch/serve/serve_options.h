@@ -14,6 +14,7 @@
 #include "nmtwatch/watch/watcher.h"
 
 #define SERVE_PATH_MAX 256
+#define SERVE_USER     "nmtwatch" /* whom user = auto means, where there is one */
 
 struct serve_options {
     char listen[128]; /* "127.0.0.1:9779", "[::1]:9779" */

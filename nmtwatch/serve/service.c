@@ -1,6 +1,7 @@
 #include "nmtwatch/serve/service.h"
 
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/jvm/privileged.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -12,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static void tell(const char *message)
+#define RELOADING "RELOADING=1\nMONOTONIC_USEC="
+#define STATUS    "STATUS="
+
+static void notify(const char *message)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const char *path = getenv("NOTIFY_SOCKET");
@@ -33,6 +37,41 @@ static void tell(const char *message)
     close(fd);
 }
 
+static void tell(const char *message)
+{
+    if (privileged_apart())
+        privileged_do(PRIVILEGED_NOTIFY, 0, 0, message);
+    else
+        notify(message);
+}
+
+static bool is_ours(const char *message)
+{
+    static const char *const words[] = {"READY=1", "STOPPING=1", "WATCHDOG=1"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(message, words[i]) == 0)
+            return true;
+    }
+    if (strncmp(message, RELOADING, strlen(RELOADING)) == 0)
+        return strspn(message + strlen(RELOADING), "0123456789") ==
+               strlen(message + strlen(RELOADING));
+    if (strncmp(message, STATUS, strlen(STATUS)) != 0)
+        return false;
+    for (const char *at = message; *at != '\0'; at++) {
+        if (*at < ' ' || *at > '~')
+            return false;
+    }
+    return true;
+}
+
+bool service_pass_on(const char *message)
+{
+    bool good = is_ours(message);
+    if (good)
+        notify(message);
+    return good;
+}
+
 void service_ready(void)
 {
     tell("READY=1");
@@ -41,8 +80,7 @@ void service_ready(void)
 void service_reloading(void)
 {
     char message[64];
-    snprintf(message, sizeof message, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
-             clock_us(CLOCK_MONOTONIC));
+    snprintf(message, sizeof message, RELOADING "%" PRId64, clock_us(CLOCK_MONOTONIC));
     tell(message);
 }
 
@@ -54,7 +92,7 @@ void service_stopping(void)
 void service_status(const char *sentence)
 {
     char message[256];
-    snprintf(message, sizeof message, "STATUS=%s", sentence);
+    snprintf(message, sizeof message, STATUS "%s", sentence);
     tell(message);
 }
 

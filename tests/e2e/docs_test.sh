@@ -95,6 +95,11 @@ sed "s|^listen.*|listen = 127.0.0.1:0|; s|/var/lib/nmtwatch|$SCRATCH/lib|; \$a [
     >"$SCRATCH/packaged.ini"
 sed -i '/^\[serve\]/a include = main:nobody' "$SCRATCH/packaged.ini"
 mkdir "$SCRATCH/lib"
+if [ "$(id -u)" = 0 ]; then # its user is made by the package
+    sed -i 's/^user = nmtwatch$/user = 54323/' "$SCRATCH/packaged.ini"
+    chmod 755 "$SCRATCH"
+    chown 54323 "$SCRATCH/lib"
+fi
 exits "the configuration that is installed is understood" 0 \
     "$NMTWATCH" serve --config "$SCRATCH/packaged.ini" --for 1s
 

@@ -17,6 +17,7 @@ check "make install" make -s BUILD="$build" DESTDIR="$root" PREFIX=/opt/nmt inst
 under=$root/opt/nmt
 is "everything is in its place" "$(for file in bin/nmtwatch share/man/man1/nmtwatch.1 \
     share/man/man1/nmtwatch-watch.1 share/man/man1/nmtwatch-plan.1 etc/nmtwatch/serve.ini \
+    lib/sysusers.d/nmtwatch.conf lib/tmpfiles.d/nmtwatch.conf \
     share/bash-completion/completions/nmtwatch include/nmtagent_context.h \
     share/nmtwatch/java/nmtagent/Context.java lib/systemd/system/nmtwatch.service \
     share/doc/nmtwatch/SECURITY.md share/doc/nmtwatch/runbooks/class-explosion.md; do

@@ -16,6 +16,13 @@ done
 need curl
 need_library 'libmicrohttpd\.so\.12'
 
+# SERVE_USER=54323: as two processes (user = ...), whose service owns this folder.
+own=$SCRATCH/own
+mkdir "$own"
+if [ -n "${SERVE_USER-}" ]; then
+    chmod 755 "$SCRATCH"
+    chown "$SERVE_USER" "$own"
+fi
 cat >"$SCRATCH/serve.ini" <<END
 [serve]
 listen = 127.0.0.1:0
@@ -23,9 +30,10 @@ discover = 500ms
 min_age = 100ms
 target = %{env:SERVE_KILL_TEST|main}
 include = label:kill$$-*
-state = $SCRATCH/state
-recordings = $SCRATCH/recordings
-notify = { cat; echo; } >>$SCRATCH/notified
+state = $own/state
+recordings = $own/recordings
+notify = { cat; echo; } >>$own/notified
+${SERVE_USER:+user = $SERVE_USER}
 END
 serve_start() {
     "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >>"$SCRATCH/log" 2>>"$SCRATCH/err" &
@@ -33,7 +41,7 @@ serve_start() {
     TAP_PIDS+=("$SERVE")
 }
 told() { # STATE: targets by how often they were told so, "COUNT TIMES"
-    grep "\"state\":\"$1\"" "$SCRATCH/notified" | grep -o "kill$$-[0-9]*" | sort | uniq -c |
+    grep "\"state\":\"$1\"" "$own/notified" | grep -o "kill$$-[0-9]*" | sort | uniq -c |
         awk '{ print $1 }' | sort | uniq -c | awk '{ print $1, $2 }'
 }
 
@@ -51,7 +59,7 @@ for ((i = 1; i <= kills; i++)); do
     serve_start
 done
 all_told() {
-    [ "$(grep -c '"state":"raised"' "$SCRATCH/notified")" -ge $jvms ]
+    [ "$(grep -c '"state":"raised"' "$own/notified")" -ge $jvms ]
 }
 check "every explosion is told, after $kills kills" wait_for 60 all_told
 is "each of them once" "$(told raised)" "$jvms 1"
@@ -61,7 +69,7 @@ all_up() {
         jq '[.findings[].target] | unique | length')" = "$jvms" ]
 }
 check "all are up" wait_for 15 all_up
-is "every recording is whole" "$(for file in "$SCRATCH"/recordings/*.nmt.gz; do
+is "every recording is whole" "$(for file in "$own"/recordings/*.nmt.gz; do
     gzip -t "$file" 2>&1
 done)" ""
 

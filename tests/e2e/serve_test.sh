@@ -13,6 +13,13 @@ done
 need curl
 need_library 'libmicrohttpd\.so\.12'
 
+# SERVE_USER=54323: as two processes (user = ...), whose service owns this folder.
+own=$SCRATCH/own
+mkdir "$own"
+if [ -n "${SERVE_USER-}" ]; then
+    chmod 755 "$SCRATCH"
+    chown "$SERVE_USER" "$own"
+fi
 mine=serve$$ # nothing else on this machine is watched
 
 fake() { # NAME OPTION...: pid in $SPAWNED
@@ -32,9 +39,10 @@ discover = 500ms
 min_age = 100ms
 target = %{env:SERVE_TEST|main}
 include = label:$mine-*
-state = $SCRATCH/state
-recordings = $SCRATCH/recordings
-notify = { cat; echo; } >>$SCRATCH/notified
+state = $own/state
+recordings = $own/recordings
+notify = { cat; echo; } >>$own/notified
+${SERVE_USER:+user = $SERVE_USER}
 END
     printf '%s\n' "$@" >>"$SCRATCH/serve.ini"
 }
@@ -65,12 +73,13 @@ is_metric() { # SERIES VALUE
     [ "$(metric "$1")" = "$2" ]
 }
 raised() { # NAME: alerts that were raised, told by the command of `notify`
-    grep "\"target\":\"$mine-$1\"" "$SCRATCH/notified" 2>/dev/null | grep -c '"state":"raised"'
+    grep "\"target\":\"$mine-$1\"" "$own/notified" 2>/dev/null | grep -c '"state":"raised"'
 }
 
 # --- targets come, and are told apart -------------------------------------------------------------
 
-touch "$SCRATCH/notified"
+touch "$own/notified"
+chown --reference="$own" "$own/notified"
 fake calm
 fake twin
 fake twin
@@ -159,7 +168,7 @@ is "the alert is up" "$(get /api/v1/findings | jq -r '.findings[].finding.id')" 
 is "it began when it began" "$(get /api/v1/findings | jq -r '.findings[0].started_ms')" "$started"
 is "and was not told again" "$(raised explodes)" 1
 is "labels stay" "$(get /metrics | grep -c '^nmtwatch_up')" 5
-is "recordings are whole" "$(for file in "$SCRATCH"/recordings/*.nmt.gz; do
+is "recordings are whole" "$(for file in "$own"/recordings/*.nmt.gz; do
     "$NMTWATCH" replay "$file" 2>&1 >/dev/null | grep damaged
 done)" ""
 
@@ -167,14 +176,14 @@ done)" ""
 
 kill "$exploding"
 cleared() {
-    grep "\"target\":\"$mine-explodes\"" "$SCRATCH/notified" | grep -q '"state":"cleared"'
+    grep "\"target\":\"$mine-explodes\"" "$own/notified" | grep -q '"state":"cleared"'
 }
 check "the alert of a JVM that ends is over" wait_for 10 cleared
 kill "$twin"
 check "a target that ended is gone" wait_for 10 is_metric nmtwatch_targets 3
 fake twin
 check "its successor takes its name" wait_for 15 is_metric "$(label nmtwatch_up 'twin#2')" 1
-is "no state is left of those that ended" "$(find "$SCRATCH/state" -name '*.json' | wc -l)" 4
+is "no state is left of those that ended" "$(find "$own/state" -name '*.json' | wc -l)" 4
 
 # --- SIGHUP ---------------------------------------------------------------------------------------
 
@@ -274,6 +283,19 @@ if command -v openssl >/dev/null && openssl req -x509 -newkey rsa:2048 -nodes -d
         curl -s --cacert "$SCRATCH/cert" "https://localhost:$PORT/healthz"
     }
     check "TLS" wait_for 5 over_tls
+    # With a level of its own library at which the client would take the older ones, as another server shows.
+    speaks() { # VERSION WHERE...
+        openssl s_client "-$1" -cipher DEFAULT@SECLEVEL=0 "${@:2}" </dev/null
+    }
+    spawn openssl s_server -quiet -unix "$SCRATCH/old" -cert "$SCRATCH/cert" -key "$SCRATCH/key" \
+        -cipher DEFAULT@SECLEVEL=0 -no_tls1_3 <>/dev/zero >/dev/null 2>&1
+    for version in tls1 tls1_1; do
+        check "a client of $version" wait_for 10 speaks $version -unix "$SCRATCH/old"
+        exits "... is refused" 1 speaks $version -connect "localhost:$PORT"
+    done
+    for version in tls1_2 tls1_3; do
+        check "one of $version is not" speaks $version -connect "localhost:$PORT"
+    done
     kill -TERM "$SERVE"
     wait "$SERVE"
 else

@@ -205,6 +205,34 @@ static void only_names_of_ours(void **state)
     stop(&pair);
 }
 
+/* What systemd is told is of serve, and one message at a time. */
+static void only_news_of_serve(void **state)
+{
+    (void)state;
+    struct pair pair = start();
+    static const struct {
+        bool good;
+        const char *text;
+    } rows[] = {
+        {true, "READY=1"},
+        {true, "WATCHDOG=1"},
+        {true, "RELOADING=1\nMONOTONIC_USEC=123"},
+        {true, "STATUS=watching 3 JVMs"},
+        {false, ""},
+        {false, "MAINPID=1"},
+        {false, "READY=1\nMAINPID=1"},
+        {false, "STATUS=x\nMAINPID=1"},
+        {false, "STATUS=\033[2J"},
+        {false, "RELOADING=1\nMONOTONIC_USEC=1\nFDSTORE=1"},
+        {false, "WATCHDOG=trigger"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (privileged_do(PRIVILEGED_NOTIFY, 0, 0, rows[i].text) != rows[i].good)
+            fail_msg("%s", rows[i].text);
+    }
+    stop(&pair);
+}
+
 /* --- questions to a JVM ----------------------------------------------------------------------- */
 
 struct row {
@@ -379,6 +407,7 @@ int main(void)
         cmocka_unit_test(malformed_requests),
         cmocka_unit_test(only_jvms),
         cmocka_unit_test(only_names_of_ours),
+        cmocka_unit_test(only_news_of_serve),
         cmocka_unit_test(what_is_handed_over_can_only_be_read),
         cmocka_unit_test(attach_goes_through_it),
         cmocka_unit_test(floods),
