@@ -127,8 +127,13 @@ static void judge(struct plan *plan)
         .churn = churn >= SUITABILITY_LOADING_PER_S ? "this application" : NULL,
         .loading_per_s = plan->measured.judged ? -1.0 : plan->measured.loads_per_s,
     };
-    plan->churn = facts.loaded > SUITABILITY_ORDINARY_CLASSES;
-    plan->verdict = suitability_judge(&facts, plan->reason, sizeof plan->reason);
+    struct suitability_verdict verdict;
+    suitability_judge(&facts, &verdict);
+    plan->load = suitability_load_of(facts.loaded);
+    plan->verdict = verdict.suitability;
+    plan->by_costs = verdict.by_costs;
+    memcpy(plan->reason, verdict.reason, sizeof verdict.reason);
+    memcpy(plan->costs_reason, verdict.costs_reason, sizeof verdict.costs_reason);
     if (plan->verdict != SUITABILITY_APPROPRIATE)
         return;
     if (growth > 0.0) {

@@ -43,8 +43,11 @@ struct plan {
     struct plan_measured measured; /* plan_measured_none without a look */
     enum suitability verdict;
     char reason[400]; /* one sentence without a full stop */
+    /* By what jmethodIDs are measured to cost; costs_reason "": the same verdict. */
+    enum suitability by_costs;
+    char costs_reason[160];
 
-    bool churn; /* the documented range is that of high churn */
+    enum suitability_load load; /* which documented range holds */
     struct plan_figures figures[PLAN_COMPONENT_COUNT];
     struct plan_figures sums[PLAN_SUM_COUNT];
 

@@ -26,10 +26,19 @@ static const struct plan_component_row component_rows[PLAN_COMPONENT_COUNT] = {
 #undef PLAN_COMPONENT
 };
 
-static const struct plan_range sums[PLAN_SUM_COUNT][2] = {
+static const struct plan_range sums[PLAN_SUM_COUNT][SUITABILITY_LOAD_COUNT] = {
     [PLAN_SUM_WITHOUT_IDS] = {RANGE("14-56 MB", 14 * M, 56 * M),
-                              RANGE("63-273 MB", 63 * M, 273 * M)},
-    [PLAN_SUM_WITH_IDS] = {RANGE("24-206 MB", 24 * M, 206 * M), RANGE("1+ GB", 1024 * M, -1)},
+                              RANGE("63-273 MB", 63 * M, 273 * M),
+                              RANGE("63-273 MB", 63 * M, 273 * M),
+                              RANGE("1-2 GB", 1024 * M, 2048 * M)},
+    [PLAN_SUM_WITH_IDS] = {RANGE("24-206 MB", 24 * M, 206 * M),
+                           RANGE("100 MB - 1 GB", 100 * M, 1024 * M), RANGE("1+ GB", 1024 * M, -1),
+                           RANGE("10+ GB", 10240 * M, -1)},
+};
+/* Of moderate churn: 70 to 90 % of 100 MB to 1 GB. */
+static const struct plan_range jmethod_ids[SUITABILITY_LOAD_COUNT] = {
+    [SUITABILITY_LOAD_MODERATE] = RANGE("70-900 MB", 70 * M, 0.9 * 1024 * M),
+    [SUITABILITY_LOAD_EXTREME] = RANGE("9-10 GB", 9216 * M, 10240 * M),
 };
 
 const struct plan_component_row *plan_component_row(enum plan_component component)
@@ -37,9 +46,17 @@ const struct plan_component_row *plan_component_row(enum plan_component componen
     return &component_rows[component];
 }
 
-struct plan_range plan_documented_sum(enum plan_sum sum, bool churn)
+struct plan_range plan_documented_sum(enum plan_sum sum, enum suitability_load load)
 {
-    return sums[sum][churn];
+    return sums[sum][load];
+}
+
+struct plan_range plan_documented(enum plan_component component, enum suitability_load load)
+{
+    const struct plan_component_row *row = &component_rows[component];
+    if (component == PLAN_PART_JMETHOD_IDS && jmethod_ids[load].text != NULL)
+        return jmethod_ids[load];
+    return load == SUITABILITY_LOAD_ORDINARY ? row->ordinary : row->churn;
 }
 
 /* An open hash table that doubles at 75 %. */

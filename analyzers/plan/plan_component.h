@@ -7,6 +7,7 @@
 #define ANALYZERS_PLAN_PLAN_COMPONENT_H
 
 #include "analyzers/plan/plan_input.h"
+#include "analyzers/plan/suitability.h"
 
 enum plan_component {
 #define PLAN_COMPONENT(id, key, title, names, ordinary, churn, documented, expected) PLAN_PART_##id,
@@ -29,7 +30,10 @@ const struct plan_component_row *plan_component_row(enum plan_component componen
 
 /* The sums as documented. */
 enum plan_sum { PLAN_SUM_WITHOUT_IDS, PLAN_SUM_WITH_IDS, PLAN_SUM_COUNT };
-struct plan_range plan_documented_sum(enum plan_sum sum, bool churn);
+struct plan_range plan_documented_sum(enum plan_sum sum, enum suitability_load load);
+/* Where the document gives a range for a number of classes only in all, that of each part is the one of high
+ * churn, and jmethodIDs are the rest. */
+struct plan_range plan_documented(enum plan_component component, enum suitability_load load);
 
 /* Bytes by the documented formula and as expected, for classes at the end of the plan and what the
  * JVM keeps for their jmethodIDs. -1: there is no formula. */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define MB 1048576.0
 
@@ -29,56 +30,127 @@ static double ids_mb(const struct suitability_facts *facts)
     return (double)jmethodid_loaded_bytes(&cost) / MB;
 }
 
-enum suitability suitability_judge(const struct suitability_facts *facts, char *reason, size_t size)
+static const struct suitability_load_row load_rows[SUITABILITY_LOAD_COUNT] = {
+    [SUITABILITY_LOAD_ORDINARY] = {"ordinary", "10 000 to 100 000 classes"},
+    [SUITABILITY_LOAD_MODERATE] = {"moderate", "100 000 to 1 000 000 classes"},
+    [SUITABILITY_LOAD_HIGH] = {"churn", "a million classes and more"},
+    [SUITABILITY_LOAD_EXTREME] = {"extreme", "ten million classes and more"},
+};
+
+const struct suitability_load_row *suitability_load_row(enum suitability_load load)
+{
+    return &load_rows[load];
+}
+
+enum suitability_load suitability_load_of(int64_t loaded)
+{
+    return loaded >= SUITABILITY_EXTREME_CLASSES   ? SUITABILITY_LOAD_EXTREME
+           : loaded > SUITABILITY_MODERATE_CLASSES ? SUITABILITY_LOAD_HIGH
+           : loaded > SUITABILITY_ORDINARY_CLASSES ? SUITABILITY_LOAD_MODERATE
+                                                   : SUITABILITY_LOAD_ORDINARY;
+}
+
+static enum suitability by_count(int64_t loaded)
+{
+    return loaded >= SUITABILITY_MILLIONS_CLASSES  ? SUITABILITY_NOT_APPROPRIATE
+           : loaded > SUITABILITY_MODERATE_CLASSES ? SUITABILITY_CAUTION
+                                                   : SUITABILITY_APPROPRIATE;
+}
+
+/* What the document accepts, in bytes: 1 GB for a million classes. */
+static enum suitability by_cost(double mb)
+{
+    return mb >= 2048.0  ? SUITABILITY_NOT_APPROPRIATE
+           : mb > 1024.0 ? SUITABILITY_CAUTION
+                         : SUITABILITY_APPROPRIATE;
+}
+
+/* The number of classes decided. */
+static void compare_costs(const struct suitability_facts *facts,
+                          struct suitability_verdict *verdict)
+{
+    double mb = ids_mb(facts);
+    verdict->by_costs = by_cost(mb);
+    if (verdict->by_costs != verdict->suitability)
+        snprintf(verdict->costs_reason, sizeof verdict->costs_reason,
+                 "jmethodIDs are measured to take %.0f MB, the documented 68 bytes a method come "
+                 "to %.0f MB",
+                 mb, (double)facts->loaded * facts->methods_per_class * 68.0 / MB);
+}
+
+static void too_many(const struct suitability_facts *facts, struct suitability_verdict *verdict)
+{
+    verdict->suitability = SUITABILITY_NOT_APPROPRIATE;
+    snprintf(verdict->reason, sizeof verdict->reason,
+             "%" PRId64
+             " classes in all: jmethodIDs for all would be %.1f MB; profile in staging, or find "
+             "what generates classes",
+             facts->loaded, ids_mb(facts));
+    compare_costs(facts, verdict);
+}
+
+void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict)
 {
     int64_t loaded = facts->loaded;
+    char *reason = verdict->reason;
+    const size_t size = sizeof verdict->reason;
+    memset(verdict, 0, sizeof *verdict);
+    verdict->suitability = SUITABILITY_NOT_APPROPRIATE;
     if (facts->explosion != NULL) {
         snprintf(reason, size,
                  "classes are generated without end (%.120s): fix the application first",
                  facts->explosion);
-        return SUITABILITY_NOT_APPROPRIATE;
+        return;
     }
     if (facts->loader_leak) {
         snprintf(reason, size, "class loaders leak: classes are never unloaded");
-        return SUITABILITY_NOT_APPROPRIATE;
+        return;
     }
-    if (facts->counted && loaded >= SUITABILITY_EXTREME_CLASSES) {
-        snprintf(reason, size, "%" PRId64 " classes in all: jmethodIDs for all would be %.1f MB",
-                 loaded, ids_mb(facts));
-        return SUITABILITY_NOT_APPROPRIATE;
+    if (facts->counted && (loaded >= SUITABILITY_EXTREME_CLASSES ||
+                           by_count(loaded - facts->unloaded) == SUITABILITY_NOT_APPROPRIATE)) {
+        too_many(facts, verdict);
+        return;
     }
     if (facts->level != NULL) {
         snprintf(reason, size, "%.160s: find what holds it first", facts->level);
-        return facts->level_excludes ? SUITABILITY_NOT_APPROPRIATE : SUITABILITY_CAUTION;
+        verdict->suitability =
+            facts->level_excludes ? SUITABILITY_NOT_APPROPRIATE : SUITABILITY_CAUTION;
+        return;
     }
+    verdict->suitability = SUITABILITY_CAUTION;
     if (facts->churn != NULL) {
         snprintf(
             reason, size,
             "classes of %.120s come and go: on JDK 8 to 25 half of their jmethodIDs is never freed",
             facts->churn);
-        return SUITABILITY_CAUTION;
-    }
-    if (facts->counted && loaded > SUITABILITY_ORDINARY_CLASSES) {
-        snprintf(reason, size,
-                 "%" PRId64
-                 " classes in all: jmethodIDs for all would be %.1f MB; watch that it converges",
-                 loaded, ids_mb(facts));
-        return SUITABILITY_CAUTION;
+        return;
     }
     if (facts->loading_per_s >= SUITABILITY_LOADING_PER_S) {
         snprintf(reason, size,
                  "%.1f classes/s were loaded between the two measurements: too short to tell "
                  "whether it ends",
                  facts->loading_per_s);
-        return SUITABILITY_CAUTION;
+        return;
     }
     if (!facts->counted) {
         snprintf(reason, size, "the number of classes is not known from what was given");
-        return SUITABILITY_CAUTION;
+        return;
     }
-    snprintf(reason, size,
-             "%" PRId64 " classes loaded, %" PRId64 " unloaded, none generated without end: "
-             "jmethodIDs for all would be %.1f MB",
-             loaded, facts->unloaded, ids_mb(facts));
-    return SUITABILITY_APPROPRIATE;
+    verdict->suitability = by_count(loaded);
+    if (verdict->suitability == SUITABILITY_NOT_APPROPRIATE) {
+        too_many(facts, verdict);
+        return;
+    }
+    if (loaded > SUITABILITY_ORDINARY_CLASSES)
+        snprintf(
+            reason, size,
+            "%" PRId64
+            " classes in all: jmethodIDs for all would be %.1f MB; watch that Internal converges",
+            loaded, ids_mb(facts));
+    else
+        snprintf(reason, size,
+                 "%" PRId64 " classes loaded, %" PRId64 " unloaded, none generated without end: "
+                 "jmethodIDs for all would be %.1f MB",
+                 loaded, facts->unloaded, ids_mb(facts));
+    compare_costs(facts, verdict);
 }

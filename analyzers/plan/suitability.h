@@ -1,10 +1,18 @@
 /*
  * suitability: may a profiler that preallocates jmethodIDs run on this application?
  *
- * The one place of the documented limits, for a look at a live JVM (triage) and for one that is
- * only planned (plan): up to 100 000 classes loaded in all is ordinary; up to ten million is for
- * those who watch that it converges, a million of them being what the documented design calls high
- * churn; more, classes without end, or class loaders that leak, is not for it.
+ * The one place of the documented limits, for a look at a live JVM (triage) and for one that is only
+ * planned (plan). By classes loaded in all:
+ *
+ *   to 100 000       ordinary   APPROPRIATE
+ *   to 1 000 000     moderate   APPROPRIATE, watch that it converges
+ *   below 2 million  high       CAUTION: about 1 GB, "acceptable in some cases"
+ *   millions         high       NOT APPROPRIATE
+ *   from 10 million  extreme    NOT APPROPRIATE
+ *
+ * Classes without end and class loaders that leak are NOT APPROPRIATE at any number. The document counts 68
+ * bytes of jmethodIDs a method; what they cost by measurement is judged apart, by what the document accepts
+ * in bytes, and given where it comes to another verdict.
  *
  * Pure; any thread.
  */
@@ -16,10 +24,27 @@
 #include <stdint.h>
 
 #define SUITABILITY_ORDINARY_CLASSES INT64_C(100000)
-#define SUITABILITY_CHURN_CLASSES    INT64_C(1000000)
+#define SUITABILITY_MODERATE_CLASSES INT64_C(1000000)
+#define SUITABILITY_MILLIONS_CLASSES INT64_C(2000000)
 #define SUITABILITY_EXTREME_CLASSES  INT64_C(10000000)
+
+/* Which of the documented ranges holds for so many classes loaded in all. */
+enum suitability_load {
+    SUITABILITY_LOAD_ORDINARY,
+    SUITABILITY_LOAD_MODERATE,
+    SUITABILITY_LOAD_HIGH,
+    SUITABILITY_LOAD_EXTREME,
+    SUITABILITY_LOAD_COUNT,
+};
+struct suitability_load_row {
+    const char *key;     /* "ordinary" */
+    const char *classes; /* "10 000 to 100 000 classes" */
+};
+enum suitability_load suitability_load_of(int64_t loaded);
+const struct suitability_load_row *suitability_load_row(enum suitability_load load);
+
 /* Slower than this nobody calls it a generator: a day of it is 170 000 classes. */
-#define SUITABILITY_LOADING_PER_S    2.0
+#define SUITABILITY_LOADING_PER_S 2.0
 
 /* Values are the exit codes of `nmtwatch plan`. */
 enum suitability {
@@ -44,8 +69,15 @@ struct suitability_facts {
     double loading_per_s; /* between two looks; below 0: not known */
 };
 
-/* reason: one sentence without a full stop. */
-enum suitability suitability_judge(const struct suitability_facts *facts, char *reason,
-                                   size_t size);
+/* Both are sentences without a full stop. */
+struct suitability_verdict {
+    enum suitability suitability;
+    char reason[300];
+    enum suitability
+        by_costs; /* of the number of classes alone, by what jmethodIDs are measured to cost */
+    char
+        costs_reason[160]; /* "": it is the same verdict, or the number of classes did not decide */
+};
+void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict);
 
 #endif

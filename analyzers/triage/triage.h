@@ -21,8 +21,7 @@ struct triage {
     int finding_count;
     struct finding findings[TRIAGE_FINDINGS_MAX]; /* the culprit first */
     struct explained explained;                   /* an agent that preallocates? */
-    enum suitability suitability;
-    char suitability_reason[300];
+    struct suitability_verdict suitability;
     struct texts texts; /* of the findings */
 };
 

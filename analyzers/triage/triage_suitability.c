@@ -68,6 +68,5 @@ void triage_suitability(const struct dossier *dossier, struct triage *out)
         facts.unloaded = dossier->flow.unloads;
         facts.counted = true;
     }
-    out->suitability =
-        suitability_judge(&facts, out->suitability_reason, sizeof out->suitability_reason);
+    suitability_judge(&facts, &out->suitability);
 }

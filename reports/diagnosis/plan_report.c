@@ -39,14 +39,14 @@ static void component_rows(const struct plan *plan, struct page *page, bool meas
     for (int i = 0; i < PLAN_COMPONENT_COUNT; i++) {
         const struct plan_component_row *row = plan_component_row((enum plan_component)i);
         const struct plan_figures *figures = &plan->figures[i];
-        page_row(page, row->title, (plan->churn ? row->churn : row->ordinary).text,
+        page_row(page, row->title, plan_documented((enum plan_component)i, plan->load).text,
                  bytes_or_dash(figures->documented_bytes).text,
                  bytes_or_dash(figures->expected_bytes).text,
                  bytes_or_dash(figures->measured_bytes).text);
     }
     static const char *const titles[] = {"total without jmethodIDs", "total with jmethodIDs"};
     for (int s = 0; s < PLAN_SUM_COUNT; s++)
-        page_row(page, titles[s], plan_documented_sum((enum plan_sum)s, plan->churn).text,
+        page_row(page, titles[s], plan_documented_sum((enum plan_sum)s, plan->load).text,
                  bytes_or_dash(plan->sums[s].documented_bytes).text,
                  bytes_or_dash(plan->sums[s].expected_bytes).text,
                  bytes_or_dash(plan->sums[s].measured_bytes).text);
@@ -60,7 +60,7 @@ static void profiler(const struct plan *plan, struct page *page)
     page_text(page,
               "Documented: the range for %s, and the documented formula at these numbers. "
               "Expected: what is resident, by formulas measured on JDK 17 and 25.",
-              plan->churn ? "a million classes and more" : "10 000 to 100 000 classes");
+              suitability_load_row(plan->load)->classes);
     if (ids->jni_bytes > 0)
         page_text(page, "jmethodIDs are in NMT's JNI (%s) and Class (%s); unloading frees them.",
                   units_bytes(ids->jni_bytes).text, units_bytes(ids->class_bytes).text);
@@ -245,6 +245,9 @@ void plan_page(const struct plan *plan, const char *source, struct page *page)
              plan->input.jdk_major, source != NULL ? ", from " : "", source != NULL ? source : "");
     page_begin(page, title, suitability_name(plan->verdict), severities[plan->verdict]);
     page_text(page, "%s.", plan->reason);
+    if (plan->costs_reason[0] != '\0')
+        page_text(page, "By measured costs %s: %s.", suitability_name(plan->by_costs),
+                  plan->costs_reason);
     profiler(plan, page);
     classes(plan, page);
     container(plan, page);
@@ -318,21 +321,22 @@ static void figures_json(struct json_out *out, const struct plan_figures *figure
 static void components_json(struct json_out *out, const struct plan *plan)
 {
     static const char *const keys[] = {"without_jmethod_ids", "with_jmethod_ids"};
-    json_out_text(out, "documented_for", plan->churn ? "churn" : "ordinary");
+    json_out_text(out, "documented_for", suitability_load_row(plan->load)->key);
     json_out_begin(out, "components", '[');
     for (int i = 0; i < PLAN_COMPONENT_COUNT; i++) {
         const struct plan_component_row *row = plan_component_row((enum plan_component)i);
         json_out_begin(out, NULL, '{');
         json_out_text(out, "key", row->key);
         json_out_text(out, "title", row->title);
-        range_json(out, plan->churn ? &row->churn : &row->ordinary);
+        struct plan_range range = plan_documented((enum plan_component)i, plan->load);
+        range_json(out, &range);
         figures_json(out, &plan->figures[i]);
         json_out_end(out, '}');
     }
     json_out_end(out, ']');
     json_out_begin(out, "totals", '{');
     for (int s = 0; s < PLAN_SUM_COUNT; s++) {
-        struct plan_range range = plan_documented_sum((enum plan_sum)s, plan->churn);
+        struct plan_range range = plan_documented_sum((enum plan_sum)s, plan->load);
         json_out_begin(out, keys[s], '{');
         range_json(out, &range);
         figures_json(out, &plan->sums[s]);
@@ -437,6 +441,10 @@ void plan_json(const struct plan *plan, const char *source, struct json_out *out
     json_out_text(out, "verdict", suitability_name(plan->verdict));
     json_out_int(out, "exit_code", plan->verdict);
     json_out_text(out, "reason", plan->reason);
+    if (plan->costs_reason[0] != '\0') {
+        json_out_text(out, "verdict_by_costs", suitability_name(plan->by_costs));
+        json_out_text(out, "costs_reason", plan->costs_reason);
+    }
     input_json(out, &plan->input);
     components_json(out, plan);
     classes_json(out, plan);

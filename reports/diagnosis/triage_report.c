@@ -269,7 +269,11 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     put_loaders(dossier, page);
     put_steps(report, page);
     page_heading(page, "A profiler on this application");
-    page_text(page, "%s: %s.", suitability_name(triage->suitability), triage->suitability_reason);
+    const struct suitability_verdict *verdict = &triage->suitability;
+    page_text(page, "%s: %s.", suitability_name(verdict->suitability), verdict->reason);
+    if (verdict->costs_reason[0] != '\0')
+        page_text(page, "By measured costs %s: %s.", suitability_name(verdict->by_costs),
+                  verdict->costs_reason);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
@@ -407,8 +411,9 @@ static void json_steps(const struct triage_report *report, struct json_out *out)
 
 void triage_report_json(const struct triage_report *report, struct json_out *out)
 {
-    json_out_text(out, "suitability", suitability_name(report->triage->suitability));
-    json_out_text(out, "suitability_reason", report->triage->suitability_reason);
+    const struct suitability_verdict *verdict = &report->triage->suitability;
+    json_out_text(out, "suitability", suitability_name(verdict->suitability));
+    json_out_text(out, "suitability_reason", verdict->reason);
     json_explained(&report->triage->explained, out);
     json_categories(report->dossier, out);
     json_sites(report->dossier, out);

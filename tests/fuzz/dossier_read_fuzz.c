@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < dossier_reader_count(reader); i++) {
         triage_judge(dossier_reader_at(reader, i), NULL, 0, &triage);
         promise(triage.finding_count <= TRIAGE_FINDINGS_MAX);
-        promise(triage.suitability_reason[0] != '\0');
+        promise(triage.suitability.reason[0] != '\0');
     }
     dossier_reader_destroy(reader);
     return 0;

@@ -55,8 +55,11 @@ verdict() { # WANTED_CODE WORD ARGUMENTS...
     contains "and says so" "$OUTPUT" "$word: "
 }
 verdict 0 APPROPRIATE --classes 100K
-verdict 1 CAUTION --classes 100001
-verdict 1 CAUTION --classes 9999999
+verdict 0 APPROPRIATE --classes 100001
+verdict 0 APPROPRIATE --classes 1M
+verdict 1 CAUTION --classes 1000001
+verdict 2 'NOT APPROPRIATE' --classes 2M
+verdict 2 'NOT APPROPRIATE' --classes 9.1M
 verdict 2 'NOT APPROPRIATE' --classes 10M
 verdict 1 CAUTION --classes 10K --churn 2/s
 verdict 2 'NOT APPROPRIATE' --classes 10K --growth 2/s

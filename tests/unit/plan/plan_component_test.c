@@ -39,10 +39,30 @@ static void nine_components_to_the_digit(void **state)
         assert_string_equal(row->ordinary.text, documented[i].ordinary);
         assert_string_equal(row->churn.text, documented[i].churn);
     }
-    assert_string_equal(plan_documented_sum(PLAN_SUM_WITHOUT_IDS, false).text, "14-56 MB");
-    assert_string_equal(plan_documented_sum(PLAN_SUM_WITH_IDS, false).text, "24-206 MB");
-    assert_string_equal(plan_documented_sum(PLAN_SUM_WITHOUT_IDS, true).text, "63-273 MB");
-    assert_string_equal(plan_documented_sum(PLAN_SUM_WITH_IDS, true).text, "1+ GB");
+    assert_string_equal(plan_documented_sum(PLAN_SUM_WITHOUT_IDS, SUITABILITY_LOAD_ORDINARY).text,
+                        "14-56 MB");
+    assert_string_equal(plan_documented_sum(PLAN_SUM_WITH_IDS, SUITABILITY_LOAD_ORDINARY).text,
+                        "24-206 MB");
+    assert_string_equal(plan_documented_sum(PLAN_SUM_WITHOUT_IDS, SUITABILITY_LOAD_HIGH).text,
+                        "63-273 MB");
+    assert_string_equal(plan_documented_sum(PLAN_SUM_WITH_IDS, SUITABILITY_LOAD_HIGH).text,
+                        "1+ GB");
+    assert_string_equal(plan_documented_sum(PLAN_SUM_WITH_IDS, SUITABILITY_LOAD_MODERATE).text,
+                        "100 MB - 1 GB");
+    assert_string_equal(plan_documented_sum(PLAN_SUM_WITHOUT_IDS, SUITABILITY_LOAD_EXTREME).text,
+                        "1-2 GB");
+    assert_string_equal(plan_documented_sum(PLAN_SUM_WITH_IDS, SUITABILITY_LOAD_EXTREME).text,
+                        "10+ GB");
+    assert_string_equal(plan_documented(PLAN_PART_JMETHOD_IDS, SUITABILITY_LOAD_ORDINARY).text,
+                        "10-150 MB");
+    assert_string_equal(plan_documented(PLAN_PART_JMETHOD_IDS, SUITABILITY_LOAD_MODERATE).text,
+                        "70-900 MB");
+    assert_string_equal(plan_documented(PLAN_PART_JMETHOD_IDS, SUITABILITY_LOAD_HIGH).text,
+                        "1+ GB");
+    assert_string_equal(plan_documented(PLAN_PART_JMETHOD_IDS, SUITABILITY_LOAD_EXTREME).text,
+                        "9-10 GB");
+    assert_string_equal(plan_documented(PLAN_PART_LINE_TABLES, SUITABILITY_LOAD_MODERATE).text,
+                        "1-10 MB");
 }
 
 /* "40 KB - 1.6 MB" -> the bytes of both ends. */

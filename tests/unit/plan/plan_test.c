@@ -30,18 +30,22 @@ static enum suitability of(double count)
     return plan.verdict;
 }
 
-/* 100 000, a million, ten million. */
+/* 100 000, a million, two, ten. */
 static void by_the_number_of_classes(void **state)
 {
     (void)state;
     assert_int_equal(of(1), SUITABILITY_APPROPRIATE);
     assert_int_equal(of(100000), SUITABILITY_APPROPRIATE);
-    assert_false(plan.churn);
-    assert_int_equal(of(100001), SUITABILITY_CAUTION);
-    assert_true(plan.churn);
-    assert_int_equal(of(1000000), SUITABILITY_CAUTION);
-    assert_int_equal(of(9999999), SUITABILITY_CAUTION);
+    assert_int_equal(plan.load, SUITABILITY_LOAD_ORDINARY);
+    assert_int_equal(of(100001), SUITABILITY_APPROPRIATE);
+    assert_int_equal(plan.load, SUITABILITY_LOAD_MODERATE);
+    assert_int_equal(of(1000000), SUITABILITY_APPROPRIATE);
+    assert_int_equal(of(1000001), SUITABILITY_CAUTION);
+    assert_int_equal(plan.load, SUITABILITY_LOAD_HIGH);
+    assert_int_equal(of(1999999), SUITABILITY_CAUTION);
+    assert_int_equal(of(2000000), SUITABILITY_NOT_APPROPRIATE);
     assert_int_equal(of(10000000), SUITABILITY_NOT_APPROPRIATE);
+    assert_int_equal(plan.load, SUITABILITY_LOAD_EXTREME);
 }
 
 /* By what comes in the time, and whether it ends. */

@@ -10,11 +10,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static char reason[300];
+static struct suitability_verdict verdict;
 
 static enum suitability judged(struct suitability_facts facts)
 {
-    return suitability_judge(&facts, reason, sizeof reason);
+    suitability_judge(&facts, &verdict);
+    return verdict.suitability;
 }
 
 static struct suitability_facts so_many(int64_t loaded)
@@ -30,10 +31,35 @@ static void limits(void **state)
 {
     (void)state;
     assert_int_equal(judged(so_many(SUITABILITY_ORDINARY_CLASSES)), SUITABILITY_APPROPRIATE);
-    assert_int_equal(judged(so_many(SUITABILITY_ORDINARY_CLASSES + 1)), SUITABILITY_CAUTION);
-    assert_int_equal(judged(so_many(SUITABILITY_EXTREME_CLASSES - 1)), SUITABILITY_CAUTION);
+    assert_null(strstr(verdict.reason, "converges"));
+    assert_int_equal(judged(so_many(SUITABILITY_ORDINARY_CLASSES + 1)), SUITABILITY_APPROPRIATE);
+    assert_non_null(strstr(verdict.reason, "watch that Internal converges"));
+    assert_int_equal(judged(so_many(SUITABILITY_MODERATE_CLASSES)), SUITABILITY_APPROPRIATE);
+    assert_string_equal(verdict.costs_reason, "");
+    assert_int_equal(judged(so_many(SUITABILITY_MODERATE_CLASSES + 1)), SUITABILITY_CAUTION);
+    assert_int_equal(judged(so_many(SUITABILITY_MILLIONS_CLASSES)), SUITABILITY_NOT_APPROPRIATE);
+    assert_int_equal(judged(so_many(9100000)), SUITABILITY_NOT_APPROPRIATE);
     assert_int_equal(judged(so_many(SUITABILITY_EXTREME_CLASSES)), SUITABILITY_NOT_APPROPRIATE);
     assert_int_equal(judged(so_many(INT64_MAX)), SUITABILITY_NOT_APPROPRIATE);
+}
+
+/* 68 bytes a method are documented; 19 are measured on 17, 50 on 26. */
+static void both_verdicts_where_costs_differ(void **state)
+{
+    (void)state;
+    struct suitability_facts facts = so_many(3000000);
+    facts.methods_per_class = 15;
+    assert_int_equal(judged(facts), SUITABILITY_NOT_APPROPRIATE);
+    assert_int_equal(verdict.by_costs, SUITABILITY_APPROPRIATE);
+    assert_non_null(
+        strstr(verdict.costs_reason, "the documented 68 bytes a method come to 2918 MB"));
+    facts.jdk_major = 26;
+    assert_int_equal(judged(facts), SUITABILITY_NOT_APPROPRIATE);
+    assert_int_equal(verdict.by_costs, SUITABILITY_NOT_APPROPRIATE);
+    assert_string_equal(verdict.costs_reason, "");
+    facts.loaded = 1000000, facts.methods_per_class = 40;
+    assert_int_equal(judged(facts), SUITABILITY_APPROPRIATE);
+    assert_int_not_equal(verdict.by_costs, SUITABILITY_APPROPRIATE);
 }
 
 static void what_does_not_end(void **state)
@@ -42,7 +68,7 @@ static void what_does_not_end(void **state)
     struct suitability_facts facts = so_many(100);
     facts.explosion = "groovy-shell";
     assert_int_equal(judged(facts), SUITABILITY_NOT_APPROPRIATE);
-    assert_non_null(strstr(reason, "groovy-shell"));
+    assert_non_null(strstr(verdict.reason, "groovy-shell"));
     facts = so_many(100);
     facts.loader_leak = true;
     assert_int_equal(judged(facts), SUITABILITY_NOT_APPROPRIATE);
@@ -62,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits),
+        cmocka_unit_test(both_verdicts_where_costs_differ),
         cmocka_unit_test(what_does_not_end),
     };
     return cmocka_run_group_tests_name("plan suitability", tests, NULL, NULL);

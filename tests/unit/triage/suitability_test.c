@@ -19,8 +19,8 @@ static enum suitability of(int64_t loaded, bool counted)
         sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, loaded);
     triage_judge(dossier, NULL, 0, &triage);
     free(dossier);
-    assert_true(triage.suitability_reason[0] != '\0');
-    return triage.suitability;
+    assert_true(triage.suitability.reason[0] != '\0');
+    return triage.suitability.suitability;
 }
 
 static void by_the_number_of_classes(void **state)
@@ -28,9 +28,9 @@ static void by_the_number_of_classes(void **state)
     (void)state;
     assert_int_equal(of(0, true), SUITABILITY_APPROPRIATE);
     assert_int_equal(of(100000, true), SUITABILITY_APPROPRIATE);
-    assert_int_equal(of(100001, true), SUITABILITY_CAUTION);
-    assert_int_equal(of(9999999, true), SUITABILITY_CAUTION);
-    assert_int_equal(of(10000000, true), SUITABILITY_NOT_APPROPRIATE);
+    assert_int_equal(of(1000001, true), SUITABILITY_CAUTION);
+    assert_int_equal(of(1000000, true), SUITABILITY_APPROPRIATE);
+    assert_int_equal(of(2000000, true), SUITABILITY_NOT_APPROPRIATE);
     assert_int_equal(of(INT64_MAX, true), SUITABILITY_NOT_APPROPRIATE);
 }
 

@@ -98,7 +98,7 @@ static void health_is_silence(void **state)
     (void)state;
     const struct triage *triage = judge(healthy());
     assert_int_equal(triage->finding_count, 0);
-    assert_int_equal(triage->suitability, SUITABILITY_APPROPRIATE);
+    assert_int_equal(triage->suitability.suitability, SUITABILITY_APPROPRIATE);
     struct dossier *warming = healthy(); /* a start-up: many loads that have stopped */
     flow(warming, "jdk-lambda", 300, 0, 10);
     triage = judge(warming);
@@ -115,7 +115,7 @@ static void nothing_known_is_silence(void **state)
     const struct triage *triage = judge(dossier);
     assert_int_equal(triage->finding_count, 0);
     assert_int_equal(triage->explained.preallocates, EXPLAINED_CANNOT_TELL);
-    assert_int_equal(triage->suitability, SUITABILITY_CAUTION);
+    assert_int_equal(triage->suitability.suitability, SUITABILITY_CAUTION);
 }
 
 static void an_explosion_names_family_and_fix_first(void **state)
@@ -132,7 +132,7 @@ static void an_explosion_names_family_and_fix_first(void **state)
     assert_int_equal(triage->findings[0].severity, SEVERITY_CRITICAL);
     assert_non_null(strstr(triage->findings[0].advice, "setUseCache"));
     assert_null(found(triage, FINDING_SYMBOL_GROWTH));
-    assert_int_equal(triage->suitability, SUITABILITY_NOT_APPROPRIATE);
+    assert_int_equal(triage->suitability.suitability, SUITABILITY_NOT_APPROPRIATE);
 }
 
 static void the_largest_of_two_families_is_first(void **state)
@@ -154,7 +154,7 @@ static void what_is_unloaded_is_churn(void **state)
     const struct triage *triage = judge(dossier);
     assert_first(triage, FINDING_CLASS_CHURN);
     assert_null(found(triage, FINDING_CLASS_EXPLOSION));
-    assert_int_equal(triage->suitability, SUITABILITY_CAUTION);
+    assert_int_equal(triage->suitability.suitability, SUITABILITY_CAUTION);
 }
 
 static void what_the_judge_saw_is_not_said_twice(void **state)
@@ -271,7 +271,7 @@ static void copies_of_an_application_are_a_redeployment_leak(void **state)
             continue;
         assert_int_equal(finding_evidence(finding, "copies")->number, copies);
         assert_int_equal(finding_evidence(finding, "metaspace_bytes_each")->number, 6 * MB);
-        assert_int_equal(triage->suitability, SUITABILITY_NOT_APPROPRIATE);
+        assert_int_equal(triage->suitability.suitability, SUITABILITY_NOT_APPROPRIATE);
     }
 }
 
@@ -331,7 +331,7 @@ static void levels_count_as_in_check(void **state)
         const struct triage *triage = judge(dossier);
         assert_first(triage, rows[i].kind);
         assert_int_equal(triage->findings[0].severity, rows[i].severity);
-        assert_int_equal(triage->suitability, rows[i].suitability);
+        assert_int_equal(triage->suitability.suitability, rows[i].suitability);
     }
 }
 
@@ -353,7 +353,7 @@ static void levels_count_in_a_difference(void **state)
         const struct triage *triage = judge(printed);
         assert_first(triage, FINDING_CATEGORY_GROWTH);
         assert_int_equal(triage->findings[0].severity, SEVERITY_CRITICAL);
-        assert_int_equal(triage->suitability, SUITABILITY_CAUTION);
+        assert_int_equal(triage->suitability.suitability, SUITABILITY_CAUTION);
     }
 }
 
