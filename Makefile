@@ -71,18 +71,18 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 PROCESS := clock tell files signals
-JVM := failure privileged as_target rooted user_map proc perfdata memory_limit agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
-WATCH := watch_options pause_budget pressure tap identify watcher_events watcher_look ask naming ladder watcher watching watch_output stop_profiler session
-RECORD := writer reader replay
+JVM := failure privileged as_target rooted user_map proc perfdata agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
+WATCH := watch_options pause_budget tap ask naming ladder watcher watching stop_profiler session
+RECORD := writer reader
 ALERT := notify receiver message queue http_post lane delivery
-JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_classes_print jfr_live
-SOAK_RUN := descendants child counter budget_text recorded_trial soak_jvm soak_run soak_outcome
-PROFILE := exchange agent_library agent_call start_options profile_output beside_nmt timed one_shot story_shot match_rules alloc_run
-COMMANDS := options config target_option watch_options baseline list check watch record replay report verdict verdict_csv gnuplot rules alloc_verb profile repair soak diff plan analyze triage classlog holders runbooks explain serve
-SERVE := mhd callers body users sparkline snapshot target_rules serve_options facts scan archive member saved_json saved_state owners \
-         outlets fleet_keep fleet_join fleet fleet_picture metrics view_json view_page web service permitted confine helper serve
-TRIAGE_RUN := saved unpack recorded mapped_agents live
-PLAN_RUN := plan_live plan_recorded
+JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
+SOAK_RUN := child counter budget_text soak_run soak_outcome
+PROFILE := exchange agent_library agent_call start_options profile_output one_shot match_rules alloc_run
+COMMANDS := options config watch_options list check watch replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
+SERVE := mhd callers snapshot target_rules serve_options facts scan archive member saved_json saved_state owners \
+         outlets fleet_join fleet metrics view_json view_page web service permitted confine helper serve
+TRIAGE_RUN := saved unpack recorded live
+PLAN_RUN := plan_sources
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \

@@ -13,10 +13,17 @@
 #define ANSWER_READ  65536
 #define EVENTS       16
 
+/* What the delivery of alerts calls. */
+#define CURL_FUNCTIONS(F)                                                                          \
+    F(global_init)                                                                                 \
+    F(easy_init) F(easy_setopt) F(easy_getinfo) F(easy_strerror) F(easy_cleanup) F(slist_append)   \
+        F(slist_free_all) F(multi_init) F(multi_setopt) F(multi_add_handle) F(multi_remove_handle) \
+            F(multi_socket_action) F(multi_info_read) F(multi_cleanup)
+
 struct curl_functions {
-#define CURL_FUNCTION(name) __typeof__(&curl_##name) name;
-#include "nmtwatch/alert/curl.def"
-#undef CURL_FUNCTION
+#define MEMBER(name) __typeof__(&curl_##name) name;
+    CURL_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 static struct curl_functions curl;
 
@@ -48,9 +55,9 @@ static bool open_library(char *error, size_t error_size)
         const char *name;
         void **into;
     } rows[] = {
-#define CURL_FUNCTION(name) {"curl_" #name, (void **)&curl.name},
-#include "nmtwatch/alert/curl.def"
-#undef CURL_FUNCTION
+#define ROW(name) {"curl_" #name, (void **)&curl.name},
+        CURL_FUNCTIONS(ROW)
+#undef ROW
     };
     void *library = NULL; /* for the life of the process */
     for (size_t i = 0; i < sizeof names / sizeof *names && library == NULL; i++)

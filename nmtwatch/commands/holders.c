@@ -1,10 +1,9 @@
 /* nmtwatch holders: who keeps class loaders alive that should be gone. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/heap/heap_dump.h"
 #include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/process/tell.h"
-#include "nmtwatch/watch/identify.h"
+#include "nmtwatch/watch/watching.h"
 #include "reports/diagnosis/holders_report.h"
 #include "reports/text/units.h"
 

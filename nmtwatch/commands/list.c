@@ -3,7 +3,6 @@
  * it: /proc and hsperfdata only, no attach, no signal.
  */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/jvm/agent_leftovers.h"
 #include "nmtwatch/jvm/discover.h"
 #include "nmtwatch/jvm/perfdata.h"

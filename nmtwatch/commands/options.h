@@ -26,6 +26,7 @@
 #define NMTWATCH_COMMANDS_OPTIONS_H
 
 #include "nmtwatch/commands/command.h"
+#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/profile/start_options.h"
 #include "nmtwatch/watch/watch_options.h"
 
@@ -99,5 +100,21 @@ option_take_fn option_take_count;       /* int64_t, 1 .. */
 option_take_fn option_take_duration_ms; /* int64_t: "500ms", "10s", "5m", "2h" */
 option_take_fn option_take_span_ms;     /* the same, above 0 */
 option_take_fn option_take_bytes;       /* int64_t: "64M", "1G" */
+
+/*
+ * target_option: the PID operand of a verb -> an opened target, or the sentence why not.
+ *
+ * Calling context: setup, one thread.
+ */
+/* Reads a process id. 0, or EXIT_USAGE after one line on stderr. */
+int target_option_pid(const struct command *command, const char *text, pid_t *pid);
+
+/* Reads the id and opens the target. 0, or the exit code of the failure (failures.def, EXIT_USAGE)
+ * after one line on stderr. */
+int target_option_open(const struct command *command, const char *text, struct target *target);
+
+/* For verbs that look for JVMs themselves: where /proc is not ours there would be none, or wrong
+ * ones. 0, or the exit code after one line on stderr. */
+int target_option_proc(const struct command *command);
 
 #endif

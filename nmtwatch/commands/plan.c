@@ -2,10 +2,8 @@
 #include "analyzers/plan/plan.h"
 
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/target_option.h"
-#include "nmtwatch/plan/plan_live.h"
-#include "nmtwatch/plan/plan_recorded.h"
-#include "nmtwatch/watch/identify.h"
+#include "nmtwatch/plan/plan_sources.h"
+#include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
 #include "reports/diagnosis/plan_report.h"
 #include "reports/text/units.h"

@@ -1,10 +1,9 @@
 /* nmtwatch triage: whose memory is it, which code makes it, what to change. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/target_option.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/triage/live.h"
-#include "nmtwatch/watch/identify.h"
+#include "nmtwatch/watch/watching.h"
 #include "reports/json/event_json.h"
 #include "nmtwatch/process/tell.h"
 

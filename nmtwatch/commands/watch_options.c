@@ -1,6 +1,6 @@
 #include "nmtwatch/commands/watch_options.h"
 
-#include "nmtwatch/commands/target_option.h"
+#include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/jvm/discover.h"
 #include "reports/text/units.h"

@@ -2,7 +2,6 @@
 
 #include "analyzers/parse/jcmd_reply.h"
 #include "nmtwatch/jvm/attach.h"
-#include "nmtwatch/jvm/memory_limit.h"
 #include "nmtwatch/jvm/proc.h"
 #include "reports/text/units.h"
 

@@ -8,7 +8,11 @@
 #ifndef NMTWATCH_JVM_PROC_H
 #define NMTWATCH_JVM_PROC_H
 
+#include "analyzers/parse/span.h"
 #include "nmtwatch/jvm/target.h"
+
+#include <stdint.h>
+#include <sys/types.h>
 
 struct proc {
     int stat_fd;
@@ -28,5 +32,17 @@ void proc_close(struct proc *proc);
 struct span proc_read(pid_t pid, const char *name);
 /* How long a process that started so many ticks after boot has lived by now. */
 int64_t proc_uptime_ms(uint64_t start_time_ticks);
+
+/*
+ * memory_limit: how much memory the control group of a process may take.
+ *
+ * The smallest limit on the way up from its group counts: version 2 (memory.max) and version 1
+ * (memory.limit_in_bytes). The path in /proc/PID/cgroup is as our own namespace of control groups
+ * sees it. Setup context; any thread.
+ */
+/* Bytes, -1: none, or it cannot be read. */
+int64_t memory_limit(pid_t pid);
+/* The same for the text of a cgroup file and another folder than /sys/fs/cgroup, for tests. */
+int64_t memory_limit_of(struct span cgroup, const char *folder);
 
 #endif

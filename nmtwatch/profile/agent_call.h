@@ -15,7 +15,10 @@
 
 #include "agent/control/agent_options.h"
 #include "nmtwatch/jvm/attach.h"
+#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/profile/exchange.h"
+
+#include <stddef.h>
 
 /* A stop writes the last chunk; names of 100 000 methods take a second or two. */
 #define AGENT_TIMEOUT_MS 30000
@@ -40,5 +43,15 @@ enum failure_kind agent_session_open(struct agent_session *session, const struct
 enum failure_kind agent_call(struct agent_session *session, const char *options, char **json,
                              struct failure *failure);
 void agent_session_close(struct agent_session *session);
+
+/*
+ * timed: waits while an agent works, for those verbs that start it, wait and stop it.
+ *
+ * Ends early on SIGINT, SIGTERM and SIGHUP (signals_catch: a stop is owed), and when every target has ended. On a terminal a line
+ * on standard error tells how long it still takes. One thread, once a process.
+ */
+/* what: "profiling", "sampling allocations of". */
+void timed_wait(const char *what, const struct target *const *targets, size_t count,
+                int64_t duration_ms);
 
 #endif

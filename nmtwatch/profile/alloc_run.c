@@ -2,7 +2,7 @@
 
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/profile/timed.h"
+#include "nmtwatch/profile/agent_call.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
 #include "nmtwatch/process/signals.h"

@@ -1,10 +1,8 @@
 /*
  * fleet_internal: the inside of a fleet. Stages, each calling only those before it:
  *
- *   fleet_keep.c     what a restart has to know; recordings
  *   fleet_join.c     a JVM comes: rules, label, member; watched anew after a reload
- *   fleet.c          turns, going, life
- *   fleet_picture.c  the snapshot
+ *   fleet.c          what a restart has to know, recordings; turns, going, life; the snapshot
  *
  * Nobody else includes it.
  */
@@ -36,7 +34,7 @@ struct fleet {
     struct saved_target *saved; /* being put together */
 };
 
-/* fleet_keep.c: hands alerts on, each once (fleet.h); begins a recording where they are wanted. */
+/* fleet.c: hands alerts on, each once (fleet.h); begins a recording where they are wanted. */
 void fleet_hand_on(struct fleet *fleet, struct member *member, const struct alert *alerts,
                    int count);
 void fleet_begin_recording(struct fleet *fleet, struct member *member);

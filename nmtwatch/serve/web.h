@@ -21,6 +21,10 @@
 #include "nmtwatch/serve/serve_options.h"
 #include "nmtwatch/serve/snapshot.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
 struct web;
 
 /* options are needed during the call only. NULL with one sentence in error. */
@@ -33,5 +37,22 @@ void web_answers(const struct web *web, int64_t answers[6]);
 /* Connections that gave way to newer ones. */
 int64_t web_gave_way(const struct web *web);
 void web_stop(struct web *web);
+
+/*
+ * body: the bytes of one answer, immutable, shared by reference count. Any thread.
+ */
+struct body {
+    atomic_int references;
+    size_t length;
+    bool gzip;
+    char bytes[];
+};
+
+/* Copies. NULL when out of memory. */
+struct body *body_create(const char *bytes, size_t length);
+/* The same, compressed. */
+struct body *body_gzip(const struct body *body);
+struct body *body_share(struct body *body);
+void body_release(struct body *body);
 
 #endif

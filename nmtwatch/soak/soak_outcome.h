@@ -9,8 +9,11 @@
 #ifndef NMTWATCH_SOAK_SOAK_OUTCOME_H
 #define NMTWATCH_SOAK_SOAK_OUTCOME_H
 
+#include "analyzers/soak/trial.h"
 #include "nmtwatch/soak/soak_run.h"
 #include "reports/soak/soak_words.h"
+
+#include <stddef.h>
 
 struct soak_outcome {
     struct soak_summary summary; /* points into what follows */
@@ -27,5 +30,20 @@ struct soak_outcome *soak_outcome_of_run(const struct soak_run *run, const struc
 struct soak_outcome *soak_outcome_of_trial(const struct trial *trial, const char *path,
                                            const char *gone, const struct trial *reference);
 void soak_outcome_destroy(struct soak_outcome *outcome);
+
+/*
+ * recorded_trial: a recording, judged again, as a trial: the reference of --against, and the soak
+ * that is judged afterwards. Setup context.
+ */
+struct recorded_trial {
+    struct trial *trial;
+    int64_t wall_start_ms;
+    char gone[512];   /* how the JVM ended; empty when the recording does not say so */
+    char damage[512]; /* empty when the recording is whole */
+};
+
+/* False with one sentence in error. The caller destroys the trial. */
+bool recorded_trial_read(const char *path, const struct budgets *budgets,
+                         struct recorded_trial *recorded, char *error, size_t error_size);
 
 #endif

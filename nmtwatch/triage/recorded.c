@@ -1,6 +1,6 @@
 #include "nmtwatch/triage/recorded.h"
 
-#include "nmtwatch/record/replay.h"
+#include "nmtwatch/record/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,100 @@
 /* Asking: one question at a time, and what stops the application only within the budget. */
+#include "nmtwatch/jvm/agent_figures.h"
 #include "nmtwatch/watch/watcher_internal.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+/* What a watcher learned: judged first, then passed on together with the alerts it raised, so that
+ * the view that goes with an event includes it. */
+
+void watcher_emit(struct watcher *watcher, struct event *event)
+{
+    event->ms = watcher->now_ms;
+    struct alerts alerts;
+    judge_feed(watcher->judge, event, &alerts);
+    watcher->sink.event(watcher->sink.context, watcher, event, &alerts);
+}
+
+void watcher_note(struct watcher *watcher, const char *format, ...)
+{
+    struct event event = {.kind = EVENT_NOTE};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(event.text, sizeof event.text, format, arguments);
+    va_end(arguments);
+    watcher_emit(watcher, &event);
+}
+
+void watcher_tell(struct watcher *watcher, const char *text, int64_t now_ms)
+{
+    watcher->now_ms = now_ms;
+    watcher_note(watcher, "%s", text);
+}
+
+void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text)
+{
+    if (watcher->ended)
+        return;
+    watcher->ended = true;
+    watcher->end_reason = reason;
+    if (text == NULL)
+        return;
+    struct event event = {.kind = EVENT_GONE};
+    snprintf(event.text, sizeof event.text, "%s", text);
+    watcher_emit(watcher, &event);
+}
+
+void watcher_emit_sample(struct watcher *watcher, const struct sample *sample)
+{
+    sample_merge(&watcher->picture, sample);
+    watcher->counts.polls++;
+    struct event event = {.kind = EVENT_SAMPLE, .sample = *sample};
+    watcher_emit(watcher, &event);
+}
+
+/* What costs the target nothing: its counters in hsperfdata, /proc, and the agent's figures. */
+
+#define IDENTITY_RETRY_MS 1000
+
+/* A JVM that has just started has no hsperfdata yet, and so no name and no version. */
+static void complete_identity(struct watcher *watcher)
+{
+    if (watcher->perfdata != NULL || watcher->now_ms < watcher->next_identity_ms)
+        return;
+    watcher->next_identity_ms = watcher->now_ms + IDENTITY_RETRY_MS;
+    target_refresh_identity(&watcher->target);
+    if (watcher->target.perfdata[0] != '\0')
+        watcher->perfdata = perfdata_open(&watcher->target);
+}
+
+/* Its own words, at each step: what the alert's figures do not say. */
+static void tell_why_the_agent_gave_way(struct watcher *watcher, const struct sample *sample)
+{
+    char reason[200];
+    int64_t step, before = 0;
+    sample_get(&watcher->picture, SAMPLE_AGENT_BREAKER, &before);
+    if (sample_get(sample, SAMPLE_AGENT_BREAKER, &step) && step > before &&
+        agent_figures_reason(&watcher->target, reason, sizeof reason))
+        watcher_note(watcher, "the profiler agent says: %s", reason);
+}
+
+bool watcher_look(struct watcher *watcher, struct sample *sample)
+{
+    sample_clear(sample);
+    if (!proc_sample(&watcher->proc, sample))
+        return false;
+    complete_identity(watcher);
+    if (watcher->perfdata != NULL && !perfdata_sample(watcher->perfdata, sample)) {
+        perfdata_close(watcher->perfdata);
+        watcher->perfdata = NULL;
+        watcher->target.perfdata[0] = '\0';
+    }
+    agent_figures_sample(&watcher->target, sample);
+    tell_why_the_agent_gave_way(watcher, sample);
+    return true;
+}
 
 #define PRESSURE_EACH_MS 1000
 #define BUSY_WAIT_MS     15000

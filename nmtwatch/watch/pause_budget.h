@@ -14,7 +14,9 @@
 #include "analyzers/model/sample.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum dear_command {
 #define DEAR_COMMAND(id, command, jdk, fixed, per_class, per_loader, per_mb) DEAR_##id,
@@ -76,5 +78,17 @@ int64_t pause_predict(const struct pause_budget *budget, enum dear_command comma
 int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms);
 void pause_spend(struct pause_budget *budget, enum dear_command command,
                  const struct pause_drivers *drivers, int64_t now_ms, int64_t us);
+
+/*
+ * pressure: how far the CPUs are wanted by more threads than they can run, for pause predictions.
+ *
+ * Read from /proc/loadavg, /proc/pressure/cpu and, of the target's container (cgroup v2),
+ * cpu.pressure and cpu.max. What cannot be read counts as no pressure. A reading is five small
+ * files of the kernel, some 50 us; the caller decides how often. Any thread.
+ */
+/* root: "" for this machine, a folder with proc/ and sys/ in a test. */
+void pressure_read(const char *root, pid_t pid, struct pause_pressure *pressure);
+/* "21.0 runnable threads for each core, CPU pressure 97 %" */
+void pressure_words(const struct pause_pressure *pressure, char *out, size_t size);
 
 #endif

@@ -27,12 +27,16 @@ struct stop_profiler {
 
 /* --- others ----------------------------------------------------------------------------------- */
 
+/* Libraries by the beginning of their file names, and what stops them. */
 static const struct {
     const char *library, *name, *way;
 } PROFILERS[] = {
-#define PROFILER(library, name, way) {library, name, way},
-#include "nmtwatch/watch/profilers.def"
-#undef PROFILER
+    {"libasyncProfiler", "async-profiler",
+     "`asprof stop PID` does, unless another agent drives it"},
+    {"libjavaProfiler", "the profiler of Datadog's agent",
+     "the application has to be started with -Ddd.profiling.enabled=false"},
+    {"libyjpagent", "YourKit", "its own user interface does"},
+    {"libjprofilerti", "JProfiler", "its own user interface does"},
 };
 #define PROFILER_COUNT (sizeof PROFILERS / sizeof *PROFILERS)
 

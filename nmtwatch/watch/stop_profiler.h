@@ -6,7 +6,7 @@
  *
  * libnmtagent.so is told through the attach operation, in a child process: the event loop waits for
  * nobody. Other profilers have no door we could knock at: they are named from the JVM's memory map
- * (profilers.def), with what stops them. The outcome comes as sentences, of a failure too. One
+ * with what stops them. The outcome comes as sentences, of a failure too. One
  * thread.
  */
 #ifndef NMTWATCH_WATCH_STOP_PROFILER_H

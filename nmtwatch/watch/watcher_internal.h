@@ -1,9 +1,8 @@
 /*
  * watcher_internal: the inside of a watcher. Stages, each calling only those before it:
  *
- *   watcher_events.c   what was learned: judged, told
- *   watcher_look.c     what is free
- *   ask.c              one question at a time, dear ones within the budget
+ *   ask.c              what was learned, judged and passed on; what is free; one question at a time,
+ *                      expensive ones within the budget
  *   naming.c           tap and class lists
  *   ladder.c           what to ask next, and what was answered
  *   watcher.c          life and ticks
@@ -17,7 +16,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
-#include "nmtwatch/watch/pressure.h"
+#include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/tap.h"
 #include "nmtwatch/watch/watcher.h"
 
@@ -93,14 +92,14 @@ struct watcher {
     bool callees_asked; /* who the reflection accessors call */
 };
 
-/* watcher_events.c: judges the event, then hands it and its alerts to the sink. */
+/* ask.c: judges the event, then hands it and its alerts to the sink. */
 void watcher_emit(struct watcher *watcher, struct event *event);
 void watcher_note(struct watcher *watcher, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text);
 /* Merges the sample into the picture and emits it. */
 void watcher_emit_sample(struct watcher *watcher, const struct sample *sample);
-/* watcher_look.c: a sample of what is free. False when the target is gone. */
+/* A sample of what is free. False when the target is gone. */
 bool watcher_look(struct watcher *watcher, struct sample *sample);
 
 /* ask.c */

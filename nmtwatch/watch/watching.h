@@ -14,6 +14,7 @@
 #ifndef NMTWATCH_WATCH_WATCHING_H
 #define NMTWATCH_WATCH_WATCHING_H
 
+#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/watch/watcher.h"
 #include "reports/json/event_json.h"
 
@@ -93,5 +94,15 @@ struct watch_cost watching_cost(const struct watching *watching);
 int64_t watch_cost_cpu_us(void);
 /* 0: not known. */
 int64_t watch_cost_rss_bytes(void);
+
+/*
+ * identify: completes who a target is before it is watched: the recording's first line and the
+ * judge need the JDK's version.
+ *
+ * A JVM in its first second has no hsperfdata yet: waited for, up to a second. One without
+ * hsperfdata at all (-XX:-UsePerfData, PerfDisableSharedMem) is asked VM.version unless it is
+ * stopped. What stays unknown stays unknown. Setup context; blocks for at most about two seconds.
+ */
+void identify_target(struct target *target, int timeout_ms);
 
 #endif

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/target_option.h"
 
 #include <fcntl.h>
 #include <stdio.h>

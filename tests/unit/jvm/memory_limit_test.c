@@ -1,4 +1,4 @@
-#include "nmtwatch/jvm/memory_limit.h"
+#include "nmtwatch/jvm/proc.h"
 
 #include <math.h>
 #include <stdio.h>

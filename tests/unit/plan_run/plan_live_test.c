@@ -1,4 +1,4 @@
-#include "nmtwatch/plan/plan_live.h"
+#include "nmtwatch/plan/plan_sources.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/serve/serve_options.h"
-#include "nmtwatch/serve/sparkline.h"
-#include "nmtwatch/serve/users.h"
+#include "nmtwatch/serve/snapshot.h"
+#include "nmtwatch/serve/callers.h"
 
 #include <stdio.h>
 #include <stdlib.h>

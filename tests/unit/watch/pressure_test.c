@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/watch/pressure.h"
+#include "nmtwatch/watch/pause_budget.h"
 
 #include <stdio.h>
 #include <stdlib.h>
