@@ -1,5 +1,5 @@
 /*
- * fleet_internal: the inside of a fleet. Stages, each calling only those before it:
+ * fleet_internal: the inside of a fleet, two files:
  *
  *   fleet_join.c     a JVM comes: rules, label, member; watched anew after a reload
  *   fleet.c          what a restart has to know, recordings; turns, going, life; the snapshot
