@@ -81,7 +81,7 @@ PROFILE := exchange agent_library agent_call start_options profile_output one_sh
 COMMANDS := options config watch_options list check watch replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
 SERVE := mhd callers snapshot target_rules serve_options facts scan archive member saved_json saved_state owners \
          outlets fleet_join fleet metrics view_json view_page web service permitted confine helper serve
-TRIAGE_RUN := saved unpack recorded live
+TRIAGE_RUN := saved large_log unpack recorded live
 PLAN_RUN := plan_sources
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \

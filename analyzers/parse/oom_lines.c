@@ -70,10 +70,9 @@ bool oom_line_is_gc(struct span line)
            (span_take(&rest, SPAN_LITERAL("->")) || span_take(&rest, SPAN_LITERAL("(")));
 }
 
-/* "34049K(34992K)->34049K(34992K)": used(committed); "20679K->20679K(1067008K)": used(reserved) */
-static void take_metaspace(struct oom_lines *lines, struct span line)
+/* rest: behind "Metaspace: ". "34049K(34992K)->34049K(34992K)": used(committed); "20679K->20679K(1067008K)": used(reserved) */
+static void take_metaspace(struct oom_lines *lines, struct span rest)
 {
-    struct span rest = behind(line, SPAN_LITERAL("Metaspace: "));
     int64_t before, after, size;
     if (rest.ptr == NULL || !java_size_take(&rest, &before))
         return;
@@ -193,7 +192,83 @@ static void take_thread_limit(struct oom_lines *lines, struct span line)
         lines->threads_limit = limit;
 }
 
-void oom_lines_read(struct oom_lines *lines, struct span text)
+/* --- the lines that matter ------------------------------------------------------------------- */
+
+/* Each line that is read has one of these in it; most lines of a log have none. They are looked for
+ * by their last bytes, as Horspool and Wu and Manber do: a byte that is in none of them lets the
+ * search jump over ANCHOR_BYTES. */
+#define ANCHOR_BYTES 4
+static const char anchors[][ANCHOR_BYTES + 1] = {
+    "pace", /* Metaspace, Java heap space, swap space */
+    "read", /* native thread, pthread_create */
+    "Full", /* Pause Full, [Full GC */
+    "emor", /* OutOfMemoryError, commit_memory, Native memory allocation */
+    "roce", /* max user processes, Max processes */
+};
+#define ANCHORS (sizeof anchors / sizeof anchors[0])
+
+static void make_shifts(unsigned char shift[256])
+{
+    memset(shift, ANCHOR_BYTES, 256);
+    for (size_t i = 0; i < ANCHORS; i++) {
+        for (int k = 0; k < ANCHOR_BYTES; k++) {
+            unsigned char *at = &shift[(unsigned char)anchors[i][k]];
+            unsigned char least = (unsigned char)(ANCHOR_BYTES - 1 - k);
+            *at = least < *at ? least : *at;
+        }
+    }
+}
+
+/* Where the next anchor begins, from `at` on; text.len: there is none. */
+static size_t next_anchor(struct span text, size_t at, const unsigned char shift[256])
+{
+    size_t end = at + ANCHOR_BYTES - 1;
+    while (end < text.len) {
+        unsigned char step = shift[(unsigned char)text.ptr[end]];
+        if (step > 0) {
+            end += step;
+            continue;
+        }
+        for (size_t i = 0; i < ANCHORS; i++) {
+            if (memcmp(text.ptr + end - (ANCHOR_BYTES - 1), anchors[i], ANCHOR_BYTES) == 0)
+                return end - (ANCHOR_BYTES - 1);
+        }
+        end++;
+    }
+    return text.len;
+}
+
+static void take_line(struct oom_lines *lines, struct span line)
+{
+    enum oom_line kind = oom_line_kind(line);
+    take_metaspace(lines, behind(line, SPAN_LITERAL("Metaspace: ")));
+    take_full_gc(lines, line);
+    take_thread_limit(lines, line);
+    if (kind == OOM_LINE_NONE ||
+        (kind == OOM_LINE_COMMIT && lines->last == OOM_LINE_PAGE_FILE)) /* its second line */
+        return;
+    if (lines->first == OOM_LINE_NONE)
+        lines->first = kind;
+    if (lines->last != kind || lines->words[0] == '\0')
+        span_copy(line, lines->words, sizeof lines->words);
+    lines->last = kind;
+    lines->lines[kind]++;
+    take_sizes(lines, line, kind);
+    struct span name = behind(line, SPAN_LITERAL("java.lang.Thread \""));
+    if (kind == OOM_LINE_THREAD && name.ptr != NULL)
+        take_stem(lines->thread, sizeof lines->thread, name);
+}
+
+/* "... GC(7) Metaspace: 34049K(...": a GC log has one for each collection. rest: from the anchor on,
+ * which stands at `at` in the line. */
+static bool is_plain_metaspace(struct span rest, struct span line, size_t at)
+{
+    return at >= 5 && span_starts_with(rest, SPAN_LITERAL("pace: ")) &&
+           memcmp(line.ptr + at - 5, "Metas", 5) == 0 &&
+           memchr(rest.ptr, 'E', rest.len) == NULL; /* no Error */
+}
+
+void oom_lines_begin(struct oom_lines *lines)
 {
     *lines = (struct oom_lines){
         .request_bytes = -1,
@@ -207,26 +282,32 @@ void oom_lines_read(struct oom_lines *lines, struct span text)
         .heap_after_bytes = -1,
         .heap_size_bytes = -1,
     };
-    struct span raw;
-    bool terminated;
-    while (span_next_line(&text, &raw, &terminated)) {
-        struct span line = span_trim(raw);
-        enum oom_line kind = oom_line_kind(line);
-        take_metaspace(lines, line);
-        take_full_gc(lines, line);
-        take_thread_limit(lines, line);
-        if (kind == OOM_LINE_NONE ||
-            (kind == OOM_LINE_COMMIT && lines->last == OOM_LINE_PAGE_FILE)) /* its second line */
+}
+
+void oom_lines_feed(struct oom_lines *lines, struct span text)
+{
+    unsigned char shift[256];
+    make_shifts(shift);
+    for (size_t at = 0; (at = next_anchor(text, at, shift)) < text.len;) {
+        if (at >= 6 && memcmp(text.ptr + at - 6, ",metas", 6) == 0) { /* "[gc,metaspace]" */
+            at += ANCHOR_BYTES;
             continue;
-        if (lines->first == OOM_LINE_NONE)
-            lines->first = kind;
-        if (lines->last != kind || lines->words[0] == '\0')
-            span_copy(line, lines->words, sizeof lines->words);
-        lines->last = kind;
-        lines->lines[kind]++;
-        take_sizes(lines, line, kind);
-        struct span name = behind(line, SPAN_LITERAL("java.lang.Thread \""));
-        if (kind == OOM_LINE_THREAD && name.ptr != NULL)
-            take_stem(lines->thread, sizeof lines->thread, name);
+        }
+        const char *before = at == 0 ? NULL : memrchr(text.ptr, '\n', at);
+        const char *behind_it = memchr(text.ptr + at, '\n', text.len - at);
+        size_t from = before == NULL ? 0 : (size_t)(before - text.ptr) + 1;
+        size_t to = behind_it == NULL ? text.len : (size_t)(behind_it - text.ptr);
+        struct span line = span_of(text.ptr + from, to - from);
+        if (is_plain_metaspace(span_of(text.ptr + at, to - at), line, at - from))
+            take_metaspace(lines, span_of(text.ptr + at + 6, to - at - 6));
+        else
+            take_line(lines, span_trim(line));
+        at = to;
     }
+}
+
+void oom_lines_read(struct oom_lines *lines, struct span text)
+{
+    oom_lines_begin(lines);
+    oom_lines_feed(lines, text);
 }

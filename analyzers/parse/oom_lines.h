@@ -55,6 +55,9 @@ enum oom_line oom_line_kind(struct span line);
 /* "GC(7) Metaspace: 34049K(34992K)->34049K(34992K)", "[Metaspace: 20679K->20679K(1067008K)]", and
  * full collections up to JDK 8. */
 bool oom_line_is_gc(struct span line);
+/* A text in pieces, each of complete lines; or all of it. */
+void oom_lines_begin(struct oom_lines *lines);
+void oom_lines_feed(struct oom_lines *lines, struct span text);
 void oom_lines_read(struct oom_lines *lines, struct span text);
 
 #endif

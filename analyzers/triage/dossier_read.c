@@ -188,6 +188,29 @@ bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct
     return any;
 }
 
+bool dossier_reader_feed_log(struct dossier_reader *reader, const char *file,
+                             const struct oom_lines *lines, const struct classlog *log, bool *any)
+{
+    struct dossier_input input = {
+        .file = file,
+        .kind = log != NULL ? TEXT_CLASS_LOG : TEXT_CONSOLE,
+        .pid = -1,
+        .line = 1,
+    };
+    *any = log != NULL || lines->last != OOM_LINE_NONE || lines->metaspace_lines > 0 ||
+           lines->full_gc_lines > 0;
+    struct dossier_jvm *jvm = *any ? jvm_of(reader, -1) : NULL;
+    if (jvm == NULL)
+        return !*any;
+    jvm->parts++;
+    bool ok = log == NULL || dossier_read_class_log(jvm, log, &input);
+    dossier_take_lines(jvm, lines, &input);
+    if (reader->on_input != NULL)
+        reader->on_input(reader->context, &input);
+    reader->unparsed_lines += input.unparsed_lines;
+    return ok;
+}
+
 static int most_parts_first(const void *a, const void *b)
 {
     const struct dossier_jvm *x = *(struct dossier_jvm *const *)a;

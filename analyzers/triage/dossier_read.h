@@ -20,6 +20,7 @@
 
 #define DOSSIER_READER_JVMS_MAX 256
 
+struct classlog;
 struct clean_text;
 
 struct dossier_input {
@@ -45,6 +46,11 @@ struct dossier_reader *dossier_reader_create(const struct thresholds *thresholds
  * not blank, and part of nothing. */
 bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct span text,
                          int64_t *ignored_lines);
+/* A log too large for one text, read in pieces: what an application's lines say of memory, and the
+ * loads and unloads of a class log (NULL: it is none). Both are the caller's. *any: something was in
+ * it. False: out of memory. */
+bool dossier_reader_feed_log(struct dossier_reader *reader, const char *file,
+                             const struct oom_lines *lines, const struct classlog *log, bool *any);
 /* After the last text. */
 void dossier_reader_finish(struct dossier_reader *reader);
 int dossier_reader_count(const struct dossier_reader *reader);

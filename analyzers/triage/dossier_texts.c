@@ -2,6 +2,7 @@
 
 #include "analyzers/classes/census_text.h"
 #include "analyzers/classes/loader_table.h"
+#include "analyzers/classlog/classlog.h"
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/parse/class_histogram.h"
 #include "analyzers/parse/class_log.h"
@@ -493,6 +494,57 @@ static bool read_log(struct dossier_jvm *jvm, const struct text_part *part,
     jvm->dossier.flow.has_span = timed;
     if (timed)
         jvm->dossier.flow.span_s += (double)(last_ms - first_ms) / 1000.0;
+    input->used = true;
+    return true;
+}
+
+/* Families of a log that was read in pieces; late: in its last part, whose length doubles. */
+bool dossier_read_class_log(struct dossier_jvm *jvm, const struct classlog *log,
+                            struct dossier_input *input)
+{
+    struct dossier_names *flow = &jvm->dossier.flow;
+    const struct classlog_totals *totals = classlog_totals(log);
+    struct class_family other, *families = calloc(EVENT_ROWS_MAX, sizeof *families);
+    int count = families == NULL ? -1 : classlog_families(log, families, EVENT_ROWS_MAX, &other);
+    input->unparsed_lines = totals->unparsed;
+    if (count < 0 || totals->loads + totals->unloads == 0) {
+        free(families);
+        if (count >= 0)
+            note(input, "a log about classes, and no load or unload is in it");
+        return count >= 0;
+    }
+    flow->have = true;
+    flow->method = CENSUS_TAP;
+    flow->loads = totals->loads;
+    flow->unloads = totals->unloads;
+    flow->has_span = classlog_clock(log) != CLASSLOG_LINES;
+    flow->span_s = flow->has_span ? (double)classlog_span_ms(log) / 1000.0 : 0.0;
+    flow->row_count = 0;
+    for (int i = 0; i < count; i++) {
+        const struct class_family *from = &families[i];
+        if (from->family[0] == '\0') /* ordinary classes */
+            continue;
+        int at = 0;
+        while (at < flow->row_count && strcmp(flow->rows[at].family, from->family) != 0)
+            at++;
+        struct family_row *row = &flow->rows[at];
+        if (at == flow->row_count) {
+            *row = (struct family_row){0};
+            flow->late_loads[at] = 0;
+            flow->row_count++;
+            memcpy(row->family, from->family, sizeof row->family);
+            memcpy(row->stem, from->name, sizeof row->stem);
+            memcpy(row->example, from->example, sizeof row->example);
+            memcpy(row->source, from->source, sizeof row->source);
+        }
+        row->loads += from->loads;
+        row->unloads += from->unloads;
+        row->names += from->names;
+        row->max_same_name =
+            from->same_name > row->max_same_name ? from->same_name : row->max_same_name;
+        flow->late_loads[at] += from->recent_loads;
+    }
+    free(families);
     input->used = true;
     return true;
 }

@@ -38,6 +38,11 @@ void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
                          struct dossier_input *input);
 /* Dead and live loaders of jmap -permstat, -clstats. */
 void dossier_read_liveness(struct dossier_jvm *jvm, struct span text);
+/* What was read of a console or a class log in pieces. False: out of memory. */
+void dossier_take_lines(struct dossier_jvm *jvm, const struct oom_lines *lines,
+                        struct dossier_input *input);
+bool dossier_read_class_log(struct dossier_jvm *jvm, const struct classlog *log,
+                            struct dossier_input *input);
 /* Lines of a console in a text of another kind; most have none. */
 void dossier_read_lines(struct dossier_jvm *jvm, struct span text);
 

@@ -95,6 +95,15 @@ void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
         span_copy(first, dossier->dead_type, sizeof dossier->dead_type);
 }
 
+void dossier_take_lines(struct dossier_jvm *jvm, const struct oom_lines *lines,
+                        struct dossier_input *input)
+{
+    if (lines->last == OOM_LINE_NONE && lines->metaspace_lines == 0 && lines->full_gc_lines == 0)
+        return;
+    input->used = true;
+    merge_lines(&jvm->dossier, lines);
+}
+
 void dossier_read_lines(struct dossier_jvm *jvm, struct span text)
 {
     static const struct span marks[] = {SPAN_INIT("MemoryError: "), SPAN_INIT("create failed ("),
@@ -227,10 +236,7 @@ void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
     default: {
         struct oom_lines lines;
         oom_lines_read(&lines, part->text);
-        input->used =
-            lines.last != OOM_LINE_NONE || lines.metaspace_lines > 0 || lines.full_gc_lines > 0;
-        if (input->used)
-            merge_lines(dossier, &lines);
+        dossier_take_lines(jvm, &lines, input);
         break;
     }
     }

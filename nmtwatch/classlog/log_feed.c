@@ -75,9 +75,10 @@ static ssize_t read_block(struct log_feed *feed)
     return got;
 }
 
-enum feed_state log_feed_more(struct log_feed *feed, struct classlog *log)
+enum feed_state log_feed_next(struct log_feed *feed, struct span *text)
 {
     ssize_t got = read_block(feed);
+    *text = span_of(feed->block, feed->have);
     if (got < 0) {
         int code;
         fail(feed, feed->gz != NULL ? gzerror(feed->gz, &code) : strerror(errno));
@@ -94,13 +95,30 @@ enum feed_state log_feed_more(struct log_feed *feed, struct classlog *log)
         return FEED_END;
     }
     feed->have += (size_t)got;
-    size_t used = classlog_feed(log, feed->block, feed->have);
-    if (used == 0 && feed->have > LINE_BYTES_MAX) { /* no class has such a name */
-        classlog_feed_last(log, feed->block, feed->have);
+    *text = span_of(feed->block, feed->have);
+    return FEED_MORE;
+}
+
+bool log_feed_used(struct log_feed *feed, size_t used)
+{
+    bool endless = used == 0 && feed->have > LINE_BYTES_MAX; /* no class has such a name */
+    if (endless)
         used = feed->have;
-    }
     memmove(feed->block, feed->block + used, feed->have - used);
     feed->have -= used;
+    return !endless;
+}
+
+enum feed_state log_feed_more(struct log_feed *feed, struct classlog *log)
+{
+    struct span text;
+    enum feed_state state = log_feed_next(feed, &text);
+    if (state != FEED_MORE)
+        return state;
+    size_t used = classlog_feed(log, text.ptr, text.len);
+    if (used == 0 && text.len > LINE_BYTES_MAX)
+        classlog_feed_last(log, text.ptr, text.len);
+    log_feed_used(feed, used);
     return FEED_MORE;
 }
 

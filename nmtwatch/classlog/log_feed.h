@@ -32,7 +32,12 @@ struct log_feed {
 bool log_feed_open(struct log_feed *feed, const char *path);
 
 enum feed_state { FEED_MORE, FEED_END, FEED_FAILED };
-/* Feeds the next block. FEED_END: nothing more now; FEED_FAILED: see error (what was read counts).
+/* The next block, CLASSLOG_PADDING bytes behind it are readable; then log_feed_used says how many of
+ * its bytes were complete lines. States as below; at FEED_END what is left is a line without end. */
+enum feed_state log_feed_next(struct log_feed *feed, struct span *text);
+/* False: no line ends in a whole block; it is dropped. */
+bool log_feed_used(struct log_feed *feed, size_t used);
+/* Feeds the next block to a class log. FEED_END: nothing more now; FEED_FAILED: see error (what was read counts).
  */
 enum feed_state log_feed_more(struct log_feed *feed, struct classlog *log);
 /* After FEED_END of a followed file: true when it was rotated; reading starts anew. */

@@ -2,6 +2,7 @@
 #include "analyzers/triage/dossier_read.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
+#include "nmtwatch/triage/large_log.h"
 #include "nmtwatch/triage/recorded.h"
 #include "nmtwatch/triage/saved.h"
 #include "nmtwatch/triage/unpack.h"
@@ -121,6 +122,17 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
         int64_t ignored = 0;
         if (progress)
             fprintf(stderr, "\r%d of %d files\x1b[K", i + 1, saved->count);
+        if (large_log_is(path)) {
+            bool known;
+            any = true;
+            if (!large_log_read(path, reader, &known, error, sizeof error)) {
+                clear(progress);
+                tell_error("nmtwatch analyze: %s\n", error);
+            }
+            if (!known)
+                keep_unrecognised(analysis, path);
+            continue;
+        }
         if (!saved_read(path, &text, &cut, error, sizeof error)) {
             clear(progress);
             tell_error("nmtwatch analyze: %s\n", error);
