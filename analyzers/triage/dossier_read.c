@@ -10,6 +10,8 @@ struct dossier_reader {
     dossier_input_fn *on_input;
     void *context;
     int64_t unparsed_lines;
+    int64_t expected_pid; /* -1: none yet */
+    bool several;         /* process ids were expected */
     int jvm_count;
     struct dossier_jvm *jvms[DOSSIER_READER_JVMS_MAX];
 };
@@ -22,6 +24,7 @@ struct dossier_reader *dossier_reader_create(const struct thresholds *thresholds
         return NULL;
     reader->thresholds = *thresholds;
     reader->on_input = on_input;
+    reader->expected_pid = -1;
     reader->context = context;
     return reader;
 }
@@ -69,10 +72,11 @@ static struct dossier_jvm *new_jvm(struct dossier_reader *reader, int64_t pid)
  * JVM that has a number takes over those that came before it. */
 static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
 {
-    struct dossier_jvm *other = pid < 0 ? busiest(reader) : NULL;
+    struct dossier_jvm *other = pid < 0 && !reader->several ? busiest(reader) : NULL;
     if (other != NULL)
         return other;
-    if (pid >= 0 && reader->jvm_count == 1 && reader->jvms[0]->pid < 0 && !ended(reader->jvms[0])) {
+    if (!reader->several && pid >= 0 && reader->jvm_count == 1 && reader->jvms[0]->pid < 0 &&
+        !ended(reader->jvms[0])) {
         reader->jvms[0]->pid = reader->jvms[0]->dossier.identity.pid = pid;
         return reader->jvms[0];
     }
@@ -81,6 +85,38 @@ static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
             return reader->jvms[i];
     }
     return new_jvm(reader, pid);
+}
+
+void dossier_reader_expect(struct dossier_reader *reader, struct span front)
+{
+    struct clean_text clean;
+    struct text_parts parts;
+    struct text_part part;
+    if (!clean_text_make(&clean, front))
+        return;
+    text_parts_begin(&parts, clean.text);
+    while (!reader->several && text_parts_next(&parts, &part)) {
+        int64_t pid = part.pid;
+        if (part.kind == TEXT_HS_ERR && pid < 0) {
+            struct hs_err error_file;
+            hs_err_read(&error_file, part.onward);
+            pid = error_file.pid;
+        }
+        reader->several = pid >= 0 && reader->expected_pid >= 0 && pid != reader->expected_pid;
+        if (pid >= 0)
+            reader->expected_pid = pid;
+    }
+    clean_text_free(&clean);
+}
+
+/* The first number in a file is of the texts in front of it, too. */
+static bool may_name(const struct dossier_reader *reader, const struct dossier_jvm *jvm,
+                     int64_t pid)
+{
+    bool free_pid = pid >= 0 && reader->several && jvm->pid < 0 && !ended(jvm);
+    for (int i = 0; i < reader->jvm_count && free_pid; i++)
+        free_pid = reader->jvms[i]->pid != pid;
+    return free_pid;
 }
 
 /* The JVM an error file is of. In containers all have the same pid: a second end is another JVM. */
@@ -154,7 +190,10 @@ static bool feed_clean(struct dossier_reader *reader, const char *file,
             jvm = jvm_of_error_file(reader, &error_file, current);
         else if (current != NULL && (part.pid < 0 || part.pid == current->pid))
             jvm = current;
-        else
+        else if (current != NULL && may_name(reader, current, part.pid)) {
+            current->pid = current->dossier.identity.pid = part.pid;
+            jvm = current;
+        } else
             jvm = jvm_of(reader, pid);
         current = jvm;
         if (jvm == NULL) {

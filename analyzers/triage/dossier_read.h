@@ -1,12 +1,13 @@
 /*
  * dossier_read: texts that people saved -> dossiers, one for each JVM they are of.
  *
- * A folder may hold the replies of several JVMs: "<pid>:" lines keep them apart, texts without one
- * belong to the JVM with the most texts so far. Several NMT summaries of one JVM are looks, in the
+ * A folder may hold the replies of several JVMs: "<pid>:" lines keep them apart. Texts without one
+ * belong to the JVM with the most texts so far, unless dossier_reader_expect has seen two process
+ * ids: then whose they are would be a guess, and each file without one stands for itself. Several NMT summaries of one JVM are looks, in the
  * order they are fed (the caller sorts by time); of summaries in KB and in GB only the finer are
  * compared.
  *
- *   dossier_reader_create -> dossier_reader_feed for each file -> dossier_reader_finish
+ *   dossier_reader_create -> [dossier_reader_expect ...] -> dossier_reader_feed for each file -> dossier_reader_finish
  *                         -> dossier_reader_count, dossier_reader_at -> dossier_reader_destroy
  *
  * on_input is told of every part as it is recognised. Texts are not kept. Memory: a dossier and a
@@ -18,7 +19,7 @@
 #include "analyzers/parse/text_kind.h"
 #include "analyzers/triage/dossier.h"
 
-#define DOSSIER_READER_JVMS_MAX 256
+#define DOSSIER_READER_JVMS_MAX 1024
 
 struct classlog;
 struct clean_text;
@@ -42,6 +43,8 @@ struct dossier_reader;
 /* NULL when out of memory. */
 struct dossier_reader *dossier_reader_create(const struct thresholds *thresholds,
                                              dossier_input_fn *on_input, void *context);
+/* Before the first feed, for each file its front, as it is: which process ids there are. */
+void dossier_reader_expect(struct dossier_reader *reader, struct span front);
 /* True when something in it was recognised. file: for on_input; text is not kept. *ignored_lines:
  * not blank, and part of nothing. */
 bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct span text,

@@ -1,4 +1,5 @@
 /* nmtwatch analyze: what people have saved, judged as a live triage would. */
+#include "analyzers/text/looks_like.h"
 #include "analyzers/triage/dossier_read.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
@@ -17,17 +18,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FRONT_BYTES ((size_t)1 << 16)
+
 /* One thing that was recognised in a file; kept for the answer. */
 struct input {
     char *file;
     struct dossier_input what;
 };
 
+struct unrecognised {
+    char *file;
+    struct looks_like looks;
+};
+
 struct analysis {
     int input_count;
     struct input *inputs;
     int unrecognised_count;
-    char **unrecognised;
+    struct unrecognised *unrecognised;
     int recorded_count;
     struct recorded **recorded;
     int64_t ignored_lines;
@@ -51,9 +59,9 @@ static void keep_input(void *context, const struct dossier_input *what)
     analysis->failed = analysis->failed || input->file == NULL;
 }
 
-static void keep_unrecognised(struct analysis *analysis, const char *file)
+static void keep_unrecognised(struct analysis *analysis, const char *file, struct span text)
 {
-    char **more =
+    struct unrecognised *more =
         realloc(analysis->unrecognised, (size_t)(analysis->unrecognised_count + 1) * sizeof *more);
     char *own = strdup(file);
     if (more != NULL)
@@ -63,7 +71,8 @@ static void keep_unrecognised(struct analysis *analysis, const char *file)
         analysis->failed = true;
         return;
     }
-    analysis->unrecognised[analysis->unrecognised_count++] = own;
+    analysis->unrecognised[analysis->unrecognised_count++] =
+        (struct unrecognised){own, looks_like(text)};
 }
 
 static void keep_recorded(struct analysis *analysis, const char *file, struct recorded *recorded)
@@ -94,7 +103,7 @@ static void analysis_free(struct analysis *analysis)
     for (int i = 0; i < analysis->input_count; i++)
         free(analysis->inputs[i].file);
     for (int i = 0; i < analysis->unrecognised_count; i++)
-        free(analysis->unrecognised[i]);
+        free(analysis->unrecognised[i].file);
     for (int i = 0; i < analysis->recorded_count; i++)
         recorded_free(analysis->recorded[i]);
     free(analysis->inputs);
@@ -109,11 +118,24 @@ static void clear(bool progress)
         fputs("\r\x1b[K", stderr);
 }
 
+/* Of several files: which process ids there are, before texts without one are given to a JVM. */
+static void expect_all(const struct saved *saved, struct dossier_reader *reader)
+{
+    char *front = saved->count > 1 ? malloc(FRONT_BYTES) : NULL;
+    for (int i = 0; front != NULL && i < saved->count; i++) {
+        size_t length = saved_front(saved->files[i].path, front, FRONT_BYTES);
+        if (length > 0)
+            dossier_reader_expect(reader, span_of(front, length));
+    }
+    free(front);
+}
+
 /* False: nothing could be read. */
 static bool read_all(const struct saved *saved, struct dossier_reader *reader,
                      struct analysis *analysis)
 {
     bool progress = isatty(STDERR_FILENO), any = false;
+    expect_all(saved, reader);
     for (int i = 0; i < saved->count; i++) {
         const char *path = saved->files[i].path;
         char error[512];
@@ -130,7 +152,7 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
                 tell_error("nmtwatch analyze: %s\n", error);
             }
             if (!known)
-                keep_unrecognised(analysis, path);
+                keep_unrecognised(analysis, path, SPAN_LITERAL("log"));
             continue;
         }
         if (!saved_read(path, &text, &cut, error, sizeof error)) {
@@ -156,7 +178,7 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
         if (recorded != NULL)
             keep_recorded(analysis, path, recorded);
         else if (!dossier_reader_feed(reader, path, text, &ignored))
-            keep_unrecognised(analysis, path);
+            keep_unrecognised(analysis, path, text);
         else
             analysis->ignored_lines += ignored;
         free((void *)(uintptr_t)text.ptr);
@@ -191,6 +213,13 @@ static int collect(const struct dossier_reader *reader, const struct analysis *a
         worst = status > worst ? status : worst;
     }
     return worst;
+}
+
+static void overview_of(const struct jvm_case *cases, int count, struct triage_overview *overview)
+{
+    memset(overview, 0, sizeof *overview);
+    for (int i = 0; i < count; i++)
+        triage_overview_add(overview, cases[i].dossier);
 }
 
 static void print_json(const struct analysis *analysis, const struct dossier_reader *reader,
@@ -228,10 +257,25 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
         }
     }
     json_out_end(&out, ']');
+    struct triage_overview overview;
+    overview_of(cases, count, &overview);
+    triage_overview_json(&overview, &out);
     json_out_begin(&out, "unrecognised", '[');
     for (int i = 0; i < analysis->unrecognised_count; i++)
-        json_out_text(&out, NULL, analysis->unrecognised[i]);
+        json_out_text(&out, NULL, analysis->unrecognised[i].file);
     json_out_end(&out, ']');
+    if (analysis->unrecognised_count > 0) {
+        json_out_begin(&out, "looks_like", '[');
+        for (int i = 0; i < analysis->unrecognised_count; i++) {
+            const struct unrecognised *file = &analysis->unrecognised[i];
+            json_out_begin(&out, NULL, '{');
+            json_out_text(&out, "file", file->file);
+            json_out_text(&out, "what", file->looks.what);
+            json_out_text(&out, "how", file->looks.how);
+            json_out_end(&out, '}');
+        }
+        json_out_end(&out, ']');
+    }
     json_out_int(&out, "unparsed_lines",
                  dossier_reader_unparsed_lines(reader) + analysis->unknown_lines);
     json_out_int(&out, "ignored_lines", analysis->ignored_lines);
@@ -266,51 +310,32 @@ static void print_inputs(const struct analysis *analysis)
         putchar('\n');
     }
     for (int i = 0; i < analysis->unrecognised_count; i++)
-        printf("  %-40s not recognised: no output of jcmd, jmap or a JVM's log begins in it; as by "
-               "jcmd "
-               "PID VM.native_memory summary >FILE\n",
-               escape_name(analysis->unrecognised[i]).text);
+        printf("  %-40s not recognised: it looks like %s; %s\n",
+               escape_name(analysis->unrecognised[i].file).text,
+               analysis->unrecognised[i].looks.what, analysis->unrecognised[i].looks.how);
 }
 
-/* Many error files: how many of each cause, before the details. */
-static void print_overview(const struct jvm_case *cases, int count)
+static bool print_page(struct page *page, const struct terminal *terminal, bool markdown)
 {
-    int crashes = 0;
-    for (int i = 0; i < count; i++)
-        crashes += cases[i].dossier->crash.have && cases[i].dossier->crash.end != HS_ERR_NO_END;
-    if (crashes < 2)
-        return;
-    printf("%d error files\n", crashes);
-    for (int i = 0; i < count; i++) {
-        char key[64], other[64];
-        int same = 0;
-        bool told = false;
-        const struct crash *crash = &cases[i].dossier->crash;
-        if (!crash->have || crash->end == HS_ERR_NO_END)
-            continue;
-        crash_key(crash, key, sizeof key);
-        for (int k = 0; k < count && !told; k++) {
-            const struct crash *with = &cases[k].dossier->crash;
-            if (!with->have || with->end == HS_ERR_NO_END)
-                continue;
-            crash_key(with, other, sizeof other);
-            bool equal = strcmp(key, other) == 0;
-            same += equal;
-            told = equal && k < i;
-        }
-        if (!told)
-            printf("  %5d  %s\n", same, escape_name(key).text);
-    }
-    putchar('\n');
+    bool ok = markdown ? page_markdown(page, stdout) : page_terminal(page, terminal);
+    page_free(page);
+    return ok;
 }
 
 static int print_text(const struct analysis *analysis, const struct jvm_case *cases, int count,
                       bool markdown)
 {
     const struct terminal terminal = {.out = stdout, .colour = options_colour(false), .width = 100};
-    if (!markdown)
-        print_overview(cases, count);
     bool ok = true;
+    struct triage_overview overview;
+    overview_of(cases, count, &overview);
+    if (overview.files > 1) {
+        struct page page;
+        page_begin(&page, "", "", SEVERITY_INFO);
+        triage_overview_page(&overview, &page);
+        ok = print_page(&page, &terminal, markdown);
+        putchar('\n');
+    }
     for (int i = 0; i < count; i++) {
         const struct triage_report report = {.dossier = cases[i].dossier,
                                              .triage = &cases[i].triage};
@@ -318,8 +343,7 @@ static int print_text(const struct analysis *analysis, const struct jvm_case *ca
         triage_report_page(&report, &page);
         if (i > 0)
             putchar('\n');
-        ok = (markdown ? page_markdown(&page, stdout) : page_terminal(&page, &terminal)) && ok;
-        page_free(&page);
+        ok = print_page(&page, &terminal, markdown) && ok;
     }
     if (!markdown)
         print_inputs(analysis);

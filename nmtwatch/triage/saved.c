@@ -138,6 +138,18 @@ bool saved_read(const char *path, struct span *text, bool *cut, char *error, siz
     return true;
 }
 
+size_t saved_front(const char *path, char *front, size_t size)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return 0; /* a pipe, too */
+    gzFile file = gzopen(path, "rb");
+    int got = file == NULL ? 0 : gzread(file, front, (unsigned)size);
+    if (file != NULL)
+        gzclose(file);
+    return got > 0 ? (size_t)got : 0;
+}
+
 void saved_free(struct saved *saved)
 {
     for (int i = 0; i < saved->count; i++)

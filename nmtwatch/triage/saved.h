@@ -36,6 +36,8 @@ bool saved_collect(struct saved *saved, char *const *paths, int count, char *err
                    size_t error_size);
 /* The text is the caller's to free (text->ptr). cut: it was longer than SAVED_TEXT_MAX. */
 bool saved_read(const char *path, struct span *text, bool *cut, char *error, size_t error_size);
+/* The first bytes of it, at most size; 0: cannot be read, or standard input, which is read once. */
+size_t saved_front(const char *path, char *front, size_t size);
 void saved_free(struct saved *saved);
 
 #endif

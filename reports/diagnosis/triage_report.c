@@ -21,6 +21,65 @@ int triage_status(const struct triage *triage)
     return worst;
 }
 
+/* --- many error files ------------------------------------------------------------------------- */
+
+void triage_overview_add(struct triage_overview *overview, const struct dossier *dossier)
+{
+    char cause[sizeof overview->row[0].cause];
+    if (!dossier->crash.have || dossier->crash.end == HS_ERR_NO_END)
+        return;
+    crash_key(&dossier->crash, cause, sizeof cause);
+    overview->files++;
+    int at = 0;
+    while (at < overview->count && strcmp(overview->row[at].cause, cause) != 0)
+        at++;
+    if (at == TRIAGE_OVERVIEW_MAX)
+        return;
+    if (at == overview->count) {
+        memcpy(overview->row[at].cause, cause, sizeof cause);
+        overview->row[at].files = 0;
+        overview->count++;
+    }
+    overview->row[at].files++;
+    for (; at > 0 && overview->row[at].files > overview->row[at - 1].files; at--) {
+        int files = overview->row[at].files;
+        memcpy(cause, overview->row[at].cause, sizeof cause);
+        overview->row[at] = overview->row[at - 1];
+        overview->row[at - 1].files = files;
+        memcpy(overview->row[at - 1].cause, cause, sizeof cause);
+    }
+}
+
+void triage_overview_page(const struct triage_overview *overview, struct page *page)
+{
+    static const char *const heads[] = {"#files", "how they ended", NULL};
+    char heading[48];
+    if (overview->files < 2)
+        return;
+    snprintf(heading, sizeof heading, "%d error files", overview->files);
+    page_heading(page, heading);
+    page_table(page, heads);
+    for (int i = 0; i < overview->count; i++) {
+        char files[16];
+        snprintf(files, sizeof files, "%d", overview->row[i].files);
+        page_row(page, files, overview->row[i].cause);
+    }
+}
+
+void triage_overview_json(const struct triage_overview *overview, struct json_out *out)
+{
+    if (overview->files < 2)
+        return;
+    json_out_begin(out, "overview", '[');
+    for (int i = 0; i < overview->count; i++) {
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "cause", overview->row[i].cause);
+        json_out_int(out, "files", overview->row[i].files);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
 /* --- the page -------------------------------------------------------------------------------- */
 
 static void put_findings(const struct triage *triage, struct page *page)

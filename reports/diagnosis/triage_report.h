@@ -27,6 +27,22 @@ struct triage_report {
     const struct triage_step *steps;
 };
 
+/* Many error files: how many of each cause. */
+#define TRIAGE_OVERVIEW_MAX 32
+struct triage_overview {
+    int files;
+    int count;
+    struct {
+        char cause[64]; /* "page-file", "crash-SIGSEGV" */
+        int files;
+    } row[TRIAGE_OVERVIEW_MAX];
+};
+/* Counts the dossier when it has an error file that says how it ended. */
+void triage_overview_add(struct triage_overview *overview, const struct dossier *dossier);
+/* Most files first, for a page without a title. Only of two files and more. */
+void triage_overview_page(const struct triage_overview *overview, struct page *page);
+void triage_overview_json(const struct triage_overview *overview, struct json_out *out);
+
 /* 0 OK, 1 WARNING, 2 CRITICAL: the worst finding. */
 int triage_status(const struct triage *triage);
 /* Begins the page and fills it; to be freed by the caller. */

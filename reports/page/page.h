@@ -106,7 +106,7 @@ struct page {
     bool failed;
 };
 
-/* A page without a title ("") is blocks alone, part of another text on a terminal. */
+/* A page without a title ("") is blocks alone, part of another text. */
 void page_begin(struct page *page, const char *title, const char *status, enum severity severity);
 /* The page's own tone, when it is not that of a severity. */
 void page_set_tone(struct page *page, enum page_tone tone);

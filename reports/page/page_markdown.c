@@ -123,8 +123,10 @@ bool page_markdown(const struct page *page, FILE *out)
 {
     if (page->failed)
         return false;
-    fprintf(out, "# %s: ", page->status);
-    put(out, "", page->title, "\n\n");
+    if (page->title[0] != '\0') {
+        fprintf(out, "# %s: ", page->status);
+        put(out, "", page->title, "\n\n");
+    }
     if (page->lead != NULL)
         put(out, "", page->lead, "\n\n");
     if (page->origin != NULL)

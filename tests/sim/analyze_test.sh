@@ -162,6 +162,77 @@ if [ -e tests/fuzz/seeds/recording/whole.nmt.gz ]; then
         "$(analyze '[.inputs[] | [.kind, .used]]' tests/fuzz/seeds/recording/whole.nmt.gz)" '[["recording",true]]'
 fi
 
+# --- several JVMs, and texts that do not say whose they are -------------------------------------------------
+rm -rf "$box/mixed" && mkdir "$box/mixed"
+sed 's/^[0-9]*:$/41:/' $golden/jdk17/nmt_summary.txt >"$box/mixed/1"
+sed 's/^[0-9]*:$/41:/' $golden/jdk17/nmt_summary.txt >"$box/mixed/2"
+sed 's/^[0-9]*:$/42:/' $golden/jdk17/nmt_summary.txt >"$box/mixed/3"
+cp "$box/class.log" "$box/mixed/0-without"
+is "of two JVMs: a text without a process id stands for itself" \
+    "$(analyze '[.jvms[] | .pid // "none"] | sort' "$box/mixed")" '[41,42,"none"]'
+is "and its findings are nobody else's" \
+    "$(analyze '[.findings[] | select(.id == "class-explosion") | .evidence.pid]' "$box/mixed")" '[-1]'
+rm "$box/mixed/3"
+is "of one JVM: it is of that one" "$(analyze '[.jvms[].pid]' "$box/mixed")" '[41]'
+rm -rf "$box/many" && mkdir "$box/many"
+for i in 1 2 3; do # as in a container: each has the same process id
+    cp "$box/hs_err_pid17371.log" "$box/many/$i.log"
+done
+printf '#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV (0xb) at pc=0x1, pid=5, tid=6\n#\n' \
+    >"$box/many/4.log"
+cause=$(analyze '.findings[] | select(.id == "native-out-of-memory") | .evidence.cause' "$box/many" | head -1 | tr -d '"')
+is "many error files: how many of each cause, in JSON" "$(analyze '.overview' "$box/many")" \
+    "[{\"cause\":\"$cause\",\"files\":3},{\"cause\":\"crash-SIGSEGV\",\"files\":1}]"
+contains "on a terminal" "$("$NMTWATCH" analyze "$box/many" 2>&1)" "4 error files"
+contains "in Markdown" "$("$NMTWATCH" analyze --markdown "$box/many" 2>&1)" "| 3 | $cause |"
+is "one error file: no overview" "$(analyze '.overview' "$box/hs_err_pid17371.log")" null
+
+# --- what is not recognised says what it looks like ----------------------------------------------------------
+looks() { # FILE
+    "$NMTWATCH" analyze --json "$1" 2>/dev/null | jq -r '.looks_like[0].what'
+}
+printf 'JAVA PROFILE 1.0.2\0\0\0\0\10' >"$box/heap"
+is "a heap dump" "$(looks "$box/heap")" "a heap dump (HPROF)"
+printf 'FLR\0\0\2' >"$box/jfr"
+is "a JFR file" "$(looks "$box/jfr")" "a recording of Flight Recorder (JFR)"
+printf '2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17):\n\n"main" #1\n' >"$box/threads"
+is "a thread dump" "$(looks "$box/threads")" "a thread dump"
+printf 'it does not work\n' >"$box/prose"
+contains "prose: what it looks like" "$("$NMTWATCH" analyze "$box/prose" 2>&1)" "it looks like a text without a line"
+contains "prose: how to get one that helps" "$("$NMTWATCH" analyze "$box/prose" 2>&1)" "jcmd PID VM.native_memory summary >FILE"
+: >"$box/empty"
+is "an empty file" "$(looks "$box/empty")" "an empty file"
+
+# --- a log that does not fit into memory --------------------------------------------------------------------
+large=$SCRATCH/large.log
+for i in $(seq 2000); do
+    echo "[$i.100s][info][class,load] com.acme.A\$\$EnhancerByCGLIB\$\$$(printf %08x "$i") source: __JVM_DefineClass__"
+done >"$SCRATCH/chunk"
+while [ "$(stat -c %s "$large" 2>/dev/null || echo 0)" -lt 68000000 ]; do
+    cat "$SCRATCH/chunk" "$SCRATCH/chunk" "$SCRATCH/chunk" "$SCRATCH/chunk" >>"$large"
+done
+echo 'Exception in thread "main" java.lang.OutOfMemoryError: Metaspace' >>"$large"
+loads=$(grep -c 'class,load' "$large")
+if [ "${SANITIZED:-0}" = 0 ] && ! nm -a "$NMTWATCH" 2>/dev/null | grep -q __asan; then
+    is "a class log of 68 MB is read in less memory than it has bytes" \
+        "$( (ulimit -v 40000 && "$NMTWATCH" analyze --json "$large" 2>/dev/null) |
+            jq -c '[(.findings[] | .id), .inputs[0].kind] | unique')" \
+        '["class-explosion","class-log","java-out-of-memory"]'
+fi
+is "all of its loads" "$(analyze '.findings[] | select(.id == "class-explosion") | .evidence.loads' "$large")" "$loads"
+for i in $(seq 2000); do
+    echo "[$i.100s][info][gc,metaspace] GC($i) Metaspace: $((200000 + i * 100))K(400000K)->$((200000 + i * 100))K(400000K) NonClass: 1K(2K)->1K(2K)"
+    echo "[$i.101s][info][gc] GC($i) Pause Full (G1 Compaction Pause) 511M->510M(512M) 188.112ms"
+done >"$SCRATCH/chunk"
+: >"$large"
+while [ "$(stat -c %s "$large")" -lt 68000000 ]; do
+    cat "$SCRATCH/chunk" "$SCRATCH/chunk" "$SCRATCH/chunk" "$SCRATCH/chunk" >>"$large"
+done
+is "a GC log of 68 MB" "$(analyze '[.findings[].id]' "$large")" '["java-out-of-memory","class-metaspace-growth"]'
+is "each of its full collections counts" \
+    "$(analyze '.findings[0].title | capture("(?<n>[0-9]+) full").n | tonumber' "$large")" "$(grep -c 'Pause Full' "$large")"
+rm -f "$large"
+
 # --- how it is told --------------------------------------------------------------------------------------------
 exits "as text" 2 "$NMTWATCH" analyze "$box/class.log"
 contains "as text: what was read" "$OUTPUT" class.log

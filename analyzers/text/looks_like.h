@@ -1,0 +1,19 @@
+/*
+ * looks_like: what a text is that none of the readers knows, and what to give instead.
+ *
+ * The table is looks_like.def. The words are static. Pure; any thread.
+ */
+#ifndef ANALYZERS_TEXT_LOOKS_LIKE_H
+#define ANALYZERS_TEXT_LOOKS_LIKE_H
+
+#include "analyzers/parse/span.h"
+
+struct looks_like {
+    const char *what; /* "a heap dump (HPROF)" */
+    const char *how;  /* "nmtwatch holders FILE reads it" */
+};
+
+/* text: the file, or its first bytes, as it is. */
+struct looks_like looks_like(struct span text);
+
+#endif
