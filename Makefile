@@ -72,7 +72,7 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 PROCESS := clock tell files signals
 JVM := failure privileged as_target rooted user_map proc perfdata agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
-WATCH := watch_options pause_budget tap ask naming ladder watcher watching stop_profiler session
+WATCH := watch_options pause_budget tap ask naming polling watcher watching stop_profiler session
 RECORD := writer reader
 ALERT := notify receiver message queue http_post lane delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live

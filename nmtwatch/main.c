@@ -17,7 +17,7 @@ static int run_version(int argc, char **argv);
 
 static const struct command command_help = {
     .name = "help",
-    .summary = "what nmtwatch can do; `help VERB` tells more",
+    .summary = "what nmtwatch can do; details: `help VERB`",
     .usage = "Usage: nmtwatch help [VERB] [--json]\n",
     .run = run_help,
 };
@@ -91,7 +91,7 @@ static void print_overview(FILE *out)
                  " change.\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(out, "\n`nmtwatch help VERB` tells the options of one.\n");
+    fprintf(out, "\n`nmtwatch help VERB` lists the options of one.\n");
 }
 
 static int print_verbs_json(void)

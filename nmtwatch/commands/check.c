@@ -148,19 +148,20 @@ static bool ask_memory(struct look *look, struct attach *attach, int64_t *arenas
 static void ask_loaders(struct look *look, struct attach *attach, int64_t arenas)
 {
     struct pause_budget budget;
-    struct pause_drivers drivers = {0};
+    struct pause_inputs inputs = {0};
     int64_t loaded = 0, unloaded = 0;
     if (!sample_get(&look->sample, SAMPLE_CLASSES_LOADED, &loaded))
         return;
     sample_get(&look->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
-    drivers.classes = loaded - unloaded;
-    drivers.loaders = arenas >= 0 && arenas < drivers.classes ? arenas : drivers.classes;
+    inputs.classes = loaded - unloaded;
+    inputs.loaders = arenas >= 0 && arenas < inputs.classes ? arenas : inputs.classes;
     pause_budget_init(&budget, LOADERS_CAP_US, 1000);
-    if (pause_predict(&budget, DEAR_LOADER_STATS, &drivers) >= LOADERS_CAP_US)
+    if (pause_predict(&budget, EXPENSIVE_LOADER_STATS, &inputs) >= LOADERS_CAP_US)
         return;
     struct span reply;
     struct failure failure;
-    if (attach_run(attach, dear_command_text(DEAR_LOADER_STATS), &reply, &failure) != FAILURE_NONE)
+    if (attach_run(attach, expensive_command_text(EXPENSIVE_LOADER_STATS), &reply, &failure) !=
+        FAILURE_NONE)
         return;
     look->have_loaders = loader_table_parse(&look->loaders, reply) == PARSE_OK;
     if (look->have_loaders)

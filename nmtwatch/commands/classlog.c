@@ -87,7 +87,7 @@ static void words_of(const struct summary *summary, char *out, size_t size)
 {
     const struct verdict *verdict = &summary->verdict;
     if (!summary->timed)
-        snprintf(out, size, "the log has no times: whether it goes on cannot be told");
+        snprintf(out, size, "the log has no times: whether it goes on is not known");
     else if (verdict->have_slope)
         snprintf(out, size, "%s: %.1f classes/h more alive, 95 %% [%.1f, %.1f]",
                  verdict_state_meaning(verdict->state), verdict->slope_bytes_per_h.value,

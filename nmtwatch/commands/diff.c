@@ -182,7 +182,8 @@ const struct command command_diff = {
         "\n"
         "Compares series, NMT categories, class families and class loaders at two moments; TIME\n"
         "counts from the start of the recording, and without one it is the end. Largest change\n"
-        "first; the interval tells a change from the noise within the window before each moment.\n"
+        "first; the interval separates a change from the noise within the window before each "
+        "moment.\n"
         "\n"
         "Exit: 0 done, 64 usage, 74 a recording cannot be read.\n",
     .run = run,

@@ -410,7 +410,7 @@ static int run(int argc, char **argv)
         {0, "sites", NULL, NULL, &arguments.sites,
          "memory: allocation sites too, where started with --memory-level detail"},
         {0, "baseline", NULL, NULL, &arguments.baseline,
-         "memory: remember it; from then on `memory` tells what has grown"},
+         "memory: remember it; from then on `memory` shows what has grown"},
         {0, "json", NULL, NULL, &arguments.json, "the agent's answer as one JSON object"},
     };
     int operands, code;
@@ -451,7 +451,7 @@ const struct command command_profile = {
         "\n"
         "Loads the agent into the JVM through its attach socket and has it do one thing, or "
         "starts,\n"
-        "waits, stops and writes the result. `status` tells what was sampled and lost, `memory`\n"
+        "waits, stops and writes the result. `status` shows what was sampled and lost, `memory`\n"
         "what the agent itself costs, component by component, with --sites by the code that asked\n"
         "for it, and after `memory --baseline` what has grown since; `dump` makes the recording\n"
         "whole up to now. The agent stays loaded after `stop` (a JVM cannot unload one): it has no "
@@ -461,8 +461,9 @@ const struct command command_profile = {
         "JVMTI\n"
         "agent, as long as one is loaded: 0.83 to 1.03 us a switch in place of 0.63.\n"
         "\n"
-        "`classes` tells which code makes classes: families of names, how many were loaded and\n"
-        "unloaded, and by whom they were defined. `live` tells which objects stay: sampled ones "
+        "`classes` shows which code generates classes: families of names, how many were loaded "
+        "and\n"
+        "unloaded, and by whom they were defined. `live` shows which objects survive: sampled ones "
         "that\n"
         "have survived garbage collections, by class and by the stack that allocated them.\n"
         "\n"

@@ -58,7 +58,7 @@ const struct command command_serve = {
         "\n"
         "Watches every JVM of this host as they come and go, as `watch` does: free sources each\n"
         "second, NMT every few, what stops the application only within the pause budget. Answers\n"
-        "HTTP from its last picture; a scrape never touches a JVM:\n"
+        "HTTP from its last snapshot; a scrape never touches a JVM:\n"
         "\n"
         "  /metrics            for Prometheus (OpenMetrics when asked for)\n"
         "  /                   a page: targets, verdicts, findings with advice\n"

@@ -368,7 +368,7 @@ const struct command command_soak = {
         "With --against the question is whether it is worse than that recording, not whether it\n"
         "grows: growth that was there before passes.\n"
         "\n"
-        "Exit: 0 converged, 1 growth or a budget broken, 2 usage, 3 cannot tell (too short, JVM\n"
+        "Exit: 0 converged, 1 growth or a budget broken, 2 usage, 3 no verdict (too short, JVM\n"
         "gone, NMT off, the command failed), 74 a file, 126 the command could not be started, 127\n"
         "it was not found.\n",
     .run = run,

@@ -152,12 +152,12 @@ const struct command command_verdict = {
         "now:\n"
         "  CONVERGED, SAWTOOTH (level), STEPPED            it does not          exit 0\n"
         "  LINEAR, ACCELERATING, SLOWING                   it does              exit 1\n"
-        "  TOO_SHORT, WARMING, RESTARTED (too recently)    nobody can tell yet  exit 3\n"
+        "  TOO_SHORT, WARMING, RESTARTED (too recently)    not known yet        exit 3\n"
         "with the slope and its 95 % interval, judged for the newest window that is all of a "
         "piece.\n"
         "An empty value is a gap. A header line, blank lines, # comments, CR LF, decimal seconds "
         "and\n"
-        "gzip are understood; bad lines are counted and told.\n"
+        "gzip are understood; bad lines are counted and reported.\n"
         "\n"
         "Exit: 0, 1 and 3 as above, 64 usage, 74 the file cannot be read or has no usable line.\n",
     .run = run,

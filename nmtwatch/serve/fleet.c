@@ -104,7 +104,7 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms)
     }
 }
 
-/* The picture of the moment, for those who ask over HTTP. */
+/* The snapshot, for those who ask over HTTP. */
 
 static void add_findings(const struct member *member, int target, struct snapshot *snapshot,
                          int room)

@@ -13,7 +13,7 @@
 
 #define NO_ROOM_MS     60000
 #define TIDY_MS        60000
-#define NEWBORN_MS     2000 /* before that a JVM may not have told its name yet */
+#define NAMELESS_MS    2000 /* before that a JVM may not have told its name yet */
 #define SPREAD_STEP_MS 389  /* between the ticks of JVMs that come together; a prime */
 
 void fleet_say(struct fleet *fleet, const char *what, const char *label, int64_t pid,
@@ -71,7 +71,7 @@ static void tell_of_owner(const struct member *member, const char *wanted, struc
     describe_owner(fleet_owner(watcher_target(member->watcher)), newcomer, sizeof newcomer);
     const struct name_owner about = {wanted, owner, newcomer, member->label};
     name_owner_note(note, sizeof note, &about);
-    watcher_tell(member->watcher, note, watched_ms(member->watched));
+    watcher_add_note(member->watcher, note, watched_ms(member->watched));
 }
 
 /* Several JVMs of one name: name, name#2, name#3. A number is kept as long as its JVM lives; the
@@ -189,7 +189,8 @@ enum scan_answer fleet_found(void *context, const struct target *target)
     struct facts facts;
     char wanted[TARGET_LABEL_MAX], label[TARGET_LABEL_MAX];
     int64_t age_ms = target->identity.uptime_ms;
-    if (age_ms < fleet->options->min_age_ms || (age_ms < NEWBORN_MS && target->perfdata[0] == '\0'))
+    if (age_ms < fleet->options->min_age_ms ||
+        (age_ms < NAMELESS_MS && target->perfdata[0] == '\0'))
         return SCAN_LATER;
     facts_read(&facts, target);
     struct target_facts view = facts_view(&facts);

@@ -17,13 +17,13 @@ static void take_spark(struct member *member, int64_t ms)
 {
     if (!sparkline_due(&member->spark, ms))
         return;
-    const struct sample *picture = watcher_picture(member->watcher);
+    const struct sample *latest = watcher_latest(member->watcher);
     struct judge_view view;
     judge_view(watcher_judge(member->watcher), &view);
     int64_t rss = 0, loaded = 0, unloaded = 0;
-    bool have_rss = sample_get(picture, SAMPLE_RSS_BYTES, &rss);
-    bool have_classes = sample_get(picture, SAMPLE_CLASSES_LOADED, &loaded);
-    sample_get(picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+    bool have_rss = sample_get(latest, SAMPLE_RSS_BYTES, &rss);
+    bool have_classes = sample_get(latest, SAMPLE_CLASSES_LOADED, &loaded);
+    sample_get(latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
     const float values[SPARK_COUNT] = {
         [SPARK_RSS] = spark_value(have_rss, rss),
         [SPARK_INTERNAL] = spark_value(view.have_internal, view.internal_bytes),
@@ -215,7 +215,7 @@ void member_view(const struct member *member, struct target_view *view)
     view->pid = identity->pid;
     view->start_unix_ms = member->start_unix_ms;
     view->since_unix_ms = member->wall_start_ms;
-    view->picture = *watcher_picture(member->watcher);
+    view->latest = *watcher_latest(member->watcher);
     view->counts = watcher_counts(member->watcher);
     view->up = view->counts.polls > 0 && view->counts.failing == FAILURE_NONE;
     view->warm = judged.warm;

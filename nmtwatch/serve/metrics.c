@@ -57,7 +57,7 @@ static void write_samples(const struct snapshot *snapshot, struct exposition *ou
             EACH_TARGET(snapshot, target)
             {
                 int64_t value;
-                if (!sample_get(&target->picture, sample_rows[i].field, &value))
+                if (!sample_get(&target->latest, sample_rows[i].field, &value))
                     continue;
                 of(out, target);
                 if (sample_rows[i].label[0] != '\0')
@@ -79,9 +79,9 @@ static void write_classes_now(const struct snapshot *snapshot, struct exposition
         EACH_TARGET(snapshot, target)
         {
             int64_t loaded, unloaded = 0;
-            if (!sample_get(&target->picture, SAMPLE_CLASSES_LOADED, &loaded))
+            if (!sample_get(&target->latest, SAMPLE_CLASSES_LOADED, &loaded))
                 continue;
-            sample_get(&target->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+            sample_get(&target->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
             of(out, target);
             exposition_int(out, loaded - unloaded);
         }
@@ -96,9 +96,9 @@ static void write_metaspace_limit(const struct snapshot *snapshot, struct exposi
         EACH_TARGET(snapshot, target)
         {
             int64_t limit = -1;
-            if (!sample_has(&target->picture, SAMPLE_METASPACE_COMMITTED_BYTES))
+            if (!sample_has(&target->latest, SAMPLE_METASPACE_COMMITTED_BYTES))
                 continue;
-            sample_get(&target->picture, SAMPLE_METASPACE_MAX_BYTES, &limit);
+            sample_get(&target->latest, SAMPLE_METASPACE_MAX_BYTES, &limit);
             of(out, target);
             exposition_label(out, "pool", "Metaspace");
             exposition_int(out, limit);
@@ -124,19 +124,19 @@ static void write_nmt(const struct snapshot *snapshot, struct exposition *out, b
     for
         EACH_TARGET(snapshot, target)
         {
-            const struct sample *picture = &target->picture;
+            const struct sample *latest = &target->latest;
             struct nmt_amount amount;
             int64_t total;
             for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
-                if (sample_get_nmt(picture, (enum nmt_category)i, &amount))
+                if (sample_get_nmt(latest, (enum nmt_category)i, &amount))
                     pool(out, target, nmt_category_name((enum nmt_category)i),
                          committed ? amount.committed_bytes : amount.reserved_bytes);
             }
-            for (int i = 0; i < picture->extra_count; i++)
-                pool(out, target, picture->extra[i].name,
-                     committed ? picture->extra[i].amount.committed_bytes
-                               : picture->extra[i].amount.reserved_bytes);
-            if (sample_get(picture,
+            for (int i = 0; i < latest->extra_count; i++)
+                pool(out, target, latest->extra[i].name,
+                     committed ? latest->extra[i].amount.committed_bytes
+                               : latest->extra[i].amount.reserved_bytes);
+            if (sample_get(latest,
                            committed ? SAMPLE_NMT_COMMITTED_BYTES : SAMPLE_NMT_RESERVED_BYTES,
                            &total))
                 pool(out, target, "Total", total);
@@ -211,7 +211,7 @@ static void write_verdicts(const struct snapshot *snapshot, struct exposition *o
            "Lower bound of that slope, 95 percent.");
     write_verdict_figure(snapshot, out, FIGURE_SLOPE_LOW);
     family(out, "nmtwatch_verdict_growing", EXPOSITION_GAUGE, "",
-           "1: the series grows, 0: it does not; absent while it cannot be told.");
+           "1: the series grows, 0: it does not; absent while it is not known.");
     write_verdict_figure(snapshot, out, FIGURE_GROWING);
     family(out, "nmtwatch_verdict_state", EXPOSITION_GAUGE, "",
            "1 at the state of the verdict (docs/verdict.md).");

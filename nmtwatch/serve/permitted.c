@@ -11,9 +11,9 @@
 static const char *const commands[] = {
     "VM.version",         "VM.native_memory summary scale=KB", "VM.native_memory summary scale=B",
     "VM.metaspace basic", "VM.metaspace basic scale=1",        "VM.log list",
-#define DEAR_COMMAND(id, text, ...) text,
-#include "nmtwatch/watch/dear_commands.def"
-#undef DEAR_COMMAND
+#define EXPENSIVE_COMMAND(id, text, ...) text,
+#include "nmtwatch/watch/expensive_commands.def"
+#undef EXPENSIVE_COMMAND
 };
 
 static bool is_on_list(const char *command, size_t length)

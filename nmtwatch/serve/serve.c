@@ -92,7 +92,7 @@ static void on_word(void *context, const char *sentence)
     say(sentence);
 }
 
-/* --- the picture ------------------------------------------------------------------------------ */
+/* --- the snapshot ----------------------------------------------------------------------------- */
 
 static int64_t count_fds(void)
 {

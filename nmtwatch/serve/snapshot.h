@@ -73,7 +73,7 @@ struct target_view {
     int64_t start_unix_ms; /* of the JVM */
     int64_t since_unix_ms; /* of the watch, restarts of serve included */
     bool up;               /* it answers */
-    struct sample picture;
+    struct sample latest;
     struct watcher_counts counts;
     bool warm;
     bool have_rates;

@@ -55,7 +55,7 @@ static void target_json(struct json_out *out, const struct target_view *target)
     verdict_json(out, "internal", &target->internal);
     verdict_json(out, "class_metaspace", &target->class_metaspace);
     json_out_begin(out, "values", '{');
-    fields_write(out, &tick_record, &target->picture, false);
+    fields_write(out, &tick_record, &target->latest, false);
     json_out_end(out, '}');
     json_out_end(out, '}');
 }

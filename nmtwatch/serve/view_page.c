@@ -116,10 +116,10 @@ static void add_verdict(struct page *page, enum column column, const struct targ
 static void add_target(struct page *page, const struct target_view *target, int number)
 {
     int64_t rss = 0, loaded = 0, unloaded = 0, committed = 0;
-    bool have_rss = sample_get(&target->picture, SAMPLE_RSS_BYTES, &rss);
-    bool have_nmt = sample_get(&target->picture, SAMPLE_NMT_COMMITTED_BYTES, &committed);
-    bool have_classes = sample_get(&target->picture, SAMPLE_CLASSES_LOADED, &loaded);
-    sample_get(&target->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+    bool have_rss = sample_get(&target->latest, SAMPLE_RSS_BYTES, &rss);
+    bool have_nmt = sample_get(&target->latest, SAMPLE_NMT_COMMITTED_BYTES, &committed);
+    bool have_classes = sample_get(&target->latest, SAMPLE_CLASSES_LOADED, &loaded);
+    sample_get(&target->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
     page_row(page, target->label, have_rss ? units_bytes(rss).text : "not known",
              have_nmt                                ? units_bytes(committed).text
              : strcmp(target->nmt_level, "off") == 0 ? "NMT is off"

@@ -378,7 +378,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     }
     if (!host_is_welcome(web, header_of(connection, "Host")))
         return refuse(web, connection, MHD_HTTP_FORBIDDEN,
-                      "this host name is not known here (external_url tells it)\n");
+                      "this host name is not known here (set external_url)\n");
     if (strcmp(url, "/healthz") == 0)
         return answer_health(web, connection);
     if (!may_read(web, connection))

@@ -144,7 +144,7 @@ static void ask_for_nmt(void)
     add_to_variable("JAVA_TOOL_OPTIONS", NMT_OPTION);
 }
 
-_Noreturn static void become(char *const *command, bool nmt, pid_t parent, int report_fd)
+_Noreturn static void exec_command(char *const *command, bool nmt, pid_t parent, int report_fd)
 {
     static const int restored[] = {SIGPIPE, SIGXFSZ, SIGINT,  SIGTERM,
                                    SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
@@ -183,7 +183,7 @@ int child_start(struct child *child, char *const *command, bool nmt, char *error
     }
     child->pid = fork();
     if (child->pid == 0)
-        become(command, nmt, self, ends[1]);
+        exec_command(command, nmt, self, ends[1]);
     close(ends[1]);
     if (child->pid < 0) {
         snprintf(error, error_size, "the command cannot be started: %s", strerror(errno));

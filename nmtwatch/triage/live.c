@@ -94,10 +94,10 @@ void mapped_agents(const struct target *target, struct dossier *dossier)
     free((void *)(uintptr_t)text.ptr);
 }
 
-#define NOT_DEAR     DEAR_COMMAND_COUNT
+#define NOT_EXPENSIVE EXPENSIVE_COMMAND_COUNT
 /* A question that stops the JVM waits for a quiet machine, all of them together for so long. */
-#define BUSY_WAIT_MS 10000
-#define BUSY_LOOK_MS 500
+#define BUSY_WAIT_MS  10000
+#define BUSY_LOOK_MS  500
 
 enum moment { FIRST = 1, LAST = 2, BOTH = FIRST | LAST };
 enum depth { GENTLE, THOROUGH };
@@ -106,21 +106,21 @@ struct step {
     enum moment when;
     enum depth level;
     int first_jdk;
-    enum dear_command dear;
+    enum expensive_command expensive;
     const char *file;
     const char *command;
 };
 
 enum step_id {
-#define STEP(id, when, level, jdk, dear, file, command) STEP_##id,
+#define STEP(id, when, level, jdk, expensive, file, command) STEP_##id,
 #include "nmtwatch/triage/steps.def"
 #undef STEP
     STEP_COUNT,
 };
 
 static const struct step STEPS[STEP_COUNT] = {
-#define STEP(id, when, level, jdk, dear, file, command)                                            \
-    [STEP_##id] = {when, level, jdk, dear, file, command},
+#define STEP(id, when, level, jdk, expensive, file, command)                                       \
+    [STEP_##id] = {when, level, jdk, expensive, file, command},
 #include "nmtwatch/triage/steps.def"
 #undef STEP
 };
@@ -162,7 +162,7 @@ static struct triage_step *add_step(struct live *live, const char *name)
 
 /* The text is kept with the line jcmd would put in front. */
 static void keep_text(struct looking *looking, const struct step *step, struct span text,
-                      struct triage_step *told)
+                      struct triage_step *record)
 {
     char path[4096], front[32];
     int length = snprintf(front, sizeof front, "%d:\n", (int)looking->target->pid);
@@ -175,9 +175,9 @@ static void keep_text(struct looking *looking, const struct step *step, struct s
     if (fd >= 0 && close(fd) != 0)
         ok = false;
     if (!ok)
-        snprintf(told->note, sizeof told->note, "its text could not be kept");
+        snprintf(record->note, sizeof record->note, "its text could not be kept");
     else if (cut)
-        snprintf(told->note, sizeof told->note, "its text is kept in part");
+        snprintf(record->note, sizeof record->note, "its text is kept in part");
 }
 
 static bool tells_command_line(const struct step *step)
@@ -207,7 +207,7 @@ static void feed(struct looking *looking, struct span text)
     free(whole);
 }
 
-static struct pause_drivers drivers_of(const struct looking *looking)
+static struct pause_inputs inputs_of(const struct looking *looking)
 {
     const struct dossier *dossier = looking->live->dossier;
     struct sample known;
@@ -217,10 +217,10 @@ static struct pause_drivers drivers_of(const struct looking *looking)
         if (dossier->have_rss && !sample_has(&known, SAMPLE_RSS_BYTES))
             sample_set(&known, SAMPLE_RSS_BYTES, dossier->rss.rss_bytes);
     }
-    struct pause_drivers drivers = pause_drivers_of(&known, looking->arenas);
+    struct pause_inputs inputs = pause_inputs_of(&known, looking->arenas);
     if (dossier != NULL && dossier->loaders.have)
-        drivers.loaders = dossier->loaders.loaders;
-    return drivers;
+        inputs.loaders = dossier->loaders.loaders;
+    return inputs;
 }
 
 /* Returns how long it has waited; the pressure is that of its end. */
@@ -244,29 +244,29 @@ static int64_t wait_for_quiet(struct looking *looking, struct pause_pressure *pr
 
 /* False: the pause it would cost is not in the budget. */
 static bool affordable(struct looking *looking, const struct step *step,
-                       struct pause_drivers *drivers, struct triage_step *told)
+                       struct pause_inputs *inputs, struct triage_step *record)
 {
-    if (step->dear == NOT_DEAR)
+    if (step->expensive == NOT_EXPENSIVE)
         return true;
-    *drivers = drivers_of(looking);
-    int64_t waited_ms = wait_for_quiet(looking, &drivers->pressure);
+    *inputs = inputs_of(looking);
+    int64_t waited_ms = wait_for_quiet(looking, &inputs->pressure);
     if (waited_ms > 0) {
         char words[110];
-        pressure_words(&drivers->pressure, words, sizeof words);
-        snprintf(told->note, sizeof told->note, "waited %.1f s for a quiet machine: %s",
+        pressure_words(&inputs->pressure, words, sizeof words);
+        snprintf(record->note, sizeof record->note, "waited %.1f s for a quiet machine: %s",
                  (double)waited_ms / 1000.0, words);
     }
-    int64_t predicted = pause_predict(&looking->budget, step->dear, drivers);
+    int64_t predicted = pause_predict(&looking->budget, step->expensive, inputs);
     int64_t left = pause_left_us(&looking->budget, looking->now_ms);
-    if (drivers->classes > 0 && predicted <= left)
+    if (inputs->classes > 0 && predicted <= left)
         return true;
     if (predicted == PAUSE_UNKNOWN_US)
-        snprintf(told->note, sizeof told->note,
+        snprintf(record->note, sizeof record->note,
                  "left out: the size of the heap, and so its pause, is not known");
     else
-        snprintf(told->note, sizeof told->note,
+        snprintf(record->note, sizeof record->note,
                  "left out: %" PRId64 " ms of pause predicted%s, %" PRId64 " ms left",
-                 predicted / 1000, pause_pressed(&drivers->pressure) ? " on a busy machine" : "",
+                 predicted / 1000, pause_pressed(&inputs->pressure) ? " on a busy machine" : "",
                  left / 1000);
     return false;
 }
@@ -275,35 +275,35 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
                              struct failure *failure)
 {
     struct span reply;
-    struct pause_drivers drivers;
-    struct triage_step *told = add_step(looking->live, step->command);
+    struct pause_inputs inputs;
+    struct triage_step *record = add_step(looking->live, step->command);
     failure->kind = FAILURE_NONE;
     if (looking->target->identity.jdk_major > 0 &&
         looking->target->identity.jdk_major < step->first_jdk) {
-        snprintf(told->note, sizeof told->note, "this JDK does not have it");
+        snprintf(record->note, sizeof record->note, "this JDK does not have it");
         return FAILURE_NONE;
     }
-    if (!affordable(looking, step, &drivers, told))
+    if (!affordable(looking, step, &inputs, record))
         return FAILURE_NONE;
     say(looking, step->command);
     int64_t began_us = clock_us(CLOCK_MONOTONIC);
     enum failure_kind kind = attach_run(looking->attach, step->command, &reply, failure);
-    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
+    record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     if (kind != FAILURE_NONE) {
-        snprintf(told->note, sizeof told->note, "%.150s", failure->sentence);
+        snprintf(record->note, sizeof record->note, "%.150s", failure->sentence);
         return kind;
     }
-    told->pause_us = 0;
-    if (step->dear != NOT_DEAR) {
-        told->pause_us = attach_elapsed_us(looking->attach);
-        pause_spend(&looking->budget, step->dear, &drivers, looking->now_ms, told->pause_us);
+    record->pause_us = 0;
+    if (step->expensive != NOT_EXPENSIVE) {
+        record->pause_us = attach_elapsed_us(looking->attach);
+        pause_spend(&looking->budget, step->expensive, &inputs, looking->now_ms, record->pause_us);
     }
     if (tells_command_line(step) && !looking->options->keep_secrets)
         reply = without_secrets(looking, reply);
-    keep_text(looking, step, reply, told);
+    keep_text(looking, step, reply, record);
     struct jcmd_reply words = jcmd_reply_classify(reply);
     if (words.kind != JCMD_OK)
-        span_copy(words.message, told->note, sizeof told->note);
+        span_copy(words.message, record->note, sizeof record->note);
     if (step == &STEPS[STEP_METASPACE]) {
         struct memory_reading reading;
         struct sample unused;
@@ -313,7 +313,7 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
     }
     /* The first detail makes the JVM read its symbol files: it is no baseline. */
     if (step == &STEPS[STEP_NMT_DETAIL_WARM])
-        snprintf(told->note, sizeof told->note,
+        snprintf(record->note, sizeof record->note,
                  "thrown away: the JVM reads its symbol files for it");
     else
         feed(looking, reply);
@@ -323,7 +323,7 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
 
 static void read_smaps(struct looking *looking, const struct step *step)
 {
-    struct triage_step *told = add_step(looking->live, step->command);
+    struct triage_step *record = add_step(looking->live, step->command);
     char path[64], error[300];
     struct span text;
     bool cut;
@@ -331,12 +331,12 @@ static void read_smaps(struct looking *looking, const struct step *step)
     snprintf(path, sizeof path, "/proc/%d/smaps", (int)looking->target->pid);
     int64_t began_us = clock_us(CLOCK_MONOTONIC);
     if (!saved_read(path, &text, &cut, error, sizeof error)) {
-        snprintf(told->note, sizeof told->note, "%.150s", error);
+        snprintf(record->note, sizeof record->note, "%.150s", error);
         return;
     }
-    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
-    told->pause_us = 0;
-    keep_text(looking, step, text, told);
+    record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
+    record->pause_us = 0;
+    keep_text(looking, step, text, record);
     feed(looking, text);
     free((void *)(uintptr_t)text.ptr);
 }
@@ -345,7 +345,7 @@ static void read_smaps(struct looking *looking, const struct step *step)
  */
 static void read_counters(struct looking *looking, const struct step *step)
 {
-    struct triage_step *told = add_step(looking->live, step->command);
+    struct triage_step *record = add_step(looking->live, step->command);
     const struct target *target = looking->target;
     static const char *const names[] = {
         "java.cls.loadedClasses",         "java.cls.sharedLoadedClasses",
@@ -357,7 +357,7 @@ static void read_counters(struct looking *looking, const struct step *step)
     size_t used = 0;
     struct perfdata *perfdata = perfdata_open(target);
     if (perfdata == NULL) {
-        snprintf(told->note, sizeof told->note, "there is none");
+        snprintf(record->note, sizeof record->note, "there is none");
         return;
     }
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -366,9 +366,9 @@ static void read_counters(struct looking *looking, const struct step *step)
                                      value);
     }
     perfdata_close(perfdata);
-    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
-    told->pause_us = 0;
-    keep_text(looking, step, span_of(text, used), told);
+    record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
+    record->pause_us = 0;
+    keep_text(looking, step, span_of(text, used), record);
     feed(looking, span_of(text, used));
 }
 
@@ -454,20 +454,20 @@ static void watch_classes(struct looking *looking)
     struct watch_options options = looking->options->watch;
     const struct watching_sink sink = {.context = looking, .event = on_event};
     struct watching watching;
-    struct triage_step *told = add_step(looking->live, "watch of class loads");
+    struct triage_step *record = add_step(looking->live, "watch of class loads");
     if (target_open(&target, looking->target->pid, &failure) != FAILURE_NONE ||
         target.start_time_ticks != looking->target->start_time_ticks) {
-        snprintf(told->note, sizeof told->note, "the JVM has ended");
+        snprintf(record->note, sizeof record->note, "the JVM has ended");
         return;
     }
     target.identity = looking->target->identity;
-    /* The dear steps are asked here, and counted here. */
+    /* The expensive steps are asked here, and counted here. */
     if (!looking->options->thorough)
         options.pause_budget_us = 0;
     watching_open(&watching, &options, &sink);
     struct watched *jvm = watching_add(&watching, &target, watching.now_ms, 0, NULL);
     if (jvm == NULL) {
-        snprintf(told->note, sizeof told->note, "%s", strerror(errno));
+        snprintf(record->note, sizeof record->note, "%s", strerror(errno));
         watching_close(&watching);
         return;
     }
@@ -484,10 +484,10 @@ static void watch_classes(struct looking *looking)
     }
     watching_stop(&watching);
     looking->now_ms = watched_ms(jvm);
-    told->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
-    told->pause_us = watcher_counts(jvm->watcher).pause_us;
+    record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
+    record->pause_us = watcher_counts(jvm->watcher).pause_us;
     if (looking->live->dossier != NULL && looking->live->dossier->flow.have)
-        snprintf(told->note, sizeof told->note, "%s", looking->live->tap_off_hint);
+        snprintf(record->note, sizeof record->note, "%s", looking->live->tap_off_hint);
     watching_close(&watching);
 }
 
@@ -495,13 +495,13 @@ static void collect_garbage(struct looking *looking)
 {
     struct span reply;
     struct failure failure;
-    struct triage_step *told = add_step(looking->live, "GC.run");
+    struct triage_step *record = add_step(looking->live, "GC.run");
     say(looking, "GC.run");
     if (attach_run(looking->attach, "GC.run", &reply, &failure) != FAILURE_NONE) {
-        snprintf(told->note, sizeof told->note, "%.150s", failure.sentence);
+        snprintf(record->note, sizeof record->note, "%.150s", failure.sentence);
         return;
     }
-    told->took_us = told->pause_us = attach_elapsed_us(looking->attach);
+    record->took_us = record->pause_us = attach_elapsed_us(looking->attach);
 }
 
 enum failure_kind live_run(struct live *live, const struct target *target,

@@ -27,7 +27,7 @@ void watcher_note(struct watcher *watcher, const char *format, ...)
     watcher_emit(watcher, &event);
 }
 
-void watcher_tell(struct watcher *watcher, const char *text, int64_t now_ms)
+void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms)
 {
     watcher->now_ms = now_ms;
     watcher_note(watcher, "%s", text);
@@ -48,7 +48,7 @@ void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *
 
 void watcher_emit_sample(struct watcher *watcher, const struct sample *sample)
 {
-    sample_merge(&watcher->picture, sample);
+    sample_merge(&watcher->latest, sample);
     watcher->counts.polls++;
     struct event event = {.kind = EVENT_SAMPLE, .sample = *sample};
     watcher_emit(watcher, &event);
@@ -74,7 +74,7 @@ static void tell_why_the_agent_gave_way(struct watcher *watcher, const struct sa
 {
     char reason[200];
     int64_t step, before = 0;
-    sample_get(&watcher->picture, SAMPLE_AGENT_BREAKER, &before);
+    sample_get(&watcher->latest, SAMPLE_AGENT_BREAKER, &before);
     if (sample_get(sample, SAMPLE_AGENT_BREAKER, &step) && step > before &&
         agent_figures_reason(&watcher->target, reason, sizeof reason))
         watcher_note(watcher, "the profiler agent says: %s", reason);
@@ -107,14 +107,14 @@ bool ask(struct watcher *watcher, enum question question, const char *command)
     return true;
 }
 
-static void emit_skip(struct watcher *watcher, enum dear_command command, int64_t predicted_us,
+static void emit_skip(struct watcher *watcher, enum expensive_command command, int64_t predicted_us,
                       const char *reason)
 {
     if (watcher->skip_noted[command])
         return;
     watcher->skip_noted[command] = true;
     struct event event = {.kind = EVENT_COST};
-    snprintf(event.cost.command, sizeof event.cost.command, "%s", dear_command_text(command));
+    snprintf(event.cost.command, sizeof event.cost.command, "%s", expensive_command_text(command));
     event.cost.predicted_us = predicted_us;
     event.cost.measured_us = -1;
     snprintf(event.cost.skipped, sizeof event.cost.skipped, "%s", reason);
@@ -131,7 +131,7 @@ static const struct pause_pressure *pressure_now(struct watcher *watcher)
     return &watcher->pressure;
 }
 
-bool ask_waits(struct watcher *watcher, enum dear_command command)
+bool ask_waits(struct watcher *watcher, enum expensive_command command)
 {
     int64_t *until_ms = &watcher->wait_until_ms[command];
     const struct pause_pressure *pressure = pressure_now(watcher);
@@ -153,10 +153,10 @@ bool ask_waits(struct watcher *watcher, enum dear_command command)
     return true;
 }
 
-bool ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
-              int64_t cap_us)
+bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
+                   int64_t cap_us)
 {
-    struct pause_drivers now = pause_drivers_of(&watcher->picture, watcher->arenas);
+    struct pause_inputs now = pause_inputs_of(&watcher->latest, watcher->arenas);
     now.pressure = *pressure_now(watcher);
     int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
     int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
@@ -176,22 +176,23 @@ bool ask_dear(struct watcher *watcher, enum question question, enum dear_command
         emit_skip(watcher, command, predicted_us, reason);
         return false;
     }
-    if (!ask(watcher, question, dear_command_text(command)))
+    if (!ask(watcher, question, expensive_command_text(command)))
         return false;
     watcher->skip_noted[command] = false;
-    watcher->dear = command;
-    watcher->dear_predicted_us = predicted_us;
-    watcher->dear_drivers = now;
+    watcher->expensive = command;
+    watcher->predicted_us = predicted_us;
+    watcher->pause_inputs = now;
     return true;
 }
 
 void ask_charge(struct watcher *watcher)
 {
     int64_t us = attach_elapsed_us(watcher->attach);
-    pause_spend(&watcher->pause, watcher->dear, &watcher->dear_drivers, watcher->now_ms, us);
+    pause_spend(&watcher->pause, watcher->expensive, &watcher->pause_inputs, watcher->now_ms, us);
     struct event event = {.kind = EVENT_COST};
-    snprintf(event.cost.command, sizeof event.cost.command, "%s", dear_command_text(watcher->dear));
-    event.cost.predicted_us = watcher->dear_predicted_us;
+    snprintf(event.cost.command, sizeof event.cost.command, "%s",
+             expensive_command_text(watcher->expensive));
+    event.cost.predicted_us = watcher->predicted_us;
     event.cost.measured_us = us;
     watcher_emit(watcher, &event);
 }

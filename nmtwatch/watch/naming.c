@@ -198,28 +198,28 @@ void naming_abandon(struct watcher *watcher)
 
 /* --- class lists ------------------------------------------------------------------------------ */
 
-static enum dear_command list_command(const struct watcher *watcher)
+static enum expensive_command list_command(const struct watcher *watcher)
 {
     int jdk = watcher->target.identity.jdk_major;
-    if (jdk >= dear_command_first_jdk(DEAR_CLASSES))
-        return DEAR_CLASSES;
-    if (jdk >= dear_command_first_jdk(DEAR_CLASS_HIERARCHY))
-        return DEAR_CLASS_HIERARCHY;
-    return watcher->options.allow_full_gc ? DEAR_HISTOGRAM_FULL_GC : DEAR_HISTOGRAM_ALL;
+    if (jdk >= expensive_command_first_jdk(EXPENSIVE_CLASSES))
+        return EXPENSIVE_CLASSES;
+    if (jdk >= expensive_command_first_jdk(EXPENSIVE_CLASS_HIERARCHY))
+        return EXPENSIVE_CLASS_HIERARCHY;
+    return watcher->options.allow_full_gc ? EXPENSIVE_HISTOGRAM_FULL_GC : EXPENSIVE_HISTOGRAM_ALL;
 }
 
-static enum census_method list_method(enum dear_command command)
+static enum census_method list_method(enum expensive_command command)
 {
     switch (command) {
-    case DEAR_CLASSES:
+    case EXPENSIVE_CLASSES:
         return CENSUS_CLASSES;
-    case DEAR_CLASS_HIERARCHY:
+    case EXPENSIVE_CLASS_HIERARCHY:
         return CENSUS_CLASS_HIERARCHY;
-    case DEAR_HISTOGRAM_ALL:
-    case DEAR_HISTOGRAM_FULL_GC:
+    case EXPENSIVE_HISTOGRAM_ALL:
+    case EXPENSIVE_HISTOGRAM_FULL_GC:
         return CENSUS_CLASS_HISTOGRAM;
-    case DEAR_LOADER_STATS:
-    case DEAR_COMMAND_COUNT:
+    case EXPENSIVE_LOADER_STATS:
+    case EXPENSIVE_COMMAND_COUNT:
         break;
     }
     return CENSUS_LOADER_TYPES;
@@ -234,7 +234,7 @@ static bool ask_list(struct watcher *watcher)
     if (watcher->list_backoff_ms > LIST_BACKOFF_MAX_MS)
         watcher->list_backoff_ms = LIST_BACKOFF_MAX_MS;
     watcher->next_list_ms = watcher->now_ms + watcher->list_backoff_ms;
-    return ask_dear(watcher, QUESTION_CLASS_LIST, list_command(watcher), INT64_MAX);
+    return ask_expensive(watcher, QUESTION_CLASS_LIST, list_command(watcher), INT64_MAX);
 }
 
 void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, int count)
@@ -250,16 +250,17 @@ void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, 
 static bool wants_callees(const struct watcher *watcher)
 {
     int jdk = watcher->target.identity.jdk_major;
-    return !watcher->callees_asked && jdk >= dear_command_first_jdk(DEAR_CLASS_HIERARCHY) &&
+    return !watcher->callees_asked &&
+           jdk >= expensive_command_first_jdk(EXPENSIVE_CLASS_HIERARCHY) &&
            jdk <= ACCESSORS_LAST_JDK && judge_has_named(watcher->judge, ACCESSOR_FAMILY);
 }
 
 static bool ask_callees(struct watcher *watcher)
 {
-    if (ask_waits(watcher, DEAR_CLASS_HIERARCHY))
+    if (ask_waits(watcher, EXPENSIVE_CLASS_HIERARCHY))
         return false;
     watcher->callees_asked = true;
-    return ask_dear(watcher, QUESTION_CLASS_LIST, DEAR_CLASS_HIERARCHY, INT64_MAX);
+    return ask_expensive(watcher, QUESTION_CLASS_LIST, EXPENSIVE_CLASS_HIERARCHY, INT64_MAX);
 }
 
 static void note_callee(struct watcher *watcher)
@@ -276,19 +277,19 @@ static void note_callee(struct watcher *watcher)
 static void answered_list(struct watcher *watcher, struct span reply)
 {
     ask_charge(watcher);
-    enum census_method method = list_method(watcher->dear);
+    enum census_method method = list_method(watcher->expensive);
     census_reset(watcher->census);
     if (census_add_list(watcher->census, method, reply) == PARSE_OK) {
         naming_emit(watcher, method, true);
         note_callee(watcher);
     } else {
         watcher_note(watcher, "%s: a reply that ends too early was not used",
-                     dear_command_text(watcher->dear));
+                     expensive_command_text(watcher->expensive));
     }
     census_reset(watcher->census);
 }
 
-/* --- the ladder's view ------------------------------------------------------------------------ */
+/* --- for polling ------------------------------------------------------------------------ */
 
 bool naming_is_urgent(const struct watcher *watcher)
 {

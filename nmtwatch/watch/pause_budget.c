@@ -131,19 +131,19 @@ static const struct {
     const char *command;
     int first_jdk;
     int64_t fixed_us, class_ns, loader_ns, heap_mb_us;
-} COMMANDS[DEAR_COMMAND_COUNT] = {
-#define DEAR_COMMAND(id, command, jdk, fixed, per_class, per_loader, per_mb)                       \
-    [DEAR_##id] = {command, jdk, fixed, per_class, per_loader, per_mb},
-#include "nmtwatch/watch/dear_commands.def"
-#undef DEAR_COMMAND
+} COMMANDS[EXPENSIVE_COMMAND_COUNT] = {
+#define EXPENSIVE_COMMAND(id, command, jdk, fixed, per_class, per_loader, per_mb)                  \
+    [EXPENSIVE_##id] = {command, jdk, fixed, per_class, per_loader, per_mb},
+#include "nmtwatch/watch/expensive_commands.def"
+#undef EXPENSIVE_COMMAND
 };
 
-const char *dear_command_text(enum dear_command command)
+const char *expensive_command_text(enum expensive_command command)
 {
     return COMMANDS[command].command;
 }
 
-int dear_command_first_jdk(enum dear_command command)
+int expensive_command_first_jdk(enum expensive_command command)
 {
     return COMMANDS[command].first_jdk;
 }
@@ -155,19 +155,19 @@ void pause_budget_init(struct pause_budget *budget, int64_t budget_us, int64_t w
     budget->window_ms = window_ms;
 }
 
-static int64_t estimate(enum dear_command command, const struct pause_drivers *drivers)
+static int64_t estimate(enum expensive_command command, const struct pause_inputs *inputs)
 {
     return COMMANDS[command].fixed_us +
-           (drivers->classes * COMMANDS[command].class_ns +
-            drivers->loaders * COMMANDS[command].loader_ns) /
+           (inputs->classes * COMMANDS[command].class_ns +
+            inputs->loaders * COMMANDS[command].loader_ns) /
                1000 +
-           (drivers->heap_bytes > 0 ? drivers->heap_bytes / 1048576 : 0) *
+           (inputs->heap_bytes > 0 ? inputs->heap_bytes / 1048576 : 0) *
                COMMANDS[command].heap_mb_us;
 }
 
-struct pause_drivers pause_drivers_of(const struct sample *sample, int64_t arenas)
+struct pause_inputs pause_inputs_of(const struct sample *sample, int64_t arenas)
 {
-    struct pause_drivers now = {.heap_bytes = -1};
+    struct pause_inputs now = {.heap_bytes = -1};
     int64_t loaded = 0, unloaded = 0;
     sample_get(sample, SAMPLE_CLASSES_LOADED, &loaded);
     sample_get(sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
@@ -208,20 +208,20 @@ static int64_t under_pressure(int64_t quiet_us, const struct pause_pressure *pre
            HAND_OVERS * SLICE_US * (queue - 100) / 100 + pressure->throttle_us;
 }
 
-int64_t pause_predict(const struct pause_budget *budget, enum dear_command command,
-                      const struct pause_drivers *drivers)
+int64_t pause_predict(const struct pause_budget *budget, enum expensive_command command,
+                      const struct pause_inputs *inputs)
 {
-    if (drivers->heap_bytes < 0 && COMMANDS[command].heap_mb_us > 0)
+    if (inputs->heap_bytes < 0 && COMMANDS[command].heap_mb_us > 0)
         return PAUSE_UNKNOWN_US;
-    int64_t by_formula = estimate(command, drivers);
+    int64_t by_formula = estimate(command, inputs);
     if (!budget->measured[command].known)
-        return under_pressure(by_formula, &drivers->pressure);
+        return under_pressure(by_formula, &inputs->pressure);
     /* Scale what was measured by what the formula says about the growth since. */
-    int64_t then = estimate(command, &budget->measured[command].drivers);
+    int64_t then = estimate(command, &budget->measured[command].inputs);
     double growth = by_formula > then ? (double)by_formula / (double)then : 1.0;
     return under_pressure((int64_t)((double)budget->measured[command].us * growth) *
                               MEASURED_MARGIN_PERCENT / 100,
-                          &drivers->pressure);
+                          &inputs->pressure);
 }
 
 int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms)
@@ -234,14 +234,14 @@ int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms)
     return left_us > 0 ? left_us : 0;
 }
 
-void pause_spend(struct pause_budget *budget, enum dear_command command,
-                 const struct pause_drivers *drivers, int64_t now_ms, int64_t us)
+void pause_spend(struct pause_budget *budget, enum expensive_command command,
+                 const struct pause_inputs *inputs, int64_t now_ms, int64_t us)
 {
     budget->total_us += us;
-    if (!pause_pressed(&drivers->pressure)) { /* else it measured the others */
+    if (!pause_pressed(&inputs->pressure)) { /* else it measured the others */
         budget->measured[command].known = true;
         budget->measured[command].us = us;
-        budget->measured[command].drivers = *drivers;
+        budget->measured[command].inputs = *inputs;
     }
     if (budget->spend_count == PAUSE_SPENDS_MAX) {
         /* Merge the two oldest, at the later time: never more generous than the truth. */

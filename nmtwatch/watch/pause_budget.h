@@ -18,15 +18,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum dear_command {
-#define DEAR_COMMAND(id, command, jdk, fixed, per_class, per_loader, per_mb) DEAR_##id,
-#include "nmtwatch/watch/dear_commands.def"
-#undef DEAR_COMMAND
-    DEAR_COMMAND_COUNT,
+enum expensive_command {
+#define EXPENSIVE_COMMAND(id, command, jdk, fixed, per_class, per_loader, per_mb) EXPENSIVE_##id,
+#include "nmtwatch/watch/expensive_commands.def"
+#undef EXPENSIVE_COMMAND
+    EXPENSIVE_COMMAND_COUNT,
 };
 
-const char *dear_command_text(enum dear_command command);
-int dear_command_first_jdk(enum dear_command command);
+const char *expensive_command_text(enum expensive_command command);
+int expensive_command_first_jdk(enum expensive_command command);
 
 /* What other threads want of the CPUs (pressure.h reads it). All 0: an idle machine. */
 struct pause_pressure {
@@ -41,7 +41,7 @@ struct pause_pressure {
 bool pause_pressed(const struct pause_pressure *pressure);
 
 /* What the pause depends on. */
-struct pause_drivers {
+struct pause_inputs {
     int64_t classes;
     int64_t loaders;    /* an upper bound */
     int64_t heap_bytes; /* an upper bound; -1: not known */
@@ -49,7 +49,7 @@ struct pause_drivers {
 };
 /* What a sample says of it, for watch and triage alike. The heap: NMT's; with NMT off what is
  * resident stands for it. arenas: of Metaspace, a bound of the loaders; -1: not known. */
-struct pause_drivers pause_drivers_of(const struct sample *sample, int64_t arenas);
+struct pause_inputs pause_inputs_of(const struct sample *sample, int64_t arenas);
 
 #define PAUSE_SPENDS_MAX 64
 
@@ -65,19 +65,19 @@ struct pause_budget {
     struct {
         bool known;
         int64_t us;
-        struct pause_drivers drivers;
-    } measured[DEAR_COMMAND_COUNT];
+        struct pause_inputs inputs;
+    } measured[EXPENSIVE_COMMAND_COUNT];
 };
 
 void pause_budget_init(struct pause_budget *budget, int64_t budget_us, int64_t window_ms);
 /* Upper estimate, microseconds; PAUSE_UNKNOWN_US, more than any budget, for a command that walks a
  * heap of unknown size. */
 #define PAUSE_UNKNOWN_US INT64_MAX
-int64_t pause_predict(const struct pause_budget *budget, enum dear_command command,
-                      const struct pause_drivers *drivers);
+int64_t pause_predict(const struct pause_budget *budget, enum expensive_command command,
+                      const struct pause_inputs *inputs);
 int64_t pause_left_us(const struct pause_budget *budget, int64_t now_ms);
-void pause_spend(struct pause_budget *budget, enum dear_command command,
-                 const struct pause_drivers *drivers, int64_t now_ms, int64_t us);
+void pause_spend(struct pause_budget *budget, enum expensive_command command,
+                 const struct pause_inputs *inputs, int64_t now_ms, int64_t us);
 
 /*
  * pressure: how far the CPUs are wanted by more threads than they can run, for pause predictions.

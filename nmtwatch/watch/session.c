@@ -69,7 +69,7 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
             !sample_has(&event->sample, SAMPLE_METASPACE_USED_BYTES)) {
             struct judge_view view;
             judge_view(watcher_judge(watcher), &view);
-            terminal_tick(&output->terminal, target, event->ms, watcher_picture(watcher), &view);
+            terminal_tick(&output->terminal, target, event->ms, watcher_latest(watcher), &view);
         }
         break;
     case EVENT_NAMES:
@@ -130,9 +130,8 @@ void watch_output_table(struct watch_output *output, const struct watching *watc
             continue;
         judge_view(watcher_judge(watcher), &view);
         terminal_table_row(&output->terminal, &watcher_target(watcher)->identity, now_ms,
-                           watcher_picture(watcher), &view);
-        output->table_lines +=
-            1 + terminal_table_agent(&output->terminal, watcher_picture(watcher));
+                           watcher_latest(watcher), &view);
+        output->table_lines += 1 + terminal_table_agent(&output->terminal, watcher_latest(watcher));
     }
     fflush(stdout);
 }
@@ -298,7 +297,7 @@ static void discover_more(struct session *session)
 static void tell_stop(void *context, const char *sentence)
 {
     const struct watched *jvm = context;
-    watcher_tell(jvm->watcher, sentence, watched_ms(jvm));
+    watcher_add_note(jvm->watcher, sentence, watched_ms(jvm));
 }
 
 /* True while one of them is under way. */
@@ -314,7 +313,7 @@ static bool step_stops(void *context)
             entry->stop_asked = true;
             entry->stop = stop_profiler_begin(watcher_target(jvm->watcher), now_ms);
             if (entry->stop == NULL)
-                tell_stop(jvm, "the profiler could not be told to stop: no child process");
+                tell_stop(jvm, "the profiler was not stopped: no child process could be started");
         }
         if (entry->stop != NULL && stop_profiler_step(entry->stop, now_ms, tell_stop, jvm)) {
             stop_profiler_destroy(entry->stop);

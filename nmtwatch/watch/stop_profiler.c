@@ -173,8 +173,8 @@ bool stop_profiler_step(struct stop_profiler *stop, int64_t now_ms, stop_profile
     stop->ended = got == 0;
     tell_all(stop, tell, context);
     if (stop->length == 0)
-        tell(context, got < 0 ? "telling the profiler to stop takes too long: given up"
-                              : "telling the profiler to stop failed: no outcome was told");
+        tell(context, got < 0 ? "stopping the profiler timed out"
+                              : "stopping the profiler failed without a result");
     return true;
 }
 

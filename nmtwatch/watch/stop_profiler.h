@@ -5,7 +5,7 @@
  *   stop_profiler_begin -> stop_profiler_step ... until it is done -> stop_profiler_destroy
  *
  * libnmtagent.so is told through the attach operation, in a child process: the event loop waits for
- * nobody. Other profilers have no door we could knock at: they are named from the JVM's memory map
+ * nobody. Other profilers cannot be stopped from outside: they are named from the JVM's memory map
  * with what stops them. The outcome comes as sentences, of a failure too. One
  * thread.
  */

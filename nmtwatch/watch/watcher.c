@@ -83,14 +83,14 @@ void watcher_step(struct watcher *watcher, int64_t now_ms)
     if (watcher->question != QUESTION_NONE) {
         enum attach_state state = attach_step(watcher->attach);
         if (state == ATTACH_DONE)
-            ladder_answered(watcher);
+            polling_answered(watcher);
         else if (state == ATTACH_FAILED)
-            ladder_failed(watcher);
+            polling_failed(watcher);
     }
     if (!watcher->ended && !watcher->stopping && now_ms >= watcher->next_tick_ms)
         tick(watcher);
     if (!watcher->ended && watcher->question == QUESTION_NONE)
-        ladder_ask_next(watcher);
+        polling_ask_next(watcher);
     if (watcher->stopping && watcher->question == QUESTION_NONE)
         watcher_end(watcher, FAILURE_NONE, NULL);
 }
@@ -143,9 +143,9 @@ const struct judge *watcher_judge(const struct watcher *watcher)
     return watcher->judge;
 }
 
-const struct sample *watcher_picture(const struct watcher *watcher)
+const struct sample *watcher_latest(const struct watcher *watcher)
 {
-    return &watcher->picture;
+    return &watcher->latest;
 }
 
 struct watcher_counts watcher_counts(const struct watcher *watcher)
@@ -158,13 +158,13 @@ struct watcher_counts watcher_counts(const struct watcher *watcher)
 
 void watcher_resume(struct watcher *watcher, const struct judge_memory *memory, int64_t pause_us)
 {
-    const struct pause_drivers none = {0};
+    const struct pause_inputs none = {0};
     judge_resume(watcher->judge, memory);
     if (pause_us <= 0)
         return;
-    pause_spend(&watcher->pause, DEAR_LOADER_STATS, &none, watcher->now_ms, pause_us);
+    pause_spend(&watcher->pause, EXPENSIVE_LOADER_STATS, &none, watcher->now_ms, pause_us);
     /* The command is a stand-in: nothing was measured, and the counter is of this process. */
-    watcher->pause.measured[DEAR_LOADER_STATS].known = false;
+    watcher->pause.measured[EXPENSIVE_LOADER_STATS].known = false;
     watcher->pause.total_us = 0;
 }
 

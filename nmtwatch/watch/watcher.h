@@ -1,5 +1,5 @@
 /*
- * watcher: one JVM under watch: the ladder from free sources to dear ones, as a state machine that
+ * watcher: one JVM under watch: polling from free sources to expensive ones, as a state machine that
  * never blocks.
  *
  *   each tick            hsperfdata and /proc                    no safepoint, not even a question
@@ -45,7 +45,7 @@ int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms);
 
 /* Something about this JVM that the watch has done: a note among its events. Not from inside of the
  * sink. */
-void watcher_tell(struct watcher *watcher, const char *text, int64_t now_ms);
+void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms);
 
 /* How long a loop steps watchers that were stopped, for their taps to be switched off. */
 #define WATCH_STOP_MS 8000
@@ -58,8 +58,8 @@ enum failure_kind watcher_end_reason(const struct watcher *watcher);
 
 const struct target *watcher_target(const struct watcher *watcher);
 const struct judge *watcher_judge(const struct watcher *watcher);
-/* The last full picture: values of different ages merged, for the live table. */
-const struct sample *watcher_picture(const struct watcher *watcher);
+/* The latest value of each field: values of different ages, for the live table. */
+const struct sample *watcher_latest(const struct watcher *watcher);
 
 struct watcher_counts {
     int64_t polls;     /* samples taken */

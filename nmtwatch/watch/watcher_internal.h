@@ -4,7 +4,7 @@
  *   ask.c              what was learned, judged and passed on; what is free; one question at a time,
  *                      expensive ones within the budget
  *   naming.c           tap and class lists
- *   ladder.c           what to ask next, and what was answered
+ *   polling.c           what to ask next, and what was answered
  *   watcher.c          life and ticks
  *
  * Nobody else includes it.
@@ -43,7 +43,7 @@ struct watcher {
     struct perfdata *perfdata;
     struct proc proc;
     struct pause_budget pause;
-    struct sample picture;
+    struct sample latest;
     struct watcher_counts counts;
 
     int64_t now_ms;
@@ -64,14 +64,14 @@ struct watcher {
     bool nmt_off;
     bool reply_odd_noted;
     int64_t next_leftovers_ms;
-    char leftover[128];     /* a tap to be switched off */
-    enum dear_command dear; /* of LOADERS, CLASS_LIST */
-    int64_t dear_predicted_us;
-    struct pause_drivers dear_drivers;
-    bool skip_noted[DEAR_COMMAND_COUNT];
+    char leftover[128];               /* a tap to be switched off */
+    enum expensive_command expensive; /* of LOADERS, CLASS_LIST */
+    int64_t predicted_us;
+    struct pause_inputs pause_inputs;
+    bool skip_noted[EXPENSIVE_COMMAND_COUNT];
     struct pause_pressure pressure; /* as read last */
     int64_t next_pressure_ms;
-    int64_t wait_until_ms[DEAR_COMMAND_COUNT]; /* for a quiet machine; 0: does not wait */
+    int64_t wait_until_ms[EXPENSIVE_COMMAND_COUNT]; /* for a quiet machine; 0: does not wait */
     bool busy_noted;
 
     int64_t arenas; /* -1 unknown */
@@ -97,26 +97,26 @@ void watcher_emit(struct watcher *watcher, struct event *event);
 void watcher_note(struct watcher *watcher, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text);
-/* Merges the sample into the picture and emits it. */
+/* Merges the sample into the latest values and emits it. */
 void watcher_emit_sample(struct watcher *watcher, const struct sample *sample);
 /* A sample of what is free. False when the target is gone. */
 bool watcher_look(struct watcher *watcher, struct sample *sample);
 
 /* ask.c */
 bool ask(struct watcher *watcher, enum question question, const char *command);
-/* A dear question has to wait, for a bounded time, because the machine is busy. Asked before the
+/* A expensive question has to wait, for a bounded time, because the machine is busy. Asked before the
  * question's schedule moves on. */
-bool ask_waits(struct watcher *watcher, enum dear_command command);
+bool ask_waits(struct watcher *watcher, enum expensive_command command);
 /* Predicts, checks the budget (and the cap), asks; or tells once why not. */
-bool ask_dear(struct watcher *watcher, enum question question, enum dear_command command,
-              int64_t cap_us);
-/* Charges the answer of a dear question, and tells what it cost. */
+bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
+                   int64_t cap_us);
+/* Charges the answer of a expensive question, and tells what it cost. */
 void ask_charge(struct watcher *watcher);
 
-/* ladder.c */
-void ladder_ask_next(struct watcher *watcher);
-void ladder_answered(struct watcher *watcher);
-void ladder_failed(struct watcher *watcher);
+/* polling.c */
+void polling_ask_next(struct watcher *watcher);
+void polling_answered(struct watcher *watcher);
+void polling_failed(struct watcher *watcher);
 
 /* naming.c */
 void naming_tick(struct watcher *watcher);

@@ -9,7 +9,7 @@
 #   fleet       the same with twenty (fake) JVMs
 #   sources     hsperfdata and /proc, the parsers, bytes a watched JVM costs us
 #   reader      how long an application stands still when a client stops reading (JDK 25)
-#   dear        pauses of the commands that need a safepoint, with CLASSES classes (20000)
+#   expensive        pauses of the commands that need a safepoint, with CLASSES classes (20000)
 #   mem         what the agent's memory account adds to malloc and free
 #   agent       CPU of applications under the agent, AGENT_PAIRS (2) pairs: `make bench-agent` for
 #               more of them, and for the applications, without which this is skipped
@@ -23,7 +23,7 @@
 
 build=${1:-build}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- poll safepoints watch fleet sources reader dear mem agent
+[ $# -gt 0 ] || set -- poll safepoints watch fleet sources reader expensive mem agent
 sections=" $* "
 nmtwatch=$build/nmtwatch
 bench=$build/bench
@@ -121,7 +121,7 @@ jvm_end() { # NAME...
 }
 
 # One for each JDK; safepoints go to $SCRATCH/safepoints-JDK. With as many classes as a large
-# application has: its loader statistics are too dear for a pause budget of 1 ms, so that a watch
+# application has: its loader statistics are too expensive for a pause budget of 1 ms, so that a watch
 # can be kept to its cheap tiers.
 idle_jvms() {
     local jdk
@@ -380,8 +380,8 @@ has_classes() { # PID COUNT
 }
 
 # All pauses a command makes, by the target's own log; three times.
-dear_command() { # NAME JDK COMMAND
-    local log=$SCRATCH/dear-$1 key=dear.$1.${3// /_} line _
+expensive_command() { # NAME JDK COMMAND
+    local log=$SCRATCH/expensive-$1 key=expensive.$1.${3// /_} line _
     for _ in 1 2 3; do
         line=$(wc -l <"$log")
         measure "$key." "$bench/ask" "${JVM[$1]}" "$3"
@@ -392,12 +392,12 @@ dear_command() { # NAME JDK COMMAND
     row "$3" "$key.pause_ms" "ms; reply of $(median "$key.reply_bytes") bytes"
 }
 
-section_dear() {
+section_expensive() {
     local jdk name shape classes=${CLASSES:-20000}
     for jdk in "${jdks[@]}"; do
         for shape in one-loader loader-each; do
             name=$jdk-$shape
-            export JVM_FLAGS="-Xmx2g -Xlog:safepoint=info:file=$SCRATCH/dear-$name"
+            export JVM_FLAGS="-Xmx2g -Xlog:safepoint=info:file=$SCRATCH/expensive-$name"
             if [ $shape = one-loader ]; then
                 jvm "$name" "$jdk" gap-meter --classes "$classes" --seconds 200 || continue
                 heading "Pause, $classes classes in one loader, JDK $jdk"
@@ -407,10 +407,10 @@ section_dear() {
                 heading "Pause, $classes classes in a loader each, JDK $jdk"
             fi
             unset JVM_FLAGS
-            dear_command "$name" "$jdk" VM.classloader_stats
-            [ "$jdk" -lt 22 ] || dear_command "$name" "$jdk" VM.classes
-            dear_command "$name" "$jdk" VM.class_hierarchy
-            dear_command "$name" "$jdk" "GC.class_histogram -all"
+            expensive_command "$name" "$jdk" VM.classloader_stats
+            [ "$jdk" -lt 22 ] || expensive_command "$name" "$jdk" VM.classes
+            expensive_command "$name" "$jdk" VM.class_hierarchy
+            expensive_command "$name" "$jdk" "GC.class_histogram -all"
             jvm_end "$name"
         done
     done
@@ -482,7 +482,7 @@ for jdk in "${jdks[@]}"; do
     echo "JDK $jdk: $(sed -n 's/^IMPLEMENTOR="\(.*\)"/\1/p; s/^JAVA_RUNTIME_VERSION="\(.*\)"/\1/p' \
         "$(jdk_home "$jdk")/release" | tr '\n' ' ')"
 done
-for section in poll safepoints watch fleet sources reader dear mem agent; do
+for section in poll safepoints watch fleet sources reader expensive mem agent; do
     case $sections in *" $section "*) "section_$section" ;; esac
 done
 

@@ -20,7 +20,7 @@ for jdk in 17 25; do
 done
 [ ${#FLEET_NAMES[@]} != 0 ] || done_testing
 fleet_ready
-# With so many classes even the cheapest of the dear commands is predicted to cost more than this.
+# With so many classes even the cheapest of the expensive commands is predicted to cost more than this.
 fleet_watch 20s --interval 200ms --nmt-interval 1s --pause-budget 1ms/10min
 for name in "${FLEET_NAMES[@]}"; do
     jdk=${name%/*}

@@ -31,9 +31,9 @@ static void fill(struct target_view *view)
     view->up = view->warm = view->have_rates = view->have_loaders = true;
     view->internal = view->class_metaspace = verdict;
     for (int i = 0; i < SAMPLE_FIELD_COUNT; i++)
-        sample_set(&view->picture, (enum sample_field)i, 1);
+        sample_set(&view->latest, (enum sample_field)i, 1);
     for (int i = 0; i < NMT_CATEGORY_COUNT; i++)
-        sample_set_nmt(&view->picture, (enum nmt_category)i, (struct nmt_amount){2, 1});
+        sample_set_nmt(&view->latest, (enum nmt_category)i, (struct nmt_amount){2, 1});
     for (int i = FAILURE_NONE + 1; i < FAILURE_KIND_COUNT; i++)
         view->counts.failed[i] = 1;
 }

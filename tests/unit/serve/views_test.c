@@ -34,12 +34,12 @@ static struct snapshot *picture(void)
     plain->counts.polls = 12;
     plain->counts.questions = 3;
     plain->counts.answer_us = 1500;
-    sample_set(&plain->picture, SAMPLE_RSS_BYTES, 1048576);
-    sample_set(&plain->picture, SAMPLE_CLASSES_LOADED, 5000);
-    sample_set(&plain->picture, SAMPLE_CLASSES_UNLOADED, 100);
-    sample_set(&plain->picture, SAMPLE_METASPACE_COMMITTED_BYTES, 777);
-    sample_set(&plain->picture, SAMPLE_NMT_COMMITTED_BYTES, 300);
-    sample_set_nmt(&plain->picture, NMT_INTERNAL, (struct nmt_amount){200, 100});
+    sample_set(&plain->latest, SAMPLE_RSS_BYTES, 1048576);
+    sample_set(&plain->latest, SAMPLE_CLASSES_LOADED, 5000);
+    sample_set(&plain->latest, SAMPLE_CLASSES_UNLOADED, 100);
+    sample_set(&plain->latest, SAMPLE_METASPACE_COMMITTED_BYTES, 777);
+    sample_set(&plain->latest, SAMPLE_NMT_COMMITTED_BYTES, 300);
+    sample_set_nmt(&plain->latest, NMT_INTERNAL, (struct nmt_amount){200, 100});
     plain->internal = (struct verdict_view){.known = true,
                                             .state = VERDICT_LINEAR,
                                             .answer = VERDICT_GROWING,

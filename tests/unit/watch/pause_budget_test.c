@@ -11,22 +11,22 @@ static void test_predictions_cover_what_was_measured(void **state)
 {
     (void)state;
     static const struct {
-        enum dear_command command;
-        struct pause_drivers drivers;
+        enum expensive_command command;
+        struct pause_inputs inputs;
         int64_t measured_us;
     } rows[] = {
-        {DEAR_LOADER_STATS, {20000, 300, 500 << 20, {0, 0, 0}}, 4000},
-        {DEAR_LOADER_STATS, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 1261000},
-        {DEAR_CLASSES, {20000, 300, 500 << 20, {0, 0, 0}}, 20000},
-        {DEAR_CLASSES, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 655000},
-        {DEAR_CLASS_HIERARCHY, {20000, 300, 500 << 20, {0, 0, 0}}, 60000},
-        {DEAR_CLASS_HIERARCHY, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 775000},
-        {DEAR_HISTOGRAM_ALL, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 850000},
+        {EXPENSIVE_LOADER_STATS, {20000, 300, 500 << 20, {0, 0, 0}}, 4000},
+        {EXPENSIVE_LOADER_STATS, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 1261000},
+        {EXPENSIVE_CLASSES, {20000, 300, 500 << 20, {0, 0, 0}}, 20000},
+        {EXPENSIVE_CLASSES, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 655000},
+        {EXPENSIVE_CLASS_HIERARCHY, {20000, 300, 500 << 20, {0, 0, 0}}, 60000},
+        {EXPENSIVE_CLASS_HIERARCHY, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 775000},
+        {EXPENSIVE_HISTOGRAM_ALL, {100000, 100000, INT64_C(1600) << 20, {0, 0, 0}}, 850000},
     };
     struct pause_budget budget;
     pause_budget_init(&budget, 200000, 600000);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int64_t predicted_us = pause_predict(&budget, rows[i].command, &rows[i].drivers);
+        int64_t predicted_us = pause_predict(&budget, rows[i].command, &rows[i].inputs);
         assert_true(predicted_us >= rows[i].measured_us);
         assert_true(predicted_us <= 8 * rows[i].measured_us); /* of the same order */
     }
@@ -36,11 +36,11 @@ static void test_a_measurement_replaces_the_formula(void **state)
 {
     (void)state;
     struct pause_budget budget;
-    struct pause_drivers small = {20000, 300, 0, {0, 0, 0}}, large = {20000, 600, 0, {0, 0, 0}};
+    struct pause_inputs small = {20000, 300, 0, {0, 0, 0}}, large = {20000, 600, 0, {0, 0, 0}};
     pause_budget_init(&budget, 200000, 600000);
-    pause_spend(&budget, DEAR_LOADER_STATS, &small, 0, 1000);
-    assert_int_equal(pause_predict(&budget, DEAR_LOADER_STATS, &small), 1500);
-    int64_t predicted_us = pause_predict(&budget, DEAR_LOADER_STATS, &large);
+    pause_spend(&budget, EXPENSIVE_LOADER_STATS, &small, 0, 1000);
+    assert_int_equal(pause_predict(&budget, EXPENSIVE_LOADER_STATS, &small), 1500);
+    int64_t predicted_us = pause_predict(&budget, EXPENSIVE_LOADER_STATS, &large);
     assert_true(predicted_us > 1500 && predicted_us <= 3000);
 }
 
@@ -53,18 +53,19 @@ static void test_without_nmt_the_resident_memory_stands_for_the_heap(void **stat
     pause_budget_init(&budget, 2000000, 600000);
     sample_clear(&sample);
     sample_set(&sample, SAMPLE_CLASSES_LOADED, 1000);
-    struct pause_drivers drivers = pause_drivers_of(&sample, -1);
-    assert_int_equal(drivers.heap_bytes, -1);
-    assert_true(pause_predict(&budget, DEAR_HISTOGRAM_ALL, &drivers) == PAUSE_UNKNOWN_US);
-    assert_true(pause_predict(&budget, DEAR_LOADER_STATS, &drivers) < 20000); /* walks no heap */
+    struct pause_inputs inputs = pause_inputs_of(&sample, -1);
+    assert_int_equal(inputs.heap_bytes, -1);
+    assert_true(pause_predict(&budget, EXPENSIVE_HISTOGRAM_ALL, &inputs) == PAUSE_UNKNOWN_US);
+    assert_true(pause_predict(&budget, EXPENSIVE_LOADER_STATS, &inputs) <
+                20000); /* walks no heap */
     sample_set(&sample, SAMPLE_RSS_BYTES, INT64_C(8) << 30);
-    drivers = pause_drivers_of(&sample, 30);
-    assert_int_equal(drivers.heap_bytes, INT64_C(8) << 30);
-    assert_int_equal(drivers.loaders, 30);
-    assert_true(pause_predict(&budget, DEAR_HISTOGRAM_ALL, &drivers) > 4000000);
+    inputs = pause_inputs_of(&sample, 30);
+    assert_int_equal(inputs.heap_bytes, INT64_C(8) << 30);
+    assert_int_equal(inputs.loaders, 30);
+    assert_true(pause_predict(&budget, EXPENSIVE_HISTOGRAM_ALL, &inputs) > 4000000);
     sample_set_nmt(&sample, NMT_JAVA_HEAP, (struct nmt_amount){INT64_C(4) << 30, INT64_C(1) << 30});
-    drivers = pause_drivers_of(&sample, -1);
-    assert_int_equal(drivers.heap_bytes, INT64_C(1) << 30);
+    inputs = pause_inputs_of(&sample, -1);
+    assert_int_equal(inputs.heap_bytes, INT64_C(1) << 30);
 }
 
 /* What an issue reported of a loaded machine: 1.7 ms foretold, 128.2 measured; 14.8, 249.9. */
@@ -76,19 +77,19 @@ static void test_a_busy_machine_is_part_of_the_prediction(void **state)
     } rows[] = {{1000, 1700, 128200}, {66500, 14800, 249900}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct pause_budget budget;
-        struct pause_drivers drivers = {.classes = rows[i].classes};
+        struct pause_inputs inputs = {.classes = rows[i].classes};
         pause_budget_init(&budget, 200000, 600000);
-        int64_t quiet_us = pause_predict(&budget, DEAR_LOADER_STATS, &drivers);
+        int64_t quiet_us = pause_predict(&budget, EXPENSIVE_LOADER_STATS, &inputs);
         assert_in_range(quiet_us, rows[i].quiet_us, rows[i].quiet_us + 100);
-        drivers.pressure = (struct pause_pressure){1000, 97, 0};
-        int64_t busy_us = pause_predict(&budget, DEAR_LOADER_STATS, &drivers);
+        inputs.pressure = (struct pause_pressure){1000, 97, 0};
+        int64_t busy_us = pause_predict(&budget, EXPENSIVE_LOADER_STATS, &inputs);
         assert_in_range(busy_us, rows[i].measured_us, 2 * rows[i].measured_us);
-        drivers.pressure.throttle_us = 100000;
-        assert_int_equal(pause_predict(&budget, DEAR_LOADER_STATS, &drivers), busy_us + 100000);
+        inputs.pressure.throttle_us = 100000;
+        assert_int_equal(pause_predict(&budget, EXPENSIVE_LOADER_STATS, &inputs), busy_us + 100000);
         /* What it took then says nothing of a quiet machine. */
-        pause_spend(&budget, DEAR_LOADER_STATS, &drivers, 0, rows[i].measured_us);
-        drivers.pressure = (struct pause_pressure){90, 3, 0};
-        assert_int_equal(pause_predict(&budget, DEAR_LOADER_STATS, &drivers), quiet_us);
+        pause_spend(&budget, EXPENSIVE_LOADER_STATS, &inputs, 0, rows[i].measured_us);
+        inputs.pressure = (struct pause_pressure){90, 3, 0};
+        assert_int_equal(pause_predict(&budget, EXPENSIVE_LOADER_STATS, &inputs), quiet_us);
     }
 }
 
@@ -110,11 +111,11 @@ static void test_the_budget_slides(void **state)
 {
     (void)state;
     struct pause_budget budget;
-    struct pause_drivers drivers = {0, 0, 0, {0, 0, 0}};
+    struct pause_inputs inputs = {0, 0, 0, {0, 0, 0}};
     pause_budget_init(&budget, 200000, 600000);
     assert_int_equal(pause_left_us(&budget, 0), 200000);
-    pause_spend(&budget, DEAR_CLASSES, &drivers, 0, 150000);
-    pause_spend(&budget, DEAR_CLASSES, &drivers, 300000, 100000);
+    pause_spend(&budget, EXPENSIVE_CLASSES, &inputs, 0, 150000);
+    pause_spend(&budget, EXPENSIVE_CLASSES, &inputs, 300000, 100000);
     assert_int_equal(pause_left_us(&budget, 300000), 0);
     assert_int_equal(pause_left_us(&budget, 600000), 100000);
     assert_int_equal(pause_left_us(&budget, 900000), 200000);
@@ -125,10 +126,10 @@ static void test_many_spends_are_never_forgotten_early(void **state)
 {
     (void)state;
     struct pause_budget budget;
-    struct pause_drivers drivers = {0, 0, 0, {0, 0, 0}};
+    struct pause_inputs inputs = {0, 0, 0, {0, 0, 0}};
     pause_budget_init(&budget, 200000, 600000);
     for (int i = 0; i < 1000; i++)
-        pause_spend(&budget, DEAR_CLASSES, &drivers, i, 100);
+        pause_spend(&budget, EXPENSIVE_CLASSES, &inputs, i, 100);
     assert_int_equal(pause_left_us(&budget, 1000), 100000);
     assert_int_equal(pause_left_us(&budget, 700000), 200000);
 }

@@ -50,11 +50,11 @@ static bool ask_loaders(struct watcher *watcher)
         due_ms += LOADERS_SUSPECT_MS - watcher->options.loaders_interval_ms;
     if (watcher->now_ms < due_ms)
         return false;
-    if (ask_waits(watcher, DEAR_LOADER_STATS))
+    if (ask_waits(watcher, EXPENSIVE_LOADER_STATS))
         return false;
     watcher->next_loaders_ms = watcher->now_ms + watcher->options.loaders_interval_ms;
-    return ask_dear(watcher, QUESTION_LOADERS, DEAR_LOADER_STATS,
-                    suspect ? INT64_MAX : LOADERS_CAP_US);
+    return ask_expensive(watcher, QUESTION_LOADERS, EXPENSIVE_LOADER_STATS,
+                         suspect ? INT64_MAX : LOADERS_CAP_US);
 }
 
 static bool ask_leftovers(struct watcher *watcher)
@@ -71,7 +71,7 @@ static bool ask_leftovers(struct watcher *watcher)
     return ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
 }
 
-void ladder_ask_next(struct watcher *watcher)
+void polling_ask_next(struct watcher *watcher)
 {
     if (watcher->now_ms < watcher->next_attach_ms && !naming_is_urgent(watcher))
         return;
@@ -91,8 +91,8 @@ static void count_classes(const struct watcher *watcher, int64_t classes, struct
     int64_t loaded = classes, unloaded = 0;
     if (classes < 0 || sample_has(sample, SAMPLE_CLASSES_LOADED))
         return;
-    if (sample_get(&watcher->picture, SAMPLE_CLASSES_LOADED, &loaded)) {
-        sample_get(&watcher->picture, SAMPLE_CLASSES_UNLOADED, &unloaded);
+    if (sample_get(&watcher->latest, SAMPLE_CLASSES_LOADED, &loaded)) {
+        sample_get(&watcher->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
         int64_t more = classes - (loaded - unloaded);
         loaded += more > 0 ? more : 0;
         unloaded -= more < 0 ? more : 0;
@@ -145,7 +145,7 @@ static void answered_loaders(struct watcher *watcher, struct span reply)
     ask_charge(watcher);
     struct loader_table table;
     if (loader_table_parse(&table, reply) == PARSE_OK) {
-        sample_set(&watcher->picture, SAMPLE_LOADERS, table.event.loaders);
+        sample_set(&watcher->latest, SAMPLE_LOADERS, table.event.loaders);
         struct event event = {.kind = EVENT_LOADERS, .loaders = table.event};
         watcher_emit(watcher, &event);
         if (names_need_loaders(watcher))
@@ -190,7 +190,7 @@ static void answered_leftover_off(struct watcher *watcher)
     watcher->next_leftovers_ms = watcher->now_ms; /* there may be more */
 }
 
-void ladder_answered(struct watcher *watcher)
+void polling_answered(struct watcher *watcher)
 {
     int result_code;
     struct span reply = attach_reply(watcher->attach, &result_code);
@@ -227,7 +227,7 @@ void ladder_answered(struct watcher *watcher)
         attach_release(watcher->attach);
 }
 
-void ladder_failed(struct watcher *watcher)
+void polling_failed(struct watcher *watcher)
 {
     const struct failure *failure = attach_failure(watcher->attach);
     enum question question = watcher->question;
