@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/classdef/class_definitions.h"
+#include "tests/unit/fake_jvm.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ static jvmtiError JNICALL get_signature(jvmtiEnv *env, jclass class, char **sign
     (void)env, (void)generic;
     if (class == NULL)
         return JVMTI_ERROR_INVALID_CLASS;
-    *signature = strdup(((struct fake_class *)class)->signature);
+    *signature = fake_text(((struct fake_class *)class)->signature);
     return JVMTI_ERROR_NONE;
 }
 
@@ -43,18 +44,11 @@ static jvmtiError JNICALL get_hash(jvmtiEnv *env, jobject object, jint *hash)
     return JVMTI_ERROR_NONE;
 }
 
-static jvmtiError JNICALL deallocate(jvmtiEnv *env, unsigned char *memory)
-{
-    (void)env;
-    free(memory);
-    return JVMTI_ERROR_NONE;
-}
-
 static const struct jvmtiInterface_1_ FUNCTIONS = {
     .GetClassSignature = get_signature,
     .GetClassStatus = get_status,
     .GetObjectHashCode = get_hash,
-    .Deallocate = deallocate,
+    .Deallocate = fake_deallocate,
 };
 static jvmtiEnv jvm = &FUNCTIONS;
 
@@ -249,5 +243,5 @@ int main(void)
         cmocka_unit_test(stacks_are_few),
         cmocka_unit_test(many_threads),
     };
-    return cmocka_run_group_tests_name("class_definitions", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("class_definitions", tests, NULL, fake_nothing_is_left);
 }

@@ -8,6 +8,7 @@
 #include "agent/control/answer.h"
 #include "agent/mem/mem.h"
 #include "tests/unit/skip.h"
+#include "tests/unit/folder.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,25 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64], path[96], other[96], error[400];
+static char path[96], other[96], error[400];
 
 static int make_folder(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/nmtwatch-answer.XXXXXX");
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(state) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/answer", folder);
     snprintf(other, sizeof other, "%s/other", folder);
     return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    unlink(other);
-    return rmdir(folder);
 }
 
 static void put_file(const char *name, const char *text)
@@ -166,5 +157,5 @@ int main(void)
         cmocka_unit_test(other_files_are_not_touched),
         cmocka_unit_test(a_full_disk_is_told),
     };
-    return cmocka_run_group_tests_name("answer", tests, make_folder, remove_folder);
+    return cmocka_run_group_tests_name("answer", tests, make_folder, folder_remove);
 }

@@ -1,6 +1,7 @@
 /* What is written is what the JDK's own jfr reads, on each JDK that is installed. */
 #include "agent/jfr/jfr_writer.h"
 #include "tests/unit/skip.h"
+#include "tests/unit/folder.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,27 +26,17 @@
     "odd/N\"a<m>e$\xc3\xa4\xe2\x82\xac\xed\xa0\xbd\xed\xb8\x80\xff\\" /* CESU pair, bad byte */
 #define ODD_READ "odd.N\"a<m>e$\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\xef\xbf\xbd\\"
 
-static char folder[64], path[128], error[512];
+static char path[128], error[512];
 static char long_name[2001], huge_name[60001];
 
 static int setup(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/jfr_writer_test.XXXXXX");
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(state) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/app.jfr", folder);
     memset(long_name, 'L', sizeof long_name - 1);
     memset(huge_name, 'H', sizeof huge_name - 1);
     return context_setup("tenant;1st task;1st_task") ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -595,5 +586,5 @@ int main(void)
         cmocka_unit_test(damaged_events_do_not_ruin_the_chunk),
         cmocka_unit_test(nothing_is_left_allocated),
     };
-    return cmocka_run_group_tests_name("jfr_writer", tests, setup, teardown);
+    return cmocka_run_group_tests_name("jfr_writer", tests, setup, folder_remove);
 }

@@ -7,6 +7,7 @@
 
 #include "agent/live/live_objects.h"
 #include "agent/mem/mem.h"
+#include "tests/unit/fake_jvm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,14 +56,7 @@ static jvmtiError JNICALL get_signature(jvmtiEnv *env, jclass class, char **sign
                                         char **generic)
 {
     (void)env, (void)generic;
-    *signature = strdup((const char *)class);
-    return JVMTI_ERROR_NONE;
-}
-
-static jvmtiError JNICALL deallocate(jvmtiEnv *env, unsigned char *memory)
-{
-    (void)env;
-    free(memory);
+    *signature = fake_text((const char *)class);
     return JVMTI_ERROR_NONE;
 }
 
@@ -88,7 +82,7 @@ static const struct JNINativeInterface_ JNI = {
 };
 static const struct jvmtiInterface_1_ JVMTI = {
     .GetClassSignature = get_signature,
-    .Deallocate = deallocate,
+    .Deallocate = fake_deallocate,
     .AddCapabilities = add_capabilities,
     .SetEventNotificationMode = set_mode,
 };
@@ -204,5 +198,5 @@ int main(void)
         cmocka_unit_test(beyond_the_bound_they_are_refused),
         cmocka_unit_test(all_memory_is_given_back),
     };
-    return cmocka_run_group_tests_name("live_objects", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("live_objects", tests, NULL, fake_nothing_is_left);
 }

@@ -7,6 +7,7 @@
 
 #include "agent/mem/mem.h"
 #include "agent/methods/elf_symbols.h"
+#include "tests/unit/folder.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -97,25 +98,15 @@ static void many_in_one_pass(void **state)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static char folder[] = "/tmp/elf_symbols_test.XXXXXX";
 static char path[64], other_path[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(state) != 0)
         return 1;
     snprintf(path, sizeof path, "%s/library", folder);
     snprintf(other_path, sizeof other_path, "%s/other", folder);
     return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    unlink(other_path);
-    return rmdir(folder);
 }
 
 /* The test's own file, the byte at `changed` another one. */
@@ -196,5 +187,5 @@ int main(void)
         cmocka_unit_test(cut_short_since),
     };
     return cmocka_run_group_tests_name("agent_methods/elf_symbols", tests, make_folder,
-                                       remove_folder);
+                                       folder_remove);
 }

@@ -7,7 +7,7 @@
 
 #include "agent/hotspot/layout.h"
 #include "agent/methods/jmethod_ids.h"
-#include "tests/unit/agent_methods/fake_held.h"
+#include "tests/unit/fake_jvm.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/methods/jmethod_ids.h"
-#include "tests/unit/agent_methods/fake_held.h"
+#include "tests/unit/fake_jvm.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "agent/mem/mem.h"
 #include "agent/methods/method_map.h"
 #include "agent/stack/engine.h"
-#include "tests/unit/agent_methods/fake_held.h"
+#include "tests/unit/fake_jvm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agent/sampling/threads.h"
+#include "tests/unit/fake_jvm.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -74,23 +75,6 @@ static jboolean JNICALL exception_check(JNIEnv *env)
     return JNI_FALSE;
 }
 
-static void JNICALL delete_local(JNIEnv *env, jobject object)
-{
-    (void)env, (void)object;
-}
-
-static jint JNICALL push_frame(JNIEnv *env, jint capacity)
-{
-    (void)env, (void)capacity;
-    return JNI_OK;
-}
-
-static jobject JNICALL pop_frame(JNIEnv *env, jobject result)
-{
-    (void)env;
-    return result;
-}
-
 static const struct JNINativeInterface_ jni_functions = {
     .FindClass = find_class,
     .GetFieldID = get_field,
@@ -99,9 +83,9 @@ static const struct JNINativeInterface_ jni_functions = {
     .GetStringLength = string_length,
     .GetStringUTFRegion = string_region,
     .ExceptionCheck = exception_check,
-    .DeleteLocalRef = delete_local,
-    .PushLocalFrame = push_frame,
-    .PopLocalFrame = pop_frame,
+    .DeleteLocalRef = fake_delete_local_ref,
+    .PushLocalFrame = fake_push_local_frame,
+    .PopLocalFrame = fake_pop_local_frame,
 };
 
 static jvmtiError JNICALL get_current(jvmtiEnv *jvmti, jthread *thread)
@@ -115,22 +99,15 @@ static jvmtiError JNICALL get_all(jvmtiEnv *jvmti, jint *count, jthread **thread
 {
     (void)jvmti;
     *count = living_count;
-    *threads = malloc(sizeof living);
+    *threads = fake_block(sizeof living);
     memcpy(*threads, living, sizeof living);
-    return JVMTI_ERROR_NONE;
-}
-
-static jvmtiError JNICALL deallocate(jvmtiEnv *jvmti, unsigned char *memory)
-{
-    (void)jvmti;
-    free(memory);
     return JVMTI_ERROR_NONE;
 }
 
 static const struct jvmtiInterface_1_ jvmti_functions = {
     .GetCurrentThread = get_current,
     .GetAllThreads = get_all,
-    .Deallocate = deallocate,
+    .Deallocate = fake_deallocate,
 };
 
 static jint JNICALL get_env(JavaVM *vm, void **env, jint version)
@@ -222,10 +199,17 @@ static void a_thread_that_left_keeps_its_name(void **state)
     pthread_barrier_destroy(&leaver.over);
 }
 
+// Local references end with their frame here: only blocks and frames are counted.
+static int blocks_and_frames_are_given_back(void **state)
+{
+    held.local_refs = 0;
+    return fake_nothing_is_left(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_thread_that_left_keeps_its_name),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, blocks_and_frames_are_given_back);
 }

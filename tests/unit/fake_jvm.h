@@ -1,9 +1,9 @@
 /*
- * fake_held: what a caller of JVMTI and JNI has to give back, counted: blocks of memory, local
+ * fake_jvm: what a caller of JVMTI and JNI has to give back, counted: blocks of memory, local
  * references, local frames. A test's fake JVM hands them out; at the end nothing may be left.
  */
-#ifndef TESTS_UNIT_AGENT_METHODS_FAKE_HELD_H
-#define TESTS_UNIT_AGENT_METHODS_FAKE_HELD_H
+#ifndef TESTS_UNIT_FAKE_JVM_H
+#define TESTS_UNIT_FAKE_JVM_H
 
 #include <jvmti.h>
 #include <stdbool.h>
@@ -12,12 +12,12 @@
 #include <string.h>
 
 static struct {
-    int64_t blocks, local_refs, frames;
+    _Atomic int64_t blocks, local_refs, frames;
 } held;
 
 static inline void fake_hold_nothing(void)
 {
-    memset(&held, 0, sizeof held);
+    held.blocks = held.local_refs = held.frames = 0;
 }
 
 static inline bool fake_holds_nothing(void)
@@ -25,10 +25,23 @@ static inline bool fake_holds_nothing(void)
     return held.blocks == 0 && held.local_refs == 0 && held.frames == 0;
 }
 
+/* Teardown of a group. */
+static inline int fake_nothing_is_left(void **state)
+{
+    (void)state;
+    return fake_holds_nothing() ? 0 : -1;
+}
+
+/* What JVMTI hands out and Deallocate takes back. */
 static inline void *fake_block(size_t bytes)
 {
     held.blocks++;
     return calloc(1, bytes == 0 ? 1 : bytes);
+}
+
+static inline char *fake_text(const char *text)
+{
+    return strcpy(fake_block(strlen(text) + 1), text);
 }
 
 static inline jvmtiError JNICALL fake_deallocate(jvmtiEnv *env, unsigned char *block)
