@@ -24,7 +24,8 @@ struct alloc_sample {
 
 struct sample_list {
     struct alloc_sample *at;
-    int64_t count, capacity;
+    int64_t count;
+    size_t capacity;
 };
 
 struct alloc_profile {
@@ -162,18 +163,11 @@ void alloc_profile_see(struct alloc_profile *profile, JNIEnv *env, jclass class,
 
 static struct alloc_sample *new_sample(struct sample_list *list)
 {
-    if (list->count == list->capacity) {
-        int64_t capacity = list->capacity > 0 ? list->capacity * 2 : FIRST_SAMPLES;
-        if (capacity > ALLOC_SAMPLES_MAX)
-            return NULL;
-        struct alloc_sample *more =
-            mem_resize(COMPONENT_ALLOC_PROFILE, list->at, (size_t)capacity * sizeof *more);
-        if (more == NULL)
-            return NULL;
-        list->at = more;
-        list->capacity = capacity;
-    }
-    return &list->at[list->count++];
+    static const struct mem_array SAMPLES = {COMPONENT_ALLOC_PROFILE, sizeof *list->at,
+                                             FIRST_SAMPLES, ALLOC_SAMPLES_MAX};
+    return mem_grow(&SAMPLES, &list->at, &list->capacity, (size_t)list->count + 1)
+               ? &list->at[list->count++]
+               : NULL;
 }
 
 void alloc_profile_sample(struct alloc_profile *profile, JNIEnv *env, const struct alloc_seen *seen,
@@ -248,12 +242,12 @@ void alloc_profile_thread_ended(struct alloc_profile *profile, JNIEnv *env)
 /* --- the end of a chunk ----------------------------------------------------------------------- */
 
 /* The pool's calibration, once it is worth it. */
-static double pool_stretch(const struct alloc_profile *profile)
+static double pool_calibration(const struct alloc_profile *profile)
 {
     if (!profile->exact || profile->pool.samples == 0 ||
         profile->pool_exact < ALLOC_OWN_INTERVALS * (double)profile->interval_bytes)
         return 1;
-    return weight_stretch(profile->pool_exact, profile->pool.sizes, profile->pool.unscaled);
+    return weight_calibration(profile->pool_exact, profile->pool.sizes, profile->pool.unscaled);
 }
 
 static void sum_up_threads(struct alloc_profile *profile, JNIEnv *env,
@@ -286,7 +280,7 @@ static void sum_up_threads(struct alloc_profile *profile, JNIEnv *env,
             weight_sums_merge(&profile->pool, &thread->sums);
         } else {
             thread->calibration =
-                weight_stretch((double)bytes, thread->sums.sizes, thread->sums.unscaled);
+                weight_calibration((double)bytes, thread->sums.sizes, thread->sums.unscaled);
         }
     }
 }
@@ -348,7 +342,7 @@ void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct 
         samples.count = 0;
     }
     sum_up_threads(profile, env, &samples);
-    double pool = pool_stretch(profile);
+    double pool = pool_calibration(profile);
     for (int64_t i = 0; i < samples.count; i++) {
         weigh(profile, &samples.at[i], pool);
         profile->counts.samples++;
@@ -376,21 +370,27 @@ void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *co
         counts->total_bytes = -1;
 }
 
+void alloc_counts_json(const struct alloc_counts *counts, struct json *json)
+{
+    static const struct json_field FIELDS[] = {
+        JSON_FIELD(struct alloc_counts, interval_bytes),  JSON_FIELD(struct alloc_counts, samples),
+        JSON_FIELD(struct alloc_counts, without_stack),   JSON_FIELD(struct alloc_counts, lost),
+        JSON_FIELD(struct alloc_counts, threads_refused),
+    };
+    json_ints(json, FIELDS, JSON_COUNT(FIELDS), counts);
+}
+
 void alloc_profile_json(struct alloc_profile *profile, struct json *json, const char *name)
 {
     struct alloc_counts counts;
     alloc_profile_counts(profile, &counts);
     pthread_mutex_lock(&profile->lock);
     json_begin(json, name, '{');
-    json_int(json, "interval_bytes", counts.interval_bytes);
-    json_int(json, "samples", counts.samples);
-    json_int(json, "without_stack", counts.without_stack);
-    json_int(json, "lost", counts.lost);
-    json_int(json, "threads_refused", counts.threads_refused);
+    alloc_counts_json(&counts, json);
     json_int(json, "short_threads_bytes", counts.short_bytes);
     json_bool(json, "gave_way", profile->gave_way);
     json_int_if(json, "total_bytes", counts.total_bytes, counts.total_bytes >= 0);
-    alloc_classes_json(profile->classes, pool_stretch(profile), json);
+    alloc_classes_json(profile->classes, pool_calibration(profile), json);
     json_end(json, '}');
     pthread_mutex_unlock(&profile->lock);
 }

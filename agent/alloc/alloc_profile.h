@@ -79,6 +79,8 @@ struct alloc_counts {
 };
 /* Whole chunks. */
 void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *counts);
+/* Those counts that status and the answer about allocations share, as members. */
+void alloc_counts_json(const struct alloc_counts *counts, struct json *json);
 /* {"interval_bytes","samples","total_bytes","classes":[{"class","bytes","se_bytes","samples"}...],
  * ...} (docs/json.md); whole chunks only. */
 void alloc_profile_json(struct alloc_profile *profile, struct json *json, const char *name);

@@ -12,8 +12,9 @@
 
 struct alloc_threads {
     struct alloc_thread *place;
-    int32_t places, used; /* used: of the places, ever */
-    uint32_t free;        /* a number + 1; 0: none */
+    size_t places;
+    int32_t used;  /* of the places, ever */
+    uint32_t free; /* a number + 1; 0: none */
     int64_t refused;
     uint32_t chain[CHAINS]; /* likewise */
 };
@@ -38,16 +39,9 @@ int32_t alloc_threads_find(const struct alloc_threads *threads, const void *env)
 
 static bool make_room(struct alloc_threads *threads)
 {
-    int32_t places = threads->places > 0 ? threads->places * 2 : FIRST_PLACE;
-    if (places > ALLOC_THREADS_MAX)
-        return false;
-    struct alloc_thread *place =
-        mem_resize(COMPONENT_ALLOC_PROFILE, threads->place, (size_t)places * sizeof *place);
-    if (place == NULL)
-        return false;
-    threads->place = place;
-    threads->places = places;
-    return true;
+    static const struct mem_array PLACES = {COMPONENT_ALLOC_PROFILE, sizeof *threads->place,
+                                            FIRST_PLACE, ALLOC_THREADS_MAX};
+    return mem_grow(&PLACES, &threads->place, &threads->places, (size_t)threads->used + 1);
 }
 
 int32_t alloc_threads_add(struct alloc_threads *threads, const void *env, int64_t java_id,
@@ -59,7 +53,7 @@ int32_t alloc_threads_add(struct alloc_threads *threads, const void *env, int64_
     if (threads->free != 0) {
         number = (int32_t)threads->free - 1;
         threads->free = threads->place[number].next;
-    } else if (threads->used < threads->places || make_room(threads)) {
+    } else if (make_room(threads)) {
         number = threads->used++;
     } else {
         threads->refused++;

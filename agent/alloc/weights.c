@@ -15,7 +15,7 @@ double weight_unscaled(int64_t size, int64_t interval_bytes)
     return (double)size / probability(size, interval_bytes);
 }
 
-double weight_stretch(double exact, double sizes, double unscaled)
+double weight_calibration(double exact, double sizes, double unscaled)
 {
     if (unscaled <= sizes)
         return 1;

@@ -25,7 +25,7 @@
 /* b of one object. interval_bytes 0: every allocation is sampled, b = size. */
 double weight_unscaled(int64_t size, int64_t interval_bytes);
 /* k; 1 where nothing can be calibrated (B == S). A thread whose C is below S: 0. */
-double weight_stretch(double exact, double sizes, double unscaled);
+double weight_calibration(double exact, double sizes, double unscaled);
 double weight_of(int64_t size, double unscaled, double calibration);
 /* What a sample adds to the variance of its class. */
 double weight_variance(int64_t size, int64_t interval_bytes, double weight);

@@ -14,18 +14,11 @@
 
 static ssize_t collect(void *cookie, const char *bytes, size_t length)
 {
+    static const struct mem_array TEXT = {COMPONENT_CONTROL, 1, FIRST_BYTES, 0};
     struct answer *answer = cookie;
-    if (answer->capacity - answer->length < length) {
-        size_t capacity = answer->capacity == 0 ? FIRST_BYTES : answer->capacity;
-        while (capacity - answer->length < length)
-            capacity *= 2;
-        char *bigger = mem_resize(COMPONENT_CONTROL, answer->text, capacity);
-        if (bigger == NULL) {
-            answer->lost = true;
-            return 0;
-        }
-        answer->text = bigger;
-        answer->capacity = capacity;
+    if (!mem_grow(&TEXT, &answer->text, &answer->capacity, answer->length + length)) {
+        answer->lost = true;
+        return 0;
     }
     memcpy(answer->text + answer->length, bytes, length);
     answer->length += length;

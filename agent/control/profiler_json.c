@@ -106,15 +106,10 @@ static void put_counts(const struct recording_counts *counts, struct json *json)
 
 static void put_alloc(struct json *json)
 {
-    static const struct json_field FIELDS[] = {
-        JSON_FIELD(struct alloc_counts, interval_bytes),  JSON_FIELD(struct alloc_counts, samples),
-        JSON_FIELD(struct alloc_counts, without_stack),   JSON_FIELD(struct alloc_counts, lost),
-        JSON_FIELD(struct alloc_counts, threads_refused),
-    };
     struct alloc_counts counts;
     alloc_profile_counts(profiler.allocs, &counts);
     json_begin(json, "alloc", '{');
-    json_ints(json, FIELDS, JSON_COUNT(FIELDS), &counts);
+    alloc_counts_json(&counts, json);
     json_int_if(json, "total_bytes", counts.total_bytes, counts.total_bytes >= 0);
     json_bool(json, "stacks", profiler.recording->sampler.engine->walk_here != NULL);
     json_end(json, '}');

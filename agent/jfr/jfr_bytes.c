@@ -13,19 +13,13 @@ enum string_encoding { STRING_NULL = 0, STRING_EMPTY = 1, STRING_UTF8 = 3 };
 
 uint8_t *jfr_bytes_room(struct jfr_bytes *bytes, size_t more)
 {
+    static const struct mem_array BYTES = {COMPONENT_JFR_WRITER, 1, FIRST_CAPACITY, 0};
     if (bytes->failed)
         return NULL;
-    if (more > bytes->capacity - bytes->length) {
-        size_t capacity = bytes->capacity ? bytes->capacity : FIRST_CAPACITY;
-        while (capacity - bytes->length < more)
-            capacity *= 2;
-        uint8_t *at = mem_resize(COMPONENT_JFR_WRITER, bytes->at, capacity);
-        if (at == NULL) {
-            bytes->failed = true;
-            return NULL;
-        }
-        bytes->at = at;
-        bytes->capacity = capacity;
+    if (more > bytes->capacity - bytes->length &&
+        !mem_grow(&BYTES, &bytes->at, &bytes->capacity, bytes->length + more)) {
+        bytes->failed = true;
+        return NULL;
     }
     return bytes->at + bytes->length;
 }

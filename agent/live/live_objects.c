@@ -302,17 +302,16 @@ void live_objects_counts(struct live_objects *live, struct live_counts *counts)
 
 void live_objects_json(struct live_objects *live, struct json *json, const char *name)
 {
+    static const struct json_field FIELDS[] = {
+        JSON_FIELD(struct live_counts, max),           JSON_FIELD(struct live_counts, sampled),
+        JSON_FIELD(struct live_counts, held),          JSON_FIELD(struct live_counts, collected),
+        JSON_FIELD(struct live_counts, refused),       JSON_FIELD(struct live_counts, sites),
+        JSON_FIELD(struct live_counts, without_stack), JSON_FIELD(struct live_counts, collections),
+        JSON_FIELD(struct live_counts, jvm_bytes),
+    };
     struct live_counts counts;
     live_objects_counts(live, &counts);
     json_begin(json, name, '{');
-    json_int(json, "max", counts.max);
-    json_int(json, "sampled", counts.sampled);
-    json_int(json, "held", counts.held);
-    json_int(json, "collected", counts.collected);
-    json_int(json, "refused", counts.refused);
-    json_int(json, "sites", counts.sites);
-    json_int(json, "without_stack", counts.without_stack);
-    json_int(json, "collections", counts.collections);
-    json_int(json, "jvm_bytes", counts.jvm_bytes);
+    json_ints(json, FIELDS, JSON_COUNT(FIELDS), &counts);
     json_end(json, '}');
 }

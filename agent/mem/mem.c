@@ -224,6 +224,25 @@ void *mem_resize(enum component component, void *block, size_t size)
     return moved + 1;
 }
 
+bool mem_grow(const struct mem_array *kind, void *array, size_t *capacity, size_t wanted)
+{
+    void *block;
+    size_t more = *capacity > 0 ? *capacity : kind->first;
+    if (wanted <= *capacity)
+        return true;
+    while (more < wanted && more <= SIZE_MAX_BYTES)
+        more *= 2;
+    if (more > SIZE_MAX_BYTES / kind->element_bytes || (kind->most > 0 && more > kind->most))
+        return false;
+    memcpy(&block, array, sizeof block);
+    block = mem_resize(kind->component, block, more * kind->element_bytes);
+    if (block == NULL)
+        return false;
+    memcpy(array, &block, sizeof block);
+    *capacity = more;
+    return true;
+}
+
 #ifdef NMTAGENT_INJECT_LEAK
 /* Only for scripts/test/soak-test.sh, to see that it finds a leak. */
 static bool is_forgotten(enum component component)

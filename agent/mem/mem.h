@@ -51,6 +51,15 @@ void *mem_alloc(enum component component, size_t size);
 void *mem_alloc_raw(enum component component, size_t size);
 /* As realloc; on NULL the old block is untouched. New bytes are zero. */
 void *mem_resize(enum component component, void *block, size_t size);
+/* An array that doubles as it grows. */
+struct mem_array {
+    enum component component;
+    size_t element_bytes;
+    size_t first, most; /* elements; most 0: no bound */
+};
+/* Room for so many elements; array: the address of the pointer to the first one. False: beyond the
+ * bound, or out of memory; all is as before. New elements are zero. */
+bool mem_grow(const struct mem_array *kind, void *array, size_t *capacity, size_t wanted);
 char *mem_copy_text(enum component component, const char *text, size_t length);
 /* NULL is fine. A damaged canary is counted (mem_damaged) and the block is left alone. */
 void mem_free(void *block);

@@ -35,7 +35,8 @@ struct native_symbols {
     struct library library[LIBRARIES_MAX];
     uint32_t libraries;
     struct extent *extents; /* by start */
-    uint32_t extent_count, extent_capacity;
+    uint32_t extent_count;
+    size_t extent_capacity;
     /* Until rest: */
     uint32_t near;    /* the library of the last address; NO_LIBRARY: none */
     uint32_t file_of; /* whose file is open */
@@ -183,18 +184,10 @@ static const struct extent *find_extent(const struct native_symbols *symbols, ui
 
 static bool make_room(struct native_symbols *symbols, size_t more)
 {
-    uint32_t capacity = symbols->extent_capacity == 0 ? EXTENTS_FIRST : symbols->extent_capacity;
-    while (capacity < symbols->extent_count + more)
-        capacity *= 2;
-    if (capacity == symbols->extent_capacity)
-        return true;
-    struct extent *extents =
-        mem_resize(COMPONENT_NATIVE_SYMBOLS, symbols->extents, capacity * sizeof *extents);
-    if (extents == NULL)
-        return false;
-    symbols->extents = extents;
-    symbols->extent_capacity = capacity;
-    return true;
+    static const struct mem_array EXTENTS = {COMPONENT_NATIVE_SYMBOLS, sizeof(struct extent),
+                                             EXTENTS_FIRST, 0};
+    return mem_grow(&EXTENTS, &symbols->extents, &symbols->extent_capacity,
+                    symbols->extent_count + more);
 }
 
 /* Both are in order and are merged from their ends. A function inside of another one is left out:

@@ -91,18 +91,9 @@ void registry_clear(struct thread_registry *registry)
 
 static bool make_room(struct ended_threads *ended)
 {
-    if (ended->count < ended->capacity)
-        return true;
-    int32_t capacity = ended->capacity > 0 ? ended->capacity * 2 : FIRST_ROWS;
-    if (capacity > ENDED_MAX)
-        return false;
-    struct ended_thread *more =
-        mem_resize(COMPONENT_THREADS, ended->row, (size_t)capacity * sizeof *more);
-    if (more == NULL)
-        return false;
-    ended->row = more;
-    ended->capacity = capacity;
-    return true;
+    static const struct mem_array ROWS = {COMPONENT_THREADS, sizeof *ended->row, FIRST_ROWS,
+                                          ENDED_MAX};
+    return mem_grow(&ROWS, &ended->row, &ended->capacity, (size_t)ended->count + 1);
 }
 
 static void link_row(struct ended_threads *ended, int32_t index)

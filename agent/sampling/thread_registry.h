@@ -85,7 +85,8 @@ struct ended_thread {
 
 struct ended_threads {
     struct ended_thread *row; /* oldest first */
-    int32_t count, capacity;
+    int32_t count;
+    size_t capacity;
     int32_t last_turn; /* rows before it go at the next one */
     int64_t refused;
     int32_t chain[ENDED_CHAINS]; /* the latest: index + 1 */

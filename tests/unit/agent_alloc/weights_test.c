@@ -26,8 +26,8 @@ static void the_formula(void **state)
     assert_true(weight_variance(48, 0, 48) == 0);
     assert_true(isfinite(weight_unscaled(0, INTERVAL)));
     /* Nothing to calibrate; less than the objects themselves. */
-    assert_true(weight_stretch(1000, 500, 500) == 1);
-    assert_true(weight_stretch(400, 500, 900) == 0);
+    assert_true(weight_calibration(1000, 500, 500) == 1);
+    assert_true(weight_calibration(400, 500, 900) == 0);
     assert_true(weight_of(500, 900, 0) == 500);
 }
 
@@ -48,7 +48,7 @@ static void sums_are_the_samples_added_up(void **state)
     assert_true(fabs(weight_sums_bytes(&sums, 0.7) / bytes - 1) < 1e-12);
     assert_true(fabs(weight_sums_variance(&sums, 0.7) / variance - 1) < 1e-12);
     /* With the k that fits, they add up to what is exact. */
-    double k = weight_stretch(9e6, sums.sizes, sums.unscaled);
+    double k = weight_calibration(9e6, sums.sizes, sums.unscaled);
     assert_true(fabs(weight_sums_bytes(&sums, k) - 9e6) < 1e-3);
 }
 
@@ -118,7 +118,7 @@ static void classes_are_unbiased_and_totals_exact(void **state)
         allocate(&run);
         for (int c = 0; c < CLASSES; c++)
             weight_sums_merge(&all, &run.sums[c]);
-        double k = weight_stretch(run.exact, all.sizes, all.unscaled);
+        double k = weight_calibration(run.exact, all.sizes, all.unscaled);
         for (int c = 0; c < CLASSES; c++) {
             double bytes = weight_sums_bytes(&run.sums[c], k);
             double se = sqrt(weight_sums_variance(&run.sums[c], k));

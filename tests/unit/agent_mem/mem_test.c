@@ -291,6 +291,28 @@ static void growth_since_a_baseline(void **state)
     mem_free(more);
 }
 
+static void arrays_double_up_to_their_bound(void **state)
+{
+    static const struct mem_array WORDS = {COMPONENT_CONTROL, sizeof(uint64_t), 4, 16};
+    uint64_t *words = NULL;
+    size_t capacity = 0;
+    (void)state;
+    assert_true(mem_grow(&WORDS, &words, &capacity, 1));
+    assert_int_equal(capacity, 4);
+    words[3] = 7;
+    assert_true(mem_grow(&WORDS, &words, &capacity, 9));
+    assert_int_equal(capacity, 16);
+    assert_int_equal(words[3], 7);
+    assert_int_equal(words[15], 0);
+    uint64_t *same = words;
+    assert_true(mem_grow(&WORDS, &words, &capacity, 16));
+    assert_false(mem_grow(&WORDS, &words, &capacity, 17));
+    assert_false(mem_grow(&WORDS, &words, &capacity, SIZE_MAX));
+    assert_ptr_equal(words, same);
+    assert_int_equal(capacity, 16);
+    mem_free(words);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, nothing_left)
@@ -312,6 +334,7 @@ int main(void)
         TEST(off_still_counts),
         TEST(a_peak_remembers),
         TEST(growth_since_a_baseline),
+        TEST(arrays_double_up_to_their_bound),
     };
     return cmocka_run_group_tests_name("agent/mem/mem", tests, NULL, NULL);
 }
