@@ -120,8 +120,8 @@ static bool stack_is_due(struct class_definitions *definitions, struct family_ro
     return true;
 }
 
-static void tell_stack(struct class_definitions *definitions, struct sampler *stacks, JNIEnv *env,
-                       struct jfr_class_definition *definition)
+static void record_stack(struct class_definitions *definitions, struct sampler *stacks, JNIEnv *env,
+                         struct jfr_class_definition *definition)
 {
     struct sampler_here here;
     bool taken = sampler_here_begin(stacks, env, true, &here);
@@ -165,7 +165,7 @@ void class_definitions_loaded(struct class_definitions *definitions, struct samp
         memcpy(family, row->name, sizeof family);
     pthread_mutex_unlock(&definitions->lock);
     if (due)
-        tell_stack(definitions, stacks, env, &definition);
+        record_stack(definitions, stacks, env, &definition);
 }
 
 void class_definitions_unloaded(struct class_definitions *definitions, const char *name)

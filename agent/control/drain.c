@@ -12,13 +12,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define TURN_NS 100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
-#define SCAN_NS 1000000000 /* for threads that announce themselves to nobody */
-#define TELL_NS 5000000000 /* a watch asks NMT that often */
+#define TURN_NS    100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
+#define SCAN_NS    1000000000 /* for threads that announce themselves to nobody */
+#define PUBLISH_NS 5000000000 /* a watch asks NMT that often */
 
-#define RETRY_MAX_NS                                                                               \
-    60000000000 /* between two tries to begin a chunk, unless chunks are longer                    \
-                 */
+/* Between two tries to begin a chunk, unless chunks are longer. */
+#define RETRY_MAX_NS 60000000000
 
 struct drain {
     JavaVM *vm;
@@ -53,7 +52,7 @@ static void work(struct drain *drain, JNIEnv *env)
 {
     int64_t chunk_end_ns = clock_now_ns() + drain->chunk_ns,
             next_scan_ns = clock_now_ns() + SCAN_NS;
-    int64_t next_tell_ns = clock_now_ns(), end_ns = drain->recording->end_ns;
+    int64_t next_publish_ns = clock_now_ns(), end_ns = drain->recording->end_ns;
     int failures = 0;
     pthread_mutex_lock(&drain->lock);
     while (!drain->stop) {
@@ -75,9 +74,9 @@ static void work(struct drain *drain, JNIEnv *env)
         }
         if (end_ns != 0 && clock_now_ns() >= end_ns && drain->recording->stop_later())
             end_ns = 0; /* stopping waits for this very thread: another one does it */
-        if (clock_now_ns() >= next_tell_ns) {
+        if (clock_now_ns() >= next_publish_ns) {
             published_figures(drain->recording->ids);
-            next_tell_ns = clock_now_ns() + TELL_NS;
+            next_publish_ns = clock_now_ns() + PUBLISH_NS;
         }
         if (clock_now_ns() >= chunk_end_ns) {
             recording_end_chunk(drain->recording, env, false);

@@ -132,8 +132,8 @@ void published_end(void)
     struct stat status;
     if (file < 0)
         return;
-    /* Somebody else's by now: a process of the same number in another container, on the same /tmp.
-     */
+    /* Somebody else's by now: a process of the same number in another container, on the same
+     * /tmp. */
     if (fstat(file, &status) == 0 && status.st_nlink > 0)
         unlink(path);
     close(file);

@@ -14,8 +14,8 @@
 #define ENTRY_WORDS       24
 /* Of a virtual thread's frames that are fetched at a time, in bytes. */
 #define FETCHED_MAX       32768
-/* Of the call stub, in bytes: where to look for its first instruction, and what follows the call.
- */
+/* Of the call stub, in bytes: where to look for its first instruction, and what follows the
+ * call. */
 #define CALL_STUB_BEGIN   192
 #define CALL_STUB_REST    128
 #define PUSH_AND_MOVE_RBP 0xec8b4855 /* push %rbp; mov %rsp, %rbp */
@@ -47,8 +47,8 @@ static bool move_to_anchor(struct walk_state *walk, uintptr_t anchor)
     return sp != 0 && move(walk, pc, sp, fp);
 }
 
-/* Java was called from the VM: the anchor of the Java frame before that lies in the call's wrapper.
- */
+/* Java was called from the VM: the anchor of the Java frame before that lies in the call's
+ * wrapper. */
 static enum walk_step step_call_stub(struct walk_state *walk)
 {
     uintptr_t wrapper = walk_slot(walk->fp, layout.call_wrapper_slot);

@@ -19,8 +19,8 @@ _Static_assert(LENGTH_WIDTH + 1 + 9 + 5 + 5 + 2 + 9 + 9 + 6 * NMTAGENT_CONTEXT_T
 #define STRING_NULL 0
 #define STRING_POOL 2
 
-/* Written by jfr_create before handlers run, read by them; each value stands for itself: relaxed.
- */
+/* Written by jfr_create before handlers run, read by them; each value stands for itself:
+ * relaxed. */
 static _Atomic int64_t epoch_offset_ns;
 
 void jfr_clock_set(int64_t offset_ns)

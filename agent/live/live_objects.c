@@ -153,7 +153,7 @@ bool live_objects_sample(struct live_objects *live, const struct live_seen *seen
         return true;
     if (here == NULL)
         here = &NOWHERE;
-    struct live_object born = {
+    struct live_object fresh = {
         .reference = seen->reference,
         .size_bytes = seen->size_bytes,
         .born_ms = now_ms(),
@@ -162,10 +162,10 @@ bool live_objects_sample(struct live_objects *live, const struct live_seen *seen
     pthread_mutex_lock(&live->lock);
     bool room = live->counts.held < live->counts.max;
     if (room) {
-        born.site = live_sites_hold(live->sites, seen->class_name, here->frames, here->depth,
-                                    here->truncated);
-        live->counts.without_stack += live_sites_at(live->sites, born.site)->depth == 0;
-        live->objects[live->counts.held++] = born;
+        fresh.site = live_sites_hold(live->sites, seen->class_name, here->frames, here->depth,
+                                     here->truncated);
+        live->counts.without_stack += live_sites_at(live->sites, fresh.site)->depth == 0;
+        live->objects[live->counts.held++] = fresh;
     } else {
         live->counts.refused++;
     }

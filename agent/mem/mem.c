@@ -52,8 +52,8 @@ static inline uint64_t tag_now(void)
     return atomic_load_explicit(&account_tag, memory_order_relaxed);
 }
 
-/* Its highest bits are the canary: they depend on all that is below them in the tag, and on size.
- */
+/* Its highest bits are the canary: they depend on all that is below them in the tag, and on
+ * size. */
 static inline uint64_t seal_of(uint64_t tag, uint64_t size)
 {
     uint64_t fields = tag << (64 - TAG_BITS);

@@ -42,8 +42,8 @@ struct jmethod_ids;
 
 enum id_policy { IDS_NONE, IDS_LAZY, IDS_BUDGET, IDS_ALL };
 const char *id_policy_name(enum id_policy policy);
-/* By the text of the option, "budget=64M" too; "": the default of an engine that needs ids or not.
- */
+/* By the text of the option, "budget=64M" too; "": the default of an engine that needs ids or
+ * not. */
 enum id_policy id_policy_of(const char *text, bool needs_ids);
 
 /* Policy `all` until another one is set. */

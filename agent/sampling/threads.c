@@ -276,8 +276,8 @@ static bool start(struct threads *threads, enum timer_kind forced, int64_t inter
          !open_timers(threads, TIMER_ITIMER, interval_ns, error, error_size)))
         return false;
     sigprof.perf_batch = timer_perf_batch(interval_ns);
-    /* A fault may interrupt the walk: one more frame of the kernel's, which is 3.6 KB with AVX-512.
-     */
+    /* A fault may interrupt the walk: one more frame of the kernel's, which is 3.6 KB with
+     * AVX-512. */
     sigprof.stack_bytes = threads->stack_bytes + getauxval(AT_MINSIGSTKSZ);
     sigprof.itimer = threads->timers.kind == TIMER_ITIMER;
     sigprof.registry = &threads->registry;

@@ -54,6 +54,9 @@ pure() {
 banners() {
     local wrong
     wrong=$(grep -nE -A1 '^/\* --- ([^*]|\*[^/])*$' "${c_files[@]}" | grep -E '^\S+-[0-9]+- \*/$')
+    # Nor does the end of a comment of one line stand on a line of its own.
+    wrong+=$(awk 'before ~ /^ *\/\* [^ ]/ && before !~ /\*\// && /^ *\*\/$/ { print FILENAME ":" FNR ": " $0 }
+        { before = $0 }' agent/*.c agent/*/*.[ch])
     [ -z "$wrong" ] || {
         echo "$wrong"
         false

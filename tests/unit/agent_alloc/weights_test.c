@@ -18,8 +18,8 @@
 static void the_formula(void **state)
 {
     (void)state;
-    /* An object far smaller than the interval stands for one interval, one far larger for itself.
-     */
+    /* An object far smaller than the interval stands for one interval, one far larger for
+     * itself. */
     assert_true(fabs(weight_unscaled(16, INTERVAL) - (INTERVAL + 8)) < 0.01);
     assert_true(fabs(weight_unscaled(64 * INTERVAL, INTERVAL) - 64.0 * INTERVAL) < 0.01);
     assert_true(weight_unscaled(48, 0) == 48);

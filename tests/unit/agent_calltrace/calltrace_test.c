@@ -130,7 +130,7 @@ static void test_what_makes_two_stacks_two(void **state)
     calltrace_destroy(storage);
 }
 
-static void test_truncated_is_told(void **state)
+static void test_truncated_is_marked(void **state)
 {
     (void)state;
     struct frame frame = {.value = 5};
@@ -338,7 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stored_once),
         cmocka_unit_test(test_what_makes_two_stacks_two),
-        cmocka_unit_test(test_truncated_is_told),
+        cmocka_unit_test(test_truncated_is_marked),
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_doubles_without_loss),
         cmocka_unit_test(test_drops_are_counted),

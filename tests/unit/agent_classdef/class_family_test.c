@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void names_become_readable(void **state)
+static void readable_names(void **state)
 {
     static const struct {
         const char *name, *readable;
@@ -99,7 +99,7 @@ static void long_names_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_become_readable),
+        cmocka_unit_test(readable_names),
         cmocka_unit_test(families_are_stems_or_packages),
         cmocka_unit_test(both_spellings_meet),
         cmocka_unit_test(long_names_are_cut),

@@ -137,7 +137,7 @@ static void other_files_are_not_touched(void **state)
     refuses_the_file("/dev/null");
 }
 
-static void a_full_disk_is_told(void **state)
+static void a_full_disk_is_reported(void **state)
 {
     (void)state;
     struct answer answer;
@@ -155,7 +155,7 @@ int main(void)
         cmocka_unit_test(refused),
         cmocka_unit_test(long_ones_are_whole_and_leave_nothing),
         cmocka_unit_test(other_files_are_not_touched),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_reported),
     };
     return cmocka_run_group_tests_name("answer", tests, make_folder, folder_remove);
 }

@@ -218,8 +218,8 @@ static void only_a_described_call_called_java(void **state)
     }
 }
 
-/* The frame that is there is the call stub's, which has the method where an interpreted one has it.
- */
+/* The frame that is there is the call stub's, which has the method where an interpreted one has
+ * it. */
 static void enters_the_interpreter_from_the_call_stub(void **state)
 {
     (void)state;

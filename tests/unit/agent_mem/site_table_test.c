@@ -45,7 +45,7 @@ static const struct mem_site *find(const struct mem_site *site, int count, enum 
     return found;
 }
 
-static void sites_are_told_apart(void **state)
+static void sites_are_distinct(void **state)
 {
     (void)state;
     struct mem_site site[MAX];
@@ -168,7 +168,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, detail)
     const struct CMUnitTest tests[] = {
-        TEST(sites_are_told_apart),
+        TEST(sites_are_distinct),
         TEST(callers_are_walked),
         TEST(growth_since_a_baseline_by_site),
         TEST(a_resized_block_moves_to_its_new_site),

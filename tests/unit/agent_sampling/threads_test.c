@@ -32,8 +32,8 @@
 
 static _Atomic int64_t samples, wall_samples;
 
-/* One thread's samples, and the time of its timer's clock at the first and at the latest of them.
- */
+/* One thread's samples, and the time of its timer's clock at the first and at the latest of
+ * them. */
 static struct {
     _Atomic int tid;
     _Atomic bool ended;
