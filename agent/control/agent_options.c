@@ -307,6 +307,28 @@ static bool same_name(const char *name, struct piece given)
     return true;
 }
 
+/* AGENT_OPTION_COUNT: there is none. */
+static enum agent_option option_of(struct piece name)
+{
+    enum agent_option option = 0;
+    while (option < AGENT_OPTION_COUNT && !same_name(table[option].name, name))
+        option++;
+    return option;
+}
+
+/* no_native is native=false. */
+static bool is_negation(struct piece name, enum agent_option *option)
+{
+    if (name.length < 4 || memcmp(name.text, "no", 2) != 0 ||
+        (name.text[2] != '_' && name.text[2] != '-'))
+        return false;
+    enum agent_option found = option_of((struct piece){name.text + 3, name.length - 3});
+    if (found == AGENT_OPTION_COUNT || table[found].type != AGENT_TYPE_BOOL)
+        return false;
+    *option = found;
+    return true;
+}
+
 static bool take_option(struct piece piece, struct agent_options *options,
                         const struct complaint *complaint)
 {
@@ -318,9 +340,11 @@ static bool take_option(struct piece piece, struct agent_options *options,
     }
     if (piece.length == 0)
         return refuse(complaint, "there is nothing between two commas, or after the last one");
-    enum agent_option option = 0;
-    while (option < AGENT_OPTION_COUNT && !same_name(table[option].name, name))
-        option++;
+    enum agent_option option = option_of(name);
+    if (equals == NULL && option != AGENT_OPTION_COUNT && table[option].type == AGENT_TYPE_BOOL)
+        value = (struct piece){"true", 4};
+    if (equals == NULL && option == AGENT_OPTION_COUNT && is_negation(name, &option))
+        value = (struct piece){"false", 5};
     if (option == AGENT_OPTION_COUNT)
         return refuse(complaint, "unknown option '%.*s'", shown(name.length), name.text);
     if ((options->given & 1u << option) != 0)

@@ -415,7 +415,7 @@ static int run(int argc, char **argv)
     };
     int operands, code;
     size_t count = OWN_ROWS + options_agent(&arguments.start, rows + OWN_ROWS);
-    start_options_spell(argc, argv);
+    start_options_spell(&arguments.start, argc, argv);
     if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
         return code;
     bool command = operands == 2 && strcmp(argv[2], "memory") == 0;

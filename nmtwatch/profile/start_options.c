@@ -29,11 +29,32 @@ void start_options_init(struct start_options *options)
     }
 }
 
-void start_options_spell(int argc, char **argv)
+/* "--NAME=true" where argument is "--NAME" and what follows is an option or a PID; NULL otherwise. */
+static char *bare_true(const struct start_options *options, const char *argument, const char *next)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strncmp(argv[i], "--", 2) == 0)
-            dashes(argv[i]);
+    static char spelled[AGENT_OPTION_COUNT][40];
+    for (int i = 0; i < AGENT_OPTION_COUNT; i++) {
+        if (agent_option_type((enum agent_option)i) != AGENT_TYPE_BOOL ||
+            strcmp(argument + 2, options->name[i]) != 0)
+            continue;
+        if (next != NULL && next[0] != '-' && !(next[0] >= '0' && next[0] <= '9'))
+            return NULL;
+        snprintf(spelled[i], sizeof spelled[i], "--%s=true", options->name[i]);
+        return spelled[i];
+    }
+    return NULL;
+}
+
+void start_options_spell(const struct start_options *options, int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], "--", 2) != 0)
+            continue;
+        dashes(argv[i]);
+        char *spelled = bare_true(options, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+        if (spelled != NULL)
+            argv[i] = spelled;
+    }
 }
 
 void start_options_end_after(struct start_options *options, int64_t duration_ms)

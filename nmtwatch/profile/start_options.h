@@ -26,8 +26,9 @@ struct start_options {
 
 /* None given; names, negations and help of all. */
 void start_options_init(struct start_options *options);
-/* --wall_threads becomes --wall-threads: the names of the option string are understood too. */
-void start_options_spell(int argc, char **argv);
+/* --wall_threads becomes --wall-threads: the names of the option string are understood too. One that is true
+ * or false may stand alone: --native is --native=true. After start_options_init. */
+void start_options_spell(const struct start_options *options, int argc, char **argv);
 /* The agent stops by itself some time after so long, should nobody be left to stop it. */
 void start_options_end_after(struct start_options *options, int64_t duration_ms);
 /* The option string. file: in place of what was given, NULL: that. False with one sentence. */

@@ -124,6 +124,14 @@ static void values(void **state)
     assert_int_equal(options.number[OPTION_CHUNK], 120000000000);
     assert_true(parse("start,wall-threads=3,method-cleanup=false")); /* as on command lines */
     assert_int_equal(options.number[OPTION_WALL_THREADS], 3);
+    assert_true(parse("start,method_cleanup,no-native"));
+    assert_int_equal(options.number[OPTION_METHOD_CLEANUP], 1);
+    assert_int_equal(options.number[OPTION_NATIVE], 0);
+    assert_true(parse("start,no_method_cleanup"));
+    assert_int_equal(options.number[OPTION_METHOD_CLEANUP], 0);
+    assert_false(parse("start,no_cpu"));
+    assert_false(parse("start,no_native=true"));
+    assert_false(parse("start,native,no_native"));
 }
 
 static void id_policies(void **state)
@@ -233,7 +241,7 @@ static void every_bad_form(void **state)
         {"start,jmethodid=budget=0", "expected budget=64K to"},
         {"start,native=yes", "native=yes: expected true or false"},
         {"start,native=1", "expected true or false"},
-        {"start,native", "native needs a value"},
+        {"start,native=", "native needs a value"},
         {"start,timer=fast", "expected auto, perf, posix, itimer"},
         {"start,timer=Auto", "expected auto, perf, posix, itimer"},
         {"start,engine=best", "expected auto, vm, agct"},

@@ -25,7 +25,7 @@ static bool parse(const char *words)
     for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
         argv[argc++] = word;
     size_t count = options_agent(&options, rows);
-    start_options_spell(argc, argv);
+    start_options_spell(&options, argc, argv);
     return options_parse(&verb, rows, count, argc, argv, &operands, &code);
 }
 
@@ -43,6 +43,17 @@ static void nothing_given(void **state)
     assert_true(
         start_options_text(&options, AGENT_DUMP, NULL, text, sizeof text, error, sizeof error));
     assert_string_equal(text, "dump");
+}
+
+static void booleans_may_stand_alone(void **state)
+{
+    (void)state;
+    assert_true(start_text("12 --method-cleanup --cpu 1ms"));
+    assert_string_equal(text, "start,cpu=1ms,method_cleanup=true");
+    assert_true(start_text("--method_cleanup 12"));
+    assert_string_equal(text, "start,method_cleanup=true");
+    assert_true(start_text("12 --native false --classes=true --method-cleanup"));
+    assert_string_equal(text, "start,native=false,method_cleanup=true,classes=true");
 }
 
 static void names_of_both_kinds(void **state)
@@ -133,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_given),
+        cmocka_unit_test(booleans_may_stand_alone),
         cmocka_unit_test(names_of_both_kinds),
         cmocka_unit_test(every_option_of_the_table_but_answer),
         cmocka_unit_test(commas_stay_text),
