@@ -35,7 +35,7 @@ endif
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
-HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause
+HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause holders_baseline
 PARSE := span redact line_cursor jcmd_reply nmt_category nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
          classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk java_flags hs_err oom_killer oom_lines pmap process_row ticket_text mat_table jstat jmap_clstats
 CLEAN := clean_text prefixes wraps looks_like

@@ -230,7 +230,7 @@ static char *pretty(const char *raw)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-static bool is_named(const struct heap *heap, const struct heap_class *class, const char *slashed)
+static bool is_named(const struct heap *heap, const struct dumped_class *class, const char *slashed)
 {
     const char *name = heap_name(heap, class->name_id);
     for (; *name != '\0' && (*name == *slashed || (*name == '.' && *slashed == '/'));
@@ -239,9 +239,9 @@ static bool is_named(const struct heap *heap, const struct heap_class *class, co
     return *name == '\0' && *slashed == '\0';
 }
 
-static void find_traits(struct heap *heap, struct heap_class *class)
+static void find_traits(struct heap *heap, struct dumped_class *class)
 {
-    const struct heap_class *super = class;
+    const struct dumped_class *super = class;
     bool reference = false;
     for (int depth = 0; depth < SUPERS_MAX; depth++) {
         if (is_named(heap, super, "java/lang/ClassLoader"))
@@ -260,12 +260,12 @@ static void find_traits(struct heap *heap, struct heap_class *class)
         class->traits |= CLASS_WEAK;
 }
 
-static bool lay_out_class(struct heap *heap, struct heap_class *class)
+static bool lay_out_class(struct heap *heap, struct dumped_class *class)
 {
     uint32_t offset = 0;
     int depth = 0;
     class->first_ref = heap->ref_count;
-    for (const struct heap_class *own = class; depth < SUPERS_MAX;
+    for (const struct dumped_class *own = class; depth < SUPERS_MAX;
          own = &heap->classes[own->super], depth++) {
         if (!(own->traits & CLASS_DUMPED))
             return true; /* cannot be told: its instances are classless */
@@ -308,13 +308,13 @@ bool heap_lay_out(struct heap *heap)
     heap->ref_count = 0;
     heap->string_class = NO_CLASS;
     for (uint32_t i = 0; i < heap->class_count; i++) {
-        struct heap_class *class = &heap->classes[i];
+        struct dumped_class *class = &heap->classes[i];
         class->super =
             class->super_id == 0 ? NO_CLASS : id_table_get(&heap->class_of, class->super_id);
         class->traits &= CLASS_DUMPED;
     }
     for (uint32_t i = 0; i < heap->class_count; i++) {
-        struct heap_class *class = &heap->classes[i];
+        struct dumped_class *class = &heap->classes[i];
         find_traits(heap, class);
         if (!lay_out_class(heap, class))
             return false;
@@ -356,7 +356,7 @@ bool heap_number(struct heap *heap)
     if (!drop_names(heap))
         return say(heap, "out of memory");
     for (uint32_t i = 0; i < heap->class_count; i++) {
-        struct heap_class *class = &heap->classes[i];
+        struct dumped_class *class = &heap->classes[i];
         const char *raw = heap_name(heap, class->name_id);
         class->name = pretty(raw);
         if (class->name == NULL)
@@ -413,7 +413,7 @@ static bool find_class_edges(struct heap *heap)
         heap->class_edge_name == NULL || most > UINT32_MAX)
         return false;
     for (uint32_t i = 0; i < heap->class_count; i++) {
-        const struct heap_class *class = &heap->classes[i];
+        const struct dumped_class *class = &heap->classes[i];
         heap->class_edge_first[i] = count;
         for (uint32_t s = 0; s < class->static_count; s++)
             class_edge(heap, heap->statics[class->first_static + s].value, class->first_static + s,
@@ -521,23 +521,48 @@ static uint32_t best(const int64_t *hits, const int64_t *misses, uint32_t count,
     return best;
 }
 
+#define CONTENDED 256 /* bytes around fields that are @Contended */
+
+static bool is_contended(const struct dumped_class *class)
+{
+    static const char *const names[] = {"java.util.concurrent.ForkJoinPool",
+                                        "java.util.concurrent.ForkJoinPool$WorkQueue",
+                                        "java.util.concurrent.atomic.Striped64$Cell",
+                                        "java.util.concurrent.ConcurrentHashMap$CounterCell",
+                                        "java.util.concurrent.Exchanger$Node"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(class->name, names[i]) == 0)
+            return true;
+    }
+    return (class->traits & CLASS_THREAD) != 0;
+}
+
 static void find_sizes(struct heap *heap)
 {
     uint32_t base = best(heap->base_hits, heap->base_misses, 4, 1);
     uint32_t both = best(heap->oop_hits, heap->oop_misses, 8, heap->id_size == 8 ? 2 : 2);
     heap->array_base = HEAP_ARRAY_BASES[base];
     heap->oop_bytes = both % 2 ? 8 : 4;
+    heap->object_bytes =
+        heap->array_bytes.primitives[base] + heap->array_bytes.references[base * 2 + both % 2];
     /* An instance's header is 4 bytes less than an array's: no length. */
     int64_t header = heap->array_base == 24 ? 16 : heap->array_base - 4;
     for (uint32_t i = 0; i < heap->class_count; i++) {
-        struct heap_class *class = &heap->classes[i];
+        struct dumped_class *class = &heap->classes[i];
         int64_t fields = (int64_t) class->instance_bytes -
                          (int64_t) class->ref_count * (heap->id_size - (int64_t)heap->oop_bytes);
+        /* The JVM adds a field to class loaders: the address of what it knows of them. */
+        if (class->traits & CLASS_LOADER)
+            fields += 8;
         int64_t packed = (header + fields + 7) & ~INT64_C(7),
-                gap = (int64_t) class->gap << heap->ids.shift;
+                gap = (int64_t) class->gap << heap->ids.shift, more = gap - packed;
         class->shallow = packed;
-        if (class->gap != UINT32_MAX && gap > packed && gap <= packed + 32)
-            class->shallow = gap; /* holes between the fields of a class and its super's */
+        if (class->gap != UINT32_MAX && more <= 32) /* holes between fields; fields of the JVM */
+            class->shallow = gap;
+        else if (more >= CONTENDED && more <= CONTENDED + 32 && is_contended(class))
+            class->shallow = gap;
+        if (strcmp(class->name, "java.lang.Class") != 0) /* those of primitive types */
+            heap->object_bytes += class->objects * class->shallow;
     }
 }
 

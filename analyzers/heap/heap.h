@@ -103,7 +103,7 @@ enum class_trait {
     CLASS_STRING = 64,   /* java.lang.String: its one reference is to an array of primitives */
 };
 
-struct heap_class {
+struct dumped_class {
     uint64_t id, name_id, super_id, loader_id, signers_id, domain_id;
     uint32_t serial;
     uint32_t super; /* NO_CLASS */
@@ -116,7 +116,7 @@ struct heap_class {
     _Atomic uint32_t gap;        /* least distance to the next object, units; UINT32_MAX */
     _Atomic uint32_t code;       /* of its instances in rows; 0: none yet */
     _Atomic uint32_t array_code; /* of arrays of which it is the class */
-    int64_t objects, bytes;      /* instances, after heap_count */
+    int64_t objects;             /* instances */
     int64_t shallow;             /* bytes of an instance; of arrays 0 */
     char *name;                  /* "java.lang.String", "int[]"; after heap_names */
 };
@@ -145,6 +145,12 @@ struct heap_counts {
     int64_t classless;    /* instances of a class that is not in the dump */
 };
 
+/* What arrays take, for each base that they may have. */
+struct heap_array_bytes {
+    int64_t primitives[4];
+    int64_t references[8]; /* [base * 2 + references of 8 bytes] */
+};
+
 struct heap {
     int id_size;
     int version; /* 1: 1.0.1, 2: 1.0.2 */
@@ -158,7 +164,7 @@ struct heap {
     uint64_t *name_at;       /* number -> offset in text */
     uint32_t name_count, name_capacity;
 
-    struct heap_class *classes;
+    struct dumped_class *classes;
     uint32_t class_count, class_capacity;
     struct id_table class_of, class_of_serial;
     struct heap_field *fields;
@@ -203,6 +209,8 @@ struct heap {
     uint32_t array_base, oop_bytes;
     int64_t class_mirror_bytes; /* of a java.lang.Class without its static fields */
     int64_t base_hits[4], base_misses[4], oop_hits[8], oop_misses[8];
+    struct heap_array_bytes array_bytes;
+    int64_t object_bytes; /* of all objects in the JVM's heap, classes not among them */
     struct heap_counts counts;
     bool truncated, late_classes, failed;
     char error[HEAP_ERROR_MAX]; /* one sentence when failed */
@@ -245,7 +253,7 @@ struct heap_scan {
     bool stop_after_classes; /* HEAP_FIND: returns at the first segment begun after objects_seen */
     bool stopped;
     struct id_region *region;
-    struct heap_class *last_class;
+    struct dumped_class *last_class;
     /* Objects of the word under way, in the order of their places, and their rows; the last row is
      * being written. */
     struct heap_word_rows {
@@ -259,6 +267,8 @@ struct heap_scan {
     /* Distances seen between arrays and what follows, for heap_sizes: [candidate]. */
     int64_t base_hits[4], base_misses[4];
     int64_t oop_hits[8], oop_misses[8];
+    struct heap_array_bytes array_bytes;
+    int64_t *instances; /* by class */
     struct heap_counts counts;
     bool truncated, late_classes, failed;
     char error[HEAP_ERROR_MAX];

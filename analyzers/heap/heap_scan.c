@@ -173,7 +173,7 @@ static void put_reference(struct heap_scan *scan, struct row_end *row, uint64_t 
     row->last = unit;
 }
 
-static struct heap_class *class_of(struct heap_scan *scan, uint64_t id)
+static struct dumped_class *class_of(struct heap_scan *scan, uint64_t id)
 {
     if (scan->last_class != NULL && scan->last_class->id == id)
         return scan->last_class;
@@ -185,7 +185,7 @@ static struct heap_class *class_of(struct heap_scan *scan, uint64_t id)
 }
 
 /* Common classes are met early: those have the short codes. */
-static uint32_t code_of(struct heap *heap, struct heap_class *class, bool array)
+static uint32_t code_of(struct heap *heap, struct dumped_class *class, bool array)
 {
     _Atomic uint32_t *own = array ? &class->array_code : &class->code;
     uint32_t code = atomic_load_explicit(own, memory_order_relaxed);
@@ -210,20 +210,30 @@ static uint8_t *skip_rows(uint8_t *at, uint32_t k)
     return (uint8_t *)(uintptr_t)heap_skip_rows(at, k);
 }
 
-/* Distance to the next object of the same word, in units; 0: not known. */
-static uint32_t gap_after(const struct id_word *word, uint64_t unit)
-{
-    unsigned bit = unit & 63;
-    uint64_t above = bit == 63 ? 0 : word->bits >> (bit + 1);
-    return above == 0 ? 0 : (uint32_t)__builtin_ctzll(above) + 1;
-}
-
 static struct id_word *word_at(struct heap_scan *scan, uint64_t unit)
 {
     uint64_t key = unit >> REGION_UNITS_LOG2;
     if (scan->region == NULL || scan->region->key != key)
         scan->region = object_ids_region(&scan->heap->ids, key);
     return scan->region == NULL ? NULL : &scan->region->words[unit >> 6 & (REGION_WORDS - 1)];
+}
+
+/* Distance to the next object, in units; 0: it is not near. */
+static uint32_t gap_after(struct heap_scan *scan, uint64_t unit)
+{
+    const struct id_word *word = word_at(scan, unit);
+    if (word == NULL)
+        return 0;
+    unsigned bit = unit & 63;
+    uint64_t above = bit == 63 ? 0 : word->bits >> (bit + 1);
+    if (above != 0)
+        return (uint32_t)__builtin_ctzll(above) + 1;
+    const struct id_word *end = scan->region->words + REGION_WORDS;
+    for (uint32_t i = 1; i <= 4 && word + i < end; i++) {
+        if (word[i].bits != 0)
+            return i * 64 - bit + (uint32_t)__builtin_ctzll(word[i].bits);
+    }
+    return 0;
 }
 
 /* Place bits of a word -> bits of its objects by number. */
@@ -371,28 +381,43 @@ static void keep_row(struct heap_scan *scan, const uint8_t *end, bool inner)
     word->length = (size_t)(end - word->rows);
 }
 
-/* Counts which sizes of headers and references fit the distance to the next object. */
+/* What an array takes by each size of headers and references, and which of them fit the distance to
+ * the next object. element: bytes, 0 of references. */
 static void learn_sizes(struct heap_scan *scan, uint64_t unit, int element, uint32_t length)
 {
     struct heap *heap = scan->heap;
-    struct id_word *word = scan->pass == HEAP_ROWS ? word_at(scan, unit) : NULL;
-    int64_t gap = word == NULL ? 0 : (int64_t)gap_after(word, unit) << heap->ids.shift;
+    if (scan->pass != HEAP_ROWS)
+        return;
+    int64_t gap = (int64_t)gap_after(scan, unit) << heap->ids.shift;
     bool references = element == 0;
-    for (int i = 0; gap != 0 && i < (references ? 8 : 4); i++) {
+    int64_t *bytes = references ? scan->array_bytes.references : scan->array_bytes.primitives;
+    int64_t *hits = references ? scan->oop_hits : scan->base_hits,
+            *misses = references ? scan->oop_misses : scan->base_misses;
+    for (int i = 0; i < (references ? 8 : 4); i++) {
         int64_t own = references ? heap_array_bytes(HEAP_ARRAY_BASES[i / 2], i % 2 ? 8 : 4, length)
                                  : heap_array_bytes(HEAP_ARRAY_BASES[i], element, length);
-        int64_t *hits = references ? scan->oop_hits : scan->base_hits,
-                *misses = references ? scan->oop_misses : scan->base_misses;
-        hits[i] += own == gap;
-        misses[i] += own > gap;
+        bytes[i] += own;
+        hits[i] += gap != 0 && element < 8 && own == gap;
+        misses[i] += gap != 0 && element < 8 && own > gap;
     }
+}
+
+/* Instances are counted by class; what one takes is known at the end. */
+static void count_instance(struct heap_scan *scan, const struct dumped_class *class)
+{
+    if (scan->instances == NULL)
+        scan->instances = calloc(scan->heap->class_count, sizeof *scan->instances);
+    if (scan->instances == NULL)
+        fail(scan, "out of memory");
+    else
+        scan->instances[class - scan->heap->classes]++;
 }
 
 static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id,
                           const uint8_t *bytes, uint32_t length)
 {
     struct heap *heap = scan->heap;
-    struct heap_class *class = class_of(scan, class_id);
+    struct dumped_class *class = class_of(scan, class_id);
     if (scan->pass == HEAP_FIND) {
         scan->counts.instances++;
         if (class == NULL)
@@ -420,8 +445,8 @@ static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id
                           ref->holds == HOLDS_SOFTLY);
     }
     if (scan->pass == HEAP_ROWS) {
-        struct id_word *word = word_at(scan, unit);
-        uint32_t gap = word == NULL ? 0 : gap_after(word, unit);
+        count_instance(scan, class);
+        uint32_t gap = gap_after(scan, unit);
         if (gap != 0 && gap < class->gap)
             class->gap = gap;
     }
@@ -436,7 +461,7 @@ static void take_object_array(struct heap_scan *scan, uint64_t id, uint64_t clas
                               const uint8_t *bytes, uint32_t length)
 {
     struct heap *heap = scan->heap;
-    struct heap_class *class = class_of(scan, class_id);
+    struct dumped_class *class = class_of(scan, class_id);
     if (scan->pass == HEAP_FIND) {
         scan->counts.object_arrays++;
         if (class == NULL)
@@ -471,13 +496,12 @@ static void take_object_array(struct heap_scan *scan, uint64_t id, uint64_t clas
 static void take_primitive_array(struct heap_scan *scan, uint64_t id, uint8_t type, uint32_t length)
 {
     scan->counts.primitive_arrays += scan->pass == HEAP_FIND;
-    if (type_size(type, 8) < 8)
-        learn_sizes(scan, id >> scan->heap->ids.shift, type_size(type, 8), length);
+    learn_sizes(scan, id >> scan->heap->ids.shift, type_size(type, 8), length);
 }
 
 /* --- classes and roots ------------------------------------------------------------------------ */
 
-static struct heap_class *make_class(struct heap_scan *scan, uint64_t id)
+static struct dumped_class *make_class(struct heap_scan *scan, uint64_t id)
 {
     struct heap *heap = scan->heap;
     uint32_t number = id_table_get(&heap->class_of, id);
@@ -489,7 +513,7 @@ static struct heap_class *make_class(struct heap_scan *scan, uint64_t id)
         fail(scan, "out of memory");
         return NULL;
     }
-    struct heap_class *class = &heap->classes[heap->class_count++];
+    struct dumped_class *class = &heap->classes[heap->class_count++];
     memset(class, 0, sizeof *class);
     class->id = id;
     class->super = NO_CLASS;
@@ -557,7 +581,7 @@ static void take_class_dump(struct heap_scan *scan, const uint8_t *at)
         if (heap->threads_scan)
             return; /* read again alone */
     }
-    struct heap_class *class = make_class(scan, read_id(at, size));
+    struct dumped_class *class = make_class(scan, read_id(at, size));
     if (class == NULL || class->traits & CLASS_DUMPED)
         return;
     scan->counts.classes++;
@@ -789,7 +813,7 @@ static void take_load_class(struct heap_scan *scan, const uint8_t *at, uint32_t 
     size_t id = (size_t)heap->id_size;
     if (length < 2 * id + 8)
         return;
-    struct heap_class *class = make_class(scan, read_id(at + 4, heap->id_size));
+    struct dumped_class *class = make_class(scan, read_id(at + 4, heap->id_size));
     if (class == NULL)
         return;
     class->serial = be32(at);
@@ -993,6 +1017,14 @@ bool heap_scan_end(struct heap_scan *scan)
         heap->oop_hits[i] += scan->oop_hits[i];
         heap->oop_misses[i] += scan->oop_misses[i];
     }
+    for (int i = 0; i < 4; i++)
+        heap->array_bytes.primitives[i] += scan->array_bytes.primitives[i];
+    for (int i = 0; i < 8; i++)
+        heap->array_bytes.references[i] += scan->array_bytes.references[i];
+    for (uint32_t i = 0; scan->instances != NULL && i < heap->class_count; i++)
+        heap->classes[i].objects += scan->instances[i];
+    free(scan->instances);
+    scan->instances = NULL;
     heap->truncated = heap->truncated || scan->truncated;
     heap->late_classes = heap->late_classes || scan->late_classes;
     if (scan->failed && !heap->failed) {

@@ -45,7 +45,7 @@ static const struct heap_ref_field *field_at(const struct heap *heap, const stru
 {
     if (row->class == NO_CLASS || row->is_array)
         return NULL;
-    const struct heap_class *class = &heap->classes[row->class];
+    const struct dumped_class *class = &heap->classes[row->class];
     return row->position - 1 < class->ref_count ? &heap->refs[class->first_ref + row->position - 1]
                                                 : NULL;
 }
@@ -429,7 +429,7 @@ static void describe_step(struct holders *holders, struct holder_step *step, uin
     step->times = 1;
     step->id = heap_id_of(heap, from);
     if (from < heap->class_count) {
-        const struct heap_class *class = &heap->classes[from];
+        const struct dumped_class *class = &heap->classes[from];
         step->type = strdup(class->name);
         step->is_static = true;
         for (uint32_t i = heap->class_edge_first[from]; i < heap->class_edge_first[from + 1]; i++) {
@@ -450,7 +450,7 @@ static void describe_step(struct holders *holders, struct holder_step *step, uin
     } else {
         struct heap_row row;
         heap_row_of(heap, from, &row);
-        const struct heap_class *class = row.class != NO_CLASS ? &heap->classes[row.class] : NULL;
+        const struct dumped_class *class = row.class != NO_CLASS ? &heap->classes[row.class] : NULL;
         step->type = strdup(class != NULL ? class->name : "?");
         while (step->text == NULL && heap_row_next(&row)) {
             if (node_at(heap, row.to) != to)

@@ -3,6 +3,7 @@
 #include "analyzers/triage/dossier_read.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
+#include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/triage/large_log.h"
 #include "nmtwatch/triage/recorded.h"
 #include "nmtwatch/triage/saved.h"
@@ -12,6 +13,8 @@
 #include "reports/diagnosis/triage_report.h"
 #include "nmtwatch/process/tell.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +34,17 @@ struct unrecognised {
     struct looks_like looks;
 };
 
+#define DUMP_FINDINGS_MAX 32
+
+/* What a heap dump said about who holds class loaders. */
+struct dump_said {
+    struct dump_said *next;
+    struct page page;
+    struct texts texts; /* of the findings */
+    int finding_count;
+    struct finding findings[DUMP_FINDINGS_MAX];
+};
+
 struct analysis {
     int input_count;
     struct input *inputs;
@@ -38,6 +52,7 @@ struct analysis {
     struct unrecognised *unrecognised;
     int recorded_count;
     struct recorded **recorded;
+    struct dump_said *dumps, **last_dump;
     int64_t ignored_lines;
     int64_t unknown_lines; /* of recordings */
     bool failed;           /* out of memory */
@@ -98,8 +113,48 @@ static void keep_recorded(struct analysis *analysis, const char *file, struct re
     keep_input(analysis, &what);
 }
 
+/* False with one sentence. */
+static bool read_dump(struct analysis *analysis, const char *path, char *error, size_t error_size)
+{
+    const struct holders_run_options options = {.progress = isatty(STDERR_FILENO)};
+    struct holders_answer *answer = malloc(sizeof *answer);
+    struct dump_said *said = calloc(1, sizeof *said);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool ok = answer != NULL && said != NULL && fd >= 0;
+    struct dossier_input what = {.file = path, .kind = TEXT_HEAP_DUMP, .pid = -1, .used = true};
+    if (!ok) {
+        snprintf(error, error_size, "%s", fd < 0 ? strerror(errno) : "out of memory");
+        if (fd >= 0)
+            close(fd);
+    } else {
+        ok = holders_run(answer, fd, &options, error, error_size);
+        if (ok) {
+            const struct holders_report report = holders_answer_report(answer, path);
+            holders_report_page(&report, &said->page);
+            said->finding_count =
+                holders_findings(&answer->holders, &said->texts, said->findings, DUMP_FINDINGS_MAX);
+            if (answer->heap.truncated)
+                snprintf(what.note, sizeof what.note, "cut: what is there was used");
+            *analysis->last_dump = said;
+            analysis->last_dump = &said->next;
+            keep_input(analysis, &what);
+        }
+        holders_answer_free(answer);
+    }
+    free(answer);
+    if (!ok)
+        free(said);
+    return ok;
+}
+
 static void analysis_free(struct analysis *analysis)
 {
+    for (struct dump_said *said = analysis->dumps, *next; said != NULL; said = next) {
+        next = said->next;
+        page_free(&said->page);
+        texts_free(&said->texts);
+        free(said);
+    }
     for (int i = 0; i < analysis->input_count; i++)
         free(analysis->inputs[i].file);
     for (int i = 0; i < analysis->unrecognised_count; i++)
@@ -144,6 +199,15 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
         int64_t ignored = 0;
         if (progress)
             fprintf(stderr, "\r%d of %d files\x1b[K", i + 1, saved->count);
+        if (dump_is(path)) {
+            char words[600];
+            clear(progress);
+            if (read_dump(analysis, path, words, sizeof words))
+                any = true;
+            else
+                tell_error("nmtwatch analyze: %s: %s\n", path, words);
+            continue;
+        }
         if (large_log_is(path)) {
             bool known;
             any = true;
@@ -212,6 +276,8 @@ static int collect(const struct dossier_reader *reader, const struct analysis *a
         int status = triage_status(&jvm->triage);
         worst = status > worst ? status : worst;
     }
+    for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next)
+        worst = said->finding_count > 0 && worst < 1 ? 1 : worst;
     return worst;
 }
 
@@ -248,6 +314,12 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
     json_out_end(&out, ']');
     json_out_begin(&out, "findings", '[');
     for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_INFO; severity--) {
+        for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next) {
+            for (int k = 0; k < said->finding_count; k++) {
+                if ((int)said->findings[k].severity == severity)
+                    finding_json(&out, NULL, &said->findings[k]);
+            }
+        }
         for (int i = 0; i < count; i++) {
             const struct triage *triage = &cases[i].triage;
             for (int k = 0; k < triage->finding_count; k++) {
@@ -345,6 +417,13 @@ static int print_text(const struct analysis *analysis, const struct jvm_case *ca
             putchar('\n');
         ok = print_page(&page, &terminal, markdown) && ok;
     }
+    for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next) {
+        if (count > 0 || said != analysis->dumps)
+            putchar('\n');
+        ok = (markdown ? page_markdown(&said->page, stdout)
+                       : page_terminal(&said->page, &terminal)) &&
+             ok;
+    }
     if (!markdown)
         print_inputs(analysis);
     return ok && fflush(stdout) == 0 ? 0 : EXIT_IO;
@@ -353,7 +432,7 @@ static int print_text(const struct analysis *analysis, const struct jvm_case *ca
 static int analyze(struct saved *saved, const struct thresholds *thresholds, bool json,
                    bool markdown)
 {
-    struct analysis analysis = {0};
+    struct analysis analysis = {.last_dump = &analysis.dumps};
     struct dossier_reader *reader = dossier_reader_create(thresholds, keep_input, &analysis);
     int code = EXIT_IO;
     if (reader == NULL || !read_all(saved, reader, &analysis)) {
@@ -371,7 +450,7 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, boo
             code = collect(reader, &analysis, cases, count);
             if (json)
                 print_json(&analysis, reader, cases, count);
-            else if (count == 0)
+            else if (count == 0 && analysis.dumps == NULL)
                 print_inputs(&analysis);
             else if (print_text(&analysis, cases, count, markdown) != 0)
                 code = EXIT_IO;
@@ -428,7 +507,7 @@ const struct command command_analyze = {
              "VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
              "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
              "PerfCounter.print, class-load logs, hs_err files and VM.info, VM.flags, smaps,\n"
-             "recordings.\n"
+             "recordings; of heap dumps who holds class loaders (nmtwatch holders).\n"
              "Two summaries of one JVM are two looks; the files' times say which was first.\n"
              "\n"
              "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing could\n"

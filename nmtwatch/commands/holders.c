@@ -1,11 +1,8 @@
 /* nmtwatch holders: who keeps class loaders alive that should be gone. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/heap/heap_dump.h"
 #include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/process/tell.h"
 #include "nmtwatch/watch/watching.h"
-#include "reports/diagnosis/holders_report.h"
-#include "reports/text/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,19 +13,17 @@
 #include <unistd.h>
 
 struct settings {
-    bool json, markdown, timing, allow_pause, keep, gzip;
+    bool json, markdown, html, timing, allow_pause, keep, gzip;
+    const char *baseline_name; /* NULL: none */
+    struct holders_baseline baseline;
 };
 
 static int print(const struct holders_answer *answer, const char *name,
                  const struct settings *settings)
 {
-    const struct holders_report report = {
-        .name = name,
-        .heap = &answer->heap,
-        .holders = &answer->holders,
-        .dump_bytes = (int64_t)answer->bytes,
-        .took_ms = answer->took_ms,
-    };
+    struct holders_report report = holders_answer_report(answer, name);
+    report.baseline = settings->baseline_name != NULL ? &settings->baseline : NULL;
+    report.baseline_name = settings->baseline_name;
     bool ok;
     if (settings->json) {
         struct json_out out = {0};
@@ -39,7 +34,9 @@ static int print(const struct holders_answer *answer, const char *name,
             .out = stdout, .colour = options_colour(false), .width = 100};
         struct page page;
         holders_report_page(&report, &page);
-        ok = settings->markdown ? page_markdown(&page, stdout) : page_terminal(&page, &terminal);
+        ok = settings->markdown ? page_markdown(&page, stdout)
+             : settings->html   ? page_html(&page, stdout)
+                                : page_terminal(&page, &terminal);
         page_free(&page);
     }
     return ok && fflush(stdout) == 0 ? holders_status(&answer->holders) : EXIT_IO;
@@ -62,14 +59,20 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-/* fd is taken over. */
-static int answer_of(int fd, const char *name, const struct settings *settings)
+static struct holders_run_options run_options(const struct settings *settings)
 {
-    const struct holders_run_options options = {
+    return (struct holders_run_options){
         .progress = isatty(STDERR_FILENO),
         .timing = settings->timing,
         .give_up = &interrupted,
     };
+}
+
+/* fd is taken over. baseline: it is kept as one, instead of being printed. */
+static int answer_of(int fd, const char *name, const struct settings *settings,
+                     struct holders_baseline *baseline)
+{
+    const struct holders_run_options options = run_options(settings);
     char error[600];
     struct holders_answer *answer = malloc(sizeof *answer);
     int code = EXIT_IO;
@@ -78,59 +81,60 @@ static int answer_of(int fd, const char *name, const struct settings *settings)
         close(fd);
         return EXIT_IO;
     }
-    if (holders_run(answer, fd, &options, error, sizeof error))
-        code = print(answer, name, settings);
-    else
+    if (!holders_run(answer, fd, &options, error, sizeof error))
         tell_error("nmtwatch holders: %s: %s\n", name, error);
+    else if (baseline == NULL)
+        code = print(answer, name, settings);
+    else if (holders_baseline_take(baseline, &answer->holders))
+        code = 0;
+    else
+        tell_error("nmtwatch holders: out of memory\n");
     holders_answer_free(answer);
     free(answer);
     return code;
 }
 
-static int of_file(const char *path, const struct settings *settings)
+static int of_file(const char *path, const struct settings *settings,
+                   struct holders_baseline *baseline)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         tell_error("nmtwatch holders: %s: %s\n", path, strerror(errno));
         return EXIT_IO;
     }
-    return answer_of(fd, path, settings);
+    return answer_of(fd, path, settings, baseline);
 }
 
 static int of_target(const struct target *target, const struct settings *settings)
 {
-    struct heap_dump dump;
+    const struct holders_take_options options = {
+        .verb = "holders",
+        .allow_pause = settings->allow_pause,
+        .keep = settings->keep,
+        .gzip = settings->gzip,
+        .run = run_options(settings),
+    };
     struct failure failure;
-    char words[300], name[64];
+    char sentence[600], name[64];
     int code = EXIT_IO;
-    enum failure_kind kind = heap_dump_predict(&dump, target, &failure);
-    if (kind == FAILURE_NONE) {
-        snprintf(words, sizeof words,
-                 "a heap dump of about %s is needed: a full GC, and a pause of about %s",
-                 units_bytes(dump.predicted_bytes).text, units_duration(dump.predicted_ms).text);
-        if (!settings->allow_pause) {
-            code = options_error(&command_holders, "%s; --allow-pause allows it", words);
-        } else if (!heap_dump_fits(&dump, target, words, sizeof words)) {
-            tell_error("nmtwatch holders: no room for the dump: %s\n", words);
-        } else if (!interrupted) {
-            tell_error("nmtwatch holders: %s\n", words);
-            kind = heap_dump_take(&dump, target, settings->gzip, &failure);
-            if (kind == FAILURE_NONE) {
-                tell_error("nmtwatch holders: %s of dump, a pause of at most %s\n",
-                           units_bytes(dump.bytes).text, units_microseconds(dump.pause_us).text);
-                snprintf(name, sizeof name, "pid %d", (int)target->pid);
-                code = interrupted ? EXIT_IO : answer_of(dump.fd, name, settings);
-                if (settings->keep)
-                    tell_error("nmtwatch holders: the dump is kept: %s/%s\n", dump.exchange.theirs,
-                               HEAP_DUMP_FILE);
-            }
-        }
+    struct holders_answer *answer = malloc(sizeof *answer);
+    if (answer == NULL) {
+        tell_error("nmtwatch holders: out of memory\n");
+        return EXIT_IO;
     }
-    if (kind != FAILURE_NONE) {
-        tell_error("nmtwatch holders: %s\n", failure.sentence);
-        code = failure_exit_code(kind);
-    }
-    heap_dump_end(&dump, settings->keep && kind == FAILURE_NONE && dump.fd >= 0);
+    enum holders_taken taken =
+        holders_take(answer, target, &options, &failure, sentence, sizeof sentence);
+    snprintf(name, sizeof name, "pid %d", (int)target->pid);
+    if (taken == HOLDERS_TAKEN)
+        code = print(answer, name, settings);
+    else if (taken == HOLDERS_NOT_ALLOWED)
+        code = options_error(&command_holders, "%s; --allow-pause allows it", sentence);
+    else
+        tell_error("nmtwatch holders: %s\n", sentence);
+    if (taken == HOLDERS_REFUSED)
+        code = failure_exit_code(failure.kind);
+    holders_answer_free(answer);
+    free(answer);
     return code;
 }
 
@@ -150,23 +154,39 @@ static int run(int argc, char **argv)
          "for a PID: the JVM packs the dump (JDK 17 and later): less disk, more pause"},
         {0, "json", NULL, NULL, &settings.json, "print JSON"},
         {0, "markdown", NULL, NULL, &settings.markdown, "print Markdown, for a ticket"},
+        {0, "html", NULL, NULL, &settings.html, "one page of HTML, the paths drawn"},
+        {0, "baseline", "DUMP", option_take_text, &settings.baseline_name,
+         "an earlier dump: which loaders are new, which paths grew"},
         {0, "timing", NULL, NULL, &settings.timing, "what each step took, on standard error"},
     };
     struct target target;
     int operands, code;
     if (!options_parse(&command_holders, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;
-    if (operands != 1)
-        return options_error(&command_holders, "one heap dump or process id is needed");
+    if (operands == 2 && settings.baseline_name == NULL)
+        settings.baseline_name = argv[1];
+    else if (operands != 1)
+        return options_error(&command_holders, "one heap dump or process id is needed, or two "
+                                               "dumps, the earlier first");
+    if (settings.json + settings.markdown + settings.html > 1)
+        return options_error(&command_holders, "either --json, --markdown or --html");
+    const char *of = argv[operands];
+    bool pid = is_number(of);
     catch_signals();
-    if (!is_number(argv[1]))
-        return of_file(argv[1], &settings);
-    code = target_option_open(&command_holders, argv[1], &target);
-    if (code != 0)
-        return code;
-    identify_target(&target, 5000);
-    code = of_target(&target, &settings);
-    target_close(&target);
+    if (pid) {
+        code = target_option_open(&command_holders, of, &target);
+        if (code != 0)
+            return code;
+        identify_target(&target, 5000);
+    }
+    code = settings.baseline_name == NULL
+               ? 0
+               : of_file(settings.baseline_name, &settings, &settings.baseline);
+    if (code == 0)
+        code = pid ? of_target(&target, &settings) : of_file(of, &settings, NULL);
+    if (pid)
+        target_close(&target);
+    holders_baseline_free(&settings.baseline);
     return code;
 }
 
@@ -174,11 +194,14 @@ const struct command command_holders = {
     .name = "holders",
     .summary = "who holds class loaders that should be gone: paths in a heap dump",
     .usage =
-        "Usage: nmtwatch holders HEAP.hprof[.gz] | PID --allow-pause [--keep] [options]\n"
+        "Usage: nmtwatch holders [EARLIER.hprof] HEAP.hprof[.gz] [options]\n"
+        "       nmtwatch holders PID --allow-pause [--keep] [options]\n"
         "\n"
         "Reads a heap dump (HPROF 1.0.1 and 1.0.2 of JDK 8 to 27, plain or gzipped) and says\n"
         "which class loaders exist more often than they should, what they retain, the\n"
         "shortest strong path from a GC root to each, and where to cut it.\n"
+        "\n"
+        "With an earlier dump it also says which loaders are new and which paths hold more.\n"
         "\n"
         "Of a PID a dump is taken first, into a private folder in its /tmp, and removed again.\n"
         "It stops the application: what that costs is predicted and said, and done only with\n"

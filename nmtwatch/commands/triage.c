@@ -1,6 +1,7 @@
 /* nmtwatch triage: whose memory is it, which code makes it, what to change. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
+#include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/triage/live.h"
 #include "nmtwatch/watch/watching.h"
@@ -74,6 +75,47 @@ static bool close_file(FILE *file, bool ok, const char *folder, const char *name
     return false;
 }
 
+/* Who holds class loaders, from a heap dump: as pages in the folder, and as findings. page is made
+ * when it is true. */
+static bool ask_heap(struct live *live, const struct target *target, const char *folder,
+                     struct page *page)
+{
+    const struct holders_take_options options = {
+        .verb = "triage", .allow_pause = true, .run.progress = isatty(STDERR_FILENO)};
+    struct failure failure;
+    struct texts texts = {0};
+    struct finding findings[TRIAGE_FINDINGS_MAX];
+    char sentence[600], name[64];
+    struct holders_answer *answer = malloc(sizeof *answer);
+    if (answer == NULL) {
+        tell_error("nmtwatch triage: out of memory\n");
+        return false;
+    }
+    bool ok = holders_take(answer, target, &options, &failure, sentence, sizeof sentence) ==
+              HOLDERS_TAKEN;
+    if (!ok)
+        tell_error("nmtwatch triage: no answer from the heap: %s\n", sentence);
+    if (ok) {
+        snprintf(name, sizeof name, "pid %d", (int)target->pid);
+        const struct holders_report report = holders_answer_report(answer, name);
+        holders_report_page(&report, page);
+        int count = holders_findings(&answer->holders, &texts, findings, TRIAGE_FINDINGS_MAX);
+        for (int i = 0; i < count && live->triage.finding_count < TRIAGE_FINDINGS_MAX; i++)
+            finding_copy(&live->triage.findings[live->triage.finding_count++], &live->triage.texts,
+                         &findings[i]);
+        texts_free(&texts);
+        FILE *file = open_file(folder, "holders.html");
+        if (file != NULL)
+            close_file(file, page_html(page, file), folder, "holders.html");
+        file = open_file(folder, "holders.md");
+        if (file != NULL)
+            close_file(file, page_markdown(page, file), folder, "holders.md");
+    }
+    holders_answer_free(answer);
+    free(answer);
+    return ok;
+}
+
 static bool write_folder(const char *folder, const struct page *page, const char *json,
                          size_t json_length)
 {
@@ -97,7 +139,9 @@ static bool say_secrets(const struct live *live, bool kept)
                   live->secrets) > 0;
 }
 
-static int finish(const struct live *live, const char *folder, bool json, bool keep_secrets)
+/* holders: NULL, or the page of ask_heap. */
+static int finish(const struct live *live, const char *folder, bool json, bool keep_secrets,
+                  const struct page *holders)
 {
     const struct triage_report report = {.dossier = live->dossier,
                                          .triage = &live->triage,
@@ -109,13 +153,17 @@ static int finish(const struct live *live, const char *folder, bool json, bool k
     size_t length;
     fill_json(live, &report, &out);
     triage_report_page(&report, &page);
+    if (holders != NULL)
+        page_link(&page, "Who holds the class loaders", "holders.html");
     const char *line = json_out_line(&out, &length);
     bool ok = line != NULL && write_folder(folder, &page, line, length);
     if (ok && json)
         ok = fwrite(line, 1, length, stdout) == length;
     else if (ok)
         ok = page_terminal(&page, &terminal) &&
-             printf("\nKept in %s: report.html, ticket.md, findings.json, raw/\n", folder) > 0 &&
+             (holders == NULL || (putchar('\n') != EOF && page_terminal(holders, &terminal))) &&
+             printf("\nKept in %s: report.html, ticket.md, findings.json, %sraw/\n", folder,
+                    holders != NULL ? "holders.html, holders.md, " : "") > 0 &&
              say_secrets(live, keep_secrets);
     page_free(&page);
     json_out_free(&out);
@@ -136,7 +184,7 @@ static int run(int argc, char **argv)
     struct live_options options = {.for_ms = 60000};
     const char *folder = NULL, *config = NULL;
     int64_t timeout_ms = 10000;
-    bool json = false;
+    bool json = false, heap = false, allow_pause = false;
     const struct option_row rows[] = {
         {0, "for", "TIME", option_take_duration_ms, &options.for_ms, "how long to watch (60s)"},
         {0, "level", "LEVEL", take_level, &options.thorough,
@@ -144,6 +192,10 @@ static int run(int argc, char **argv)
         {'o', "output", "DIR", option_take_text, &folder,
          "where the evidence is kept (nmtwatch-triage-PID)"},
         {0, "gc", NULL, NULL, &options.gc, "a full GC before the last look"},
+        {0, "heap", NULL, NULL, &heap,
+         "with --level thorough and --allow-pause: a heap dump, and who holds class loaders"},
+        {0, "allow-pause", NULL, NULL, &allow_pause,
+         "a full GC and the writing of a heap dump may stop the application"},
         {0, "timeout", "TIME", option_take_duration_ms, &timeout_ms,
          "for each exchange with the JVM (10s)"},
         {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
@@ -160,6 +212,11 @@ static int run(int argc, char **argv)
         return code;
     if (operands != 1)
         return options_error(&command_triage, "one process id is needed");
+    if (heap && !options.thorough)
+        return options_error(&command_triage, "--heap needs --level thorough");
+    if (heap && !allow_pause)
+        return options_error(&command_triage, "--heap takes a heap dump, which stops the "
+                                              "application; --allow-pause allows it");
     if (config != NULL && !config_load(config, &options.watch, error, sizeof error)) {
         tell_error("nmtwatch triage: %s\n", error);
         return EXIT_USAGE;
@@ -192,7 +249,11 @@ static int run(int argc, char **argv)
         tell_error("nmtwatch triage: %s\n", failure.sentence);
         code = failure_exit_code(kind);
     } else {
-        code = finish(live, folder, json, options.keep_secrets);
+        struct page page;
+        heap = heap && signals_asked() == 0 && ask_heap(live, &target, folder, &page);
+        code = finish(live, folder, json, options.keep_secrets, heap ? &page : NULL);
+        if (heap)
+            page_free(&page);
     }
     if (live != NULL)
         live_free(live);
@@ -211,6 +272,8 @@ const struct command command_triage = {
         "culprit and its fix. The folder holds report.html, ticket.md, findings.json and\n"
         "the raw texts; `nmtwatch analyze DIR/raw` reads them again. Passwords and tokens that\n"
         "are recognized in the command line are replaced by ***; look before you pass it on.\n"
+        "With --heap it also takes a heap dump and says who holds class loaders (nmtwatch\n"
+        "holders): holders.html, holders.md.\n"
         "\n"
         "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-31 the JVM could not be\n"
         "asked, 64 usage, 74 the folder cannot be written.\n",

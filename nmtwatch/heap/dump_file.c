@@ -15,6 +15,27 @@
 #define WINDOW_BYTES ((size_t)1 << 20)
 #define THREADS_MAX  8
 
+bool dump_is(const char *path)
+{
+    char front[sizeof "JAVA PROFILE 1.0." - 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    gzFile stream = gzdopen(fd, "rb"); /* reads what is not gzipped as it is */
+    if (stream == NULL) {
+        close(fd);
+        return false;
+    }
+    bool is = gzread(stream, front, sizeof front) == (int)sizeof front &&
+              memcmp(front, "JAVA PROFILE 1.0.", sizeof front) == 0;
+    gzclose(stream);
+    return is;
+}
+
 bool dump_open(struct dump_file *file, int fd)
 {
     struct stat status;

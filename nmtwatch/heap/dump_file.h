@@ -25,7 +25,9 @@ struct dump_file {
     char error[512];
 };
 
-/* fd is taken over. name: for messages. */
+/* Whether a file begins as a heap dump does, plain or gzipped. */
+bool dump_is(const char *path);
+/* fd is taken over. */
 bool dump_open(struct dump_file *file, int fd);
 /* heap is made in any case; to be destroyed by the caller. */
 bool dump_load(struct dump_file *file, struct heap *heap);

@@ -2,6 +2,7 @@
 
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/tell.h"
+#include "reports/text/units.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -159,6 +160,68 @@ bool holders_run(struct holders_answer *answer, int fd, const struct holders_run
     answer->took_ms = clock_ms(CLOCK_MONOTONIC) - telling.began_ms;
     dump_close(&file);
     return ok;
+}
+
+static enum holders_taken take(struct heap_dump *dump, struct holders_answer *answer,
+                               const struct target *target,
+                               const struct holders_take_options *options, struct failure *failure,
+                               char *sentence, size_t size)
+{
+    const volatile bool *give_up = options->run.give_up;
+    char cost[200], room[300];
+    snprintf(cost, sizeof cost,
+             "a heap dump of about %s is needed: a full GC, and a pause of about %s",
+             units_bytes(dump->predicted_bytes).text, units_duration(dump->predicted_ms).text);
+    snprintf(sentence, size, "%s", cost);
+    if (!options->allow_pause)
+        return HOLDERS_NOT_ALLOWED;
+    if (!heap_dump_fits(dump, target, room, sizeof room)) {
+        snprintf(sentence, size, "no room for the dump: %s", room);
+        return HOLDERS_NO_ROOM;
+    }
+    snprintf(sentence, size, "interrupted");
+    if (give_up != NULL && *give_up)
+        return HOLDERS_UNREAD;
+    tell_error("nmtwatch %s: %s\n", options->verb, cost);
+    if (heap_dump_take(dump, target, options->gzip, failure) != FAILURE_NONE) {
+        snprintf(sentence, size, "%s", failure->sentence);
+        return HOLDERS_REFUSED;
+    }
+    tell_error("nmtwatch %s: %s of dump, a pause of at most %s\n", options->verb,
+               units_bytes(dump->bytes).text, units_microseconds(dump->pause_us).text);
+    return holders_run(answer, dump->fd, &options->run, sentence, size) ? HOLDERS_TAKEN
+                                                                        : HOLDERS_UNREAD;
+}
+
+enum holders_taken holders_take(struct holders_answer *answer, const struct target *target,
+                                const struct holders_take_options *options, struct failure *failure,
+                                char *sentence, size_t size)
+{
+    struct heap_dump dump;
+    enum holders_taken taken = HOLDERS_REFUSED;
+    memset(answer, 0, sizeof *answer);
+    if (heap_dump_predict(&dump, target, failure) == FAILURE_NONE)
+        taken = take(&dump, answer, target, options, failure, sentence, size);
+    else
+        snprintf(sentence, size, "%s", failure->sentence);
+    bool keep =
+        options->keep && (taken == HOLDERS_TAKEN || taken == HOLDERS_UNREAD) && dump.bytes > 0;
+    if (keep)
+        tell_error("nmtwatch %s: the dump is kept: %s/%s\n", options->verb, dump.exchange.theirs,
+                   HEAP_DUMP_FILE);
+    heap_dump_end(&dump, keep);
+    return taken;
+}
+
+struct holders_report holders_answer_report(const struct holders_answer *answer, const char *name)
+{
+    return (struct holders_report){
+        .name = name,
+        .heap = &answer->heap,
+        .holders = &answer->holders,
+        .dump_bytes = (int64_t)answer->bytes,
+        .took_ms = answer->took_ms,
+    };
 }
 
 void holders_answer_free(struct holders_answer *answer)

@@ -70,8 +70,98 @@ void holders_finding(const struct holders *holders, const struct holder_group *g
         finding_add_text(finding, "holder", cause->id);
 }
 
+int holders_findings(const struct holders *holders, struct texts *texts, struct finding *findings,
+                     int most)
+{
+    int count = 0;
+    for (int i = 0; i < holders->group_count && count < most; i++) {
+        if (holders->groups[i].suspect)
+            holders_finding(holders, &holders->groups[i], texts, &findings[count++]);
+    }
+    return count;
+}
+
 /* --- page
  * ------------------------------------------------------------------------------------------- */
+
+#define DRAWN_MAX 24 /* steps of a picture; of a longer path front and end */
+#define STEP_PX   64
+#define BOX_PX    30
+
+static void draw_text(FILE *out, int x, int y, const char *style, const char *text)
+{
+    fprintf(out, "<text x=\"%d\" y=\"%d\" style=\"%s\">", x, y, style);
+    escape_put(ESCAPE_HTML, text, out);
+    fputs("</text>\n", out);
+}
+
+static void draw_box(FILE *out, int y, bool strong, const char *text)
+{
+    fprintf(out,
+            "<rect x=\"8\" y=\"%d\" width=\"944\" height=\"%d\" rx=\"6\" "
+            "style=\"fill:var(--card);stroke:var(--%s)\"/>\n",
+            y, BOX_PX, strong ? "ink" : "line");
+    draw_text(out, 20, y + 20, "fill:var(--ink);font:14px monospace", text);
+}
+
+static void draw_arrow(FILE *out, int y, bool cut, const char *text, int64_t times)
+{
+    const char *colour = cut ? "alert" : "soft";
+    int end = y + STEP_PX - BOX_PX;
+    char style[80], words[700];
+    fprintf(out,
+            "<path d=\"M40 %dV%dM34 %dL40 %dL46 %d\" style=\"fill:none;stroke:var(--%s)%s\"/>\n", y,
+            end, end - 7, end - 1, end - 7, colour,
+            cut ? ";stroke-width:2;stroke-dasharray:5 3" : "");
+    snprintf(style, sizeof style, "fill:var(--%s);font:13px monospace", colour);
+    if (times > 1)
+        snprintf(words, sizeof words, "%.600s, %" PRId64 " times%s", text, times,
+                 cut ? " (cut here)" : "");
+    else
+        snprintf(words, sizeof words, "%.600s%s", text, cut ? " (cut here)" : "");
+    draw_text(out, 58, y + (STEP_PX - BOX_PX) / 2 + 5, style, words);
+}
+
+/* From the root down to the loader: objects are boxes, references arrows. To be freed; NULL: no
+ * memory. */
+static char *draw_path(const struct holders *holders, const struct holder_path *path)
+{
+    const struct heap *heap = holders->heap;
+    char *svg = NULL;
+    size_t size;
+    FILE *out = open_memstream(&svg, &size);
+    if (out == NULL)
+        return NULL;
+    int drawn = path->step_count < DRAWN_MAX ? path->step_count : DRAWN_MAX, y = 4;
+    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 %d\">\n",
+            (drawn + 2) * STEP_PX + 8);
+    draw_box(out, y, true, path->root);
+    for (int i = 0; i < drawn; i++) {
+        bool gap = drawn < path->step_count && i == drawn / 2;
+        int number = i < drawn / 2 ? i : path->step_count - drawn + i;
+        const struct holder_step *step = &path->steps[number];
+        const struct holder_step *before = number > 0 ? &path->steps[number - 1] : NULL;
+        bool cut = before != NULL && number - 1 == path->cut;
+        draw_arrow(out, y + BOX_PX, cut && !gap,
+                   gap              ? "... (steps left out)"
+                   : before == NULL ? ""
+                                    : before->text,
+                   before == NULL || gap ? 1 : before->times);
+        y += STEP_PX;
+        draw_box(out, y, false, step->type);
+    }
+    const struct holder_step *last =
+        path->step_count > 0 ? &path->steps[path->step_count - 1] : NULL;
+    draw_arrow(out, y + BOX_PX, last != NULL && path->cut == path->step_count - 1,
+               last != NULL ? last->text : "", last != NULL ? last->times : 1);
+    draw_box(out, y + STEP_PX, true,
+             heap->classes[heap_class_of_node(heap, heap->loader_node[path->example])].name);
+    fputs("</svg>", out);
+    if (fclose(out) == 0)
+        return svg;
+    free(svg);
+    return NULL;
+}
 
 static void show_path(const struct holders *holders, const struct holder_path *path,
                       struct page *page)
@@ -80,6 +170,9 @@ static void show_path(const struct holders *holders, const struct holder_path *p
     const struct heap *heap = holders->heap;
     char words[300];
     uint32_t node = heap->loader_node[path->example];
+    char *svg = draw_path(holders, path);
+    page_chart(page, "The path from a GC root to the class loader", NULL, svg, NULL);
+    free(svg);
     page_table(page, heads);
     snprintf(words, sizeof words, "%s%.250s", path->root_place != NULL ? "in " : "",
              path->root_place != NULL ? path->root_place : "");
@@ -157,6 +250,65 @@ static void show_table(const struct holders *holders, struct page *page)
         page_text(page, "%d more types are not shown.", holders->group_count - shown);
 }
 
+static const char *signed_count(int64_t number, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s", number > 0 ? "+" : "", units_count(number).text);
+    return number == 0 ? "" : out;
+}
+
+/* What an earlier dump had less of, or more. */
+static void show_changes(const struct holders_report *report, struct page *page)
+{
+    static const char *const group_heads[] = {
+        "Type", "Name", "#Before", "#Now", "#New", "#Retained before", "#Retained", NULL};
+    static const char *const path_heads[] = {"Held by", "Of",   "Name", "#Loaders before",
+                                             "#Now",    "#New", NULL};
+    const struct holders *holders = report->holders;
+    const struct holders_baseline *baseline = report->baseline;
+    char number[60], heading[300];
+    snprintf(heading, sizeof heading, "Since %.200s", report->baseline_name);
+    page_heading(page, heading);
+    int changed = 0, gone = baseline->group_count, grown = 0;
+    for (int i = 0; i < holders->group_count; i++) {
+        const struct holder_group *group = &holders->groups[i];
+        const struct baseline_group *before = holders_baseline_group(baseline, group);
+        gone -= before != NULL;
+        if (before != NULL && before->loaders == group->loaders &&
+            before->retained_bytes == group->retained_bytes)
+            continue;
+        if (changed++ == 0)
+            page_table(page, group_heads);
+        int64_t more = (int64_t)group->loaders - (before != NULL ? before->loaders : 0);
+        page_row(page, group->type, group->name,
+                 units_count(before != NULL ? before->loaders : 0).text,
+                 units_count(group->loaders).text, signed_count(more, number, sizeof number),
+                 before != NULL ? units_bytes(before->retained_bytes).text : "",
+                 units_bytes(group->retained_bytes).text);
+        if (more > 0 && group->suspect)
+            page_row_tone(page, PAGE_WARNING);
+    }
+    if (changed == 0)
+        page_text(page, "No type of class loader has more or fewer instances, or retains more.");
+    for (int i = 0; i < holders->group_count; i++) {
+        const struct holder_group *group = &holders->groups[i];
+        for (int k = 0; k < group->path_count; k++) {
+            const struct holder_path *path = &holders->paths[group->paths[k]];
+            uint32_t before = holders_baseline_path(baseline, group, path);
+            if (path->loaders <= before)
+                continue;
+            if (grown++ == 0)
+                page_table(page, path_heads);
+            page_row(page, holder_path_words(path), group->type, group->name,
+                     units_count(before).text, units_count(path->loaders).text,
+                     signed_count((int64_t)path->loaders - before, number, sizeof number));
+        }
+    }
+    if (grown == 0)
+        page_text(page, "No path holds more class loaders than before.");
+    if (gone > 0)
+        page_text(page, "%d types of class loaders that were there are gone.", gone);
+}
+
 void holders_report_page(const struct holders_report *report, struct page *page)
 {
     const struct holders *holders = report->holders;
@@ -167,9 +319,10 @@ void holders_report_page(const struct holders_report *report, struct page *page)
     char title[600];
     snprintf(title, sizeof title, "Who holds the class loaders of %.400s", report->name);
     page_begin(page, title, held ? "WARNING" : "OK", held ? SEVERITY_WARNING : SEVERITY_INFO);
-    page_origin(page, "%s objects and %s classes in %s of dump, read in %s",
-                units_count(objects).text, units_count(heap->counts.classes).text,
-                units_bytes(report->dump_bytes).text, units_duration(report->took_ms).text);
+    page_origin(page, "%s objects of %s and %s classes in %s of dump, read in %s",
+                units_count(objects).text, units_bytes(heap->object_bytes).text,
+                units_count(heap->counts.classes).text, units_bytes(report->dump_bytes).text,
+                units_duration(report->took_ms).text);
     if (heap->truncated)
         page_text(page, "The dump is cut: what is there was used. Objects that are missing may "
                         "hold loaders as well.");
@@ -190,6 +343,8 @@ void holders_report_page(const struct holders_report *report, struct page *page)
         page_finding(page, &finding);
         texts_free(&texts);
     }
+    if (report->baseline != NULL)
+        show_changes(report, page);
     for (int i = 0; i < holders->group_count; i++) {
         if (holders->groups[i].suspect)
             show_group(holders, &holders->groups[i], page);
@@ -200,14 +355,16 @@ void holders_report_page(const struct holders_report *report, struct page *page)
 /* --- JSON
  * -------------------------------------------------------------------------------------------- */
 
-static void path_json(const struct holders *holders, const struct holder_path *path,
-                      struct json_out *out)
+static void path_json(const struct holders_report *report, const struct holder_group *group,
+                      const struct holder_path *path, struct json_out *out)
 {
-    const struct heap *heap = holders->heap;
+    const struct heap *heap = report->heap;
     const struct holder_cause *cause = path->cause >= 0 ? holder_cause(path->cause) : NULL;
     char id[24], words[400];
     json_out_begin(out, NULL, '{');
     json_out_int(out, "loaders", path->loaders);
+    if (report->baseline != NULL)
+        json_out_int(out, "loaders_before", holders_baseline_path(report->baseline, group, path));
     json_out_text(out, "held", held_name(path->held));
     json_out_int(out, "retained_bytes", path->retained_bytes);
     json_out_int(out, "length", path->length);
@@ -236,9 +393,11 @@ static void path_json(const struct holders *holders, const struct holder_path *p
     json_out_end(out, '}');
 }
 
-static void group_json(const struct holders *holders, const struct holder_group *group,
+static void group_json(const struct holders_report *report, const struct holder_group *group,
                        struct json_out *out)
 {
+    const struct baseline_group *before =
+        report->baseline != NULL ? holders_baseline_group(report->baseline, group) : NULL;
     json_out_begin(out, NULL, '{');
     json_out_text(out, "type", group->type);
     json_out_text(out, "name", group->name);
@@ -252,13 +411,17 @@ static void group_json(const struct holders *holders, const struct holder_group 
     json_out_int(out, "class_names", group->names);
     json_out_int(out, "duplicate_classes", group->duplicates);
     json_out_int(out, "retained_bytes", group->retained_bytes);
+    if (report->baseline != NULL) {
+        json_out_int(out, "loaders_before", before != NULL ? before->loaders : 0);
+        json_out_int(out, "retained_bytes_before", before != NULL ? before->retained_bytes : 0);
+    }
     if (group->metaspace_bytes >= 0)
         json_out_int(out, "metaspace_bytes", group->metaspace_bytes);
     else
         json_out_null(out, "metaspace_bytes");
     json_out_begin(out, "paths", '[');
     for (int i = 0; i < group->path_count; i++)
-        path_json(holders, &holders->paths[group->paths[i]], out);
+        path_json(report, group, &report->holders->paths[group->paths[i]], out);
     json_out_end(out, ']');
     json_out_end(out, '}');
 }
@@ -279,6 +442,7 @@ void holders_report_json(const struct holders_report *report, struct json_out *o
     json_out_int(out, "objects",
                  heap->counts.instances + heap->counts.object_arrays +
                      heap->counts.primitive_arrays);
+    json_out_int(out, "object_bytes", heap->object_bytes);
     json_out_int(out, "classes", heap->counts.classes);
     json_out_int(out, "class_loaders", heap->loader_count);
     json_out_bool(out, "truncated", heap->truncated);
@@ -286,6 +450,27 @@ void holders_report_json(const struct holders_report *report, struct json_out *o
                  heap->counts.damaged + heap->counts.unknown_tags + heap->counts.classless);
     json_out_int(out, "took_ms", report->took_ms);
     json_out_end(out, '}');
+    if (report->baseline != NULL) {
+        json_out_begin(out, "baseline", '{');
+        json_out_text(out, "name", report->baseline_name);
+        json_out_int(out, "dumped_ms", report->baseline->dumped_ms);
+        json_out_begin(out, "gone", '[');
+        for (int i = 0; i < report->baseline->group_count; i++) {
+            const struct baseline_group *before = &report->baseline->groups[i];
+            bool there = false;
+            for (int k = 0; k < holders->group_count && !there; k++)
+                there = holders_baseline_group(report->baseline, &holders->groups[k]) == before;
+            if (there)
+                continue;
+            json_out_begin(out, NULL, '{');
+            json_out_text(out, "type", before->type);
+            json_out_text(out, "name", before->name);
+            json_out_int(out, "loaders_before", before->loaders);
+            json_out_end(out, '}');
+        }
+        json_out_end(out, ']');
+        json_out_end(out, '}');
+    }
     json_out_begin(out, "findings", '[');
     for (int i = 0; i < holders->group_count; i++) {
         struct finding finding;
@@ -299,7 +484,7 @@ void holders_report_json(const struct holders_report *report, struct json_out *o
     json_out_end(out, ']');
     json_out_begin(out, "groups", '[');
     for (int i = 0; i < holders->group_count; i++)
-        group_json(holders, &holders->groups[i], out);
+        group_json(report, &holders->groups[i], out);
     json_out_end(out, ']');
     json_out_end(out, '}');
 }

@@ -6,7 +6,7 @@
 #ifndef REPORTS_HOLDERS_REPORT_H
 #define REPORTS_HOLDERS_REPORT_H
 
-#include "analyzers/heap/holders.h"
+#include "analyzers/heap/holders_baseline.h"
 #include "reports/json/json_out.h"
 #include "reports/page/page.h"
 
@@ -15,6 +15,8 @@ struct holders_report {
     const struct heap *heap;
     const struct holders *holders;
     int64_t dump_bytes, took_ms;
+    const struct holders_baseline *baseline; /* an earlier dump; NULL: none */
+    const char *baseline_name;
 };
 
 /* 0 nothing is held that should be gone, 1 WARNING: a suspect group. */
@@ -23,6 +25,9 @@ int holders_status(const struct holders *holders);
 void holders_finding(const struct holders *holders, const struct holder_group *group,
                      struct texts *texts, struct finding *finding);
 void holders_report_page(const struct holders_report *report, struct page *page);
+/* The findings of all suspect groups, at most so many. */
+int holders_findings(const struct holders *holders, struct texts *texts, struct finding *findings,
+                     int most);
 /* A whole object. */
 void holders_report_json(const struct holders_report *report, struct json_out *out);
 

@@ -53,7 +53,7 @@ for size in "${@:-1 4}"; do
             fi
             awk -v what=$what -v bytes="$bytes" -v wall="$wall" -v user="$user" -v system_="$system" -v rss="$rss" -v objects="$objects" 'BEGIN {
                 cpu = user + system_
-                printf "%-16s %10d %8.2f %8.2f %8.2f %10.2f", what, bytes, wall, cpu, bytes / 1e9 / (wall > 0 ? wall : 0.01),
+                printf "%-16s %10.0f %8.2f %8.2f %8.2f %10.2f", what, bytes, wall, cpu, bytes / 1e9 / (wall > 0 ? wall : 0.01),
                     bytes / 1e9 / (cpu > 0 ? cpu : 0.01)
                 if (objects > 0)
                     printf " %8.1f %10d %10.2f", rss * 1024 * 100 / bytes, objects, rss * 1024 / objects

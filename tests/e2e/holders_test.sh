@@ -11,7 +11,7 @@ tomcat_kinds="thread-local timer executor shutdown-hook registry"
 tomcat=/usr/share/java/tomcat10-embed-core.jar:/usr/share/java/tomcat10-embed-el.jar
 
 build() { # HOME OUT
-    mkdir -p "$2/host" "$2/plugin" "$2/tomcat" "$2/plugins" "$2/base" &&
+    mkdir -p "$2/host" "$2/plugin" "$2/tomcat" "$2/plugins" &&
         "$1/bin/javac" -nowarn -d "$2/host" tests/e2e/holders/Host.java &&
         "$1/bin/javac" -nowarn -cp "$2/host" -d "$2/plugin" tests/e2e/holders/plugin/Plugin.java &&
         gcc -shared -fPIC -I"$1/include" -I"$1/include/linux" -o "$2/libpin.so" tests/e2e/holders/pin.c || return
@@ -20,23 +20,44 @@ build() { # HOME OUT
         cp -r "$2/plugin" "$2/plugins/$kind"
     done
     for kind in $tomcat_kinds; do
-        mkdir -p "$2/base/$kind/WEB-INF" && cp -r "$2/plugin" "$2/base/$kind/WEB-INF/classes"
+        mkdir -p "$2/base-"{leak,fixed}"/$kind/WEB-INF" && cp -r "$2/plugin" "$2/base-leak/$kind/WEB-INF/classes" &&
+            cp -r "$2/plugin" "$2/base-fixed/$kind/WEB-INF/classes"
     done
     "$1/bin/javac" -nowarn -cp "$2/host:$tomcat" -d "$2/tomcat" tests/e2e/holders/TomcatHost.java
 }
 
-run_host() { # NAME LOG COMMAND...
+declare -A HOSTS
+start_host() { # NAME COMMAND...: all of them at once; they wait for each other at most for the processors
     spawn "${@:2}" >"$SCRATCH/$1.log" 2>&1
-    HOST=$SPAWNED
+    HOSTS[$1]=$SPAWNED
+}
+
+host_ready() { # NAME: its pid in $HOST
+    HOST=${HOSTS[$1]}
     wait_for 60 grep -q ready "$SCRATCH/$1.log" || {
         fail "$1 starts" "$(tail -5 "$SCRATCH/$1.log")"
         return 1
     }
 }
 
-dump() { # HOME FILE
-    "$1/bin/jcmd" "$HOST" GC.heap_dump "$2" >"$2.log" 2>&1
-    [ -s "$2" ]
+# The histogram counts java.lang.Class objects; a dump has a record for each class instead, and those nine of
+# primitive types and void. Threads of the JVM work between the two: until they are equal, five times at most.
+dump() { # NAME HOME [equal]: its dump, and it is gone
+    host_ready "$1" || return
+    local file=$SCRATCH/$1 got=none wanted=
+    for _ in 1 2 3 4 5; do
+        rm -f "$file.hprof"
+        "$2/bin/jcmd" "$HOST" GC.heap_dump "$file.hprof" >"$file.jcmd" 2>&1
+        [ "${3-}" = equal ] || break
+        "$2/bin/jcmd" "$HOST" GC.class_histogram >"$file.histogram"
+        got=$("$NMTWATCH" holders --json "$file.hprof" |
+            jq -r '.dump | "\(.objects - 9) \(.object_bytes) \(.classes + 9)"')
+        wanted=$(awk '$4 == "java.lang.Class" { n = $2; bytes = $3 } /^Total/ { print $2 - n, $3 - bytes, n }' "$file.histogram")
+        [ "$got" != "$wanted" ] || break
+    done
+    kill_jvm "$HOST"
+    check "$1: a dump" test -s "$file.hprof"
+    [ "${3-}" != equal ] || is "$1: objects, bytes and classes are those of the histogram" "$got" "$wanted"
 }
 
 holder_of() { # JSON GROUP: cause of the path that most loaders have, "cut STEP" for an unknown one
@@ -52,16 +73,21 @@ declare -A WANTED=([thread-local]=thread-local [timer]=context-class-loader [exe
     [shutdown-hook]=shutdown-hook [jdbc]=jdbc-driver [logging]=logging-handler [mbean]=jmx-mbean
     [registry]="cut Host.REGISTRY" [soft]="cut Host.SOFT" [jni]=jni-global)
 
+start_all() { # JDK HOME
+    local out=$SCRATCH/$1 mode
+    check "JDK $1: programs are built" build "$2" "$out" || return
+    for mode in leak fixed; do
+        # Without CDS: its archive has java.lang.Class objects of classes that are not loaded.
+        start_host "plugins-$1-$mode" "$2/bin/java" -Xshare:off -Xmx64m -XX:+UseSerialGC -XX:SoftRefLRUPolicyMSPerMB=100000 \
+            -Dpin="$out/libpin.so" -cp "$out/host" Host $mode 5 "$out/plugins" $kinds jni
+        start_host "tomcat-$1-$mode" "$2/bin/java" -Xmx128m -XX:+UseSerialGC -cp "$out/tomcat:$out/host:$tomcat" \
+            TomcatHost $mode 20 "$out/base-$mode" $tomcat_kinds
+    done
+}
+
 plugins() { # JDK HOME MODE CODE
-    local name=plugins-$1-$3 out=$SCRATCH/$1 json kind
-    run_host "$name" "$2/bin/java" -Xmx64m -XX:+UseSerialGC -Dpin="$out/libpin.so" -cp "$out/host" \
-        Host "$3" 5 "$out/plugins" $kinds jni || return
-    dump "$2" "$SCRATCH/$name.hprof" || {
-        fail "$name: a dump" "$(cat "$SCRATCH/$name.hprof.log")"
-        return
-    }
-    "$2/bin/jcmd" "$HOST" GC.class_histogram >"$SCRATCH/$name.histogram"
-    kill_jvm "$HOST"
+    local name=plugins-$1-$3 json kind
+    dump "$name" "$2" equal || return
     json=$SCRATCH/$name.json
     exits "$name: exit code" "$4" sh -c "$NMTWATCH holders --json $SCRATCH/$name.hprof >$json"
     for kind in $kinds jni; do
@@ -77,11 +103,8 @@ plugins() { # JDK HOME MODE CODE
 }
 
 tomcat() { # JDK HOME MODE CODE
-    local name=tomcat-$1-$3 out=$SCRATCH/$1 json kind found
-    run_host "$name" "$2/bin/java" -Xmx128m -XX:+UseSerialGC -cp "$out/tomcat:$out/host:$tomcat" \
-        TomcatHost "$3" 20 "$out/base" $tomcat_kinds || return
-    dump "$2" "$SCRATCH/$name.hprof" || return
-    kill_jvm "$HOST"
+    local name=tomcat-$1-$3 json kind found
+    dump "$name" "$2" || return
     json=$SCRATCH/$name.json
     exits "$name: exit code" "$4" sh -c "$NMTWATCH holders --json $SCRATCH/$name.hprof >$json"
     for kind in $tomcat_kinds; do
@@ -95,21 +118,48 @@ tomcat() { # JDK HOME MODE CODE
     [ "$3" = leak ] || is "$name: only the current ones are there" "$(jq '[.groups[] | select(.suspect)] | length' "$json")" 0
 }
 
-tried=
+declare -A HOMES
 for jdk in ${HOLDERS_JDKS:-17 25}; do
-    if ! have_jdk $jdk; then
+    if have_jdk $jdk; then
+        HOMES[$jdk]=$(JDK=$jdk scripts/workloads.sh jdk)
+        start_all $jdk "${HOMES[$jdk]}"
+    else
         skip "holders on JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
-        continue
     fi
-    home=$(JDK=$jdk scripts/workloads.sh jdk)
-    check "JDK $jdk: programs are built" build "$home" "$SCRATCH/$jdk"
+done
+tried=
+for jdk in "${!HOMES[@]}"; do
+    home=${HOMES[$jdk]}
     plugins $jdk "$home" leak 1
     plugins $jdk "$home" fixed 0
     tomcat $jdk "$home" leak 1
     tomcat $jdk "$home" fixed 0
     tried=$SCRATCH/plugins-$jdk-leak.hprof
+    before=$SCRATCH/plugins-$jdk-fixed.hprof
 done
 [ -n "$tried" ] || done_testing
+
+# --- two dumps, pages, analyze --------------------------------------------------------------------------
+
+exits "two dumps" 1 "$NMTWATCH" holders --json "$before" "$tried"
+printf '%s\n' "$OUTPUT" >"$SCRATCH/two.json"
+is "... loaders of the registry are new" "$(jq -c '[.groups[] | select(.name | endswith("/registry/"))][0]
+    | [.loaders_before, .loaders, .paths[0].loaders_before, .paths[0].loaders]' "$SCRATCH/two.json")" "[0,5,0,5]"
+contains "... in words" "$("$NMTWATCH" holders --baseline "$before" "$tried")" "+5"
+contains "... the same dump twice: nothing grew" "$("$NMTWATCH" holders "$tried" "$tried")" "No path holds more class loaders"
+is "... other way round: they are gone" "$("$NMTWATCH" holders --json "$tried" "$before" |
+    jq '[.baseline.gone[] | select(.name | endswith("/registry/"))][0].loaders_before')" 5
+exits "a page" 1 "$NMTWATCH" holders --html "$tried"
+contains "... has the path as a picture" "$OUTPUT" "<svg role=\"img\" aria-label=\"The path from a GC root to the class loader\""
+contains "... with the step to cut at" "$OUTPUT" "Host.REGISTRY (cut here)"
+mkdir "$SCRATCH/saved"
+cp "$tried" "$SCRATCH/saved/heap.hprof"
+cp "$SCRATCH/plugins-$jdk-leak.histogram" "$SCRATCH/saved/histogram.txt"
+exits "analyze: a folder with a heap dump" 1 "$NMTWATCH" analyze --json "$SCRATCH/saved"
+printf '%s\n' "$OUTPUT" >"$SCRATCH/analyze.json"
+is "... names the holders" "$(jq -r '[.findings[] | select(.id == "loaders-held") | .evidence.holder // empty] | unique | join(" ")' "$SCRATCH/analyze.json")" \
+    "context-class-loader executor jdbc-driver jmx-mbean jni-global logging-handler shutdown-hook thread-local"
+contains "... in words" "$("$NMTWATCH" analyze "$SCRATCH/saved")" "Who holds the class loaders of"
 
 # --- the same dump in other clothes -------------------------------------------------------------------
 
@@ -134,7 +184,8 @@ exits "no file" 74 "$NMTWATCH" holders "$SCRATCH/none"
 left() {
     find /tmp -maxdepth 2 -path '/tmp/nmtwatch-*' -name heap.hprof -newer "$tried" 2>/dev/null | wc -l
 }
-run_host live "$home/bin/java" -Xmx64m -cp "$SCRATCH/$jdk/host" Host leak 5 "$SCRATCH/$jdk/plugins" registry || done_testing
+start_host live "$home/bin/java" -Xmx64m -cp "$SCRATCH/$jdk/host" Host leak 5 "$SCRATCH/$jdk/plugins" registry
+host_ready live || done_testing
 exits "a pause is not taken without being allowed" 64 "$NMTWATCH" holders "$HOST"
 contains "... and is predicted" "$OUTPUT" "a pause of about"
 exits "of a PID" 1 "$NMTWATCH" holders --allow-pause "$HOST"
@@ -145,7 +196,15 @@ exits "--keep" 1 "$NMTWATCH" holders --allow-pause --keep --gzip --json "$HOST"
 kept=$(sed -n 's/.*the dump is kept: //p' <<<"$OUTPUT")
 exits "--keep: the dump is where it was said" 1 "$NMTWATCH" holders "$kept"
 rm -rf "${kept%/*}"
+exits "triage --heap needs --allow-pause" 64 "$NMTWATCH" triage --level thorough --heap "$HOST"
+exits "triage --heap" 1 "$NMTWATCH" triage --level thorough --heap --allow-pause --for 1s -o "$SCRATCH/triage" "$HOST"
+contains "... names the holder" "$OUTPUT" "Cut at Host.REGISTRY (static)"
+is "... among the findings" "$(jq '[.findings[] | select(.id == "loaders-held")] | length' "$SCRATCH/triage/findings.json")" 1
+contains "... and keeps the page" "$(cat "$SCRATCH/triage/holders.html")" "Host.REGISTRY (cut here)"
+is "... and no dump" "$(left)" 0
 if check "schema_check is built" make -s build/schema_check; then
     check "the answer is valid" build/schema_check docs/schema/holders.json "$SCRATCH/plugins-$jdk-leak.json"
+    check "... of two dumps" build/schema_check docs/schema/holders.json "$SCRATCH/two.json"
+    check "... of analyze" build/schema_check docs/schema/analyze.json "$SCRATCH/analyze.json"
 fi
 done_testing
