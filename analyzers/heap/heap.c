@@ -155,7 +155,8 @@ bool heap_keep_name(struct heap *heap, uint64_t id, const uint8_t *text, size_t 
 const char *heap_name(const struct heap *heap, uint64_t name_id)
 {
     uint32_t number = id_table_get(&heap->name_of, name_id);
-    return number == ID_TABLE_NONE ? "" : heap->text + heap->name_at[number];
+    return number == ID_TABLE_NONE || heap->name_at == NULL ? ""
+                                                            : heap->text + heap->name_at[number];
 }
 
 static bool keep_again(struct heap *heap, const struct heap *from, uint64_t id)
@@ -540,7 +541,7 @@ static bool is_contended(const struct dumped_class *class)
 static void find_sizes(struct heap *heap)
 {
     uint32_t base = best(heap->base_hits, heap->base_misses, 4, 1);
-    uint32_t both = best(heap->oop_hits, heap->oop_misses, 8, heap->id_size == 8 ? 2 : 2);
+    uint32_t both = best(heap->oop_hits, heap->oop_misses, 8, 2);
     heap->array_base = HEAP_ARRAY_BASES[base];
     heap->oop_bytes = both % 2 ? 8 : 4;
     heap->object_bytes =
@@ -557,9 +558,9 @@ static void find_sizes(struct heap *heap)
         int64_t packed = (header + fields + 7) & ~INT64_C(7),
                 gap = (int64_t) class->gap << heap->ids.shift, more = gap - packed;
         class->shallow = packed;
-        if (class->gap != UINT32_MAX && more <= 32) /* holes between fields; fields of the JVM */
-            class->shallow = gap;
-        else if (more >= CONTENDED && more <= CONTENDED + 32 && is_contended(class))
+        /* Less, or a little more: holes between fields, fields of the JVM. */
+        bool padded = more >= CONTENDED && more <= CONTENDED + 32 && is_contended(class);
+        if (class->gap != UINT32_MAX && (more <= 32 || padded))
             class->shallow = gap;
         if (strcmp(class->name, "java.lang.Class") != 0) /* those of primitive types */
             heap->object_bytes += class->objects * class->shallow;
