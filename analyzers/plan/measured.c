@@ -1,5 +1,7 @@
 #include "analyzers/plan/measured.h"
 
+#include "analyzers/plan/suitability.h"
+
 #include <math.h>
 
 static const enum nmt_category class_categories[] = {
@@ -207,4 +209,17 @@ void plan_measured_input(const struct plan_measured *measured, struct plan_input
     offer(input, PLAN_CHURN, measured->unloads_per_s);
     if (measured->judged && measured->growing)
         offer(input, PLAN_GROWTH, measured->loads_per_s - measured->unloads_per_s);
+}
+
+void plan_measure_level(struct plan_measured *measured, int jdk_major, const struct sample *now)
+{
+    struct thresholds thresholds;
+    struct level levels[LEVELS_MAX];
+    struct suitability_facts facts = {0};
+    const struct level_pair pair = {.now = now};
+    thresholds_default(&thresholds);
+    int count = levels_judge(jdk_major, &thresholds, &pair, 1, levels);
+    measured->level[0] = '\0';
+    suitability_take_level(&facts, levels, count, measured->level, sizeof measured->level);
+    measured->level_excludes = facts.level_excludes;
 }

@@ -55,6 +55,9 @@ struct plan_measured {
     double growth_bytes_per_s;
     char growth_sentence[320]; /* empty: there is no recording */
 
+    char level[128]; /* native memory that is far too large (level.h); empty: none */
+    bool level_excludes;
+
     int64_t component_bytes[PLAN_COMPONENT_COUNT]; /* of an agent of ours that is there */
 };
 
@@ -67,6 +70,8 @@ void plan_measure(struct plan_measured *measured, const struct plan_look *first,
 /* Loads and unloads a second, of another pair of looks than that by which a class was measured. */
 void plan_measure_rates(struct plan_measured *measured, const struct plan_look *first,
                         const struct plan_look *last, double span_s);
+/* Levels above what a JVM has at its start, of one look. */
+void plan_measure_level(struct plan_measured *measured, int jdk_major, const struct sample *now);
 /* Gives the input what was measured and nobody has given. */
 void plan_measured_input(const struct plan_measured *measured, struct plan_input *input);
 

@@ -124,6 +124,8 @@ static void judge(struct plan *plan)
         .loaded = plan->classes + (int64_t)gone,
         .unloaded = (int64_t)gone,
         .explosion = growth >= SUITABILITY_LOADING_PER_S ? who : NULL,
+        .level = plan->measured.level[0] != '\0' ? plan->measured.level : NULL,
+        .level_excludes = plan->measured.level_excludes,
         .churn = churn >= SUITABILITY_LOADING_PER_S ? "this application" : NULL,
         .loading_per_s = plan->measured.judged ? -1.0 : plan->measured.loads_per_s,
     };

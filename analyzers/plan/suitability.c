@@ -21,6 +21,22 @@ const char *suitability_name(enum suitability suitability)
     return "APPROPRIATE";
 }
 
+void suitability_take_level(struct suitability_facts *facts, const struct level *levels, int count,
+                            char *words, size_t size)
+{
+    for (int i = 0; i < count; i++) {
+        bool excludes =
+            level_severity(&levels[i]) == SEVERITY_CRITICAL && level_holds_method_ids(&levels[i]);
+        if (facts->level != NULL && (facts->level_excludes || !excludes))
+            continue;
+        snprintf(words, size, "%s: +%" PRId64 " MB since %s", levels[i].name,
+                 levels[i].growth_bytes >> 20,
+                 levels[i].since != NULL ? levels[i].since : "the JVM's start");
+        facts->level = words;
+        facts->level_excludes = excludes;
+    }
+}
+
 static double ids_mb(const struct suitability_facts *facts)
 {
     int64_t loaders = facts->loaders > 0 ? facts->loaders : facts->loaded > 0 ? facts->loaded : 1;

@@ -19,6 +19,8 @@
 #ifndef ANALYZERS_PLAN_SUITABILITY_H
 #define ANALYZERS_PLAN_SUITABILITY_H
 
+#include "analyzers/judge/level.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,6 +70,11 @@ struct suitability_facts {
     const char *churn;   /* whose classes come and go; NULL: nobody's */
     double loading_per_s; /* between two looks; below 0: not known */
 };
+
+/* The level that says most against a profiler (its ids are of Internal and Class), if any. words is
+ * what the facts borrow. */
+void suitability_take_level(struct suitability_facts *facts, const struct level *levels, int count,
+                            char *words, size_t size);
 
 /* Both are sentences without a full stop. */
 struct suitability_verdict {

@@ -24,7 +24,6 @@ static double loading_per_s(const struct dossier *dossier)
     return (double)(now - before) / dossier->span_s;
 }
 
-/* The level that says most against a profiler: its ids are of Internal and Class. */
 static void take_level(const struct dossier *dossier, struct suitability_facts *facts, char *words,
                        size_t size)
 {
@@ -32,17 +31,7 @@ static void take_level(const struct dossier *dossier, struct suitability_facts *
     struct level levels[LEVELS_MAX];
     int count = levels_judge(dossier->identity.jdk_major, &dossier->thresholds, pairs,
                              dossier_level_pairs(dossier, pairs), levels);
-    for (int i = 0; i < count; i++) {
-        bool excludes =
-            level_severity(&levels[i]) == SEVERITY_CRITICAL && level_holds_method_ids(&levels[i]);
-        if (facts->level != NULL && (facts->level_excludes || !excludes))
-            continue;
-        snprintf(words, size, "%s: +%" PRId64 " MB since %s", levels[i].name,
-                 levels[i].growth_bytes >> 20,
-                 levels[i].since != NULL ? levels[i].since : "the JVM's start");
-        facts->level = words;
-        facts->level_excludes = excludes;
-    }
+    suitability_take_level(facts, levels, count, words, size);
 }
 
 void triage_suitability(const struct dossier *dossier, struct triage *out)

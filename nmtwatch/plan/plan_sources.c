@@ -174,6 +174,7 @@ bool plan_recorded(struct plan_measured *measured, struct target_identity *ident
                  damage[0] != '\0' ? "; " : "", damage);
     if (useful) {
         measure(reading, measured);
+        plan_measure_level(measured, identity->jdk_major, &reading->last.sample);
         judge(reading, measured);
     }
     if (reading != NULL && reading->series != NULL)
@@ -309,6 +310,7 @@ enum failure_kind plan_live(struct plan_measured *measured, const struct target 
     if (kind != FAILURE_NONE)
         return kind;
     plan_measure(measured, span > 0.0 ? &first : NULL, &last, span);
+    plan_measure_level(measured, target->identity.jdk_major, &last.sample);
     measured->limit_bytes = memory_limit(target->pid);
     ask_agent(measured, target);
     return FAILURE_NONE;

@@ -64,6 +64,20 @@ for jdk in 17 25; do
     done
 done
 
+# --- levels count as in check ----------------------------------------------------------------
+
+FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
+need_built "$FAKE_JVM"
+spawn "$FAKE_JVM" --for 100 --socket now --internal 3000000000 >"$SCRATCH/fake"
+target=$SPAWNED
+wait_for 20 grep -q '^ready' "$SCRATCH/fake"
+is_critical() { "$NMTWATCH" check "$target" >"$SCRATCH/checked"; [ $? = 2 ]; }
+check "gigabytes of Internal are CRITICAL for check" wait_for 30 is_critical
+exits "and no profiler is to come on top" 2 "$NMTWATCH" plan --from "$target" --look 0
+contains "for that reason" "$OUTPUT" "Internal"
+contains "... its words" "$OUTPUT" "since the JVM's start: find what holds it first"
+kill_jvm "$target"
+
 # --- an agent of ours is in it ------------------------------------------------------------------
 
 need_built "$(dirname "$NMTWATCH")/libnmtagent.so"

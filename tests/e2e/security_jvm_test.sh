@@ -100,6 +100,68 @@ else
     skip "release files" "there is no /usr/bin/python3"
 fi
 
+# --- a library of a hostile root: named by --agent, and found there --------------------------------
+
+FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
+need_built "$FAKE_JVM"
+cp "$FAKE_JVM" "$SCRATCH/fake_jvm"
+chmod 755 "$SCRATCH/fake_jvm"
+if [ -e "$agent" ] && unshare -m mount -t tmpfs tmpfs /mnt 2>/dev/null; then
+    cp "$agent" "$SCRATCH/theirs/agent.so"
+    # shellcheck disable=SC1004
+    spawn unshare -m sh -c 'mount -t tmpfs -o mode=777 tmpfs /mnt && truncate -s 2T /mnt/sparse.so &&
+        head -c 100 "$1/agent.so" >/mnt/cut.so && head -c 5000 "$1/agent.so" >/mnt/part.so &&
+        truncate -s 60M /mnt/zeros.so && : >/mnt/empty.so && mkfifo /mnt/fifo.so && mkdir /mnt/folder.so &&
+        ln -s /dev/zero /mnt/zero.so && chmod 644 /mnt/*.so && shift && exec "$@"' sh "$SCRATCH/theirs" \
+        "${as_evil[@]}" "$SCRATCH/fake_jvm" --for 100 --socket now >"$SCRATCH/root"
+    rooted=$SPAWNED
+    wait_for 10 grep -q '^ready' "$SCRATCH/root"
+    for name in sparse cut part zeros empty fifo folder zero; do
+        code=0
+        said=$(ulimit -v 2000000; timeout $((30 * TAP_PATIENCE)) "$NMTWATCH" profile "$rooted" start --agent "/mnt/$name.so" 2>&1) || code=$?
+        # A failure of its own, in words: neither killed, nor by a signal, nor for ever.
+        check "--agent $name.so in a hostile root: exit $code" test "$code" -gt 0 -a "$code" -lt 124
+        is "$name.so: one line says why" "$(wc -l <<<"$said")" 1
+        [ $name != sparse ] || contains "the one of 2 TB is too large" "$said" "File too large"
+    done
+    kill_jvm "$rooted"
+else
+    skip "a library of a hostile root" "refused: unshare -m"
+fi
+
+# --- the guard of a file of ours is killed ----------------------------------------------------------
+
+spawn "${as_evil[@]}" "$SCRATCH/fake_jvm" --for 100 --socket none >"$SCRATCH/silent"
+silent=$SPAWNED
+wait_for 10 grep -q '^ready' "$SCRATCH/silent"
+trigger=/tmp/.attach_pid$silent
+guard_of() { # PID: its child
+    tr ' ' '\n' <"/proc/$1/task/$1/children" | head -n 1
+}
+has_guard() { test -e "$trigger" && [ -n "$(guard_of "$asks")" ]; }
+begin() {
+    spawn "$NMTWATCH" check --timeout 4s "$silent" >"$SCRATCH/asked" 2>&1
+    asks=$SPAWNED
+    wait_for 10 has_guard
+    guard=$(guard_of "$asks")
+}
+begin
+is "the trigger belongs to the JVM's user" "$(stat -c %u "$trigger")" "$evil"
+kill -KILL "$guard"
+wait "$asks"
+is "its guard killed: the answer is as ever" $? "$("$NMTWATCH" check --timeout 1s "$silent" >/dev/null 2>&1; echo $?)"
+check "and the file goes" test ! -e "$trigger"
+begin
+kill -KILL "$asks"
+check "nmtwatch killed: the guard removes it" wait_for 10 test ! -e "$trigger"
+begin
+kill -KILL "$guard" "$asks"
+wait "$asks" 2>/dev/null
+check "both killed: it is left" test -e "$trigger"
+"$NMTWATCH" check --timeout 1s "$silent" >/dev/null 2>&1
+check "and the next look removes it" test ! -e "$trigger"
+kill_jvm "$silent"
+
 # --- a planted agent ------------------------------------------------------------------------------
 
 if [ -e "$agent" ]; then
