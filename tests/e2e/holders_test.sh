@@ -73,6 +73,9 @@ declare -A WANTED=([thread-local]=thread-local [timer]=context-class-loader [exe
     [shutdown-hook]=shutdown-hook [jdbc]=jdbc-driver [logging]=logging-handler [mbean]=jmx-mbean
     [registry]="cut Host.REGISTRY" [soft]="cut Host.SOFT" [jni]=jni-global)
 
+# Other forms of the heap, each on one JDK: pointers of 8 bytes, collectors that do not compact, headers of 8 bytes.
+declare -A FORMS=([17]="-XX:+UseZGC -XX:-UseCompressedOops" [25]="-XX:+UseShenandoahGC -XX:+UseCompactObjectHeaders")
+
 start_all() { # JDK HOME
     local out=$SCRATCH/$1 mode
     check "JDK $1: programs are built" build "$2" "$out" || return
@@ -83,6 +86,21 @@ start_all() { # JDK HOME
         start_host "tomcat-$1-$mode" "$2/bin/java" -Xmx128m -XX:+UseSerialGC -cp "$out/tomcat:$out/host:$tomcat" \
             TomcatHost $mode 20 "$out/base-$mode" $tomcat_kinds
     done
+    for mode in ${FORMS[$1]-}; do
+        start_host "form-$1$mode" "$2/bin/java" -Xmx64m $mode -cp "$out/host" Host leak 5 "$out/plugins" registry
+    done
+}
+
+form() { # JDK HOME FLAG
+    local name=form-$1$3
+    if grep -q "Unrecognized VM option\|not supported\|Error occurred during init" "$SCRATCH/$name.log"; then
+        skip "$name" "refused: $(grep -m 1 "option\|supported" "$SCRATCH/$name.log")"
+        return
+    fi
+    dump "$name" "$2" || return
+    exits "$name: exit code" 1 sh -c "$NMTWATCH holders --json $SCRATCH/$name.hprof >$SCRATCH/$name.json"
+    is "$name: the holder of all" "$(holder_of "$SCRATCH/$name.json" /registry) $(count_of "$SCRATCH/$name.json" /registry)" \
+        "cut Host.REGISTRY 5"
 }
 
 plugins() { # JDK HOME MODE CODE
@@ -134,6 +152,9 @@ for jdk in "${!HOMES[@]}"; do
     plugins $jdk "$home" fixed 0
     tomcat $jdk "$home" leak 1
     tomcat $jdk "$home" fixed 0
+    for flag in ${FORMS[$jdk]-}; do
+        form $jdk "$home" "$flag"
+    done
     tried=$SCRATCH/plugins-$jdk-leak.hprof
     before=$SCRATCH/plugins-$jdk-fixed.hprof
 done
