@@ -9,8 +9,8 @@
 #include "analyzers/parse/span.h"
 
 struct looks_like {
-    const char *what; /* "a heap dump (HPROF)" */
-    const char *how;  /* "nmtwatch holders FILE reads it" */
+    const char *what; /* "a thread dump" */
+    const char *how;  /* "it has no memory figures; ..." */
 };
 
 /* text: the file, or its first bytes, as it is. */

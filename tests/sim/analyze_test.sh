@@ -191,8 +191,8 @@ is "one error file: no overview" "$(analyze '.overview' "$box/hs_err_pid17371.lo
 looks() { # FILE
     "$NMTWATCH" analyze --json "$1" 2>/dev/null | jq -r '.looks_like[0].what'
 }
-printf 'JAVA PROFILE 1.0.2\0\0\0\0\10' >"$box/heap"
-is "a heap dump" "$(looks "$box/heap")" "a heap dump (HPROF)"
+printf '\177ELF\2\1\1\0\0\0' >"$box/core"
+is "a core dump" "$(looks "$box/core")" "a program or a core dump"
 printf 'FLR\0\0\2' >"$box/jfr"
 is "a JFR file" "$(looks "$box/jfr")" "a recording of Flight Recorder (JFR)"
 printf '2026-01-01 10:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17):\n\n"main" #1\n' >"$box/threads"
