@@ -12,6 +12,7 @@
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
+#include "nmtwatch/triage/recorded.h"
 #include "nmtwatch/triage/saved.h"
 #include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/watching.h"
@@ -415,15 +416,8 @@ static void keep_names(struct looking *looking, const struct names_event *names,
         memcpy(looking->mid_rows, names->rows, (size_t)names->row_count * sizeof *names->rows);
     }
     struct dossier_names *flow = &dossier->flow;
-    flow->have = true;
-    flow->method = names->method;
-    flow->has_span = ms > names->from_ms;
-    flow->span_s = (double)(ms - names->from_ms) / 1000.0;
-    flow->loads = names->loads;
-    flow->unloads = names->unloads;
-    flow->row_count = names->row_count;
+    recorded_names(flow, names, ms);
     for (int i = 0; i < names->row_count; i++) {
-        flow->rows[i] = names->rows[i];
         flow->late_loads[i] = names->rows[i].loads;
         for (int k = 0; k < looking->mid_count; k++) {
             if (strcmp(looking->mid_rows[k].family, names->rows[i].family) == 0)

@@ -32,11 +32,8 @@ static void take_loaders(struct dossier *dossier, const struct loaders_event *ev
     memcpy(dossier->loaders.rows, event->rows, (size_t)event->row_count * sizeof *event->rows);
 }
 
-static void take_names(struct dossier *dossier, const struct names_event *event, int64_t ms)
+void recorded_names(struct dossier_names *flow, const struct names_event *event, int64_t ms)
 {
-    struct dossier_names *flow = &dossier->flow;
-    if (event->method != CENSUS_TAP)
-        return;
     flow->have = true;
     flow->method = event->method;
     flow->has_span = ms > event->from_ms;
@@ -63,8 +60,8 @@ static void take_event(struct recorded *recorded, const struct event *event, boo
         }
     } else if (event->kind == EVENT_LOADERS) {
         take_loaders(dossier, &event->loaders);
-    } else if (event->kind == EVENT_NAMES) {
-        take_names(dossier, &event->names, event->ms);
+    } else if (event->kind == EVENT_NAMES && event->names.method == CENSUS_TAP) {
+        recorded_names(&dossier->flow, &event->names, event->ms);
     }
 }
 

@@ -26,4 +26,7 @@ bool recorded_is(struct span text);
 struct recorded *recorded_read(const char *path, char *error, size_t error_size);
 void recorded_free(struct recorded *recorded);
 
+/* What a class-load log has shown up to `ms`, as a dossier has it; late_loads are not known. */
+void recorded_names(struct dossier_names *flow, const struct names_event *event, int64_t ms);
+
 #endif
