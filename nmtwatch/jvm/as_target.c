@@ -106,8 +106,9 @@ bool as_target_begin(struct as_target *self, uid_t uid, gid_t gid)
     self->changed = true;
     errno = 0;
     if (same || ((self->group_count == 0 || set_groups(0, NULL)) && set_ids(uid, gid))) {
-        /* A change to another uid than 0 has dropped most of them; not where securebits say so. */
-        if (uid == 0 || set_capabilities(fewer))
+        /* A change from 0 to another uid has dropped most of them, not where securebits say so; one to
+         * 0 has raised those that are permitted. */
+        if ((uid == 0 && self->uid == 0) || set_capabilities(fewer))
             return true;
     }
     if (errno == 0)
