@@ -138,6 +138,40 @@ kill -KILL "$HELPER"
 check "without the helper there is no service" wait_for 10 gone "$SERVICE"
 is "and nothing is left in the JVMs' /tmp" "$(find /tmp -maxdepth 1 -name '.attach_pid*' -user "$one")" ""
 
+# --- without the key --------------------------------------------------------------------------------
+
+serve_for_a_moment() { "$NMTWATCH" serve --listen 127.0.0.1:0 --include main:nobody --for 2s "$@" 2>&1; }
+contains "an empty key: one process, which is said" "$(serve_for_a_moment --user '')" \
+    "one process, as root: 'user' in [serve] is empty"
+{
+    grep -v '^nmtwatch:' /etc/passwd
+    echo "nmtwatch:x:$service:$service::/:/bin/false"
+} >"$SCRATCH/passwd"
+grep -v '^nmtwatch:' /etc/passwd >"$SCRATCH/passwd-without"
+with_users() { # FILE COMMAND...: with these users on the machine
+    unshare -m sh -c 'mount --bind "$1" /etc/passwd && shift && exec "$@"' sh "$@"
+}
+mkdir "$SCRATCH/own/auto" "$SCRATCH/roots"
+chown "$service" "$SCRATCH/own/auto"
+if [ $boxes = 1 ]; then
+    moment=("$NMTWATCH" serve --listen 127.0.0.1:0 --include main:nobody --for 2s)
+    contains "no user nmtwatch: one process, which is said" "$(with_users "$SCRATCH/passwd-without" "${moment[@]}" 2>&1)" \
+        "one process, as root: there is no user nmtwatch"
+    said=$(with_users "$SCRATCH/passwd" "${moment[@]}" --state "$SCRATCH/roots" 2>&1)
+    contains "folders of root: one process, which is said" "$said" "do not belong to the user nmtwatch"
+    spawn with_users "$SCRATCH/passwd" "${moment[@]}" --for 60s --state "$SCRATCH/own/auto" >"$SCRATCH/auto" 2>&1
+    wait_for 20 grep -q '^listening' "$SCRATCH/auto"
+    child_of() { tr -d ' ' <"/proc/$1/task/$1/children"; }
+    helper=$(child_of "$SPAWNED") # of the shell that runs the function
+    child=$(child_of "$helper")
+    is "else the user nmtwatch, without being asked for" "$(field "$child" Uid)" "$service"
+    lacks "and no word of one process" "$(cat "$SCRATCH/auto")" "one process"
+    kill -TERM "$helper"
+    wait "$SPAWNED"
+else
+    skip "without the key" "refused: unshare -m"
+fi
+
 # --- what cannot be -------------------------------------------------------------------------------
 
 exits "root is no user for it" 64 "$NMTWATCH" serve --listen 127.0.0.1:0 --user root --for 1s
