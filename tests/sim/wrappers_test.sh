@@ -28,13 +28,13 @@ wrap() { # WRAPPER <text >wrapped
         docker) before '2026-05-01T10:00:00.123456789Z ' ;;
         k8scri) before '2026-05-01T10:00:00.123456789Z stdout F ' ;;
         compose) before 'app_1  | ' ;;
-        composeansi) before "$escape[36mapp-1  |$escape[0m " ;;
+        composeansi) before "${escape}[36mapp-1  |${escape}[0m " ;;
         syslog) before 'May  1 10:00:00 host java[1234]: ' ;;
         journald) before '2026-05-01T10:00:00+0200 host java[1234]: ' ;;
         kubectl) before '[pod/app-7d9/app] ' ;;
         logback) before '2026-05-01 10:00:00.123 [main] INFO  com.acme.Dump - ' ;;
         timecol) before '15:57:06  ' ;;
-        ansi) sed "s/^/$escape[32m/; s/\$/$escape[0m/" ;;
+        ansi) sed "s/^/${escape}[32m/; s/\$/${escape}[0m/" ;;
         fence) printf 'Hi, here is the output:\n\n```\n' && cat && printf '```\n\nThanks a lot = bye - me\n' ;;
         fencelang) printf '```bash\n$ a command\n' && cat && printf '```\n' ;;
         details) printf '<details><summary>output</summary>\n\n```\n' && cat && printf '```\n</details>\n' ;;
