@@ -34,11 +34,16 @@ static bool calls_another(const struct code_blob *caller, uintptr_t pc, uintptr_
            !method_is_native(callee.method);
 }
 
-bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, uintptr_t sp)
+bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, bool described)
 {
-    uintptr_t called = scopes_original_pc(caller, pc, sp);
-    return method_is_native(caller->method) ||
-           (follows_call(called) && scopes_describe(caller, called));
+    return method_is_native(caller->method) || (described && follows_call(pc));
+}
+
+/* The same of a return address, which a deoptimised frame keeps elsewhere. */
+static bool is_in_caller_of_java(const struct code_blob *caller, uintptr_t pc, uintptr_t sp)
+{
+    pc = scopes_original_pc(caller, pc, sp);
+    return return_address_called_java(caller, pc, scopes_describe(caller, pc));
 }
 
 /* After a call of anything, a stub of the runtime included. */
@@ -67,7 +72,7 @@ static int count_links(const struct walk_state *walk, uintptr_t at, uintptr_t me
             break;
         case CODE_METHOD:
             if (blob.frame_bytes == 0 || !is_in_caller(&blob, pc) ||
-                !return_address_called_java(&blob, pc, sp) || calls_another(&blob, pc, method))
+                !is_in_caller_of_java(&blob, pc, sp) || calls_another(&blob, pc, method))
                 return links;
             at = sp + (uintptr_t)blob.frame_bytes - WORD_BYTES;
             sp = at + WORD_BYTES;
@@ -111,8 +116,7 @@ bool return_address_is(const struct walk_state *walk, uintptr_t pc, uintptr_t sp
         return true;
     return blob.kind == CODE_METHOD && blob.frame_bytes > 0 && pc > blob.code &&
            ((intptr_t)(pc - blob.code) > blob.frame_complete || frame_part_subtracted(&blob, pc)) &&
-           (walk->called_java ? return_address_called_java(&blob, pc, sp)
-                              : is_in_caller(&blob, pc)) &&
+           (walk->called_java ? is_in_caller_of_java(&blob, pc, sp) : is_in_caller(&blob, pc)) &&
            return_address_pushed_words(walk, &blob, sp) >= 0;
 }
 

@@ -108,9 +108,16 @@ static uintptr_t find_description(const struct tables *tables, int32_t offset)
     return tables->descriptions + low * size;
 }
 
-static int find_scope(const struct tables *tables, int32_t offset)
+static bool describes(uintptr_t description, int32_t offset)
+{
+    return description != 0 && load_int(description, layout.pc_desc_pc) == offset &&
+           load_int(description, layout.pc_desc_scope) > 0;
+}
+
+static int find_scope(const struct tables *tables, int32_t offset, bool *described)
 {
     uintptr_t description = find_description(tables, offset);
+    *described = describes(description, offset);
     if (description == 0)
         return 0;
     int scope = load_int(description, layout.pc_desc_scope);
@@ -127,9 +134,7 @@ bool scopes_describe(const struct code_blob *blob, uintptr_t pc)
     struct tables tables;
     int32_t offset = (int32_t)(pc - blob->code);
     find_tables(blob->address, &tables);
-    uintptr_t description = find_description(&tables, offset);
-    return description != 0 && load_int(description, layout.pc_desc_pc) == offset &&
-           load_int(description, layout.pc_desc_scope) > 0;
+    return describes(find_description(&tables, offset), offset);
 }
 
 static uint32_t take_number(uintptr_t *at)
@@ -145,10 +150,12 @@ static uint32_t take_number(uintptr_t *at)
     return sum;
 }
 
-int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max)
+int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max,
+              bool *described)
 {
     struct tables tables;
     int depth = 0;
+    *described = false;
     if (max <= 0)
         return 0;
     if (method_is_native(blob->method)) {
@@ -156,7 +163,7 @@ int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *o
         return 1;
     }
     find_tables(blob->address, &tables);
-    int scope = find_scope(&tables, (int32_t)(pc - blob->code));
+    int scope = find_scope(&tables, (int32_t)(pc - blob->code), described);
     while (scope > 0 && depth < max && depth < INLINED_MAX) {
         uintptr_t at = field(tables.scopes, scope);
         int outer = (int32_t)take_number(&at);

@@ -23,11 +23,12 @@ struct walked_frame {
 };
 
 /* The frames at pc, innermost first; at least one where max allows. pc: a return address; of an
- * instruction under way, one more. Between two descriptions it is taken for the next one.
- * blob->kind is CODE_METHOD. */
-int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max);
-/* Whether there is a description of just that pc, as for each call of Java and each poll. Calls of
- * leaf functions of the runtime have none. blob->kind is CODE_METHOD. */
+ * instruction under way, one more. Between two descriptions it is taken for the next one; described tells
+ * whether there is one of just that pc. blob->kind is CODE_METHOD. */
+int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *out, int max,
+              bool *described);
+/* The latter alone. Each call of Java and each poll has a description of its own, a call of a leaf
+ * function of the runtime has none. blob->kind is CODE_METHOD. */
 bool scopes_describe(const struct code_blob *blob, uintptr_t pc);
 /* Whether a return address into such a frame has been made to lead to the deoptimiser. */
 bool scopes_is_deoptimiser(const struct code_blob *blob, uintptr_t pc);

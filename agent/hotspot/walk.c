@@ -104,11 +104,13 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
 
 static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
 {
+    uintptr_t pc = place_of(walk, blob);
+    bool described;
+    int frames = scopes_at(blob, pc, walk->out + walk->depth, walk->max - walk->depth, &described);
     /* A word left over from a call that ended. */
-    if (walk->called_java && !return_address_called_java(blob, walk->pc, walk->sp))
+    if (walk->called_java && !return_address_called_java(blob, pc, described))
         return WALK_BROKEN;
-    walk->depth +=
-        scopes_at(blob, place_of(walk, blob), walk->out + walk->depth, walk->max - walk->depth);
+    walk->depth += frames;
     if (!walk->topmost && !walk->called_native)
         return move_to_caller(walk, blob->frame_bytes, true);
     walk->called_java = true;

@@ -99,11 +99,10 @@ static inline bool walk_interpreted_at(const struct walk_state *walk, uintptr_t 
 /* Whether pc may be the return address of a Java caller with these sp and fp. It called Java where
  * walk->called_java says so; otherwise nothing is known of what it called. */
 bool return_address_is(const struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp);
-/* Whether a compiled method may have called Java there: it stands behind a call that is described.
- * A poll has a description as well; a call of a leaf function or of the method's entry barrier has
- * none. Continuation.enterSpecial, which is native, calls Java without a description. sp: of the
- * caller, whose pc may be kept there when it is being deoptimised. */
-bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, uintptr_t sp);
+/* Whether a compiled method may have called Java there: it stands behind a call that is described
+ * (scopes_at). A poll has a description as well; a call of a leaf function or of the method's entry barrier has
+ * none. Continuation.enterSpecial, which is native, calls Java without a description. pc: scopes_original_pc. */
+bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, bool described);
 /* How far above sp the frame of a method begins, in words: it may have pushed arguments for a stub,
  * or have saved registers before a barrier of the collector. -1: there is no such frame. */
 int return_address_pushed_words(const struct walk_state *walk, const struct code_blob *blob,

@@ -17,6 +17,13 @@ static struct code_blob blob;
 static uintptr_t methods[300];
 static int scope_end, desc_count;
 
+static bool described;
+
+static int frames_at(const struct code_blob *code, uintptr_t pc, struct walked_frame *out, int max)
+{
+    return scopes_at(code, pc, out, max, &described);
+}
+
 static void describe(int32_t pc, int32_t scope)
 {
     uintptr_t at = PCS + (uintptr_t)desc_count++ * 16;
@@ -106,13 +113,13 @@ static void decodes_what_is_inlined(void **state)
         describe(100, outer);
         describe(200, inner);
         finish();
-        assert_int_equal(scopes_at(&blob, blob.code + 200, frames, 8), 3);
+        assert_int_equal(frames_at(&blob, blob.code + 200, frames, 8), 3);
         frame_is(frames[0], 3, 65000, FRAME_TYPE_INLINED);
         frame_is(frames[1], 250, 191, FRAME_TYPE_INLINED);
         frame_is(frames[2], 1, 17, FRAME_TYPE_COMPILED);
-        assert_int_equal(scopes_at(&blob, blob.code + 200, frames, 2), 2);
+        assert_int_equal(frames_at(&blob, blob.code + 200, frames, 2), 2);
         frame_is(frames[1], 250, 191, FRAME_TYPE_INLINED);
-        assert_int_equal(scopes_at(&blob, blob.code + 200, frames, 0), 0);
+        assert_int_equal(frames_at(&blob, blob.code + 200, frames, 0), 0);
     }
 }
 
@@ -127,7 +134,7 @@ static void decodes_every_number(void **state)
             scope_end = 1, desc_count = 1;
             describe(10, put_scope(0, 1, bci));
             finish();
-            assert_int_equal(scopes_at(&blob, blob.code + 10, &frame, 1), 1);
+            assert_int_equal(frames_at(&blob, blob.code + 10, &frame, 1), 1);
             frame_is(frame, 1, bci < 0 ? 0 : bci, FRAME_TYPE_COMPILED);
         }
     }
@@ -143,13 +150,15 @@ static void takes_the_next_description(void **state)
             describe(i * 10, put_scope(0, 1, i));
         finish();
         for (int pc = 1; pc <= count * 10; pc++) {
-            assert_int_equal(scopes_at(&blob, blob.code + (uintptr_t)pc, &frame, 1), 1);
+            assert_int_equal(frames_at(&blob, blob.code + (uintptr_t)pc, &frame, 1), 1);
+            assert_int_equal(described, pc % 10 == 0);
+            assert_int_equal(scopes_describe(&blob, blob.code + (uintptr_t)pc), described);
             frame_is(frame, 1, (pc + 9) / 10, FRAME_TYPE_COMPILED);
         }
         /* One byte after the last: its own instruction; later: nobody knows. */
-        scopes_at(&blob, blob.code + (uintptr_t)count * 10 + 1, &frame, 1);
+        frames_at(&blob, blob.code + (uintptr_t)count * 10 + 1, &frame, 1);
         frame_is(frame, 1, count, FRAME_TYPE_COMPILED);
-        scopes_at(&blob, blob.code + (uintptr_t)count * 10 + 2, &frame, 1);
+        frames_at(&blob, blob.code + (uintptr_t)count * 10 + 2, &frame, 1);
         frame_is(frame, 1, 0, FRAME_TYPE_COMPILED);
     }
 }
@@ -167,14 +176,14 @@ static void damage_gives_the_method_itself(void **state)
         describe(40, 0x7000);                /* nothing is there */
         describe(50, -3);
         finish();
-        assert_int_equal(scopes_at(&blob, blob.code + 10, frames, 300), 1);
+        assert_int_equal(frames_at(&blob, blob.code + 10, frames, 300), 1);
         frame_is(frames[0], 1, 5, FRAME_TYPE_COMPILED);
         for (uintptr_t pc = 20; pc <= 50; pc += 10) {
-            assert_int_equal(scopes_at(&blob, blob.code + pc, frames, 300), 1);
+            assert_int_equal(frames_at(&blob, blob.code + pc, frames, 300), 1);
             frame_is(frames[0], 1, 0, FRAME_TYPE_COMPILED);
         }
         layout.pc_desc_size = 0x40000; /* the table has no end */
-        assert_int_equal(scopes_at(&blob, blob.code + 10, frames, 300), 1);
+        assert_int_equal(frames_at(&blob, blob.code + 10, frames, 300), 1);
     }
 }
 
@@ -184,7 +193,7 @@ static void a_native_wrapper_is_one_frame(void **state)
     (void)state;
     start(17);
     blob.method = fake_method(7, true);
-    assert_int_equal(scopes_at(&blob, blob.code + 10, &frame, 1), 1);
+    assert_int_equal(frames_at(&blob, blob.code + 10, &frame, 1), 1);
     frame_is(frame, 7, FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_NATIVE);
 }
 
