@@ -106,6 +106,7 @@ static void take_look(struct dossier_jvm *jvm, const struct nmt_summary *summary
         if (!sample_get_nmt(&look, (enum nmt_category)i, &amount))
             continue;
         sample_set_nmt(&dossier->sample, (enum nmt_category)i, amount);
+        dossier->have_sample = true; /* a category alone, without a total */
         if (first)
             sample_set_nmt(&dossier->before, (enum nmt_category)i, amount);
     }
@@ -202,8 +203,9 @@ static void tell_reading(const struct nmt_summary *summary, const struct nmt_rea
                  clean_text_line(input->source, reading->first_unread.ptr), line);
 }
 
+/* sites: what the call sites of the same text come to, where there is no table; NULL: there are none. */
 static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
-                         struct dossier_input *input)
+                         const struct nmt_summary *sites, struct dossier_input *input)
 {
     struct nmt_summary *summary = malloc(sizeof *summary);
     struct nmt_reading reading;
@@ -211,7 +213,12 @@ static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
         return false;
     bool any = nmt_summary_read(summary, part->text, &reading);
     input->unparsed_lines += summary->unknown_lines;
-    if (!any) {
+    if (!any && sites != NULL && sites->row_count > 0 && !jvm->have_summary) {
+        note(input,
+             "call sites without a table of categories: each category holds at least their sum");
+        take_look(jvm, sites);
+        take_table(&jvm->dossier, sites);
+    } else if (!any) {
         if (!input->used)
             note(input, "the table of categories is not there");
     } else if (!scale_fits(jvm, summary->scale_bytes)) {
@@ -260,19 +267,51 @@ static void take_map(struct dossier *dossier, const struct rss_range *ranges, in
     }
 }
 
+/* Of the categories that are known by name; JDK 8 prints none with a call site. */
+static void add_site(struct nmt_summary *sum, const struct nmt_site *site)
+{
+    if ((unsigned)site->category >= NMT_CATEGORY_COUNT)
+        return;
+    int i = 0;
+    while (i < sum->row_count && sum->rows[i].category != site->category)
+        i++;
+    if (i == NMT_SUMMARY_ROWS_MAX)
+        return;
+    struct nmt_row *row = &sum->rows[i];
+    if (i == sum->row_count) {
+        sum->row_count++;
+        *row = (struct nmt_row){
+            .name = span_from_cstr(nmt_category_name(site->category)),
+            .category = site->category,
+            .present = UINT64_C(1) << NMT_ROW_RESERVED_BYTES | UINT64_C(1)
+                                                                   << NMT_ROW_COMMITTED_BYTES,
+        };
+    }
+    row->value[NMT_ROW_RESERVED_BYTES] =
+        saturated_add(row->value[NMT_ROW_RESERVED_BYTES], site->reserved_bytes);
+    row->value[NMT_ROW_COMMITTED_BYTES] =
+        saturated_add(row->value[NMT_ROW_COMMITTED_BYTES], site->bytes);
+}
+
 static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
                         struct dossier_input *input)
 {
     struct dossier *dossier = &jvm->dossier;
     struct nmt_detail detail;
     struct call_site_totals *totals = calloc(1, sizeof *totals);
-    if (totals == NULL)
+    struct nmt_summary *sites = calloc(1, sizeof *sites);
+    if (totals == NULL || sites == NULL) {
+        free(totals);
+        free(sites);
         return false;
+    }
+    sites->scale_bytes = 1024;
     nmt_detail_begin(&detail, part->text);
     bool new_map = true;
     while (nmt_detail_next(&detail)) {
         if (detail.item == NMT_DETAIL_SITE) {
             call_sites_add(totals, &detail.site);
+            add_site(sites, &detail.site);
         } else if (!detail.region.part) {
             if (new_map)
                 jvm->range_count = 0;
@@ -313,7 +352,9 @@ static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
         }
     }
     free(totals);
-    return read_summary(jvm, part, input);
+    bool ok = read_summary(jvm, part, part->kind == TEXT_NMT_DETAIL ? sites : NULL, input);
+    free(sites);
+    return ok;
 }
 
 /* --- classes and loaders ------------------------------------------------------------- */
@@ -816,7 +857,7 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     switch (part->kind) {
     case TEXT_NMT_SUMMARY:
     case TEXT_NMT_SUMMARY_DIFF:
-        return read_summary(jvm, part, input);
+        return read_summary(jvm, part, NULL, input);
     case TEXT_NMT_DETAIL:
     case TEXT_NMT_DETAIL_DIFF:
         return read_detail(jvm, part, input);

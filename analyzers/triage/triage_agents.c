@@ -11,6 +11,11 @@
 #define METHOD_ARRAYS_MIN_BYTES (64 * KB)
 /* More than arrays alone come to: where the compiler has inlined it, the ids themselves, too. */
 #define MANY_IDS_BYTES          (256 * MB)
+#define MANY_IDS_ADVICE                                                                            \
+    "A profiler makes jmethodIDs of every class and they are never freed: update it, choose an "   \
+    "engine without them (jmethodid=none) or remove it, and stop what generates classes "          \
+    "(nmtwatch "                                                                                   \
+    "triage PID names it)."
 /* A profiler keeps the line tables of the methods it has sampled: 40 KB to 1.6 MB. */
 #define LINE_TABLES_MIN_BYTES   (4 * MB)
 #define LINE_TABLES_GROWN_BYTES (64 * KB)
@@ -75,11 +80,7 @@ static void retained_by_sites(const struct dossier *dossier, struct triage *out)
                       ? ": jmethodIDs that a profiler asks for, of each method of each class loaded"
                       : "");
     if (leaks_arrays && kept > MANY_IDS_BYTES)
-        finding_advice(
-            finding, "%s",
-            "A profiler makes jmethodIDs of every class and they are never freed: update "
-            "it, choose an engine without them (jmethodid=none) or remove it, and stop "
-            "what generates classes (nmtwatch triage PID names it).");
+        finding_advice(finding, "%s", MANY_IDS_ADVICE);
     finding_add_text(finding, "library", out->explained.library);
     finding_add_int(finding, "get_class_methods_bytes", arrays->bytes);
     finding_add_int(finding, "get_line_number_table_bytes", lines->bytes);
@@ -150,15 +151,23 @@ static void preallocates(const struct dossier *dossier, struct triage *out)
         return;
     int64_t loaded = jmethodid_loaded_bytes(&explained->alive);
     int64_t total = loaded + explained->kept_after_unload_bytes;
-    if (total >= IDS_WARN_BYTES ||
-        (explained->have_growth && explained->explained_growth_bytes >= MB &&
-         triage_has(out, FINDING_CLASS_EXPLOSION)))
+    int64_t observed =
+        dossier->have_sites ? dossier->sites.group[CALL_SITES_JMETHODIDS_AGENT].bytes : 0;
+    if (observed > total)
+        total = observed;
+    if (total >= dossier->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
+        finding->severity = SEVERITY_CRITICAL;
+    else if (total >= IDS_WARN_BYTES ||
+             (explained->have_growth && explained->explained_growth_bytes >= MB &&
+              triage_has(out, FINDING_CLASS_EXPLOSION)))
         finding->severity = SEVERITY_WARNING;
     finding_title(finding,
                   "%.100s preallocates jmethodIDs: about %" PRId64 " bytes a class loaded, %" PRId64
-                  " of them never freed; some %" PRId64 " KB now",
+                  " of them never freed; some %s now",
                   who(explained), explained->bytes_per_class_load, explained->kept_bytes_per_class,
-                  total / KB);
+                  size_text(total).text);
+    if (finding->severity == SEVERITY_CRITICAL)
+        finding_advice(finding, "%s", MANY_IDS_ADVICE);
     finding_add_text(finding, "library", explained->library);
     finding_add_text(finding, "reason", explained->reason);
     finding_add_int(finding, "bytes_per_class", explained->bytes_per_class_load);
@@ -166,8 +175,7 @@ static void preallocates(const struct dossier *dossier, struct triage *out)
     finding_add_int(finding, "predicted_bytes", loaded);
     finding_add_int(finding, "kept_bytes", explained->kept_after_unload_bytes);
     if (dossier->have_sites)
-        finding_add_int(finding, "observed_bytes",
-                        dossier->sites.group[CALL_SITES_JMETHODIDS_AGENT].bytes);
+        finding_add_int(finding, "observed_bytes", observed);
 }
 
 void triage_agents(const struct dossier *dossier, struct triage *out)

@@ -31,9 +31,9 @@ commands=(list check watch triage profile)
 collectors=(Serial Parallel G1 ConcMarkSweep Z Shenandoah)
 declare -A cell version # cell[JDK/COLLECTOR], as the matrix shows it
 
-[ -n "$(scripts/test/jdks.sh homes)" ] || skip_all "$folder is not there: make jdks"
-[ "$(id -u)" = 0 ] || skip_all "needs root, for chroot and namespaces"
-unshare --mount --pid --fork true 2>/dev/null || skip_all "namespaces cannot be made here"
+[ -n "$(scripts/test/jdks.sh homes)" ] || skip_all "no JDK 8 to 27 in $folder: make jdks"
+[ "$(id -u)" = 0 ] || skip_all "refused: chroot and namespaces need root"
+unshare --mount --pid --fork true 2>/dev/null || skip_all "refused: namespaces cannot be made here"
 
 # Nothing is written into the folder: what the JVM sees as /tmp and /mnt is this test's.
 mkdir -p "$SCRATCH/mnt" "$folder/mnt"

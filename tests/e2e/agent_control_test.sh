@@ -183,7 +183,7 @@ for jdk in $(agent_jdks); do
     if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
         no_disk
     else
-        skip "JDK $jdk: a full disk" "a small file system cannot be mounted"
+        skip "JDK $jdk: a full disk" "refused: a small file system cannot be mounted"
     fi
     no_descriptors
     commands_leave

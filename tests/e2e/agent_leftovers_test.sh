@@ -67,7 +67,7 @@ if [ "$(id -u)" = 0 ]; then
     "$NMTWATCH" list >/dev/null 2>&1
     is "root removes other users'" "$(there /tmp/.nmtagent_999999998)" ""
 else
-    skip "root removes other users'" "not root"
+    skip "root removes other users'" "refused: not root"
 fi
 
 # Somebody cleans /tmp.

@@ -16,7 +16,7 @@ fewer() {
 }
 
 if [ "$(ulimit -u)" != unlimited ] && [ "$(ulimit -u)" -lt $((live + 1000)) ]; then
-    skip_all "this user may not have $live threads: ulimit -u is $(ulimit -u)"
+    skip_all "refused: this user may not have $live threads: ulimit -u is $(ulimit -u)"
 fi
 
 threads_cpu_ticks() { # NAME: of the JVM's thread

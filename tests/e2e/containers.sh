@@ -28,7 +28,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 if [ -z "${IN_OWN_MOUNTS-}" ]; then
     if ! why=$(unshare -m -p -f --mount-proc mount -t tmpfs none /mnt 2>&1); then
-        echo "ok 1 - containers # SKIP this kernel, or who runs us, forbids it: $why"
+        echo "ok 1 - containers # SKIP refused: this kernel, or who runs us, forbids it: $why"
         echo "1..1"
         exit 0
     fi

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/fleet.sh
 
-[ -r /proc/pressure/cpu ] || skip_all "the kernel has no /proc/pressure/cpu"
+[ -r /proc/pressure/cpu ] || skip_all "refused: the kernel has no /proc/pressure/cpu"
 jdk=
 for candidate in 25 17; do
     have_jdk $candidate && jdk=$candidate && break

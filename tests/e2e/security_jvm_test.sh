@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../tap.sh"
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 if [ "$(id -u)" != 0 ]; then
-    skip_all "the attacks are on root's nmtwatch"
+    skip_all "refused: not root; the attacks are on root's nmtwatch"
 fi
 evil=12345
 as_evil=(setpriv --reuid "$evil" --regid "$evil" --clear-groups)
@@ -30,7 +30,7 @@ else
     race=$SPAWNED
     wait_for 10 grep -q ready "$SCRATCH/race"
     if ! grep -q ready "$SCRATCH/race"; then
-        skip "a mount over the new folder" "no user namespace for an ordinary user here: $(head -n 1 "$SCRATCH/race")"
+        skip "a mount over the new folder" "refused: no user namespace for an ordinary user here: $(head -n 1 "$SCRATCH/race")"
     else
         owned=0 emptied=0
         for _ in $(seq "${ATTEMPTS:-12}"); do

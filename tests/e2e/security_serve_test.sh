@@ -10,10 +10,10 @@ FAKE_JVM=${FAKE_JVM:-$(dirname "$NMTWATCH")/fake_jvm}
 if [ ! -x "$NMTWATCH" ] || [ ! -x "$FAKE_JVM" ]; then
     skip_all "nmtwatch or fake_jvm is not built"
 fi
-[ "$(id -u)" = 0 ] || skip_all "needs root: it starts processes of other users"
+[ "$(id -u)" = 0 ] || skip_all "refused: needs root: it starts processes of other users"
 ldconfig -p | grep -q 'libmicrohttpd\.so\.12' || skip_all "libmicrohttpd is not installed"
 command -v curl >/dev/null || skip_all "curl is not installed"
-setpriv --reuid 54321 --clear-groups true 2>/dev/null || skip_all "setpriv cannot change the user here"
+setpriv --reuid 54321 --clear-groups true 2>/dev/null || skip_all "refused: setpriv cannot change the user here"
 
 evil=54321
 bank=54322
@@ -120,7 +120,7 @@ if "$slow" 0; then
     fi
     end "${fakes[@]}" "$SERVE"
 else
-    skip "executables with 65 535 sections" "the kernel does not run one"
+    skip "executables with 65 535 sections" "refused: the kernel does not run one"
 fi
 
 # --- room: more JVMs than one user may have ---------------------------------------------------------------
