@@ -1,6 +1,7 @@
 #include "analyzers/heap/holders.h"
 
 #include "analyzers/classes/normalize.h"
+#include "analyzers/parse/classloader_stats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -795,7 +796,7 @@ bool holders_judge(struct holders *holders, const struct retained *retained)
         group->type = heap->classes[own->class].name;
         group->name = group_name(own);
         group->loaders = (uint32_t)(end - i);
-        group->metaspace_bytes = -1;
+        group->metaspace_bytes = group->type_metaspace_bytes = -1;
         weigh(holders, group, own, group->loaders);
         int first_path = holders->path_count;
         for (int k = i; k < end && !holders->failed; k++) {
@@ -811,6 +812,60 @@ bool holders_judge(struct holders *holders, const struct retained *retained)
     if (holders->group_count > 1 && !holders->failed)
         qsort(holders->groups, (size_t)holders->group_count, sizeof *holders->groups, by_weight);
     return !holders->failed;
+}
+
+/* --- Metaspace
+ * -------------------------------------------------------------------------------------- */
+
+/* The first group of a type. */
+static struct holder_group *group_of_type(struct holders *holders, const struct id_table *by_type,
+                                          const char *type)
+{
+    uint32_t number = id_table_get(by_type, hash_text(type));
+    struct holder_group *group = number != ID_TABLE_NONE ? &holders->groups[number] : NULL;
+    return group != NULL && strcmp(group->type, type) == 0 ? group : NULL;
+}
+
+static bool list_types(const struct holders *holders, struct id_table *by_type)
+{
+    for (int i = holders->group_count; i-- > 0;) {
+        if (!id_table_put(by_type, hash_text(holders->groups[i].type), (uint32_t)i))
+            return false;
+    }
+    return true;
+}
+
+/* False: the table is cut. */
+static bool sum_types(struct holders *holders, const struct id_table *by_type, struct span text)
+{
+    struct classloader_stats stats;
+    struct loader_stats_row row;
+    char type[512];
+    classloader_stats_begin(&stats, text);
+    while (classloader_stats_next(&stats, &row)) {
+        span_copy(row.type, type, sizeof type);
+        struct holder_group *first = group_of_type(holders, by_type, type);
+        if (first != NULL)
+            first->type_metaspace_bytes =
+                (first->type_metaspace_bytes > 0 ? first->type_metaspace_bytes : 0) +
+                row.chunk_bytes;
+    }
+    return stats.total.present;
+}
+
+void holders_metaspace(struct holders *holders, struct span loader_stats)
+{
+    struct id_table by_type = {0};
+    bool known = list_types(holders, &by_type) && sum_types(holders, &by_type, loader_stats);
+    for (int i = 0; i < holders->group_count; i++) {
+        struct holder_group *group = &holders->groups[i];
+        struct holder_group *first = group_of_type(holders, &by_type, group->type);
+        group->type_metaspace_bytes = known && first != NULL ? first->type_metaspace_bytes : -1;
+        group->metaspace_bytes = group->type_metaspace_bytes;
+        if (first != NULL && first != group)
+            first->metaspace_bytes = group->metaspace_bytes = -1;
+    }
+    id_table_free(&by_type);
 }
 
 void holders_destroy(struct holders *holders)

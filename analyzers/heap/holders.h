@@ -17,6 +17,7 @@
 
 #include "analyzers/heap/retained.h"
 #include "analyzers/heap/walk.h"
+#include "analyzers/parse/span.h"
 
 enum held { HELD_STRONGLY, HELD_SOFTLY, HELD_BY_HIDDEN, HELD_BY_NOTHING, HELD_COUNT };
 const char *held_name(enum held held); /* "strong" "soft" "hidden" "none" */
@@ -79,7 +80,8 @@ struct holder_group {
     int64_t names;      /* different names among them */
     int64_t duplicates; /* classes beyond the first of their name */
     int64_t retained_bytes;
-    int64_t metaspace_bytes; /* -1: not known */
+    int64_t metaspace_bytes;      /* -1: not known, or its type has other groups */
+    int64_t type_metaspace_bytes; /* of all loaders of the type; -1: not known */
     bool suspect;
     int path_count;
     int *paths; /* most loaders first */
@@ -116,6 +118,9 @@ bool holders_among(const struct holders *holders, uint64_t least_id, uint64_t mo
 void holders_text(struct holders *holders, const struct heap_object *object);
 /* False: out of memory. */
 bool holders_judge(struct holders *holders, const struct retained *retained);
+/* After holders_judge: Metaspace (chunks) by VM.classloader_stats of the same JVM. Its rows tell a
+ * loader's type and no name; a text that is cut is not used. */
+void holders_metaspace(struct holders *holders, struct span loader_stats);
 void holders_destroy(struct holders *holders);
 
 /* The causes of holders.def. */

@@ -8,6 +8,9 @@
  * in time and disk is predicted from what the heap uses; a folder without the room, or one that is
  * memory (tmpfs) of a limited container, is refused before anything is asked.
  *
+ * Nothing can stop a JVM that writes a dump, and from JDK 22 on it writes segments beside the dump
+ * first: a signal is answered when the JVM is done, so that nothing of it is left.
+ *
  * The folder is an exchange (profile/exchange.h). Setup context; blocks while the JVM writes.
  */
 #ifndef NMTWATCH_HEAP_HEAP_DUMP_H
@@ -22,11 +25,15 @@ struct heap_dump {
     bool open;
     int64_t used_bytes;      /* of the heap now */
     int64_t predicted_bytes; /* of the dump */
+    int64_t predicted_room;  /* of the dump while it is written: JDK 22 and later merge segments */
     int64_t predicted_ms;    /* of pause */
+    int threads;             /* of the JVM, that write it */
     int64_t free_bytes;      /* of the folder */
     bool in_memory;          /* the folder is a tmpfs */
     int64_t pause_us;        /* measured: an upper bound */
     int64_t bytes;
+    char *loader_stats; /* VM.classloader_stats right after the dump; NULL: not known */
+    size_t loader_stats_length;
     int fd; /* of the dump; the caller's after heap_dump_take */
 };
 
@@ -36,7 +43,7 @@ enum failure_kind heap_dump_predict(struct heap_dump *dump, const struct target 
 /* False with one sentence: there is no room for it. */
 bool heap_dump_fits(const struct heap_dump *dump, const struct target *target, char *sentence,
                     size_t size);
-/* gzip: the JVM packs it (JDK 17 and later). */
+/* gzip: the JVM packs it (JDK 17 and later). By several threads from JDK 22 on. */
 enum failure_kind heap_dump_take(struct heap_dump *dump, const struct target *target, bool gzip,
                                  struct failure *failure);
 /* Removes the dump, unless it is to be kept, and the folder. */

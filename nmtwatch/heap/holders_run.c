@@ -189,8 +189,11 @@ static enum holders_taken take(struct heap_dump *dump, struct holders_answer *an
     }
     tell_error("nmtwatch %s: %s of dump, a pause of at most %s\n", options->verb,
                units_bytes(dump->bytes).text, units_microseconds(dump->pause_us).text);
-    return holders_run(answer, dump->fd, &options->run, sentence, size) ? HOLDERS_TAKEN
-                                                                        : HOLDERS_UNREAD;
+    if (!holders_run(answer, dump->fd, &options->run, sentence, size))
+        return HOLDERS_UNREAD;
+    if (dump->loader_stats != NULL)
+        holders_metaspace(&answer->holders, span_of(dump->loader_stats, dump->loader_stats_length));
+    return HOLDERS_TAKEN;
 }
 
 enum holders_taken holders_take(struct holders_answer *answer, const struct target *target,

@@ -205,6 +205,12 @@ static void show_group(const struct holders *holders, const struct holder_group 
     page_text(
         page, "%u loaders with %" PRId64 " classes of %" PRId64 " different names; they retain %s.",
         group->loaders, group->classes, group->names, units_bytes(group->retained_bytes).text);
+    if (group->metaspace_bytes >= 0)
+        page_text(page, "Their classes take %s of Metaspace.",
+                  units_bytes(group->metaspace_bytes).text);
+    else if (group->type_metaspace_bytes >= 0)
+        page_text(page, "The classes of all loaders of this type take %s of Metaspace.",
+                  units_bytes(group->type_metaspace_bytes).text);
     if (group->held[HELD_BY_NOTHING] > 0)
         page_text(page, "%u of them are held by nothing: garbage that only a GC has to find.",
                   group->held[HELD_BY_NOTHING]);
@@ -233,16 +239,23 @@ static void show_group(const struct holders *holders, const struct holder_group 
 
 static void show_table(const struct holders *holders, struct page *page)
 {
-    static const char *const heads[] = {"Type",     "Name",        "#Loaders",  "#Held",
-                                        "#Classes", "#Duplicates", "#Retained", NULL};
-    page_heading(page, "Class loaders");
-    page_table(page, heads);
+    static const char *const heads[] = {"Type",      "Name",       "#Loaders",
+                                        "#Held",     "#Classes",   "#Duplicates",
+                                        "#Retained", "#Metaspace", NULL};
+    static const char *const heads_of_file[] = {"Type",     "Name",        "#Loaders",  "#Held",
+                                                "#Classes", "#Duplicates", "#Retained", NULL};
+    bool metaspace = false;
     int shown = 0;
+    for (int i = 0; i < holders->group_count; i++)
+        metaspace = metaspace || holders->groups[i].metaspace_bytes >= 0;
+    page_heading(page, "Class loaders");
+    page_table(page, metaspace ? heads : heads_of_file);
     for (int i = 0; i < holders->group_count && shown < GROUPS_SHOWN; i++, shown++) {
         const struct holder_group *group = &holders->groups[i];
         page_row(page, group->type, group->name, units_count(group->loaders).text,
                  units_count(alive(group)).text, units_count(group->classes).text,
-                 units_count(group->duplicates).text, units_bytes(group->retained_bytes).text);
+                 units_count(group->duplicates).text, units_bytes(group->retained_bytes).text,
+                 group->metaspace_bytes >= 0 ? units_bytes(group->metaspace_bytes).text : "");
         if (group->suspect)
             page_row_tone(page, PAGE_WARNING);
     }
@@ -393,6 +406,14 @@ static void path_json(const struct holders_report *report, const struct holder_g
     json_out_end(out, '}');
 }
 
+static void bytes_json(struct json_out *out, const char *name, int64_t bytes)
+{
+    if (bytes >= 0)
+        json_out_int(out, name, bytes);
+    else
+        json_out_null(out, name);
+}
+
 static void group_json(const struct holders_report *report, const struct holder_group *group,
                        struct json_out *out)
 {
@@ -415,10 +436,8 @@ static void group_json(const struct holders_report *report, const struct holder_
         json_out_int(out, "loaders_before", before != NULL ? before->loaders : 0);
         json_out_int(out, "retained_bytes_before", before != NULL ? before->retained_bytes : 0);
     }
-    if (group->metaspace_bytes >= 0)
-        json_out_int(out, "metaspace_bytes", group->metaspace_bytes);
-    else
-        json_out_null(out, "metaspace_bytes");
+    bytes_json(out, "metaspace_bytes", group->metaspace_bytes);
+    bytes_json(out, "type_metaspace_bytes", group->type_metaspace_bytes);
     json_out_begin(out, "paths", '[');
     for (int i = 0; i < group->path_count; i++)
         path_json(report, group, &report->holders->paths[group->paths[i]], out);

@@ -205,6 +205,39 @@ exits "no file" 74 "$NMTWATCH" holders "$SCRATCH/none"
 left() {
     find /tmp -maxdepth 2 -path '/tmp/nmtwatch-*' -name heap.hprof -newer "$tried" 2>/dev/null | wc -l
 }
+for version in "${!HOMES[@]}"; do # two types of loaders, one of them with two names
+    log=
+    [ "$version" -lt 22 ] || log=-Xlog:heapdump
+    # shellcheck disable=SC2086
+    start_host "metaspace-$version" "${HOMES[$version]}/bin/java" -Xmx64m -XX:+UseG1GC $log \
+        -cp "$SCRATCH/$version/host" Host leak 5 "$SCRATCH/$version/plugins" registry
+    start_host "names-$version" "${HOMES[$version]}/bin/java" -Xmx64m \
+        -cp "$SCRATCH/$version/host" Host leak 5 "$SCRATCH/$version/plugins" registry executor
+done
+metaspace_of() { # of all loaders of URLClassLoader, by the JVM's own tool
+    "${HOMES[$1]}/bin/jcmd" "$HOST" VM.classloader_stats | awk '$NF == "java.net.URLClassLoader" { n += $5 } END { print n }'
+}
+for version in "${!HOMES[@]}"; do
+    host_ready "metaspace-$version" || continue
+    exits "JDK $version: of a PID" 1 "$NMTWATCH" holders --allow-pause --json "$HOST"
+    bytes=$(metaspace_of "$version")
+    is "... has the Metaspace of its loaders" "$(sed -n '/^{/,$p' <<<"$OUTPUT" |
+        jq -c '.groups[] | select(.type == "java.net.URLClassLoader") | [.loaders, .metaspace_bytes, .type_metaspace_bytes]')" \
+        "[5,$bytes,$bytes]"
+    exits "... in Markdown" 1 "$NMTWATCH" holders --allow-pause --markdown "$HOST"
+    contains "... with a column" "$OUTPUT" "| Metaspace |"
+    if [ "$version" -ge 22 ] && [ "$(nproc)" -gt 1 ]; then
+        contains "... the dump by several threads" "$(cat "$SCRATCH/metaspace-$version.log")" "parallelism true"
+    fi
+    kill_jvm "$HOST"
+    host_ready "names-$version" || continue
+    exits "... of loaders of several names" 1 "$NMTWATCH" holders --allow-pause --json "$HOST"
+    is "... is known of the type" "$(sed -n '/^{/,$p' <<<"$OUTPUT" |
+        jq -c '[.groups[] | select(.type == "java.net.URLClassLoader") | [.metaspace_bytes, .type_metaspace_bytes]] | unique')" \
+        "[[null,$(metaspace_of "$version")]]"
+    contains "... in words" "$("$NMTWATCH" holders --allow-pause "$HOST" 2>/dev/null)" "The classes of all loaders of this type take"
+    kill_jvm "$HOST"
+done
 start_host live "$home/bin/java" -Xmx64m -cp "$SCRATCH/$jdk/host" Host leak 5 "$SCRATCH/$jdk/plugins" registry
 host_ready live || done_testing
 exits "a pause is not taken without being allowed" 64 "$NMTWATCH" holders "$HOST"
