@@ -22,12 +22,13 @@
 # and is read-only.
 
 if [ "$(id -u)" != 0 ]; then
-    echo "ok 1 - containers # SKIP needs root"
+    echo "ok 1 - containers # SKIP refused: needs root"
     echo "1..1"
     exit 0
 fi
 if [ -z "${IN_OWN_MOUNTS-}" ]; then
-    if ! why=$(unshare -m -p -f --mount-proc mount -t tmpfs none /mnt 2>&1); then
+    # In a chroot there is no user namespace.
+    if ! why=$(unshare -m -p -f --mount-proc mount -t tmpfs none /mnt 2>&1 && unshare -U true 2>&1); then
         echo "ok 1 - containers # SKIP refused: this kernel, or who runs us, forbids it: $why"
         echo "1..1"
         exit 0
