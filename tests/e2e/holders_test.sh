@@ -238,6 +238,40 @@ for version in "${!HOMES[@]}"; do
     contains "... in words" "$("$NMTWATCH" holders --allow-pause "$HOST" 2>/dev/null)" "The classes of all loaders of this type take"
     kill_jvm "$HOST"
 done
+# Ctrl-C: the JVM stands still while the signal comes, so that it is surely writing; nmtwatch while it reads, and
+# where the answer was there before it stood still, again.
+is_there() {
+    compgen -G '/tmp/nmtwatch-*/heap.hprof' >/dev/null
+}
+interrupt() { # JDK write|read
+    local code pid=$HOST
+    for _ in 1 2 3 4 5; do
+        spawn "$NMTWATCH" holders --allow-pause "$HOST" >"$SCRATCH/interrupted" 2>&1
+        if [ "$2" = write ]; then
+            until is_there || ! kill -0 "$SPAWNED" 2>/dev/null; do :; done
+        else
+            pid=$SPAWNED
+            until grep -q "a pause of at most" "$SCRATCH/interrupted" || ! kill -0 "$SPAWNED" 2>/dev/null; do :; done
+        fi
+        kill -STOP "$pid" 2>/dev/null
+        kill -INT "$SPAWNED" 2>/dev/null
+        kill -CONT "$pid" 2>/dev/null
+        code=0
+        wait "$SPAWNED" || code=$?
+        [ $code -le 1 ] || break
+    done
+    is "JDK $1: interrupted during $2" "$code $(grep -c interrupted "$SCRATCH/interrupted")" "74 1"
+    is "... nothing is left" "$(find /tmp -maxdepth 1 -regextype egrep -regex '/tmp/nmtwatch-[0-9a-f]{16}' -newer "$tried" | wc -l)" 0
+    check "... the JVM is unharmed" "${HOMES[$1]}/bin/jcmd" "$HOST" VM.version
+}
+for version in "${!HOMES[@]}"; do
+    start_host "ballast-$version" "${HOMES[$version]}/bin/java" -Xmx200m -XX:+UseSerialGC -Dballast=1000000 \
+        -cp "$SCRATCH/$version/host" Host leak 0 "$SCRATCH/$version/plugins" registry
+    host_ready "ballast-$version" || continue
+    interrupt "$version" write
+    interrupt "$version" read
+    kill_jvm "$HOST"
+done
 start_host live "$home/bin/java" -Xmx64m -cp "$SCRATCH/$jdk/host" Host leak 5 "$SCRATCH/$jdk/plugins" registry
 host_ready live || done_testing
 exits "a pause is not taken without being allowed" 64 "$NMTWATCH" holders "$HOST"

@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
  * <pre>Host leak|fixed TIMES FOLDER KIND...</pre>
  *
  * FOLDER/KIND holds Plugin's classes. fixed: the application cleans up before it goes. Prints "ready".
+ * -Dballast=N: so many arrays beside it.
  */
 public final class Host {
     public static final List<Object> REGISTRY = new ArrayList<>();
@@ -23,12 +24,17 @@ public final class Host {
         return thread;
     });
 
+    private static final Object[] BALLAST = new Object[Integer.getInteger("ballast", 0)];
+
     public static native long pin(Object object);
     public static native void unpin(long reference);
 
     public static void main(String[] args) throws Exception {
         if (System.getProperty("pin") != null) {
             System.load(System.getProperty("pin"));
+        }
+        for (int i = 0; i < BALLAST.length; i++) {
+            BALLAST[i] = new Object[3];
         }
         POOL.submit(() -> { }).get();
         for (int i = 3; i < args.length; i++) {
