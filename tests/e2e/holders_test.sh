@@ -136,11 +136,44 @@ tomcat() { # JDK HOME MODE CODE
     [ "$3" = leak ] || is "$name: only the current ones are there" "$(jq '[.groups[] | select(.suspect)] | length' "$json")" 0
 }
 
+# A script gives String another method: Groovy's ClassInfo of String keeps it, and all that the script loaded.
+groovy=/usr/share/java/groovy-all.jar
+start_groovy() { # JDK HOME
+    local mode
+    [ -r $groovy ] || return 0
+    mkdir -p "$SCRATCH/$1/groovy"
+    check "JDK $1: the Groovy program is built" "$2/bin/javac" -nowarn -cp $groovy -d "$SCRATCH/$1/groovy" \
+        tests/e2e/holders/groovy/GroovyHost.java || return
+    for mode in leak fixed; do
+        start_host "groovy-$1-$mode" "$2/bin/java" -Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+            --add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.util=ALL-UNNAMED \
+            --add-opens java.base/java.lang.reflect=ALL-UNNAMED -cp "$SCRATCH/$1/groovy:$groovy" GroovyHost $mode 12
+    done
+}
+
+groovy() { # JDK HOME MODE CODE
+    local name=groovy-$1-$3
+    if [ ! -r $groovy ]; then
+        skip "$name" "no $groovy: make setup"
+        return
+    fi
+    dump "$name" "$2" || return
+    exits "$name: exit code" "$4" sh -c "$NMTWATCH holders --json $SCRATCH/$name.hprof >$SCRATCH/$name.json"
+    if [ "$3" = leak ]; then
+        is "$name: all are held by ClassInfo" "$(jq -c '[.groups[] | select(.suspect) | [.type, .loaders, .held.strong] +
+            ([.paths[].holder] | unique)]' "$SCRATCH/$name.json")" \
+            '[["groovy.lang.GroovyClassLoader$InnerLoader",12,12,"groovy-class-info"]]'
+    else
+        is "$name: nothing is held" "$(jq '[.groups[] | select(.suspect or (.type | startswith("groovy")))] | length' "$SCRATCH/$name.json")" 0
+    fi
+}
+
 declare -A HOMES
 for jdk in ${HOLDERS_JDKS:-17 25}; do
     if have_jdk $jdk; then
         HOMES[$jdk]=$(JDK=$jdk scripts/workloads.sh jdk)
         start_all $jdk "${HOMES[$jdk]}"
+        start_groovy $jdk "${HOMES[$jdk]}"
     else
         skip "holders on JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
     fi
@@ -152,6 +185,8 @@ for jdk in "${!HOMES[@]}"; do
     plugins $jdk "$home" fixed 0
     tomcat $jdk "$home" leak 1
     tomcat $jdk "$home" fixed 0
+    groovy $jdk "$home" leak 1
+    groovy $jdk "$home" fixed 0
     for flag in ${FORMS[$jdk]-}; do
         form $jdk "$home" "$flag"
     done
