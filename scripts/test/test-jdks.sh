@@ -1,5 +1,5 @@
 #!/bin/bash
-# test-jdks: list, check, watch, triage and profile against a live JVM of each JDK of scripts/test/jdks.sh
+# test-jdks: list, check, watch, triage, profile and holders against a live JVM of each JDK of scripts/test/jdks.sh
 # and of each collector it has. nmtwatch looks from outside at a JVM in a container: mount and
 # process namespaces of its own, another C library, pid 1 there. Prints TAP and the matrix.
 #
@@ -27,7 +27,7 @@ done
 NMTWATCH=${NMTWATCH:-${BUILD:-build}/nmtwatch}
 agent=$(realpath -m "${BUILD:-$(dirname "$NMTWATCH")}/libnmtagent.so")
 folder=$(scripts/test/jdks.sh folder)
-commands=(list check watch triage profile)
+commands=(list check watch triage profile holders)
 collectors=(Serial Parallel G1 ConcMarkSweep Z Shenandoah)
 declare -A cell version # cell[JDK/COLLECTOR], as the matrix shows it
 
@@ -146,6 +146,13 @@ looks_profile() {
     code_of 0 "$NMTWATCH" profile --agent "$agent" --for 2s "$JVM_PID" -o "$SCRATCH/stacks.txt"
     grep -q '^AnyJdk.main;AnyJdk$Piece.work [0-9]' "$SCRATCH/stacks.txt" ||
         echo "AnyJdk\$Piece.work is not in: $(head -c 600 "$SCRATCH/stacks.txt")"
+}
+
+# Its loaders are kept by a static list; the dump is taken and read.
+looks_holders() {
+    code_of 1 "$NMTWATCH" holders --allow-pause --json "$JVM_PID"
+    expect "$SCRATCH/out" '.dump.damaged == 0 and (.dump.truncated | not) and any(.groups[]; .type == "AnyJdk$Loader" and
+        .suspect and .held.strong == .loaders and .loaders >= 500 and .metaspace_bytes > 0 and .paths[0].cut == "AnyJdk.kept")'
 }
 
 has_command() { # NAME
