@@ -207,7 +207,7 @@ test_jdk() { # HOME
     if jvm_start "$1" default beside; then
         examine "JDK $jdk, no container" "$jdk/beside" list check profile
     else
-        skip "JDK $jdk, no container" "does not start by another ld.so: $(tail -n 1 "$JVM_LOG")"
+        skip "JDK $jdk, no container" "refused: does not start by another ld.so: $(tail -n 1 "$JVM_LOG")"
         cell[$jdk/beside]=-
     fi
 }

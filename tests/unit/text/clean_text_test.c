@@ -130,7 +130,8 @@ static void numbers_of_rows_lose_their_groups(void **state)
     becomes("Total: reserved=1,234,567KB, committed=1.234KB\n",
             "Total: reserved=1234567KB, committed=1234KB\n");
     becomes("(waste=0KB =0,00%)\n", "(waste=0KB =0.00%)\n");
-    becomes("   1:     1,234,567     98,765,432  [B\nx\n", "   1:     1234567     98765432  [B\nx\n");
+    becomes("   1:     1,234,567     98,765,432  [B\nx\n",
+            "   1:     1234567     98765432  [B\nx\n");
     becomes("Waste: 12.345 KB, 2,41 MB used\n", "Waste: 12.345 KB, 2.41 MB used\n");
     becomes("(malloc=1KB #2)   <--- here\n", "(malloc=1KB #2)\n");
     becomes("in the year 1,234 it was\n", "in the year 1,234 it was\n");
