@@ -153,6 +153,17 @@ struct span proc_read(pid_t pid, const char *name)
     return none;
 }
 
+bool proc_is_alive(pid_t pid, uint64_t start_time_ticks)
+{
+    struct proc_stat stat;
+    struct span text = proc_read(pid, "stat");
+    bool alive = text.ptr != NULL && proc_stat_parse(&stat, text) == PARSE_OK &&
+                 stat.start_time_ticks == start_time_ticks && stat.state != 'Z' &&
+                 stat.state != 'X';
+    free((void *)text.ptr);
+    return alive;
+}
+
 int64_t proc_uptime_ms(uint64_t start_time_ticks)
 {
     int64_t now_ms = clock_ms(CLOCK_BOOTTIME); /* as field 22: suspended time included */

@@ -30,6 +30,8 @@ void proc_close(struct proc *proc);
  * ptr is NULL and errno says why. */
 #define PROC_TEXT_MAX_BYTES (8 << 20)
 struct span proc_read(pid_t pid, const char *name);
+/* Whether the process that started so many ticks after boot has not ended. */
+bool proc_is_alive(pid_t pid, uint64_t start_time_ticks);
 /* How long a process that started so many ticks after boot has lived by now. */
 int64_t proc_uptime_ms(uint64_t start_time_ticks);
 

@@ -1,5 +1,6 @@
 #include "nmtwatch/serve/saved_state.h"
 
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/serve/saved_json.h"
 #include "nmtwatch/process/files.h"
 
@@ -177,10 +178,12 @@ bool saved_state_waits_for(const struct saved_state *state, const char *label)
 struct saved_target *saved_state_take_lost(struct saved_state *state)
 {
     struct saved_target *target = NULL;
-    while (state->waiting_count > 0 && target == NULL) {
-        struct waiting last = state->waiting[state->waiting_count - 1];
-        target = take(state, state->waiting_count - 1);
-        saved_state_forget(state, last.pid, last.start_time_ticks);
+    for (int at = state->waiting_count - 1; at >= 0 && target == NULL; at--) {
+        struct waiting lost = state->waiting[at];
+        if (proc_is_alive(lost.pid, (uint64_t)lost.start_time_ticks))
+            continue;
+        target = take(state, at);
+        saved_state_forget(state, lost.pid, lost.start_time_ticks);
     }
     return target;
 }

@@ -44,8 +44,8 @@ struct saved_state *saved_state_open(const char *folder, char *error, size_t err
 struct saved_target *saved_state_recall(struct saved_state *state, const struct target *target);
 /* A target of the last process that was not found again so far has this label. */
 bool saved_state_waits_for(const struct saved_state *state, const char *label);
-/* Those that were not found again, one by one, removed as they are given; the caller frees
- * (saved_target_free). */
+/* Those that were not found again and have ended, one by one, removed as they are given; the caller frees
+ * (saved_target_free). On a loaded machine the first look at all processes may miss one that lives. */
 struct saved_target *saved_state_take_lost(struct saved_state *state);
 
 bool saved_state_write(struct saved_state *state, const struct saved_target *target);

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/serve/saved_json.h"
 #include "nmtwatch/serve/saved_state.h"
 
@@ -174,6 +176,26 @@ static void test_a_restart_finds_its_targets(void **state)
     saved_target_free(two);
 }
 
+static void test_one_that_lives_is_not_lost(void **state)
+{
+    (void)state;
+    struct saved_target *living = example(getpid());
+    struct span stat_text = proc_read(getpid(), "stat");
+    struct proc_stat stat;
+    assert_int_equal(proc_stat_parse(&stat, stat_text), PARSE_OK);
+    free((void *)stat_text.ptr);
+    living->start_time_ticks = (int64_t)stat.start_time_ticks;
+    struct saved_state *first = open_state();
+    assert_true(saved_state_write(first, living));
+    saved_state_close(first);
+    struct saved_state *second = open_state();
+    assert_null(saved_state_take_lost(second));
+    assert_true(saved_state_waits_for(second, living->label));
+    saved_state_forget(second, living->pid, living->start_time_ticks);
+    saved_state_close(second);
+    saved_target_free(living);
+}
+
 static void test_rubbish_in_the_folder_is_removed(void **state)
 {
     char path[128];
@@ -194,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_json_comes_back),
         cmocka_unit_test(test_damage_is_survived),
         cmocka_unit_test_setup_teardown(test_a_restart_finds_its_targets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_that_lives_is_not_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_rubbish_in_the_folder_is_removed, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("saved_state", tests, NULL, NULL);
