@@ -41,12 +41,12 @@ alone() {
     [ "$(curl -s "http://127.0.0.1:$(port)/metrics" | awk '$1 == "nmtwatch_targets" { print $2 }')" = 1 ]
 }
 
-fake stays 100 # calm: naming an explosion takes its memory once, which is not asked here
+fake stays 300 # calm: naming an explosion takes its memory once, which is not asked here
 for ((round = 1; round <= 6; round++)); do
     for ((i = 0; i < 20; i++)); do
-        fake $i 3 --rate 10 --internal 100000
+        fake $i 5 --rate 10 --internal 100000
     done
-    sleep 3
+    sleep 5
     wait_for 10 alone
     if [ $round = 2 ]; then # malloc has what it needs by then
         before_kb=$(resident_kb)
