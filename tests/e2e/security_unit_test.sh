@@ -202,7 +202,14 @@ is "no other JVM is there" "$(metrics | grep -c '^nmtwatch_up{')" "${#names[@]}"
 check "it records, as its user" wait_for 20 sh -c "ls $SCRATCH/own/recordings/*"
 is "... and nobody else writes there" "$(find "$SCRATCH/own" -not -user $service)" ""
 owned() { grep -q "^$1 $2 .* $(printf '%s' "$mine-$3" | od -An -tx1 | tr -d ' \n')\$" "$SCRATCH/own/state/owners"; }
-check "a JVM of the host is of the host" wait_for 30 owned $one 0 pretends
+# Whoever has mounts of its own tells the host by process 1.
+contained=false
+if [ -e /proc/1/root/. ]; then
+    check "a JVM of the host is of the host" wait_for 30 owned $one 0 pretends
+else
+    contained=true
+    skip "a JVM of the host is of the host" "refused: process 1 cannot be looked at here"
+fi
 check "one with other mounts is not" wait_for 30 owned $two 1 boxed
 check "systemd is told that it is ready" wait_for 10 grep -q "^$HELPER READY=1" "$SCRATCH/told"
 check "and that it lives" wait_for 10 grep -q "^$HELPER WATCHDOG=1" "$SCRATCH/told"
@@ -222,7 +229,7 @@ list=$(in_unit /mnt/nmtwatch list --json 2>"$SCRATCH/err")
 for jdk in "${!real[@]}"; do
     pid=${real[$jdk]}
     is "$jdk: list" "$(jq -r ".jvms[] | select(.pid == $pid) | [.jdk_major, .nmt, .container] | join(\" \")" <<<"$list")" \
-        "$jdk summary false"
+        "$jdk summary $contained"
     exits "$jdk: check" 0 in_unit /mnt/nmtwatch check "$pid"
     agent=$(dirname "$NMTWATCH")/libnmtagent.so
     if [ -e "$agent" ]; then
