@@ -1,6 +1,5 @@
 #include "nmtwatch/jvm/proc.h"
 
-#include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
 
@@ -153,15 +152,20 @@ struct span proc_read(pid_t pid, const char *name)
     return none;
 }
 
+bool proc_stat_read(pid_t pid, struct proc_stat *stat)
+{
+    struct span text = proc_read(pid, "stat");
+    bool good = text.ptr != NULL && proc_stat_parse(stat, text) == PARSE_OK && stat->state != 'Z' &&
+                stat->state != 'X';
+    stat->comm = span_of("", 0); /* the text ends here */
+    free((void *)text.ptr);
+    return good;
+}
+
 bool proc_is_alive(pid_t pid, uint64_t start_time_ticks)
 {
     struct proc_stat stat;
-    struct span text = proc_read(pid, "stat");
-    bool alive = text.ptr != NULL && proc_stat_parse(&stat, text) == PARSE_OK &&
-                 stat.start_time_ticks == start_time_ticks && stat.state != 'Z' &&
-                 stat.state != 'X';
-    free((void *)text.ptr);
-    return alive;
+    return proc_stat_read(pid, &stat) && stat.start_time_ticks == start_time_ticks;
 }
 
 int64_t proc_uptime_ms(uint64_t start_time_ticks)

@@ -8,7 +8,7 @@
 #ifndef NMTWATCH_JVM_PROC_H
 #define NMTWATCH_JVM_PROC_H
 
-#include "analyzers/parse/span.h"
+#include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/target.h"
 
 #include <stdint.h>
@@ -30,6 +30,8 @@ void proc_close(struct proc *proc);
  * ptr is NULL and errno says why. */
 #define PROC_TEXT_MAX_BYTES (8 << 20)
 struct span proc_read(pid_t pid, const char *name);
+/* /proc/PID/stat of a process that has not ended, without its comm. */
+bool proc_stat_read(pid_t pid, struct proc_stat *stat);
 /* Whether the process that started so many ticks after boot has not ended. */
 bool proc_is_alive(pid_t pid, uint64_t start_time_ticks);
 /* How long a process that started so many ticks after boot has lived by now. */

@@ -31,16 +31,6 @@ static enum failure_kind fail(const struct target *target, struct failure *failu
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-static bool read_stat(pid_t pid, struct proc_stat *stat)
-{
-    struct span text = proc_read(pid, "stat");
-    bool good = text.ptr != NULL && proc_stat_parse(stat, text) == PARSE_OK && stat->state != 'Z' &&
-                stat->state != 'X';
-    stat->comm = span_of("", 0); /* the text ends here */
-    free((void *)text.ptr);
-    return good;
-}
-
 bool target_proc_is_ours(void)
 {
     char self[16], ours[16];
@@ -73,7 +63,7 @@ static enum failure_kind read_process(struct target *target, struct failure *fai
     struct span text = proc_read(target->pid, "status");
     if (text.ptr == NULL)
         return not_shown(target, failure);
-    if (!read_stat(target->pid, &stat)) {
+    if (!proc_stat_read(target->pid, &stat)) {
         free((void *)text.ptr);
         return fail(target, failure, FAILURE_GONE, "no such process");
     }
@@ -105,8 +95,7 @@ static enum failure_kind read_process(struct target *target, struct failure *fai
 
 bool target_still_same(const struct target *target)
 {
-    struct proc_stat stat;
-    return read_stat(target->pid, &stat) && stat.start_time_ticks == target->start_time_ticks;
+    return proc_is_alive(target->pid, target->start_time_ticks);
 }
 
 struct target_state target_state_now(const struct target *target)

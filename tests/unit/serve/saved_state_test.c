@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/serve/saved_json.h"
 #include "nmtwatch/serve/saved_state.h"
@@ -180,10 +179,8 @@ static void test_one_that_lives_is_not_lost(void **state)
 {
     (void)state;
     struct saved_target *living = example(getpid());
-    struct span stat_text = proc_read(getpid(), "stat");
     struct proc_stat stat;
-    assert_int_equal(proc_stat_parse(&stat, stat_text), PARSE_OK);
-    free((void *)stat_text.ptr);
+    assert_true(proc_stat_read(getpid(), &stat));
     living->start_time_ticks = (int64_t)stat.start_time_ticks;
     struct saved_state *first = open_state();
     assert_true(saved_state_write(first, living));
