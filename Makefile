@@ -49,7 +49,7 @@ SOAK := soak_series points estimate budget trial trial_result
 PLAN := suitability class_cost plan_input plan_component measured sizing plan_core what_if plan
 CLASSLOG := class_rows line_head time_line classlog
 TRIAGE := crash heap_objects dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_ticket triage_categories triage_answers triage_suitability
-JUDGE := thresholds finding agent_shedding category_advice judge_episodes judge_classes judge_names judge_loaders judge_memory judge_growth judge_agent judge_owner judge judge_resume level check
+JUDGE := finding judge_classes judge_names judge_memory judge level check
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
              $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \

@@ -2,7 +2,7 @@
 
 #include "analyzers/classes/census_text.h"
 #include "analyzers/classes/family.h"
-#include "analyzers/judge/agent_shedding.h"
+#include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
 
 #include <inttypes.h>

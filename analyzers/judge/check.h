@@ -12,7 +12,6 @@
 
 #include "analyzers/judge/finding.h"
 #include "analyzers/judge/level.h"
-#include "analyzers/judge/thresholds.h"
 
 enum check_status { CHECK_OK, CHECK_WARNING, CHECK_CRITICAL, CHECK_UNKNOWN }; /* = exit codes */
 const char *check_status_name(enum check_status status);

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct finding_row ROWS[FINDING_KIND_COUNT] = {
 #define FINDING(id, name, severity, title, advice, runbook)                                        \
@@ -163,4 +164,33 @@ void finding_copy(struct finding *to, struct texts *texts, const struct finding 
         copy.evidence[i].text = texts_copy(texts, from->evidence[i].text);
     }
     *to = copy;
+}
+
+/* --- thresholds ------------------------------------------------------------------------------ */
+
+static const struct threshold_row THRESHOLD_ROWS[THRESHOLD_COUNT] = {
+#define THRESHOLD(id, key, dflt, unit, min, max, meaning)                                          \
+    [TH_##id] = {key, dflt, #unit, min, max, meaning},
+#include "analyzers/judge/thresholds.def"
+#undef THRESHOLD
+};
+
+const struct threshold_row *threshold_row(enum threshold which)
+{
+    return &THRESHOLD_ROWS[which];
+}
+
+void thresholds_default(struct thresholds *thresholds)
+{
+    for (int i = 0; i < THRESHOLD_COUNT; i++)
+        thresholds->value[i] = THRESHOLD_ROWS[i].dflt;
+}
+
+enum threshold threshold_from_key(const char *key)
+{
+    for (int i = 0; i < THRESHOLD_COUNT; i++) {
+        if (strcmp(THRESHOLD_ROWS[i].key, key) == 0)
+            return (enum threshold)i;
+    }
+    return THRESHOLD_COUNT;
 }

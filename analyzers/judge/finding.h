@@ -12,6 +12,9 @@
 #include "analyzers/model/event.h"
 #include "analyzers/model/texts.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 const char *severity_name(enum severity severity); /* "INFO" "WARNING" "CRITICAL" */
 
@@ -77,5 +80,34 @@ const struct evidence *finding_evidence(const struct finding *finding, const cha
 /* The same with its texts in another arena. Without memory texts are empty and evidence is left
  * out. `to` may be `from`. */
 void finding_copy(struct finding *to, struct texts *texts, const struct finding *from);
+
+/*
+ * thresholds: the numbers alerts are raised at; the table is thresholds.def.
+ * Any thread. Plain data.
+ */
+enum threshold {
+#define THRESHOLD(id, key, dflt, unit, min, max, meaning) TH_##id,
+#include "analyzers/judge/thresholds.def"
+#undef THRESHOLD
+    THRESHOLD_COUNT,
+};
+
+struct thresholds {
+    int64_t value[THRESHOLD_COUNT];
+};
+
+struct threshold_row {
+    const char *key;
+    int64_t dflt;
+    const char *unit;
+    int64_t min;
+    int64_t max;
+    const char *meaning;
+};
+
+const struct threshold_row *threshold_row(enum threshold which);
+void thresholds_default(struct thresholds *thresholds);
+/* THRESHOLD_COUNT when there is no such key. */
+enum threshold threshold_from_key(const char *key);
 
 #endif

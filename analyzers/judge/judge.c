@@ -1,7 +1,125 @@
+#include "analyzers/judge/judge.h"
+
 #include "analyzers/judge/judge_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* --- episodes: raised once, held while the figure stays up, cleared once ---------------------- */
+
+int64_t judge_threshold(const struct judge *judge, enum threshold which)
+{
+    return judge->thresholds.value[which];
+}
+
+int64_t judge_clear_level(const struct judge *judge, enum threshold which)
+{
+    /* Divide first: a threshold may be large enough for the product to overflow. */
+    return judge->thresholds.value[which] / 100 * judge->thresholds.value[TH_CLEAR_PERCENT];
+}
+
+struct episode *judge_episode(struct judge *judge, enum finding_kind kind, const char *subject)
+{
+    for (int i = 0; i < judge->episode_count; i++) {
+        struct episode *episode = &judge->episodes[i];
+        if (episode->active && episode->kind == kind && strcmp(episode->subject, subject) == 0)
+            return episode;
+    }
+    return NULL;
+}
+
+bool judge_episode_of_kind(const struct judge *judge, enum finding_kind kind)
+{
+    for (int i = 0; i < judge->episode_count; i++) {
+        if (judge->episodes[i].active && judge->episodes[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static void announce(struct judge *judge, enum alert_state state, int64_t started_ms,
+                     const struct finding *finding)
+{
+    struct alerts *alerts = judge->alerts;
+    if (alerts == NULL || alerts->count == JUDGE_ALERTS_MAX)
+        return;
+    struct alert *alert = &alerts->alert[alerts->count++];
+    *alert = (struct alert){.state = state, .ms = judge->now_ms, .started_ms = started_ms};
+    /* The episode may be another one before the event is through. */
+    finding_copy(&alert->finding, &judge->texts, finding);
+}
+
+void judge_raise(struct judge *judge, const struct finding *finding, const char *subject,
+                 int64_t started_ms)
+{
+    struct episode *episode = judge_episode(judge, finding->kind, subject);
+    if (episode != NULL) {
+        episode->below_since_ms = -1;
+        return;
+    }
+    for (int i = 0; i < judge->episode_count && episode == NULL; i++) {
+        if (!judge->episodes[i].active)
+            episode = &judge->episodes[i];
+    }
+    if (episode == NULL) {
+        if (judge->episode_count == EPISODES_MAX)
+            return;
+        episode = &judge->episodes[judge->episode_count++];
+    }
+    episode->active = true;
+    episode->kind = finding->kind;
+    episode->raised_ms = started_ms;
+    episode->below_since_ms = -1;
+    texts_free(&episode->texts);
+    finding_copy(&episode->finding, &episode->texts, finding);
+    snprintf(episode->subject, sizeof episode->subject, "%s", subject);
+    if (finding->severity > judge->worst_ever)
+        judge->worst_ever = finding->severity;
+    announce(judge, ALERT_RAISED, started_ms, finding);
+}
+
+void judge_clear(struct judge *judge, struct episode *episode)
+{
+    episode->active = false;
+    announce(judge, ALERT_CLEARED, episode->raised_ms, &episode->finding);
+}
+
+void judge_hold(struct judge *judge, struct episode *episode, bool below)
+{
+    if (!below) {
+        episode->below_since_ms = -1;
+        return;
+    }
+    if (episode->below_since_ms < 0)
+        episode->below_since_ms = judge->now_ms;
+    if (judge->now_ms - episode->below_since_ms >= judge_threshold(judge, TH_CLEAR_AFTER_S) * 1000)
+        judge_clear(judge, episode);
+}
+
+/* --- notes: a JVM under a name that is another owner's ---------------------------------------- */
+
+#define PREFIX "name of another owner: "
+
+void name_owner_note(char *out, size_t size, const struct name_owner *owner)
+{
+    snprintf(out, size,
+             PREFIX "'%.96s' is a name of %.100s; this JVM, of %.100s, is watched as '%.96s'",
+             owner->name, owner->owner, owner->newcomer, owner->label);
+}
+
+static void judge_note(struct judge *judge, const char *text)
+{
+    struct finding finding;
+    if (strncmp(text, PREFIX, strlen(PREFIX)) != 0 ||
+        judge_episode(judge, FINDING_NAME_OWNER, "") != NULL)
+        return;
+    finding_init(&finding, &judge->texts, FINDING_NAME_OWNER);
+    finding_title(&finding, "a JVM came under the name of another owner's: %.340s",
+                  text + strlen(PREFIX));
+    judge_raise(judge, &finding, "", judge->now_ms);
+}
+
+/* --- events in, alerts out -------------------------------------------------------------------- */
 
 struct judge *judge_create(const struct target_identity *identity,
                            const struct thresholds *thresholds, int64_t warmup_s)
@@ -150,4 +268,90 @@ void judge_destroy(struct judge *judge)
     texts_free(&judge->texts);
     free(judge->families);
     free(judge);
+}
+
+/* --- what outlives a restart ------------------------------------------------------------------ */
+
+_Static_assert(JUDGE_MEMORY_EPISODES == EPISODES_MAX && JUDGE_MEMORY_LOADERS == LOADER_TYPES_MAX,
+               "everything a judge holds finds room");
+
+void judge_remember(const struct judge *judge, struct judge_memory *memory)
+{
+    memory->warm = judge->warmup.over;
+    memory->baseline_ms = judge->baseline_ms;
+    snprintf(memory->warmup_reason, sizeof memory->warmup_reason, "%s", judge->warmup.reason);
+    memory->have_internal_baseline = judge->have_internal_baseline;
+    memory->internal_baseline_bytes = judge->internal_baseline_bytes;
+    memory->have_class_metaspace_baseline = judge->have_class_metaspace_baseline;
+    memory->class_metaspace_baseline_bytes = judge->class_metaspace_baseline_bytes;
+    memory->internal_growing = judge->internal_series.alarm.active;
+    memory->worst_ever = judge->worst_ever;
+    memory->loaders_have_baseline = judge->loaders_have_baseline;
+    memory->loader_count = judge->loader_count;
+    for (int i = 0; i < judge->loader_count; i++) {
+        memcpy(memory->loaders[i].type, judge->loaders[i].type, sizeof memory->loaders[i].type);
+        memory->loaders[i].baseline = judge->loaders[i].baseline;
+    }
+    memory->episode_count = 0;
+    for (int i = 0; i < judge->episode_count; i++) {
+        const struct episode *episode = &judge->episodes[i];
+        if (!episode->active)
+            continue;
+        int at = memory->episode_count++;
+        memcpy(memory->episodes[at].subject, episode->subject, sizeof episode->subject);
+        memory->episodes[at].raised_ms = episode->raised_ms;
+        memory->episodes[at].finding = episode->finding;
+    }
+}
+
+void judge_memory_keep(struct judge_memory *memory, struct texts *texts)
+{
+    for (int i = 0; i < memory->episode_count; i++)
+        finding_copy(&memory->episodes[i].finding, texts, &memory->episodes[i].finding);
+}
+
+static int limited(int count, int max)
+{
+    return count < 0 ? 0 : count > max ? max : count;
+}
+
+void judge_resume(struct judge *judge, const struct judge_memory *memory)
+{
+    if (memory->warm && memory->baseline_ms >= 0) {
+        judge->warmup.over = true;
+        judge->warmup.started = true;
+        judge->baseline_ms = judge_value(memory->baseline_ms);
+        snprintf(judge->warmup.reason, sizeof judge->warmup.reason, "%s", memory->warmup_reason);
+    }
+    judge->have_internal_baseline = memory->have_internal_baseline;
+    judge->internal_baseline_bytes = judge_value(memory->internal_baseline_bytes);
+    judge->have_class_metaspace_baseline = memory->have_class_metaspace_baseline;
+    judge->class_metaspace_baseline_bytes = judge_value(memory->class_metaspace_baseline_bytes);
+    if (memory->internal_growing) { /* as if all its looks had said so: it takes as many to clear */
+        struct growth_alarm *alarm = &judge->internal_series.alarm;
+        alarm->active = true;
+        alarm->seen = alarm->of;
+        alarm->recent = (UINT32_C(1) << alarm->of) - 1;
+    }
+    judge->worst_ever = memory->worst_ever;
+    judge->loaders_have_baseline = memory->loaders_have_baseline;
+    judge->loader_count = limited(memory->loader_count, LOADER_TYPES_MAX);
+    for (int i = 0; i < judge->loader_count; i++) {
+        struct loader_track *track = &judge->loaders[i];
+        snprintf(track->type, sizeof track->type, "%s", memory->loaders[i].type);
+        track->baseline = judge_value(memory->loaders[i].baseline);
+        for (size_t r = 0; r < sizeof track->recent / sizeof *track->recent; r++)
+            track->recent[r] = -1;
+    }
+    judge->episode_count = limited(memory->episode_count, EPISODES_MAX);
+    for (int i = 0; i < judge->episode_count; i++) {
+        struct episode *episode = &judge->episodes[i];
+        episode->active = true;
+        episode->kind = memory->episodes[i].finding.kind;
+        episode->raised_ms = memory->episodes[i].raised_ms;
+        episode->below_since_ms = -1;
+        texts_free(&episode->texts);
+        finding_copy(&episode->finding, &episode->texts, &memory->episodes[i].finding);
+        snprintf(episode->subject, sizeof episode->subject, "%s", memory->episodes[i].subject);
+    }
 }

@@ -1,7 +1,7 @@
 /*
- * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view),
- * judge_classes.c (counters, churn), judge_names.c (families), judge_loaders.c and judge_memory.c
- * (growth since the baseline). Nobody else includes it.
+ * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view, what outlives a
+ * restart), judge_classes.c (counters, churn, class loaders), judge_names.c (families) and
+ * judge_memory.c (growth, convergence, the agent). Nobody else includes it.
  */
 #ifndef ANALYZERS_JUDGE_JUDGE_INTERNAL_H
 #define ANALYZERS_JUDGE_JUDGE_INTERNAL_H
@@ -145,10 +145,6 @@ int64_t judge_threshold(const struct judge *judge, enum threshold which);
 /* CLEAR_PERCENT of a threshold. */
 int64_t judge_clear_level(const struct judge *judge, enum threshold which);
 
-void floor_add(struct floor_window *window, int64_t value);
-/* False until the window is full. */
-bool floor_value(const struct floor_window *window, int64_t *value);
-
 #define SUSPICION_WINDOW_MS 6000
 
 /* judge_classes.c */
@@ -162,26 +158,17 @@ bool judge_had_chance_to_unload(const struct judge *judge);
 bool judge_bytes_per_class(const struct judge *judge, int64_t *bytes);
 void judge_describe_unloading(const struct judge *judge, char *out, size_t size);
 
+/* Class loaders of one type that multiply. */
+void judge_loaders(struct judge *judge, const struct loaders_event *loaders);
+
 /* judge_names.c */
 void judge_names(struct judge *judge, const struct names_event *names);
 
-/* judge_loaders.c */
-void judge_loaders(struct judge *judge, const struct loaders_event *loaders);
-
-/* judge_growth.c */
+/* judge_memory.c */
 bool judge_growth_create(struct judge *judge);
 void judge_growth_destroy(struct judge *judge);
-void judge_growth_internal(struct judge *judge, int64_t bytes);
-void judge_growth_class_metaspace(struct judge *judge, int64_t bytes);
-
-/* judge_agent.c */
-void judge_agent_sample(struct judge *judge, const struct sample *sample);
-
-/* judge_memory.c */
 void judge_memory_sample(struct judge *judge, const struct sample *sample);
 void judge_memory_baseline(struct judge *judge);
-
-/* judge_owner.c */
-void judge_note(struct judge *judge, const char *text);
+void judge_agent_sample(struct judge *judge, const struct sample *sample);
 
 #endif

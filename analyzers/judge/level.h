@@ -6,13 +6,12 @@
  * size a category began with is a baseline, an earlier look, or, where there is neither, what
  * levels.def expects of a JVM at its start.
  *
- * Bytes are committed ones. Pure; any thread.
+ * Likewise the step of the agent's circuit breaker. Bytes are committed ones. Pure; any thread.
  */
 #ifndef ANALYZERS_JUDGE_LEVEL_H
 #define ANALYZERS_JUDGE_LEVEL_H
 
 #include "analyzers/judge/finding.h"
-#include "analyzers/judge/thresholds.h"
 
 #define LEVEL_STEPS 3
 #define LEVELS_MAX  (NMT_CATEGORY_COUNT + SAMPLE_EXTRA_CATEGORIES)
@@ -51,5 +50,16 @@ enum severity level_severity(const struct level *level);
 void level_finding(const struct level *level, struct texts *texts, struct finding *finding);
 /* jmethodIDs of a profiler come on top of this category. */
 bool level_holds_method_ids(const struct level *level);
+
+/* The step that the circuit breaker of libnmtagent.so has reached (SAMPLE_AGENT_BREAKER), as a
+ * finding: the alert of a watch and `check` report the same. */
+#define AGENT_BREAKER_STEPS 4
+/* "warned" "shedding" "silent" "stopped"; step 1 to AGENT_BREAKER_STEPS. */
+const char *agent_breaker_step_name(int step);
+/* 0: there is no agent, or it has not given way. */
+int agent_breaker_step(const struct sample *sample);
+/* For a step above 0. */
+void agent_shedding_finding(const struct sample *sample, struct texts *texts,
+                            struct finding *finding);
 
 #endif

@@ -1,5 +1,4 @@
 /* What the table of NMT says: categories that grew, advice for each, and the largest as a note. */
-#include "analyzers/judge/category_advice.h"
 #include "analyzers/triage/triage_internal.h"
 
 #include <inttypes.h>
@@ -9,6 +8,44 @@
 #define GROWN_PART         10 /* of what it was: less is noise of a large thing */
 #define STACKS_GROWN_BYTES (1024 * MB)
 #define NOTED_MIN_BYTES    (64 * MB)
+
+/* What a category of NMT means, why it is large, what decides, what to change. */
+struct category_advice {
+    int64_t growth_bytes; /* between two looks, from which it is a finding; 0: never */
+    int share_percent;    /* of committed memory without the heap, worth a note; 0: never */
+    enum finding_kind kind;
+    const char *meaning;
+    const char *causes; /* the most probable first, apart by semicolons */
+    const char *command;
+    const char *fix;
+};
+
+static const struct category_advice ROWS[NMT_CATEGORY_COUNT] = {
+#define CATEGORY(category, growth_mb, share, finding, meaning, causes, command, fix)               \
+    [NMT_##category] = {(growth_mb)*MB, share, FINDING_##finding, meaning, causes, command, fix},
+#include "analyzers/judge/categories.def"
+#undef CATEGORY
+};
+
+/* NULL: a category that is not in the table. */
+static const struct category_advice *category_advice(enum nmt_category category)
+{
+    return (unsigned)category < NMT_CATEGORY_COUNT && ROWS[category].meaning != NULL
+               ? &ROWS[category]
+               : NULL;
+}
+
+/* Meaning, causes, command and fix as the finding's advice; "category" as evidence if it lacks. */
+static void category_advise(enum nmt_category category, struct finding *finding)
+{
+    const struct category_advice *row = category_advice(category);
+    if (row == NULL)
+        return;
+    finding_advice(finding, "Holds: %s. Probable causes, in this order: %s. To decide: %s. Fix: %s",
+                   row->meaning, row->causes, row->command, row->fix);
+    if (finding_evidence(finding, "category") == NULL)
+        finding_add_text(finding, "category", nmt_category_name(category));
+}
 
 /* The category whose row of the table a finding is about. */
 static enum nmt_category category_of(const struct finding *finding, int jdk_major)

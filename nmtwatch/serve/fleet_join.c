@@ -1,5 +1,5 @@
 /* JVMs come: who is wanted, what they are called, how their watch begins. */
-#include "analyzers/judge/name_owner.h"
+#include "analyzers/judge/judge.h"
 #include "nmtwatch/jvm/agent_leftovers.h"
 #include "nmtwatch/serve/facts.h"
 #include "nmtwatch/serve/fleet_internal.h"

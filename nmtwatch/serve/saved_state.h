@@ -16,7 +16,7 @@
 #ifndef NMTWATCH_SERVE_SAVED_STATE_H
 #define NMTWATCH_SERVE_SAVED_STATE_H
 
-#include "analyzers/judge/judge_resume.h"
+#include "analyzers/judge/judge.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/serve/target_rules.h"
 

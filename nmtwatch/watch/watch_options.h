@@ -7,7 +7,7 @@
 #ifndef NMTWATCH_WATCH_WATCH_OPTIONS_H
 #define NMTWATCH_WATCH_WATCH_OPTIONS_H
 
-#include "analyzers/judge/thresholds.h"
+#include "analyzers/judge/finding.h"
 #include "nmtwatch/jvm/reply_budget.h"
 
 #include <stdbool.h>

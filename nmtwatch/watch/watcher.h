@@ -19,7 +19,6 @@
 #define NMTWATCH_WATCH_WATCHER_H
 
 #include "analyzers/judge/judge.h"
-#include "analyzers/judge/judge_resume.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/watch_options.h"

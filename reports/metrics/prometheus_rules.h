@@ -10,7 +10,6 @@
 #define REPORTS_PROMETHEUS_RULES_H
 
 #include "analyzers/judge/finding.h"
-#include "analyzers/judge/thresholds.h"
 #include "reports/json/json_out.h"
 
 #include <stdio.h>

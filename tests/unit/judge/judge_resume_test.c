@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/judge/judge_resume.h"
+#include "analyzers/judge/judge.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/judge/thresholds.h"
+#include "analyzers/judge/finding.h"
 #include "reports/text/units.h"
 
 #include <inttypes.h>

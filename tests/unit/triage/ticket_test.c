@@ -1,5 +1,5 @@
 /* Texts beside those of a JVM (tests/golden/ticket): what is read of them, and what follows. */
-#include "analyzers/judge/thresholds.h"
+#include "analyzers/judge/finding.h"
 #include "analyzers/triage/dossier_read.h"
 #include "analyzers/triage/triage.h"
 
