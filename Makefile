@@ -40,9 +40,7 @@ PARSE := span redact line_cursor jcmd_reply nmt_category nmt_row nmt_summary met
          classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk java_flags hs_err oom_killer oom_lines pmap process_row ticket_text mat_table jstat jmap_clstats
 CLEAN := clean_text prefixes wraps looks_like
 MODEL := texts sample memory_reply event
-TREND := theil_sen rate warmup history drawdown despike student trend_line curve_fit envelope window regressor seasonality verdict \
-         verdict_ask \
-         verdict_sentence growth_alarm
+TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := normalize pattern family shape stem_table census census_text class_source loader_table definer
 NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result

@@ -7,10 +7,8 @@
 #define ANALYZERS_JUDGE_JUDGE_INTERNAL_H
 
 #include "analyzers/judge/judge.h"
-#include "analyzers/trend/growth_alarm.h"
-#include "analyzers/trend/rate.h"
 #include "analyzers/trend/verdict.h"
-#include "analyzers/trend/warmup.h"
+#include "analyzers/trend/rate.h"
 
 #define EPISODES_MAX 48
 _Static_assert(JUDGE_ALERTS_MAX == 3 * EPISODES_MAX, "room for what one event can do");

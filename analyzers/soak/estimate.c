@@ -1,6 +1,6 @@
 #include "analyzers/soak/estimate.h"
 
-#include "analyzers/trend/theil_sen.h"
+#include "analyzers/trend/trend_line.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * the usual correction of the effective number of samples for AR(1) noise (Bayley & Hammersley, J.
  * R. Stat. Soc. Suppl. 8, 1946).
  *
- *   slope       Theil-Sen over the blocks with Sen's interval (analyzers/trend/theil_sen.h)
+ *   slope       Theil-Sen over the blocks with Sen's interval (analyzers/trend/trend_line.h)
  *   level       at the end of the window: mean of the blocks -/+ Student's t * standard error;
  * where the slope is certain the line's end, whose standard error is twice that of the mean
  *   difference  b - a; half-widths add in quadrature

@@ -1,5 +1,9 @@
 #include "analyzers/trend/rate.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 static int slot(const struct rate *rate, int i)
 {
     return (rate->head + i) % RATE_POINTS;
@@ -51,4 +55,66 @@ bool rate_before(const struct rate *rate, int64_t ago_ms, int64_t span_ms, doubl
 bool rate_over(const struct rate *rate, int64_t span_ms, double *per_s)
 {
     return rate_before(rate, 0, span_ms, per_s);
+}
+
+/* --- warmup ----------------------------------------------------------------------------------- */
+
+void warmup_init(struct warmup *warmup, int64_t asked_s, int64_t max_s, int64_t quiet_per_s,
+                 int64_t uptime_ms)
+{
+    memset(warmup, 0, sizeof *warmup);
+    warmup->asked_s = asked_s;
+    warmup->max_s = max_s;
+    warmup->quiet_per_s = quiet_per_s;
+    warmup->uptime_at_first_ms = uptime_ms;
+}
+
+static bool end(struct warmup *warmup)
+{
+    warmup->over = true;
+    return true;
+}
+
+/* True when loads stayed below the quiet rate for WARMUP_QUIET_MS. */
+static bool is_quiet(struct warmup *warmup, int64_t ms, int64_t classes_loaded)
+{
+    int64_t allowed = warmup->quiet_per_s * WARMUP_QUIET_MS / 1000;
+    int64_t rise = classes_loaded - warmup->quiet_from_loaded;
+    if (!warmup->have_window || rise < 0 || rise > allowed) {
+        warmup->have_window = true;
+        warmup->quiet_from_ms = ms;
+        warmup->quiet_from_loaded = classes_loaded;
+        return false;
+    }
+    return ms - warmup->quiet_from_ms >= WARMUP_QUIET_MS;
+}
+
+bool warmup_add(struct warmup *warmup, int64_t ms, int64_t classes_loaded)
+{
+    if (warmup->over)
+        return false;
+    if (!warmup->started) {
+        warmup->started = true;
+        warmup->first_ms = ms;
+    }
+    int64_t watched_ms = ms - warmup->first_ms;
+    if (warmup->asked_s >= 0) {
+        if (watched_ms < warmup->asked_s * 1000)
+            return false;
+        snprintf(warmup->reason, sizeof warmup->reason, "%" PRId64 " s, as asked", warmup->asked_s);
+        return end(warmup);
+    }
+    if (classes_loaded >= 0 && is_quiet(warmup, ms, classes_loaded)) {
+        snprintf(warmup->reason, sizeof warmup->reason, "class loads stayed below %" PRId64 "/s",
+                 warmup->quiet_per_s);
+        return end(warmup);
+    }
+    if (watched_ms >= WARMUP_QUIET_MS &&
+        warmup->uptime_at_first_ms + watched_ms >= warmup->max_s * 1000) {
+        snprintf(warmup->reason, sizeof warmup->reason, "%" PRId64 " s after the start: %s",
+                 warmup->max_s,
+                 classes_loaded >= 0 ? "class loads did not fall" : "class counters unknown");
+        return end(warmup);
+    }
+    return false;
 }

@@ -61,4 +61,45 @@ double trend_line_at(const struct trend_line *line, double x);
 double trend_select(double *values, int n, int k);
 double trend_median(double *values, int n);
 
+/*
+ * student: how many standard errors an interval reaches when the standard error itself was
+ * estimated from few values.
+ *
+ * Quantile of Student's t: starts from the normal quantile (Acklam's rational approximation,
+ * relative error 1.2e-9) in Hill's expansion (Comm. ACM 13, 1970, algorithm 396), whose relative
+ * error is below 1e-3 for the probabilities used here; 1 and 2 degrees are exact. Fractional
+ * degrees of freedom, which effective sample sizes are, are allowed.
+ *
+ * Pure; any thread.
+ */
+/* p of the normal distribution: normal_quantile(0.975) = 1.96. 0 < p < 1. */
+double normal_quantile(double p);
+/* t such that |T| > t with probability two_sided; degrees >= 1. student_quantile(0.05, 10) = 2.23.
+ */
+double student_quantile(double two_sided, double degrees);
+
+/*
+ * theil_sen: the slope of a series that a few wild points cannot curve_fit, with its interval.
+ *
+ * Slope: median of the slopes of all pairs (Theil 1950; Sen, J. Am. Stat. Assoc. 63, 1968, 1379).
+ * Interval (Sen 1968, eq. 2.6): with N pairs and
+ *     V = [n(n-1)(2n+5) - sum over ties t(t-1)(2t+5)] / 18
+ * the pairs ranked (N - z sqrt V)/2 and (N + z sqrt V)/2 bound it; z = 1.96 for 95 %. It assumes
+ * independent noise: on autocorrelated series it is too narrow, so a caller must also demand a
+ * minimum span and growth.
+ *
+ * Cost O(n^2 log n) at n <= THEIL_SEN_POINTS_MAX; memory is on the caller's heap through the
+ * workspace. Pure; any thread.
+ */
+#define THEIL_SEN_POINTS_MAX 96
+
+struct theil_sen {
+    double slope; /* y per x */
+    double low;   /* 95 % interval */
+    double high;
+};
+
+/* False with fewer than four points, more than the maximum, no two different x, or no memory. */
+bool theil_sen(const double *x, const double *y, int n, struct theil_sen *out);
+
 #endif

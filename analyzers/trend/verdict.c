@@ -1,7 +1,11 @@
 /* What is fed: a clock that may step back, values that may be missing, processes that restart. */
+#include "analyzers/trend/verdict.h"
+
 #include "analyzers/trend/verdict_internal.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,4 +189,152 @@ bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int6
     drawdown_add(&series->drawdown, out.ms, out.value);
     notice_fall(series, out.ms);
     return true;
+}
+
+/* --- one sentence for people ------------------------------------------------------------------ */
+
+struct sentence {
+    char *text;
+    size_t size;
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *sentence, const char *format,
+                                                      ...)
+{
+    size_t room = sentence->size - sentence->length;
+    va_list arguments;
+    va_start(arguments, format);
+    int written = vsnprintf(sentence->text + sentence->length, room, format, arguments);
+    va_end(arguments);
+    if (written > 0)
+        sentence->length += (size_t)written < room ? (size_t)written : room - 1;
+}
+
+struct duration {
+    char text[24];
+};
+
+static struct duration duration(double seconds)
+{
+    static const struct {
+        double below_s, unit_s;
+        int decimals;
+        const char *unit;
+    } steps[] = {
+        {120, 1, 0, "s"},
+        {7200, 60, 0, "min"},
+        {172800, 3600, 1, "h"},
+        {86400 * 1000.0, 86400, 1, "days"},
+    };
+    struct duration out = {"years"};
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (seconds < steps[i].below_s) {
+            snprintf(out.text, sizeof out.text, "%.*f %s", steps[i].decimals,
+                     seconds / steps[i].unit_s, steps[i].unit);
+            break;
+        }
+    }
+    return out;
+}
+
+/* MB/h to two decimals; -0.00 is 0. */
+static double mb(double bytes)
+{
+    double value = bytes / MB;
+    return fabs(value) < 0.005 ? 0 : value;
+}
+
+static void say_eta(struct sentence *sentence, const struct verdict_options *options,
+                    const struct verdict *verdict)
+{
+    const char *limit = options->limit_name != NULL ? options->limit_name : "limit";
+    if (verdict->eta_s <= 0)
+        say(sentence, "; the %s is reached", limit);
+    else if (isinf(verdict->eta_high_s))
+        say(sentence, "; reaches the %s in %s, not before %s", limit, duration(verdict->eta_s).text,
+            duration(verdict->eta_low_s).text);
+    else
+        say(sentence, "; reaches the %s in %s [%s, %s]", limit, duration(verdict->eta_s).text,
+            duration(verdict->eta_low_s).text, duration(verdict->eta_high_s).text);
+}
+
+void verdict_write_sentence(const struct verdict_options *options, struct verdict *verdict)
+{
+    struct sentence sentence = {verdict->sentence, sizeof verdict->sentence, 0};
+    const struct verdict_interval *slope = &verdict->slope_bytes_per_h;
+    struct duration span = duration((double)(verdict->to_ms - verdict->from_ms) / 1000);
+    say(&sentence, "%s: ", verdict_state_meaning(verdict->state));
+    if (!verdict->have_slope) {
+        say(&sentence, "%d points over %s", verdict->points, span.text);
+        return;
+    }
+    say(&sentence, "%.2f MB/h, 95 %% [%.2f, %.2f], over %s", mb(slope->value), mb(slope->low),
+        mb(slope->high), span.text);
+    if (verdict->have_regressor && verdict->answer == VERDICT_GROWING)
+        say(&sentence, "; %.0f %% of the growth goes with classes loaded, %.0f bytes each",
+            verdict->explained_share * 100, verdict->bytes_per_class);
+    if (verdict->have_eta)
+        say_eta(&sentence, options, verdict);
+}
+
+/* --- the alarm -------------------------------------------------------------------------------- */
+
+#define SLACK           0.5
+#define LIMIT           8.0
+#define STEP_MAX        4.0 /* one wild level is no trend */
+#define LEVEL_LOOKS     20  /* before mean and sigma are believed */
+#define NEW_LEVEL_LOOKS 40
+#define FOLLOW          0.05 /* share of the newest level in the mean */
+#define SIGMA_MIN       16384.0
+
+bool cusum_add(struct cusum *cusum, double level, bool in_control)
+{
+    if (cusum->level_looks == 0)
+        cusum->mean = level;
+    double away = level - cusum->mean, sigma = fmax(sqrt(cusum->variance), SIGMA_MIN);
+    bool known = cusum->level_looks >= LEVEL_LOOKS;
+    if (known)
+        cusum->sum = fmax(0, cusum->sum + fmin(away / sigma, STEP_MAX) - SLACK);
+    bool out = known && cusum->sum > LIMIT;
+    cusum->out_looks = out ? cusum->out_looks + 1 : 0;
+    if (in_control && !out) {
+        double share = fmax(FOLLOW, 1.0 / (cusum->level_looks + 1));
+        cusum->variance += share * (away * away - cusum->variance);
+        cusum->mean += share * away;
+        cusum->level_looks += cusum->level_looks < LEVEL_LOOKS;
+    } else if (in_control && cusum->out_looks > NEW_LEVEL_LOOKS) {
+        *cusum = (struct cusum){0}; /* another level, and no growth: it is learnt anew */
+    }
+    return out;
+}
+
+void growth_alarm_init(struct growth_alarm *alarm, int need, int of)
+{
+    memset(alarm, 0, sizeof *alarm);
+    alarm->need = need;
+    alarm->of = of;
+}
+
+enum growth_alarm_change growth_alarm_add(struct growth_alarm *alarm, const struct verdict *verdict)
+{
+    bool growing = verdict->answer == VERDICT_GROWING;
+    bool level = verdict->answer == VERDICT_NOT_GROWING;
+    uint32_t window = alarm->of >= 32 ? UINT32_MAX : (UINT32_C(1) << alarm->of) - 1;
+    alarm->recent = (alarm->recent << 1 | growing) & window;
+    alarm->seen += alarm->seen < alarm->of;
+    if (verdict->answer == VERDICT_UNDECIDED)
+        alarm->cusum = (struct cusum){0}; /* a start-up or a restart */
+    bool out_of_control = verdict->answer != VERDICT_UNDECIDED &&
+                          cusum_add(&alarm->cusum, (double)verdict->level_bytes, level);
+    int need = growing && out_of_control ? 1 : alarm->need;
+    if (!alarm->active && growing && __builtin_popcount(alarm->recent) >= need) {
+        alarm->active = true;
+        return GROWTH_ALARM_RAISED;
+    }
+    if (alarm->active && alarm->recent == 0) {
+        alarm->active = false;
+        return GROWTH_ALARM_CLEARED;
+    }
+    return GROWTH_ALARM_NONE;
 }

@@ -16,9 +16,7 @@
  */
 #include "analyzers/trend/verdict_internal.h"
 
-#include "analyzers/trend/regressor.h"
 #include "analyzers/trend/window.h"
-#include "analyzers/trend/seasonality.h"
 
 #include <math.h>
 #include <string.h>

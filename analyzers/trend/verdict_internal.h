@@ -1,11 +1,10 @@
 /*
- * verdict_internal: the inside of a verdict, shared by verdict.c (what is fed), verdict_ask.c (how
- * it decides) and verdict_sentence.c. Nobody else includes it.
+ * verdict_internal: the inside of a verdict, shared by verdict.c (what is fed, the sentence) and
+ * verdict_ask.c (how it decides). Nobody else includes it.
  */
 #ifndef ANALYZERS_TREND_VERDICT_INTERNAL_H
 #define ANALYZERS_TREND_VERDICT_INTERNAL_H
 
-#include "analyzers/trend/despike.h"
 #include "analyzers/trend/history.h"
 #include "analyzers/trend/verdict.h"
 #include "analyzers/trend/drawdown.h"
@@ -31,6 +30,7 @@ struct verdict_series {
 
 /* Looks like a restart that no counter tells of; too new to be believed. */
 bool verdict_has_fallen(const struct verdict_series *series);
+/* One sentence for people. */
 void verdict_write_sentence(const struct verdict_options *options, struct verdict *verdict);
 
 #endif

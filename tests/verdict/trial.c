@@ -1,6 +1,6 @@
 #include "tests/verdict/trial.h"
 
-#include "analyzers/trend/growth_alarm.h"
+#include "analyzers/trend/verdict.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/trend/despike.h"
+#include "analyzers/trend/history.h"
 #include "tests/unit/trend/injected.h"
 
 enum { POINTS = 60 };

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/trend/envelope.h"
+#include "analyzers/trend/window.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/trend/growth_alarm.h"
+#include "analyzers/trend/verdict.h"
 #include "tests/unit/trend/injected.h"
 
 static enum growth_alarm_change say(struct growth_alarm *alarm, enum verdict_answer answer,

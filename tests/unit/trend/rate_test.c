@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "analyzers/trend/rate.h"
-#include "analyzers/trend/warmup.h"
 
 #include <math.h>
 #include <string.h>

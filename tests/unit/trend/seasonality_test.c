@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/trend/seasonality.h"
+#include "analyzers/trend/window.h"
 #include "tests/unit/trend/injected.h"
 
 enum { POINTS = 40 };

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/trend/student.h"
+#include "analyzers/trend/trend_line.h"
 
 #include <math.h>
 

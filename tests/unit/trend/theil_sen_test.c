@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/trend/theil_sen.h"
+#include "analyzers/trend/trend_line.h"
 
 #include <math.h>
 
