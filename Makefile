@@ -70,13 +70,13 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
 PROCESS := clock tell files signals
 JVM := failure privileged as_target rooted user_map proc perfdata agent_figures agent_leftovers jdk_files target discover reply_budget attach attach_connect
-WATCH := watch_options pause_budget tap ask naming polling watcher watching stop_profiler session
-RECORD := writer reader
+WATCH := watch_options pause_budget tap naming watcher watching stop_profiler session
+RECORD := recording
 ALERT := notify receiver message queue http_post lane delivery
 JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
 SOAK_RUN := child counter budget_text soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output one_shot match_rules alloc_run
-COMMANDS := options config watch_options list check watch replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
+COMMANDS := options config list check watch replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
 SERVE := mhd callers snapshot target_rules serve_options facts scan archive member saved_json saved_state owners \
          outlets fleet_join fleet metrics view_json view_page web service permitted confine helper serve
 TRIAGE_RUN := saved large_log unpack recorded live

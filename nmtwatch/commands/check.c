@@ -10,7 +10,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/process/tell.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 #include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/json/event_json.h"

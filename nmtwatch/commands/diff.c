@@ -1,6 +1,6 @@
 /* nmtwatch diff: two recordings, or two moments of one, side by side. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 #include "reports/soak/difference.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"

@@ -1,7 +1,7 @@
 /* nmtwatch replay: the judge over a recording: the alerts of the live run, raised again. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 #include "nmtwatch/watch/session.h"
 #include "reports/watch/watch_view.h"
 #include "reports/text/units.h"

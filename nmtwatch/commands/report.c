@@ -5,7 +5,7 @@
 #include "nmtwatch/commands/gnuplot.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/report.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 #include "nmtwatch/process/files.h"
 #include "reports/story/chart.h"
 #include "reports/text/escape.h"

@@ -1,6 +1,5 @@
 /* nmtwatch serve: a daemon that watches every JVM of the host. */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/watch_options.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/serve/serve.h"
 

@@ -1,5 +1,5 @@
 /* nmtwatch watch: live table, alerts as they rise and clear. */
-#include "nmtwatch/commands/watch_options.h"
+#include "nmtwatch/commands/options.h"
 #include "nmtwatch/process/files.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/profile/agent_call.h"
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 
 #include <jansson.h>
 #include <limits.h>

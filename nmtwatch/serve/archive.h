@@ -14,7 +14,7 @@
 #ifndef NMTWATCH_SERVE_ARCHIVE_H
 #define NMTWATCH_SERVE_ARCHIVE_H
 
-#include "nmtwatch/record/writer.h"
+#include "nmtwatch/record/recording.h"
 
 #define ARCHIVE_NAME_MAX 128
 

@@ -1,6 +1,6 @@
 #include "nmtwatch/soak/soak_outcome.h"
 
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 #include "reports/text/units.h"
 
 #include <stdio.h>

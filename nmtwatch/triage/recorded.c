@@ -1,6 +1,6 @@
 #include "nmtwatch/triage/recorded.h"
 
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>

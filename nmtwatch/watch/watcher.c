@@ -1,10 +1,462 @@
-#include "nmtwatch/watch/watcher_internal.h"
+#include "nmtwatch/watch/watcher.h"
 
+#include "nmtwatch/watch/watcher_internal.h"
 #include "reports/text/units.h"
+#include "nmtwatch/jvm/agent_figures.h"
+#include "analyzers/model/memory_reply.h"
+#include "analyzers/classes/loader_table.h"
+#include "analyzers/parse/jcmd_reply.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* What a watcher learned: judged first, then passed on together with the alerts it raised, so that
+ * the view that goes with an event includes it. */
+
+void watcher_emit(struct watcher *watcher, struct event *event)
+{
+    event->ms = watcher->now_ms;
+    struct alerts alerts;
+    judge_feed(watcher->judge, event, &alerts);
+    watcher->sink.event(watcher->sink.context, watcher, event, &alerts);
+}
+
+void watcher_note(struct watcher *watcher, const char *format, ...)
+{
+    struct event event = {.kind = EVENT_NOTE};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(event.text, sizeof event.text, format, arguments);
+    va_end(arguments);
+    watcher_emit(watcher, &event);
+}
+
+void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms)
+{
+    watcher->now_ms = now_ms;
+    watcher_note(watcher, "%s", text);
+}
+
+static void end(struct watcher *watcher, enum failure_kind reason, const char *text)
+{
+    if (watcher->ended)
+        return;
+    watcher->ended = true;
+    watcher->end_reason = reason;
+    if (text == NULL)
+        return;
+    struct event event = {.kind = EVENT_GONE};
+    snprintf(event.text, sizeof event.text, "%s", text);
+    watcher_emit(watcher, &event);
+}
+
+static void emit_sample(struct watcher *watcher, const struct sample *sample)
+{
+    sample_merge(&watcher->latest, sample);
+    watcher->counts.polls++;
+    struct event event = {.kind = EVENT_SAMPLE, .sample = *sample};
+    watcher_emit(watcher, &event);
+}
+
+/* What costs the target nothing: its counters in hsperfdata, /proc, and the agent's figures. */
+
+#define IDENTITY_RETRY_MS 1000
+
+/* A JVM that has just started has no hsperfdata yet, and so no name and no version. */
+static void complete_identity(struct watcher *watcher)
+{
+    if (watcher->perfdata != NULL || watcher->now_ms < watcher->next_identity_ms)
+        return;
+    watcher->next_identity_ms = watcher->now_ms + IDENTITY_RETRY_MS;
+    target_refresh_identity(&watcher->target);
+    if (watcher->target.perfdata[0] != '\0')
+        watcher->perfdata = perfdata_open(&watcher->target);
+}
+
+/* Its own words, at each step: what the alert's figures do not say. */
+static void tell_why_the_agent_gave_way(struct watcher *watcher, const struct sample *sample)
+{
+    char reason[200];
+    int64_t step, before = 0;
+    sample_get(&watcher->latest, SAMPLE_AGENT_BREAKER, &before);
+    if (sample_get(sample, SAMPLE_AGENT_BREAKER, &step) && step > before &&
+        agent_figures_reason(&watcher->target, reason, sizeof reason))
+        watcher_note(watcher, "the profiler agent says: %s", reason);
+}
+
+static bool look(struct watcher *watcher, struct sample *sample)
+{
+    sample_clear(sample);
+    if (!proc_sample(&watcher->proc, sample))
+        return false;
+    complete_identity(watcher);
+    if (watcher->perfdata != NULL && !perfdata_sample(watcher->perfdata, sample)) {
+        perfdata_close(watcher->perfdata);
+        watcher->perfdata = NULL;
+        watcher->target.perfdata[0] = '\0';
+    }
+    agent_figures_sample(&watcher->target, sample);
+    tell_why_the_agent_gave_way(watcher, sample);
+    return true;
+}
+
+/* --- asking: one question at a time; what stops the application only within the budget --------- */
+
+#define PRESSURE_EACH_MS 1000
+#define BUSY_WAIT_MS     15000
+
+bool ask(struct watcher *watcher, enum question question, const char *command)
+{
+    if (attach_ask(watcher->attach, command) != 0)
+        return false;
+    watcher->question = question;
+    return true;
+}
+
+static void emit_skip(struct watcher *watcher, enum expensive_command command, int64_t predicted_us,
+                      const char *reason)
+{
+    if (watcher->skip_noted[command])
+        return;
+    watcher->skip_noted[command] = true;
+    struct event event = {.kind = EVENT_COST};
+    snprintf(event.cost.command, sizeof event.cost.command, "%s", expensive_command_text(command));
+    event.cost.predicted_us = predicted_us;
+    event.cost.measured_us = -1;
+    snprintf(event.cost.skipped, sizeof event.cost.skipped, "%s", reason);
+    watcher_emit(watcher, &event);
+}
+
+static const struct pause_pressure *pressure_now(struct watcher *watcher)
+{
+    if (!watcher->options.ignore_pressure && watcher->now_ms >= watcher->next_pressure_ms) {
+        pressure_read("", watcher->target.pid, &watcher->pressure);
+        watcher->next_pressure_ms = watcher->now_ms + PRESSURE_EACH_MS;
+        watcher->busy_noted = watcher->busy_noted && pause_pressed(&watcher->pressure);
+    }
+    return &watcher->pressure;
+}
+
+bool ask_waits(struct watcher *watcher, enum expensive_command command)
+{
+    int64_t *until_ms = &watcher->wait_until_ms[command];
+    const struct pause_pressure *pressure = pressure_now(watcher);
+    if (!pause_pressed(pressure) || (*until_ms > 0 && watcher->now_ms >= *until_ms)) {
+        *until_ms = 0;
+        return false;
+    }
+    if (*until_ms == 0)
+        *until_ms = watcher->now_ms + BUSY_WAIT_MS;
+    if (!watcher->busy_noted) {
+        char words[160];
+        pressure_words(pressure, words, sizeof words);
+        watcher_note(watcher,
+                     "the machine is busy (%s): questions that stop the application wait, "
+                     "for %d s at most",
+                     words, BUSY_WAIT_MS / 1000);
+        watcher->busy_noted = true;
+    }
+    return true;
+}
+
+bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
+                   int64_t cap_us)
+{
+    struct pause_inputs now = pause_inputs_of(&watcher->latest, watcher->arenas);
+    now.pressure = *pressure_now(watcher);
+    int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
+    int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
+    char reason[128];
+    const char *busy = pause_pressed(&now.pressure) ? " on this busy machine" : "";
+    if (predicted_us > left_us) {
+        snprintf(reason, sizeof reason,
+                 "would stop the application for about %.1f ms%s; %.1f ms are left of the budget",
+                 (double)predicted_us / 1000, busy, (double)left_us / 1000);
+        emit_skip(watcher, command, predicted_us, reason);
+        return false;
+    }
+    if (predicted_us > cap_us) {
+        snprintf(reason, sizeof reason,
+                 "would stop the application for about %.0f ms%s, too long without a suspicion",
+                 (double)predicted_us / 1000, busy);
+        emit_skip(watcher, command, predicted_us, reason);
+        return false;
+    }
+    if (!ask(watcher, question, expensive_command_text(command)))
+        return false;
+    watcher->skip_noted[command] = false;
+    watcher->expensive = command;
+    watcher->predicted_us = predicted_us;
+    watcher->pause_inputs = now;
+    return true;
+}
+
+void ask_charge(struct watcher *watcher)
+{
+    int64_t us = attach_elapsed_us(watcher->attach);
+    pause_spend(&watcher->pause, watcher->expensive, &watcher->pause_inputs, watcher->now_ms, us);
+    struct event event = {.kind = EVENT_COST};
+    snprintf(event.cost.command, sizeof event.cost.command, "%s",
+             expensive_command_text(watcher->expensive));
+    event.cost.predicted_us = watcher->predicted_us;
+    event.cost.measured_us = us;
+    watcher_emit(watcher, &event);
+}
+
+/* --- what to ask next ------------------------------------------------------------------------ */
+
+#define BACKOFF_FIRST_MS 5000
+#define BACKOFF_MAX_MS   300000
+#define LOADERS_CAP_US   20000 /* without suspicion a safepoint must be shorter than this */
+#define LOADERS_SUSPECT_MS                                                                         \
+    6000 /* between loader censuses when they are the only names there are                         \
+          */
+#define REPLY_KEEP_BYTES 262144
+/* Without hsperfdata NMT is all that counts classes, and a rate needs more than one count in 4 s.
+ * A summary is no safepoint and 50-240 us. */
+#define COUNT_CLASSES_MS 1000
+
+static bool ask_memory(struct watcher *watcher)
+{
+    if (watcher->now_ms < watcher->next_memory_ms)
+        return false;
+    int64_t interval_ms = watcher->options.nmt_interval_ms;
+    if (watcher->perfdata == NULL && !watcher->nmt_off && interval_ms > COUNT_CLASSES_MS)
+        interval_ms = COUNT_CLASSES_MS;
+    watcher->next_memory_ms += interval_ms; /* from when it was due: ticks are never early */
+    if (watcher->next_memory_ms <= watcher->now_ms)
+        watcher->next_memory_ms = watcher->now_ms + interval_ms;
+    watcher->asked_nmt = !watcher->nmt_off;
+    const char *command =
+        memory_reply_command(watcher->target.identity.jdk_major, watcher->asked_nmt);
+    return command[0] != '\0' && ask(watcher, QUESTION_MEMORY, command);
+}
+
+static bool names_need_loaders(const struct watcher *watcher)
+{
+    bool tap_possible = watcher->options.tap && !watcher->tap_unusable &&
+                        watcher->target.identity.jdk_major >= TAP_FIRST_JDK;
+    return !tap_possible && judge_wants_names(watcher->judge);
+}
+
+static bool ask_loaders(struct watcher *watcher)
+{
+    bool suspect = names_need_loaders(watcher);
+    int64_t due_ms = watcher->next_loaders_ms;
+    if (suspect)
+        due_ms += LOADERS_SUSPECT_MS - watcher->options.loaders_interval_ms;
+    if (watcher->now_ms < due_ms)
+        return false;
+    if (ask_waits(watcher, EXPENSIVE_LOADER_STATS))
+        return false;
+    watcher->next_loaders_ms = watcher->now_ms + watcher->options.loaders_interval_ms;
+    return ask_expensive(watcher, QUESTION_LOADERS, EXPENSIVE_LOADER_STATS,
+                         suspect ? INT64_MAX : LOADERS_CAP_US);
+}
+
+static bool ask_leftovers(struct watcher *watcher)
+{
+    if (watcher->leftover[0] != '\0') {
+        char command[192];
+        snprintf(command, sizeof command, "VM.log output=file=%s what=all=off", watcher->leftover);
+        return ask(watcher, QUESTION_LEFTOVER_OFF, command);
+    }
+    if (watcher->now_ms < watcher->next_leftovers_ms || !watcher->options.tap ||
+        watcher->target.identity.jdk_major < TAP_FIRST_JDK)
+        return false;
+    watcher->next_leftovers_ms = INT64_MAX;
+    return ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
+}
+
+static void ask_next(struct watcher *watcher)
+{
+    if (watcher->now_ms < watcher->next_attach_ms && !naming_is_urgent(watcher))
+        return;
+    if (naming_ask(watcher) || watcher->stopping)
+        return;
+    if (ask_memory(watcher) || ask_leftovers(watcher))
+        return;
+    ask_loaders(watcher);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Without hsperfdata NMT's count of classes tells how many were loaded and unloaded at the least.
+ */
+static void count_classes(const struct watcher *watcher, int64_t classes, struct sample *sample)
+{
+    int64_t loaded = classes, unloaded = 0;
+    if (classes < 0 || sample_has(sample, SAMPLE_CLASSES_LOADED))
+        return;
+    if (sample_get(&watcher->latest, SAMPLE_CLASSES_LOADED, &loaded)) {
+        sample_get(&watcher->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
+        int64_t more = classes - (loaded - unloaded);
+        loaded += more > 0 ? more : 0;
+        unloaded -= more < 0 ? more : 0;
+    }
+    sample_set(sample, SAMPLE_CLASSES_LOADED, loaded);
+    sample_set(sample, SAMPLE_CLASSES_UNLOADED, unloaded);
+}
+
+static void answered_memory(struct watcher *watcher, struct span reply)
+{
+    struct sample sample;
+    struct memory_reading reading;
+    if (!look(watcher, &sample))
+        return; /* gone: the next tick tells */
+    memory_reply_read(reply, watcher->asked_nmt, &sample, &reading);
+    if (reading.arenas >= 0)
+        watcher->arenas = reading.arenas;
+    count_classes(watcher, reading.classes, &sample);
+    if (reading.result == MEMORY_MALFORMED) {
+        watcher->counts.failures++;
+        watcher->counts.failed[FAILURE_BAD_REPLY]++;
+        watcher->counts.last_failure = FAILURE_BAD_REPLY;
+        if (!watcher->reply_odd_noted)
+            watcher_note(watcher, "%s", reading.problem);
+        watcher->reply_odd_noted = true;
+        return;
+    }
+    if (reading.result == MEMORY_NMT_OFF && !watcher->nmt_off) {
+        watcher->nmt_off = true;
+        watcher->counts.last_failure = FAILURE_NMT_OFF;
+        watcher_note(watcher, "Native Memory Tracking is off: classes and Metaspace are watched, "
+                              "NMT is not (start the JVM with -XX:NativeMemoryTracking=summary)");
+    }
+    if (reading.have_nmt)
+        watcher->counts.nmt_seen = true;
+    if ((reading.unknown_lines > 0 || reading.dropped > 0 || !reading.total_holds) &&
+        !watcher->reply_odd_noted) {
+        watcher->reply_odd_noted = true;
+        watcher_note(watcher,
+                     "NMT summary of an unknown form: %d lines not understood, %d categories "
+                     "without room, the categories %s up to the total",
+                     reading.unknown_lines, reading.dropped,
+                     reading.total_holds ? "add" : "do not add");
+    }
+    emit_sample(watcher, &sample);
+}
+
+static void answered_loaders(struct watcher *watcher, struct span reply)
+{
+    ask_charge(watcher);
+    struct loader_table table;
+    if (loader_table_parse(&table, reply) == PARSE_OK) {
+        sample_set(&watcher->latest, SAMPLE_LOADERS, table.event.loaders);
+        struct event event = {.kind = EVENT_LOADERS, .loaders = table.event};
+        watcher_emit(watcher, &event);
+        if (names_need_loaders(watcher))
+            naming_add_loaders(watcher, table.types, table.type_count);
+    } else {
+        watcher_note(watcher, "VM.classloader_stats: a reply that ends too early was not used");
+    }
+    loader_table_free(&table);
+}
+
+/* "#2: file=/tmp/nmtwatch-tap-... class+load=info" of a run that was killed together with its
+ * guard. A younger one may belong to another nmtwatch that is at work: it is looked for again. */
+static void answered_leftovers(struct watcher *watcher, struct span reply)
+{
+    struct span line;
+    bool terminated;
+    while (span_next_line(&reply, &line, &terminated)) {
+        ptrdiff_t at = span_find(line, SPAN_LITERAL("file="));
+        if (at < 0)
+            continue;
+        struct span file = span_of(line.ptr + at + 5, line.len - (size_t)at - 5);
+        for (size_t i = 0; i < file.len; i++) {
+            if (file.ptr[i] == ' ')
+                file.len = i;
+        }
+        enum tap_origin origin = tap_origin(file);
+        if (origin == TAP_IN_USE)
+            watcher->next_leftovers_ms = watcher->now_ms + TAP_LEFTOVER_S * 1000;
+        if (origin != TAP_LEFTOVER || file.len >= sizeof watcher->leftover)
+            continue;
+        span_copy(file, watcher->leftover, sizeof watcher->leftover);
+        return;
+    }
+}
+
+static void answered_leftover_off(struct watcher *watcher)
+{
+    watcher_note(watcher, "switched off a class-load log that a killed run had left: %s",
+                 watcher->leftover);
+    tap_remove_leftover(&watcher->target, watcher->leftover);
+    watcher->leftover[0] = '\0';
+    watcher->next_leftovers_ms = watcher->now_ms; /* there may be more */
+}
+
+static void answered(struct watcher *watcher)
+{
+    int result_code;
+    struct span reply = attach_reply(watcher->attach, &result_code);
+    enum question question = watcher->question;
+    watcher->question = QUESTION_NONE;
+    watcher->counts.questions++;
+    watcher->counts.answer_us += attach_elapsed_us(watcher->attach);
+    watcher->attach_backoff_ms = 0;
+    watcher->noted_failure = FAILURE_NONE;
+    switch (question) {
+    case QUESTION_MEMORY:
+        answered_memory(watcher, reply);
+        break;
+    case QUESTION_LOADERS:
+        answered_loaders(watcher, reply);
+        break;
+    case QUESTION_LEFTOVERS:
+        answered_leftovers(watcher, reply);
+        break;
+    case QUESTION_LEFTOVER_OFF:
+        answered_leftover_off(watcher);
+        break;
+    case QUESTION_TAP_ON:
+    case QUESTION_TAP_OFF:
+    case QUESTION_CLASS_LIST:
+        watcher->question = question;
+        naming_answered(watcher, reply, result_code);
+        watcher->question = QUESTION_NONE;
+        break;
+    case QUESTION_NONE:
+        break;
+    }
+    if (reply.len > REPLY_KEEP_BYTES)
+        attach_release(watcher->attach);
+}
+
+static void failed(struct watcher *watcher)
+{
+    const struct failure *failure = attach_failure(watcher->attach);
+    enum question question = watcher->question;
+    watcher->counts.failures++;
+    watcher->counts.failed[failure->kind]++;
+    watcher->counts.last_failure = failure->kind;
+    if (question == QUESTION_TAP_ON || question == QUESTION_TAP_OFF ||
+        question == QUESTION_CLASS_LIST)
+        naming_failed(watcher);
+    watcher->question = QUESTION_NONE;
+    if (question == QUESTION_LEFTOVER_OFF)
+        watcher->leftover[0] = '\0';
+    if (failure->kind == FAILURE_GONE)
+        return; /* the next tick tells */
+    /* A command this JVM does not know says nothing about the next one. */
+    if (failure->kind == FAILURE_UNKNOWN_COMMAND)
+        return;
+    if (failure->kind != watcher->noted_failure) {
+        watcher->noted_failure = failure->kind;
+        watcher_note(watcher, "%s", failure->sentence);
+    }
+    watcher->attach_backoff_ms =
+        watcher->attach_backoff_ms == 0 ? BACKOFF_FIRST_MS : watcher->attach_backoff_ms * 2;
+    if (watcher->attach_backoff_ms > BACKOFF_MAX_MS)
+        watcher->attach_backoff_ms = BACKOFF_MAX_MS;
+    watcher->next_attach_ms = watcher->now_ms + watcher->attach_backoff_ms;
+}
+
+/* --- ticks ------------------------------------------------------------------------------------ */
 
 /* The first class-loader census comes early: it is the baseline of the later ones. */
 #define FIRST_LOADERS_PART 4
@@ -24,13 +476,13 @@ static void gone(struct watcher *watcher)
     naming_abandon(watcher);
     attach_abandon(watcher->attach);
     watcher->question = QUESTION_NONE;
-    watcher_end(watcher, FAILURE_GONE, text);
+    end(watcher, FAILURE_GONE, text);
 }
 
 static void tick(struct watcher *watcher)
 {
     struct sample sample;
-    if (!watcher_look(watcher, &sample)) {
+    if (!look(watcher, &sample)) {
         gone(watcher);
         return;
     }
@@ -38,7 +490,7 @@ static void tick(struct watcher *watcher)
     watcher->next_tick_ms += watcher->options.interval_ms;
     if (watcher->next_tick_ms <= watcher->now_ms)
         watcher->next_tick_ms = watcher->now_ms + watcher->options.interval_ms;
-    watcher_emit_sample(watcher, &sample);
+    emit_sample(watcher, &sample);
     naming_tick(watcher);
 }
 
@@ -83,16 +535,16 @@ void watcher_step(struct watcher *watcher, int64_t now_ms)
     if (watcher->question != QUESTION_NONE) {
         enum attach_state state = attach_step(watcher->attach);
         if (state == ATTACH_DONE)
-            polling_answered(watcher);
+            answered(watcher);
         else if (state == ATTACH_FAILED)
-            polling_failed(watcher);
+            failed(watcher);
     }
     if (!watcher->ended && !watcher->stopping && now_ms >= watcher->next_tick_ms)
         tick(watcher);
     if (!watcher->ended && watcher->question == QUESTION_NONE)
-        polling_ask_next(watcher);
+        ask_next(watcher);
     if (watcher->stopping && watcher->question == QUESTION_NONE)
-        watcher_end(watcher, FAILURE_NONE, NULL);
+        end(watcher, FAILURE_NONE, NULL);
 }
 
 int watcher_fd(const struct watcher *watcher, short *events)

@@ -1,12 +1,5 @@
 /*
- * watcher_internal: the inside of a watcher. Stages, each calling only those before it:
- *
- *   ask.c              what was learned, judged and passed on; what is free; one question at a time,
- *                      expensive ones within the budget
- *   naming.c           tap and class lists
- *   polling.c           what to ask next, and what was answered
- *   watcher.c          life and ticks
- *
+ * watcher_internal: the inside of a watcher: watcher.c asks, and naming.c is its part for the tap and class lists.
  * Nobody else includes it.
  */
 #ifndef NMTWATCH_WATCH_WATCHER_INTERNAL_H
@@ -92,31 +85,19 @@ struct watcher {
     bool callees_asked; /* who the reflection accessors call */
 };
 
-/* ask.c: judges the event, then hands it and its alerts to the sink. */
+/* watcher.c: judges the event, then hands it and its alerts to the sink. */
 void watcher_emit(struct watcher *watcher, struct event *event);
 void watcher_note(struct watcher *watcher, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void watcher_end(struct watcher *watcher, enum failure_kind reason, const char *text);
-/* Merges the sample into the latest values and emits it. */
-void watcher_emit_sample(struct watcher *watcher, const struct sample *sample);
-/* A sample of what is free. False when the target is gone. */
-bool watcher_look(struct watcher *watcher, struct sample *sample);
-
-/* ask.c */
 bool ask(struct watcher *watcher, enum question question, const char *command);
-/* A expensive question has to wait, for a bounded time, because the machine is busy. Asked before the
- * question's schedule moves on. */
+/* An expensive question has to wait, for a bounded time, because the machine is busy. Asked before
+ * the question's schedule moves on. */
 bool ask_waits(struct watcher *watcher, enum expensive_command command);
-/* Predicts, checks the budget (and the cap), asks; or tells once why not. */
+/* Predicts, checks the budget (and the cap), asks; or says once why not. */
 bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
                    int64_t cap_us);
-/* Charges the answer of a expensive question, and tells what it cost. */
+/* Charges the answer of an expensive question, and emits what it cost. */
 void ask_charge(struct watcher *watcher);
-
-/* polling.c */
-void polling_ask_next(struct watcher *watcher);
-void polling_answered(struct watcher *watcher);
-void polling_failed(struct watcher *watcher);
 
 /* naming.c */
 void naming_tick(struct watcher *watcher);

@@ -3,7 +3,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/record/writer.h"
+#include "nmtwatch/record/recording.h"
 
 #include <errno.h>
 #include <poll.h>

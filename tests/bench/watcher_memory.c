@@ -6,7 +6,7 @@
  * attach, perfdata, census (empty); recorder; census_names (after a list of 20 000 ordinary
  * classes), census_worst (its table full of stems with many long names).
  */
-#include "nmtwatch/record/writer.h"
+#include "nmtwatch/record/recording.h"
 #include "nmtwatch/watch/watcher_internal.h"
 #include "tests/bench/bench.h"
 

@@ -1,5 +1,5 @@
 /* Any file through the reader of recordings, gzip or plain. */
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* What the writer writes is what the reader reads, and what damage does to it. */
-#include "nmtwatch/record/reader.h"
-#include "nmtwatch/record/writer.h"
+#include "nmtwatch/record/recording.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/record/reader.h"
+#include "nmtwatch/record/recording.h"
 #include "nmtwatch/serve/archive.h"
 
 #include <dirent.h>

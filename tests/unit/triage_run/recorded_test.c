@@ -1,5 +1,5 @@
 /* What a recording leaves behind is one look: values of all of its moments, categories of one. */
-#include "nmtwatch/record/writer.h"
+#include "nmtwatch/record/recording.h"
 #include "nmtwatch/triage/recorded.h"
 
 #include <stdarg.h>
