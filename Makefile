@@ -77,8 +77,8 @@ JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
 SOAK_RUN := child counter budget_text soak_run soak_outcome
 PROFILE := exchange agent_library agent_call start_options profile_output one_shot match_rules alloc_run
 COMMANDS := options config list check watch replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
-SERVE := mhd callers snapshot target_rules serve_options facts scan archive member saved_json saved_state owners \
-         outlets fleet_join fleet metrics view_json view_page web service permitted confine helper serve
+SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
+         outlets fleet metrics views web service confine helper serve
 TRIAGE_RUN := saved large_log unpack recorded live
 PLAN_RUN := plan_sources
 HEAP_RUN := dump_file holders_run heap_dump

@@ -7,7 +7,7 @@
  *   reads configuration and secrets            <-- descriptors and numbers
  *
  * Nothing of what the service says is believed: kinds, lengths and pids are looked at, a JVM is one
- * by the helper's own look, a question is one of permitted.h, a file is one that the configuration
+ * by the helper's own look, a question is one of permitted_request, a file is one that the configuration
  * names. Requests are answered one after the other, so many a second (more wait); attaching goes
  * on beside them without blocking. What the service passes along is closed at once.
  *
@@ -17,6 +17,7 @@
 #define NMTWATCH_SERVE_HELPER_H
 
 #include "nmtwatch/serve/serve.h"
+#include "nmtwatch/jvm/target.h"
 
 /* Answers on socket_fd until the other end is closed or stop says so. child: told of SIGHUP, SIGTERM
  * and SIGINT by signal; 0: nobody. options is the configuration, kept up to date. */
@@ -32,5 +33,13 @@ void helper_destroy(struct helper *helper);
 typedef int helper_service_fn(serve_configure_fn *configure, void *context, int64_t for_ms);
 int helper_run(serve_configure_fn *configure, void *context, struct serve_options *options,
                int64_t for_ms, helper_service_fn *service);
+
+/*
+ * permitted: which requests the root helper of serve sends to a JVM: those that a watch asks, byte
+ * for byte, and nothing else. Pure; any thread.
+ */
+
+/* request: as it goes over the attach socket, protocol 1 or 2. */
+bool permitted_request(const struct target *target, const char *request, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-#include "nmtwatch/serve/metrics.h"
+#include "nmtwatch/serve/views.h"
 
 #include "analyzers/classes/family.h"
 

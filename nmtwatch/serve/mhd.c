@@ -11,9 +11,9 @@ static const struct {
     const char *name;
     void **into;
 } rows[] = {
-#define MHD_FUNCTION(name) {"MHD_" #name, (void **)&functions.name},
-#include "nmtwatch/serve/mhd.def"
-#undef MHD_FUNCTION
+#define ROW(name) {"MHD_" #name, (void **)&functions.name},
+    MHD_FUNCTIONS(ROW)
+#undef ROW
 };
 
 bool mhd_open(char *error, size_t error_size)

@@ -19,6 +19,7 @@
 #include "analyzers/judge/judge.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/serve/target_rules.h"
+#include "reports/json/json_out.h"
 
 #define SAVED_PENDING_MAX 16
 
@@ -53,5 +54,21 @@ void saved_state_forget(struct saved_state *state, int64_t pid, int64_t start_ti
 /* Writes that failed; the last reason. */
 int64_t saved_state_errors(const struct saved_state *state, const char **last);
 void saved_state_close(struct saved_state *state);
+
+/*
+ * saved_json: a saved_target <-> one line of JSON, the content of a file of saved_state.h.
+ *
+ * What is read back was perhaps not written by us: every value is checked, and a sentence says what
+ * is wrong. One thread.
+ */
+
+#define SAVED_SCHEMA 1
+
+/* boot: the kernel's boot_id. NULL when memory ran out. */
+const char *saved_json_write(struct json_out *out, const char *boot,
+                             const struct saved_target *target);
+/* False with a sentence; also when it is of another boot. */
+bool saved_json_read(const char *text, size_t length, const char *boot, struct saved_target *target,
+                     char *error, size_t error_size);
 
 #endif

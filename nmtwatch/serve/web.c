@@ -3,9 +3,8 @@
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/serve/callers.h"
-#include "nmtwatch/serve/metrics.h"
-#include "nmtwatch/serve/mhd.h"
 #include "nmtwatch/serve/views.h"
+#include "nmtwatch/serve/mhd.h"
 #include "reports/page/page.h"
 
 #include <errno.h>

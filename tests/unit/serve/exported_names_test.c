@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/serve/metrics.h"
+#include "nmtwatch/serve/views.h"
 #include "reports/metrics/prometheus_rules.h"
 
 #include <ctype.h>

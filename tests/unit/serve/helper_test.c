@@ -9,7 +9,6 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/serve/helper.h"
-#include "nmtwatch/serve/permitted.h"
 #include "nmtwatch/watch/tap.h"
 #include "tests/sim/spawn.h"
 

@@ -5,7 +5,6 @@
 #include <cmocka.h>
 
 #include "nmtwatch/jvm/proc.h"
-#include "nmtwatch/serve/saved_json.h"
 #include "nmtwatch/serve/saved_state.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/serve/facts.h"
+#include "nmtwatch/serve/member.h"
 #include "nmtwatch/serve/target_rules.h"
 
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "analyzers/classes/family.h"
-#include "nmtwatch/serve/metrics.h"
 #include "nmtwatch/serve/views.h"
 
 #include <jansson.h>
