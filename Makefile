@@ -44,8 +44,8 @@ TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := normalize pattern family shape stem_table census census_text class_source loader_table definer
 NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
 SOAK := soak_series points estimate budget trial trial_result
-PLAN := suitability class_cost plan_input plan_component measured sizing plan_core what_if plan
-CLASSLOG := class_rows line_head time_line classlog
+PLAN := suitability plan_input measured sizing plan
+CLASSLOG := class_rows classlog
 TRIAGE := crash heap_objects dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_ticket triage_categories triage_answers triage_suitability
 JUDGE := finding judge_classes judge_names judge_memory judge level check
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \

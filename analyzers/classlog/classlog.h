@@ -14,6 +14,7 @@
 #define ANALYZERS_CLASSLOG_CLASSLOG_H
 
 #include "analyzers/classlog/class_rows.h"
+#include "analyzers/parse/class_log.h"
 
 /* Readable bytes that the caller of classlog_feed owns behind the text; their content is ignored.
  */

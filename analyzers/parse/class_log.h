@@ -13,7 +13,7 @@
  * that was cut off and continued by the next one. No class has a '[' in its name.
  *
  * No state, no allocation; spans point into the line. Any thread. A few hundred nanoseconds a line,
- * most of them for what precedes the name: analyzers/classlog/line_head.h recognises a head it has
+ * most of them for what precedes the name: analyzers/classlog/classlog.c recognises a head it has
  * seen.
  */
 #ifndef ANALYZERS_PARSE_CLASS_LOG_H

@@ -13,7 +13,7 @@
 #define ANALYZERS_PLAN_MEASURED_H
 
 #include "analyzers/model/sample.h"
-#include "analyzers/plan/plan_component.h"
+#include "analyzers/plan/plan_input.h"
 
 #define PLAN_GROWTH_CLASSES_MIN 200 /* between two looks */
 

@@ -1,12 +1,191 @@
 #include "analyzers/plan/plan.h"
 
 #include "analyzers/parse/saturated.h"
-#include "analyzers/plan/plan_core.h"
-#include "analyzers/plan/what_if.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
+
+/* --- what follows from the numbers alone ------------------------------------------------------ */
+
+/* Made once for the plan and once for each "what if". */
+struct plan_core {
+    int64_t classes;
+    struct jmethodid_cost ids;
+    int64_t ids_kept_bytes;
+    struct class_cost formula;
+    double bytes_per_class;
+    int64_t classes_bytes, metaspace_bytes;
+    int64_t stacks_bytes;
+    int64_t jmethod_ids_bytes; /* loaded and kept */
+    int64_t profiler_bytes;    /* expected, without those */
+    struct plan_figures figures[PLAN_COMPONENT_COUNT];
+};
+
+#define STACK_TOUCHED 131072.0 /* sizing.c says why */
+
+static struct class_load class_load_of(const struct plan_input *input, int64_t classes)
+{
+    double loaders = plan_input_get(input, PLAN_LOADERS);
+    return (struct class_load){.classes = classes,
+                               .methods_per_class = plan_input_get(input, PLAN_METHODS_PER_CLASS),
+                               .loaders = plan_whole(fmin(loaders, (double)classes)),
+                               .generated = input->generated};
+}
+
+static void classes(struct plan_core *core, const struct plan_input *input,
+                    const struct plan_measured *measured)
+{
+    struct class_load load = class_load_of(input, core->classes);
+    core->formula = class_cost(input->jdk_major, load);
+    if (measured->basis == PLAN_BASIS_FORMULA) {
+        core->classes_bytes = class_cost_total(&core->formula);
+        core->metaspace_bytes = class_cost_metaspace(&core->formula);
+        core->bytes_per_class = (double)core->classes_bytes / (double)core->classes;
+        return;
+    }
+    /* What is there, and what comes to it at what one more costs. Fewer: as many less. */
+    double further = (double)(core->classes - measured->classes);
+    core->bytes_per_class = measured->bytes_per_class;
+    core->classes_bytes =
+        plan_whole((double)measured->class_bytes + further * measured->bytes_per_class);
+    core->metaspace_bytes = measured->metaspace_bytes >= 0 && measured->metaspace_per_class >= 0.0
+                                ? plan_whole((double)measured->metaspace_bytes +
+                                             further * measured->metaspace_per_class)
+                                : core->classes_bytes;
+}
+
+static void jmethod_ids(struct plan_core *core, const struct plan_input *input)
+{
+    struct class_load load = class_load_of(input, core->classes);
+    core->ids =
+        jmethodid_cost(input->jdk_major,
+                       (struct jmethodid_load){load.classes, load.methods_per_class, load.loaders});
+    int64_t churned = plan_whole(plan_input_churned(input));
+    /* Where the churned ones have loaders of their own, these are churned with them. */
+    double each = fmax(1.0, (double)load.classes / (double)load.loaders);
+    struct jmethodid_cost gone = jmethodid_cost(
+        input->jdk_major, (struct jmethodid_load){churned, load.methods_per_class,
+                                                  plan_whole((double)churned / each)});
+    core->ids_kept_bytes = jmethodid_kept_bytes(&gone);
+    core->jmethod_ids_bytes =
+        saturated_add(jmethodid_loaded_bytes(&core->ids), core->ids_kept_bytes);
+}
+
+static void plan_core_make(struct plan_core *core, const struct plan_input *input,
+                           const struct plan_measured *measured)
+{
+    memset(core, 0, sizeof *core);
+    core->classes = plan_whole(plan_input_get(input, PLAN_CLASSES) + plan_input_grown(input));
+    classes(core, input, measured);
+    jmethod_ids(core, input);
+    double stack = fmin(STACK_TOUCHED, plan_input_get(input, PLAN_STACK));
+    if (measured->thread_bytes >= 0 && measured->threads > 0)
+        stack = (double)measured->thread_bytes / (double)measured->threads;
+    core->stacks_bytes = plan_whole(stack * plan_input_get(input, PLAN_THREADS));
+    for (int i = 0; i < PLAN_COMPONENT_COUNT; i++) {
+        struct plan_figures *figures = &core->figures[i];
+        plan_component_formulas((enum plan_component)i, input, core->classes,
+                                core->jmethod_ids_bytes, &figures->documented_bytes,
+                                &figures->expected_bytes);
+        figures->measured_bytes = measured->component_bytes[i];
+        if (i != PLAN_PART_JMETHOD_IDS)
+            core->profiler_bytes = saturated_add(core->profiler_bytes, figures->expected_bytes);
+    }
+}
+
+/* --- what if ---------------------------------------------------------------------------------- */
+
+/* What more of something means: the plan made again with one number changed, less the plan. */
+#define MORE_CLASSES 10000
+#define MORE_THREADS 100.0
+#define MORE_TRACES  10000.0
+#define MORE_METHODS 1000.0
+#define TABLE_JDK    26 /* ids became entries of a table */
+
+static int64_t less(int64_t a, int64_t b)
+{
+    return a == INT64_MAX ? INT64_MAX : a - b;
+}
+
+static struct plan_change *begin(struct plan *plan, const char *key, const char *what)
+{
+    struct plan_change *out = &plan->changes[plan->change_count++];
+    memset(out, 0, sizeof *out);
+    out->key = key;
+    snprintf(out->what, sizeof out->what, "%s", what);
+    return out;
+}
+
+static void change(struct plan *plan, const char *key, const char *what,
+                   const struct plan_input *input)
+{
+    struct plan_core now, then;
+    struct plan_change *out = begin(plan, key, what);
+    plan_core_make(&now, &plan->input, &plan->measured);
+    plan_core_make(&then, input, &plan->measured);
+    out->classes_bytes = less(then.classes_bytes, now.classes_bytes);
+    out->jmethod_ids_bytes = less(then.jmethod_ids_bytes, now.jmethod_ids_bytes);
+    out->profiler_bytes = less(then.profiler_bytes, now.profiler_bytes);
+    out->stacks_bytes = less(then.stacks_bytes, now.stacks_bytes);
+}
+
+/* Those that are there stay in their loaders. */
+static void loader_for_each(struct plan *plan)
+{
+    double methods = plan_input_get(&plan->input, PLAN_METHODS_PER_CLASS);
+    struct plan_change *out = begin(plan, "loaders", "10 000 more classes, a loader for each");
+    struct class_cost classes =
+        class_cost(plan->input.jdk_major,
+                   (struct class_load){MORE_CLASSES, methods, MORE_CLASSES, plan->input.generated});
+    struct jmethodid_cost ids = jmethodid_cost(
+        plan->input.jdk_major, (struct jmethodid_load){MORE_CLASSES, methods, MORE_CLASSES});
+    out->classes_bytes = class_cost_total(&classes);
+    out->jmethod_ids_bytes = jmethodid_loaded_bytes(&ids);
+}
+
+static struct plan_input more(const struct plan *plan, enum plan_number number, double amount)
+{
+    struct plan_input input = plan->input;
+    input.slot[number].number += amount;
+    return input;
+}
+
+static void plan_what_if(struct plan *plan)
+{
+    char what[64];
+    double churn = plan_input_get(&plan->input, PLAN_CHURN);
+    plan->change_count = 0;
+
+    struct plan_input input = more(plan, PLAN_CLASSES, MORE_CLASSES);
+    bool grows = plan->measured.loaders_per_class >= 0.0;
+    if (grows)
+        input.slot[PLAN_LOADERS].number += MORE_CLASSES * plan->measured.loaders_per_class;
+    change(plan, "classes",
+           grows ? "10 000 more classes, as they come now"
+                 : "10 000 more classes, in the same loaders",
+           &input);
+    if (plan->measured.basis == PLAN_BASIS_FORMULA)
+        loader_for_each(plan);
+    input = more(plan, PLAN_THREADS, MORE_THREADS);
+    change(plan, "threads", "100 more threads", &input);
+    input = more(plan, PLAN_CHURN, churn > 0.0 ? 9.0 * churn : 1.0);
+    snprintf(what, sizeof what, "%s",
+             churn > 0.0 ? "ten times the churn" : "1 class/s that comes and goes");
+    change(plan, "churn", what, &input);
+    input = more(plan, PLAN_TRACES, MORE_TRACES);
+    change(plan, "traces", "10 000 more stacks in a chunk", &input);
+    input = more(plan, PLAN_SAMPLED_METHODS, MORE_METHODS);
+    change(plan, "sampled_methods", "1 000 more methods in samples", &input);
+    if (plan->input.jdk_major < TABLE_JDK) {
+        input = plan->input;
+        input.jdk_major = TABLE_JDK;
+        change(plan, "jdk", "the same on JDK 26", &input);
+    }
+}
+
+/* --- the plan --------------------------------------------------------------------------------- */
 
 #define MB (INT64_C(1) << 20)
 

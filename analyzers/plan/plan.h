@@ -14,11 +14,9 @@
 #define ANALYZERS_PLAN_PLAN_H
 
 #include "analyzers/native/jmethodid_cost.h"
-#include "analyzers/plan/class_cost.h"
-#include "analyzers/plan/measured.h"
-#include "analyzers/plan/plan_component.h"
-#include "analyzers/plan/plan_input.h"
 #include "analyzers/plan/sizing.h"
+#include "analyzers/plan/measured.h"
+#include "analyzers/plan/plan_input.h"
 #include "analyzers/plan/suitability.h"
 
 struct plan_figures {

@@ -36,11 +36,6 @@ static const struct {
 #undef GC_COST
 };
 
-static int64_t whole(double bytes)
-{
-    return bytes >= 9.2e18 ? INT64_MAX : bytes <= 0.0 ? 0 : (int64_t)(bytes + 0.5);
-}
-
 static int64_t round_up(int64_t bytes, int64_t step)
 {
     return bytes > INT64_MAX - step ? INT64_MAX : (bytes + step - 1) / step * step;
@@ -70,7 +65,7 @@ static void gc_part(struct sizing *sizing, const struct plan_input *input, doubl
             percent = gc_costs[i].heap_percent;
         }
     }
-    part(sizing, "gc", "garbage collector", whole(fixed_mb * MB + heap * percent / 100.0),
+    part(sizing, "gc", "garbage collector", plan_whole(fixed_mb * MB + heap * percent / 100.0),
          "%s: %.0f MB and %.1f %% of the heap", plan_gc_name(input->gc), fixed_mb, percent);
 }
 
@@ -85,13 +80,14 @@ static void runtime_parts(struct sizing *sizing, const struct sizing_needs *need
     if (measured->code_bytes >= 0)
         part(sizing, "code", "compiled code", measured->code_bytes, "measured");
     else
-        part(sizing, "code", "compiled code", whole(code), "8 MB and 7 KB a class, at most 240 MB");
+        part(sizing, "code", "compiled code", plan_whole(code),
+             "8 MB and 7 KB a class, at most 240 MB");
     if (measured->thread_bytes >= 0 && measured->threads > 0) {
         double each = (double)measured->thread_bytes / (double)measured->threads;
-        part(sizing, "threads", "thread stacks", whole(each * threads), "measured: %.0f KB each",
-             each / KB);
+        part(sizing, "threads", "thread stacks", plan_whole(each * threads),
+             "measured: %.0f KB each", each / KB);
     } else {
-        part(sizing, "threads", "thread stacks", whole(touched * threads),
+        part(sizing, "threads", "thread stacks", plan_whole(touched * threads),
              "%.0f KB of each is touched", touched / KB);
     }
     if (measured->gc_bytes >= 0)
@@ -101,10 +97,10 @@ static void runtime_parts(struct sizing *sizing, const struct sizing_needs *need
     if (measured->rest_bytes >= 0)
         part(sizing, "jvm", "the JVM itself, direct buffers", measured->rest_bytes, "measured");
     else
-        part(sizing, "jvm", "the JVM itself", whole(JVM_ITSELF),
+        part(sizing, "jvm", "the JVM itself", plan_whole(JVM_ITSELF),
              "libraries, class archive, compilers");
     if (plan_input_get(input, PLAN_DIRECT) > 0.0)
-        part(sizing, "direct", "direct buffers", whole(plan_input_get(input, PLAN_DIRECT)),
+        part(sizing, "direct", "direct buffers", plan_whole(plan_input_get(input, PLAN_DIRECT)),
              "as given");
 }
 
@@ -115,7 +111,7 @@ static void say_flags(struct sizing *sizing, const struct plan_input *input)
     size_t size = sizeof sizing->flags, at = 0;
     if (sizing->heap_known)
         at += (size_t)snprintf(out + at, size - at, "-Xmx%" PRId64 "m ",
-                               round_up(whole(plan_input_get(input, PLAN_HEAP)), mb) / mb);
+                               round_up(plan_whole(plan_input_get(input, PLAN_HEAP)), mb) / mb);
     at += (size_t)snprintf(out + at, size - at,
                            "-XX:MaxMetaspaceSize=%" PRId64 "m -XX:ReservedCodeCacheSize=%" PRId64
                            "m -Xss%.0fk",
@@ -123,7 +119,7 @@ static void say_flags(struct sizing *sizing, const struct plan_input *input)
                            plan_input_get(input, PLAN_STACK) / KB);
     if (plan_input_get(input, PLAN_DIRECT) > 0.0)
         at += (size_t)snprintf(out + at, size - at, " -XX:MaxDirectMemorySize=%" PRId64 "m",
-                               round_up(whole(plan_input_get(input, PLAN_DIRECT)), mb) / mb);
+                               round_up(plan_whole(plan_input_get(input, PLAN_DIRECT)), mb) / mb);
     snprintf(out + at, size - at, " -XX:NativeMemoryTracking=summary");
 }
 
@@ -132,7 +128,7 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
     const struct plan_input *input = needs->input;
     memset(sizing, 0, sizeof *sizing);
     sizing->heap_known = plan_input_known(input, PLAN_HEAP);
-    int64_t heap = sizing->heap_known ? whole(plan_input_get(input, PLAN_HEAP)) : 0;
+    int64_t heap = sizing->heap_known ? plan_whole(plan_input_get(input, PLAN_HEAP)) : 0;
     if (sizing->heap_known)
         part(sizing, "heap", "Java heap", heap, "-Xmx");
     part(sizing, "classes", "classes", needs->classes_bytes, "%s",
@@ -147,7 +143,7 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
     sizing->proposal_bytes =
         round_up(saturated_add(sizing->total_bytes, sizing->reserve_bytes), SIZING_STEP_BYTES);
     sizing->limit_bytes =
-        plan_input_known(input, PLAN_LIMIT) ? whole(plan_input_get(input, PLAN_LIMIT)) : -1;
+        plan_input_known(input, PLAN_LIMIT) ? plan_whole(plan_input_get(input, PLAN_LIMIT)) : -1;
     sizing->fits = sizing->limit_bytes < 0 || sizing->total_bytes <= sizing->limit_bytes;
 
     /* A quarter more than is needed: an application that is at its bound throws OutOfMemoryError.
@@ -168,6 +164,87 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
     if (sizing->code_cache_bytes > CODE_DEFAULT && needs->measured->code_bytes < CODE_DEFAULT)
         sizing->code_cache_bytes = CODE_DEFAULT;
     sizing->stacks_reserved_bytes =
-        whole(plan_input_get(input, PLAN_STACK) * plan_input_get(input, PLAN_THREADS));
+        plan_whole(plan_input_get(input, PLAN_STACK) * plan_input_get(input, PLAN_THREADS));
     say_flags(sizing, input);
+}
+
+/* --- what loaded classes take ----------------------------------------------------------------- */
+
+#define GENERATED_CLASS_SPACE 522.0
+#define GENERATED_MALLOC      40.0
+#define CHUNK_FIRST           4096.0 /* of a loader, in Metaspace ... */
+#define CLASS_CHUNK_FIRST     1024.0 /* ... and in class space */
+#define CHUNK_DOUBLED_UP_TO   65536.0
+#define LOADER_METASPACE      144.0 /* the loader's arena itself */
+#define DEFAULT_JDK           17
+
+struct row {
+    int first_jdk;
+    double fixed, generated_method, generated_symbol, generated_nmt;
+    double method, class_space, class_malloc, symbol, nmt;
+    double loader_class, loader_other, loader_nmt;
+};
+
+static const struct row rows[] = {
+#define CLASS_COST(jdk, ...) {jdk, __VA_ARGS__},
+#include "analyzers/plan/class_costs.def"
+#undef CLASS_COST
+};
+
+static const struct row *row_of(int jdk_major)
+{
+    const struct row *row = &rows[0];
+    int jdk = jdk_major > 0 ? jdk_major : DEFAULT_JDK;
+    for (unsigned i = 1; i < sizeof rows / sizeof rows[0]; i++) {
+        if (jdk >= rows[i].first_jdk)
+            row = &rows[i];
+    }
+    return row;
+}
+
+/* What the chunks of one loader come to: doubled while it is small, then half a chunk is unused. */
+static double chunks(double bytes, double first)
+{
+    double chunk = first;
+    if (bytes > CHUNK_DOUBLED_UP_TO)
+        return bytes;
+    while (chunk < bytes)
+        chunk *= 2.0;
+    return chunk;
+}
+
+struct class_cost class_cost(int jdk_major, struct class_load load)
+{
+    struct class_cost cost = {0};
+    if (load.classes <= 0 || load.methods_per_class < 0.0)
+        return cost;
+    const struct row *row = row_of(jdk_major);
+    double classes = (double)load.classes;
+    double loaders = load.loaders < 1 ? 1.0 : (double)load.loaders;
+    double each = classes / loaders;
+    double method = load.generated ? row->generated_method : row->method;
+    double metaspace = row->fixed + method * load.methods_per_class;
+    double class_space = load.generated ? GENERATED_CLASS_SPACE : row->class_space;
+    double heads = load.generated ? GENERATED_MALLOC : row->class_malloc;
+    cost.metaspace_bytes =
+        plan_whole(loaders * (chunks(each * metaspace, CHUNK_FIRST) + LOADER_METASPACE));
+    cost.class_space_bytes = plan_whole(loaders * chunks(each * class_space, CLASS_CHUNK_FIRST));
+    cost.malloc_bytes =
+        plan_whole(classes * heads + loaders * (row->loader_class + row->loader_other));
+    cost.symbol_bytes =
+        plan_whole(classes * (load.generated ? row->generated_symbol : row->symbol));
+    cost.nmt_bytes = plan_whole(classes * (load.generated ? row->generated_nmt : row->nmt) +
+                                loaders * row->loader_nmt);
+    return cost;
+}
+
+int64_t class_cost_metaspace(const struct class_cost *cost)
+{
+    return saturated_add(cost->metaspace_bytes, cost->class_space_bytes);
+}
+
+int64_t class_cost_total(const struct class_cost *cost)
+{
+    return saturated_add(saturated_add(class_cost_metaspace(cost), cost->malloc_bytes),
+                         saturated_add(cost->symbol_bytes, cost->nmt_bytes));
 }

@@ -1,4 +1,4 @@
-#include "analyzers/plan/class_cost.h"
+#include "analyzers/plan/sizing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "analyzers/plan/plan_component.h"
+#include "analyzers/plan/plan_input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
