@@ -1,6 +1,6 @@
 /*
  * published_format: what the agent costs, where everybody who watches the JVM can read it without
- * asking: /tmp/.nmtagent_PID, PID as the JVM calls itself. Read by nmtwatch/jvm/agent_figures.
+ * asking: /tmp/.nmtagent_PID, PID as the JVM calls itself. Read by nmtwatch/jvm/agent_files.
  *
  * As with hsperfdata a JVM that is killed leaves the file behind, so it names the process it is of:
  * a pid alone is not an identity. The agent holds a lock (flock) on it as long as it lives:

@@ -1,13 +1,341 @@
 #include "nmtwatch/alert/delivery.h"
 
-#include "nmtwatch/alert/lane.h"
+#include "nmtwatch/alert/http_post.h"
+#include "nmtwatch/alert/message.h"
+#include "nmtwatch/alert/queue.h"
+#include "nmtwatch/process/clock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A lane is one receiver: its queue, and the sending (delivery.h says by which rules). One request
+ * at a time keeps the order and does not press on a receiver in trouble; on one connection that is
+ * hundreds a second. */
+
+/* What all lanes of a delivery share. */
+struct lane_common {
+    struct http *http;
+    int64_t now_ms;
+    int64_t queue_max, resend_ms;
+    char runbook_base[512], external_url[512], host[256];
+    delivery_say_fn *say;
+    void *say_context;
+    struct delivery_counts counts;
+    struct json_out body;
+};
+
+struct lane {
+    struct lane_common *common;
+    struct receiver_options receiver;
+    char credentials[256];
+    struct queue *queue;
+    bool busy;
+    uint64_t sending;      /* number of the entry under way; 0: a repetition of what is up */
+    uint64_t repeat_after; /* the last number of the repetition that is done */
+    int64_t repeat_ms;     /* when the next one begins */
+    int failures;          /* in a row */
+    int64_t not_before_ms;
+};
+
+#define BACKOFF_FIRST_MS   1000
+#define BACKOFF_MAX_MS     300000
+#define RETRY_AFTER_MAX_S  3600 /* a receiver cannot silence us for longer */
+#define RESEND_BATCH       64   /* alerts in one repetition, about 100 KB */
+#define EXPIRES_IN_RESENDS 4
+
+static struct message_context context_of(const struct lane_common *common)
+{
+    return (struct message_context){.host = common->host,
+                                    .runbook_base = common->runbook_base,
+                                    .external_url = common->external_url};
+}
+
+static void say(struct lane_common *common, const char *sentence)
+{
+    common->say(common->say_context, sentence);
+}
+
+/* --- a lane: what comes in ---------------------------------------------------------------------------- */
+
+static void lane_add(struct lane *lane, const struct message *message)
+{
+    struct lane_common *common = lane->common;
+    char sentence[256];
+    int64_t unsaved = queue_counts(lane->queue).unsaved;
+    bool added = queue_add(lane->queue, message, common->now_ms);
+    if (queue_counts(lane->queue).unsaved == 1 && unsaved == 0) {
+        snprintf(sentence, sizeof sentence,
+                 "receiver %s: the queue cannot be written; alerts are sent, but a restart would "
+                 "lose those that wait",
+                 lane->receiver.name);
+        say(common, sentence);
+    }
+    if (added)
+        return;
+    if (common->counts.overflow++ == 0) { /* once: it will not be the last one */
+        snprintf(sentence, sizeof sentence,
+                 "receiver %s: no room for more alerts (%" PRId64 " wait); see "
+                 "nmtwatch_delivery_lost_total",
+                 lane->receiver.name, queue_counts(lane->queue).waiting);
+        say(common, sentence);
+    }
+}
+
+/* --- a lane: what goes out ---------------------------------------------------------------------------- */
+
+static int64_t backoff_ms(int failures)
+{
+    int64_t ms = BACKOFF_FIRST_MS;
+    for (int i = 1; i < failures && ms < BACKOFF_MAX_MS; i++)
+        ms *= 2;
+    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
+}
+
+/* The message itself will not do, whenever it is sent. */
+static bool is_refusal(int status)
+{
+    static const int statuses[] = {400, 413, 414, 415, 422};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (status == statuses[i])
+            return true;
+    }
+    return false;
+}
+
+static void remember_failure(struct lane *lane, const char *what)
+{
+    snprintf(lane->common->counts.last_failure, sizeof lane->common->counts.last_failure,
+             "receiver %s: %.200s", lane->receiver.name, what);
+}
+
+static void failed(struct lane *lane, const struct http_answer *answer)
+{
+    struct lane_common *common = lane->common;
+    int64_t wait_ms = backoff_ms(++lane->failures);
+    int64_t asked_s =
+        answer->retry_after_s < RETRY_AFTER_MAX_S ? answer->retry_after_s : RETRY_AFTER_MAX_S;
+    if (asked_s * 1000 > wait_ms)
+        wait_ms = asked_s * 1000;
+    lane->not_before_ms = common->now_ms + wait_ms;
+    common->counts.retried++;
+    remember_failure(lane, answer->failure);
+    if (lane->failures == 1) /* once for each trouble */
+        say(common, common->counts.last_failure);
+}
+
+static void refused(struct lane *lane, const struct http_answer *answer)
+{
+    char sentence[400];
+    lane->common->counts.refused++;
+    remember_failure(lane, answer->failure);
+    snprintf(sentence, sizeof sentence, "%s; this alert is given up",
+             lane->common->counts.last_failure);
+    say(lane->common, sentence);
+}
+
+static void recovered(struct lane *lane)
+{
+    char sentence[128];
+    if (lane->failures > 0) {
+        snprintf(sentence, sizeof sentence, "receiver %s: takes alerts again", lane->receiver.name);
+        say(lane->common, sentence);
+    }
+    lane->failures = 0;
+}
+
+static void lane_done(void *context, void *of, const struct http_answer *answer)
+{
+    struct lane *lane = of;
+    struct lane_common *common = lane->common;
+    (void)context;
+    bool taken = answer->status / 100 == 2, over = taken || is_refusal(answer->status);
+    lane->busy = false;
+    if (!over) {
+        struct queue_entry *entry = queue_numbered(lane->queue, lane->sending);
+        if (entry != NULL)
+            entry->attempts++;
+        lane->repeat_ms = common->now_ms; /* all of it again: it may have been restarted */
+        lane->repeat_after = 0;
+        failed(lane, answer);
+        return;
+    }
+    recovered(lane);
+    if (lane->sending == 0)
+        return; /* a repetition that is refused was taken once: the next one may be, too */
+    if (!taken)
+        refused(lane, answer);
+    common->counts.delivered += taken;
+    if (queue_counts(lane->queue).up == 0)
+        lane->repeat_ms = common->now_ms + common->resend_ms;
+    queue_told(lane->queue, lane->sending);
+}
+
+static bool post(struct lane *lane)
+{
+    struct lane_common *common = lane->common;
+    size_t length;
+    char url[sizeof lane->receiver.url + 24];
+    const char *body = json_out_line(&common->body, &length);
+    size_t end = strlen(lane->receiver.url);
+    snprintf(url, sizeof url, "%s", lane->receiver.url);
+    if (lane->receiver.kind == RECEIVER_ALERTMANAGER) {
+        while (end > 0 && url[end - 1] == '/')
+            end--;
+        snprintf(url + end, sizeof url - end, "/api/v2/alerts");
+    }
+    const struct http_request request = {.url = url,
+                                         .ca_file = lane->receiver.ca_file,
+                                         .credentials = lane->credentials,
+                                         .timeout_ms = lane->receiver.timeout_ms,
+                                         .body = body,
+                                         .length = length};
+    lane->busy = body != NULL && http_post(common->http, &request, lane);
+    if (!lane->busy)
+        failed(lane, &(struct http_answer){.failure = "no request could be made"});
+    return lane->busy;
+}
+
+static int64_t expires_ms(const struct lane_common *common)
+{
+    return clock_ms(CLOCK_REALTIME) + EXPIRES_IN_RESENDS * common->resend_ms;
+}
+
+static bool send_next(struct lane *lane)
+{
+    struct lane_common *common = lane->common;
+    struct message message;
+    struct texts texts = {0};
+    const struct message_context context = context_of(common);
+    struct queue_entry *entry;
+    while ((entry = queue_next(lane->queue)) != NULL &&
+           !queue_read(lane->queue, entry, &texts, &message)) {
+        common->counts.damaged++;
+        queue_remove(lane->queue, entry->number);
+    }
+    if (entry == NULL) {
+        texts_free(&texts);
+        return false;
+    }
+    lane->sending = entry->number;
+    json_out_reset(&common->body);
+    if (lane->receiver.kind == RECEIVER_WEBHOOK) {
+        message_webhook(&common->body, &message, &context);
+    } else {
+        json_out_begin(&common->body, NULL, '[');
+        message_alertmanager(&common->body, &message, &context, expires_ms(common));
+        json_out_end(&common->body, ']');
+    }
+    texts_free(&texts);
+    return post(lane);
+}
+
+/* What is up, a batch at a time. */
+static bool repeat(struct lane *lane)
+{
+    struct lane_common *common = lane->common;
+    const struct message_context context = context_of(common);
+    struct texts texts = {0};
+    int count = 0;
+    if (lane->receiver.kind != RECEIVER_ALERTMANAGER || common->now_ms < lane->repeat_ms)
+        return false;
+    json_out_reset(&common->body);
+    json_out_begin(&common->body, NULL, '[');
+    for (int i = 0; i < queue_count(lane->queue) && count < RESEND_BATCH; i++) {
+        struct message message;
+        const struct queue_entry *entry = queue_at(lane->queue, i);
+        if (!entry->up || entry->number <= lane->repeat_after ||
+            !queue_read(lane->queue, entry, &texts, &message))
+            continue;
+        lane->repeat_after = entry->number;
+        message_alertmanager(&common->body, &message, &context, expires_ms(common));
+        count++;
+    }
+    texts_free(&texts);
+    json_out_end(&common->body, ']');
+    if (count < RESEND_BATCH) { /* that was the last batch */
+        lane->repeat_after = 0;
+        lane->repeat_ms = common->now_ms + common->resend_ms;
+    }
+    lane->sending = 0;
+    return count > 0 && post(lane);
+}
+
+/* A resolution that waits goes before the repetition of what it resolves. */
+static bool lane_send(struct lane *lane)
+{
+    return !lane->busy && lane->common->now_ms >= lane->not_before_ms &&
+           (send_next(lane) || repeat(lane));
+}
+
+static int64_t lane_wait_ms(const struct lane *lane)
+{
+    const struct lane_common *common = lane->common;
+    struct queue_counts counts = queue_counts(lane->queue);
+    int64_t due_ms = INT64_MAX;
+    if (lane->busy)
+        return INT64_MAX;
+    if (counts.waiting > 0)
+        due_ms = common->now_ms;
+    else if (counts.up > 0 && lane->receiver.kind == RECEIVER_ALERTMANAGER)
+        due_ms = lane->repeat_ms;
+    if (due_ms == INT64_MAX)
+        return INT64_MAX;
+    if (due_ms < lane->not_before_ms)
+        due_ms = lane->not_before_ms;
+    return due_ms > common->now_ms ? due_ms - common->now_ms : 0;
+}
+
+/* --- a lane: life ------------------------------------------------------------------------------------- */
+
+static bool lane_open(struct lane *lane, struct lane_common *common,
+                      const struct receiver_options *receiver, const char *queue_dir, char *error,
+                      size_t error_size)
+{
+    char folder[512];
+    memset(lane, 0, sizeof *lane);
+    lane->common = common;
+    lane->receiver = *receiver;
+    if (!receiver_is_private(receiver, error, error_size))
+        return false;
+    if (receiver->user_file[0] != '\0' &&
+        !receiver_credentials(receiver, lane->credentials, sizeof lane->credentials, error,
+                              error_size))
+        return false;
+    if (receiver->ca_file[0] != '\0' && access(receiver->ca_file, R_OK) != 0) {
+        snprintf(error, error_size, "receiver %s: ca_file %s: %s", receiver->name,
+                 receiver->ca_file, strerror(errno));
+        return false;
+    }
+    if ((size_t)snprintf(folder, sizeof folder, "%s/%s", queue_dir, receiver->name) >=
+        sizeof folder) {
+        snprintf(error, error_size, "queue: %s: too long", queue_dir);
+        return false;
+    }
+    lane->queue = queue_open(folder, common->queue_max, error, error_size);
+    if (lane->queue == NULL)
+        return false;
+    int64_t damaged = queue_counts(lane->queue).damaged;
+    if (damaged > 0) {
+        char sentence[160];
+        snprintf(sentence, sizeof sentence,
+                 "receiver %s: %" PRId64 " files of the queue were damaged and are removed",
+                 receiver->name, damaged);
+        say(common, sentence);
+    }
+    return true;
+}
+
+static void lane_close(struct lane *lane)
+{
+    queue_close(lane->queue);
+    explicit_bzero(lane->credentials, sizeof lane->credentials);
+}
 
 struct delivery {
     struct lane_common common;

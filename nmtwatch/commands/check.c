@@ -5,7 +5,7 @@
 #include "analyzers/model/memory_reply.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/jvm/agent_figures.h"
+#include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"

@@ -3,8 +3,8 @@
  * it: /proc and hsperfdata only, no attach, no signal.
  */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/jvm/agent_leftovers.h"
-#include "nmtwatch/jvm/discover.h"
+#include "nmtwatch/jvm/agent_files.h"
+#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "reports/text/escape.h"

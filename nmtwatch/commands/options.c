@@ -3,7 +3,7 @@
 #include "nmtwatch/process/tell.h"
 #include "reports/text/units.h"
 #include "nmtwatch/commands/config.h"
-#include "nmtwatch/jvm/discover.h"
+#include "nmtwatch/jvm/target.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -11,12 +11,12 @@
  * Nothing can stop a JVM that writes a dump, and from JDK 22 on it writes segments beside the dump
  * first: a signal is answered when the JVM is done, so that nothing of it is left.
  *
- * The folder is an exchange (profile/exchange.h). Setup context; blocks while the JVM writes.
+ * The folder is an exchange (profile/agent_call.h). Setup context; blocks while the JVM writes.
  */
 #ifndef NMTWATCH_HEAP_HEAP_DUMP_H
 #define NMTWATCH_HEAP_HEAP_DUMP_H
 
-#include "nmtwatch/profile/exchange.h"
+#include "nmtwatch/profile/agent_call.h"
 
 #define HEAP_DUMP_FILE "heap.hprof"
 

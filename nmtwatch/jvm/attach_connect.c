@@ -2,7 +2,7 @@
 
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/rooted.h"
-#include "nmtwatch/jvm/user_map.h"
+#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>

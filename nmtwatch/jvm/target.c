@@ -8,6 +8,7 @@
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -407,4 +409,104 @@ enum failure_kind target_open(struct target *target, pid_t pid, struct failure *
 void target_close(struct target *target)
 {
     *target = (struct target){0};
+}
+
+/* --- user map -------------------------------------------------------------------------------- */
+
+static bool take_number(struct span *rest, int64_t *value)
+{
+    *rest = span_trim(*rest);
+    return span_take_unsigned(rest, value);
+}
+
+bool user_map_covers(struct span text, int64_t id)
+{
+    struct span line;
+    bool terminated;
+    while (span_next_line(&text, &line, &terminated)) {
+        int64_t inside, outside, count;
+        if (take_number(&line, &inside) && take_number(&line, &outside) &&
+            take_number(&line, &count) && id >= outside && id - outside < count)
+            return true;
+    }
+    return false;
+}
+
+static bool covers(pid_t pid, const char *name, int64_t id)
+{
+    struct span text = proc_read(pid, name);
+    bool good = text.ptr == NULL || user_map_covers(text, id);
+    free((void *)text.ptr);
+    return good;
+}
+
+bool user_map_has(pid_t pid, uid_t uid, gid_t gid)
+{
+    return covers(pid, "uid_map", uid) && covers(pid, "gid_map", gid);
+}
+
+/* --- discover -------------------------------------------------------------------------------- */
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct target *left = a, *right = b;
+    return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static bool add(struct discovery *discovery, size_t *capacity, const struct target *target)
+{
+    if ((size_t)discovery->count == *capacity) {
+        size_t more = *capacity == 0 ? 8 : *capacity * 2;
+        struct target *bigger = reallocarray(discovery->targets, more, sizeof *bigger);
+        if (bigger == NULL)
+            return false;
+        discovery->targets = bigger;
+        *capacity = more;
+    }
+    discovery->targets[discovery->count++] = *target;
+    return true;
+}
+
+int discover_jvms(struct discovery *discovery)
+{
+    *discovery = (struct discovery){0};
+    DIR *proc = opendir("/proc");
+    if (proc == NULL)
+        return -1;
+
+    size_t capacity = 0;
+    bool good = true;
+    for (struct dirent *entry; good && (entry = readdir(proc)) != NULL;) {
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        struct target target;
+        struct failure failure;
+        if (pid == getpid())
+            continue;
+        enum failure_kind kind = target_open(&target, pid, &failure);
+        if (kind == FAILURE_PERMISSION)
+            discovery->unreadable++;
+        /* A process with a socket of the right name but without libjvm.so is asked only when its
+         * pid is given. */
+        else if (kind == FAILURE_NONE && target.libjvm_mapped)
+            good = add(discovery, &capacity, &target);
+    }
+    closedir(proc);
+    if (!good) {
+        discovery_free(discovery);
+        errno = ENOMEM;
+        return -1;
+    }
+    if (discovery->count > 1)
+        qsort(discovery->targets, (size_t)discovery->count, sizeof *discovery->targets, by_pid);
+    return 0;
+}
+
+void discovery_free(struct discovery *discovery)
+{
+    for (int i = 0; i < discovery->count; i++)
+        target_close(&discovery->targets[i]);
+    free(discovery->targets);
+    *discovery = (struct discovery){0};
 }

@@ -12,6 +12,7 @@
 
 #include "analyzers/model/event.h"
 #include "nmtwatch/jvm/failure.h"
+#include "analyzers/parse/span.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -55,5 +56,37 @@ struct target_state target_state_now(const struct target *target);
 /* Reads identity again (a JVM in its first moments has no hsperfdata yet). */
 void target_refresh_identity(struct target *target);
 void target_close(struct target *target);
+
+/*
+ * user_map: whether a process has numbers for its own user and group in its user namespace.
+ *
+ * HotSpot gives its attach socket to itself, which the kernel refuses where its ids have no number
+ * (a user namespace without a mapping): such a JVM can never be attached to, and better is not
+ * signalled. Setup context; any thread.
+ */
+
+/* True also when it cannot be read. uid, gid as they are here. */
+bool user_map_has(pid_t pid, uid_t uid, gid_t gid);
+/* Whether a line of the text of uid_map or gid_map, "inside outside count", holds the outside id.
+ */
+bool user_map_covers(struct span text, int64_t id);
+
+/*
+ * discover: every HotSpot JVM this user may see.
+ *
+ * Walks /proc for processes that map libjvm.so (containers and chroots included: the map is the
+ * kernel's), reads the rest through /proc/PID/root. A process that cannot be read (another user's)
+ * is counted, not hidden. Setup context.
+ */
+
+struct discovery {
+    int count;
+    struct target *targets; /* by pid */
+    int unreadable;         /* processes whose maps we may not read */
+};
+
+/* 0, or -1 with errno (no /proc, out of memory). */
+int discover_jvms(struct discovery *discovery);
+void discovery_free(struct discovery *discovery);
 
 #endif

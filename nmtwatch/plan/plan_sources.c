@@ -2,7 +2,7 @@
 
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/trend/verdict.h"
-#include "nmtwatch/jvm/agent_figures.h"
+#include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/perfdata.h"

@@ -4,7 +4,7 @@
  *   agent_session_open -> agent_call ... -> agent_session_close
  *
  * Loading a library that is loaded already only calls it: so each command is a `load` with another
- * option string. The answer comes back in a file of the private folder (exchange.h); its format is
+ * option string. The answer comes back in a file of the private folder (exchange below); its format is
  * agent/control/answer_format.h. Only `start` brings the agent into a JVM: the other commands are
  * refused here when it is not there.
  *
@@ -16,9 +16,44 @@
 #include "agent/control/agent_options.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/target.h"
-#include "nmtwatch/profile/exchange.h"
 
 #include <stddef.h>
+
+/*
+ * exchange: a private folder in the target's /tmp, through which files pass to and from its agent.
+ *
+ *   exchange_open -> exchange_file ... -> exchange_close (removes the folder and the files of ours
+ *                                                         and the agent's that are in it)
+ *
+ * It belongs to the target's user, mode 0700, under a name nobody can guess; in a container it is
+ * made in the container's /tmp, wherever that leads there (rooted.h). Everything is made, filled
+ * and removed with the rights of the target's user (as_target.h): whatever that user puts in the
+ * way, as a link or a mount, root does nothing there that the user could not do. A folder that is
+ * not the one just made is left alone. What comes out of it is the target's: names are never
+ * followed through links or mounts, and a file that was made here is read back by the descriptor it
+ * was made with.
+ *
+ * Setup context, one thread.
+ */
+
+#define EXCHANGE_RECORDING "recording.jfr"
+
+struct exchange {
+    struct target target;
+    int tmp_fd, folder_fd;
+    char name[48];
+    char theirs[224]; /* "/tmp/nmtwatch-...", as the target names it, without links */
+};
+
+/* False with errno: EXDEV when something else came to stand in the place of the new folder; EACCES
+ * when the target's user may not write to its /tmp; EPERM when its ids cannot be taken. */
+bool exchange_open(struct exchange *exchange, const struct target *target);
+/* A new file of the target's user; -1 with errno. */
+int exchange_file(const struct exchange *exchange, const char *name, mode_t mode);
+/* A file that the target made: regular, its own, one name; -1 with errno. */
+int exchange_read(const struct exchange *exchange, const char *name);
+bool exchange_remove(const struct exchange *exchange, const char *name);
+void exchange_close(struct exchange *exchange);
 
 /* A stop writes the last chunk; names of 100 000 methods take a second or two. */
 #define AGENT_TIMEOUT_MS 30000

@@ -1,7 +1,7 @@
 #include "nmtwatch/profile/agent_library.h"
 
 #include "analyzers/parse/proc_text.h"
-#include "nmtwatch/jvm/agent_figures.h"
+#include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/rooted.h"
 
 #include <elf.h>

@@ -10,8 +10,11 @@
 #define NMTWATCH_PROFILE_ALLOC_RUN_H
 
 #include "nmtwatch/profile/agent_call.h"
-#include "nmtwatch/profile/profile_output.h"
+#include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
+#include "nmtwatch/jvm/target.h"
+
+#include <stddef.h>
 
 #define ALLOC_INTERVAL_DEFAULT "512K"
 
@@ -28,5 +31,36 @@ struct alloc_run {
 int alloc_run(const struct alloc_run *run, const struct target *targets, size_t count);
 /* The table of a profiler that runs already. */
 int alloc_run_ask(const struct target *target, const char *library, bool json);
+
+/*
+ * match_rules: which of the JVMs of a host are meant.
+ *
+ *   main=org.example.*,cgroup=/system.slice/shop*;pid=4711
+ *
+ * Rules are separated by ';' and one of them has to fit; the terms of a rule are separated by ','
+ * and all of them have to. main: the main class or jar, cgroup: any of its control groups, both as
+ * patterns of the shell (*, ?, [...]; '*' takes '/' as well). pid: exactly.
+ *
+ * Pure, but for match_rules_fit, which reads /proc/PID/cgroup when a rule asks for it.
+ */
+
+#define MATCH_TERMS_MAX 32
+
+struct match_rules {
+    int count;
+    struct match_term {
+        enum { MATCH_MAIN, MATCH_CGROUP, MATCH_PID } key;
+        bool first; /* of its rule */
+        pid_t pid;
+        char pattern[256];
+    } term[MATCH_TERMS_MAX];
+};
+
+/* False with one sentence. */
+bool match_rules_parse(struct match_rules *rules, const char *text, char *error, size_t error_size);
+/* cgroup: as in /proc/PID/cgroup: lines of "number:controllers:path". */
+bool match_rules_fit_text(const struct match_rules *rules, pid_t pid, const char *main,
+                          const char *cgroup);
+bool match_rules_fit(const struct match_rules *rules, const struct target *target);
 
 #endif

@@ -3,7 +3,7 @@
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/serve/owners.h"
 #include "analyzers/judge/judge.h"
-#include "nmtwatch/jvm/agent_leftovers.h"
+#include "nmtwatch/jvm/agent_files.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ struct fleet {
     int64_t seen;
     bool recording_told;
     int64_t next_no_room_ms; /* when it may be told again */
-    int64_t next_tidy_ms;    /* when our own /tmp is looked at again (agent_leftovers.h) */
+    int64_t next_tidy_ms;    /* when our own /tmp is looked at again (agent_files.h) */
     int count, capacity;
     struct member **members;    /* by label */
     struct saved_target *saved; /* being put together */

@@ -1,8 +1,7 @@
 #include "nmtwatch/serve/helper.h"
 
 #include "nmtwatch/process/clock.h"
-#include "nmtwatch/jvm/agent_figures.h"
-#include "nmtwatch/jvm/agent_leftovers.h"
+#include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/rooted.h"

@@ -1,7 +1,7 @@
 #include "nmtwatch/watch/session.h"
 
 #include "nmtwatch/alert/notify.h"
-#include "nmtwatch/jvm/discover.h"
+#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"

@@ -8,7 +8,7 @@
 #define NMTWATCH_WATCH_WATCH_OPTIONS_H
 
 #include "analyzers/judge/finding.h"
-#include "nmtwatch/jvm/reply_budget.h"
+#include "nmtwatch/jvm/attach.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 
 #include "nmtwatch/watch/watcher_internal.h"
 #include "reports/text/units.h"
-#include "nmtwatch/jvm/agent_figures.h"
+#include "nmtwatch/jvm/agent_files.h"
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/parse/jcmd_reply.h"

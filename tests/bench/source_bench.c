@@ -3,7 +3,7 @@
  *
  * Samples, microseconds: perfdata, proc, agent_figures (each the mean of a thousand looks).
  */
-#include "nmtwatch/jvm/agent_figures.h"
+#include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "tests/bench/bench.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "agent/control/published_format.h"
-#include "nmtwatch/jvm/agent_figures.h"
+#include "nmtwatch/jvm/agent_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Who gets memory for replies, and who does not. */
-#include "nmtwatch/jvm/reply_budget.h"
+#include "nmtwatch/jvm/attach.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/jvm/discover.h"
+#include "nmtwatch/jvm/target.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "tests/sim/spawn.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/jvm/user_map.h"
+#include "nmtwatch/jvm/target.h"
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/profile/exchange.h"
+#include "nmtwatch/profile/agent_call.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/profile/match_rules.h"
+#include "nmtwatch/profile/alloc_run.h"
 
 #include <string.h>
 #include <unistd.h>

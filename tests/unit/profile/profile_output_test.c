@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nmtwatch/profile/profile_output.h"
+#include "nmtwatch/profile/one_shot.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * each look: an agent may come at any time, and where there is none a look is one failing open.
  * Any thread.
  */
-#ifndef NMTWATCH_JVM_AGENT_FIGURES_H
-#define NMTWATCH_JVM_AGENT_FIGURES_H
+#ifndef NMTWATCH_JVM_AGENT_FILES_H
+#define NMTWATCH_JVM_AGENT_FILES_H
 
 #include "nmtwatch/jvm/target.h"
 
@@ -23,5 +23,18 @@ uint64_t agent_figures_library(const struct target *target);
 /* Why its circuit breaker left the normal state, in its own words: to be escaped. False: it has
  * not, or it cannot be read. */
 bool agent_figures_reason(const struct target *target, char *out, size_t size);
+
+/*
+ * agent_leftovers: removes files that the agent left in /tmp when its JVM was killed
+ * (agent/control/leftovers.h: which those are).
+ *
+ * In a target's /tmp: its user's only. In the host's /tmp (target_host_root): this user's; with the
+ * capabilities for it everybody's, each with the rights of its owner (as_target.h), so that nothing
+ * else can be reached or removed. A bounded
+ * number of names and files a look. Returns how many were removed. Any thread.
+ */
+
+int agent_leftovers_remove(const struct target *target);
+int agent_leftovers_remove_here(void);
 
 #endif
