@@ -36,8 +36,8 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause holders_baseline
-PARSE := span redact line_cursor jcmd_reply nmt_category nmt_row nmt_summary metaspace classloader_stats class_hierarchy \
-         classes class_histogram class_log hsperfdata proc_text nmt_detail smaps text_kind text_jdk java_flags hs_err oom_killer oom_lines pmap process_row ticket_text mat_table jstat jmap_clstats
+PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
+         class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables mat_table
 CLEAN := clean_text prefixes wraps looks_like
 MODEL := texts sample memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask

@@ -2,7 +2,7 @@
 
 #include "analyzers/classes/class_source.h"
 #include "analyzers/classes/stem_table.h"
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 #include "analyzers/classes/census_text.h"
 
-#include "analyzers/parse/class_hierarchy.h"
-#include "analyzers/parse/class_histogram.h"
+#include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/class_log.h"
-#include "analyzers/parse/classes.h"
 
 static const struct span NO_SOURCE = {"", 0};
 

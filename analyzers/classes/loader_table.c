@@ -1,7 +1,7 @@
 #include "analyzers/classes/loader_table.h"
 
-#include "analyzers/parse/classloader_stats.h"
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/class_tables.h"
+#include "analyzers/parse/span.h"
 
 #include <stdlib.h>
 

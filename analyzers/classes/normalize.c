@@ -366,11 +366,10 @@ static size_t before_address(struct span name, const char **fold)
     if (at == 0 || at == name.len)
         return name.len;
     char separator = name.ptr[at - 1];
-    struct span tail = span_of(name.ptr + at, name.len - at);
+    struct span tail = span_skip(name, at);
     if (separator != '/' && separator != '+')
         return name.len;
-    if (tail.len > 2 && tail.ptr[0] == '0' && tail.ptr[1] == 'x' &&
-        is_hex(span_of(tail.ptr + 2, tail.len - 2)))
+    if (tail.len > 2 && tail.ptr[0] == '0' && tail.ptr[1] == 'x' && is_hex(span_skip(tail, 2)))
         *fold = separator == '/' ? "/0x*" : "+0x*";
     else if (separator == '/' && run_of_digits(tail.ptr, tail.ptr + tail.len) == tail.len)
         *fold = "/#";

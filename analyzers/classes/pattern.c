@@ -93,7 +93,7 @@ static void take_repeat(struct span *pattern, int *min, int *max)
     if (pattern->len == 0 || memchr("?*+{", *pattern->ptr, 4) == NULL)
         return;
     char kind = *pattern->ptr;
-    *pattern = span_of(pattern->ptr + 1, pattern->len - 1);
+    *pattern = span_skip(*pattern, 1);
     if (kind != '{') {
         *min = kind == '+';
         *max = kind == '?' ? 1 : INT_MAX;
@@ -161,7 +161,7 @@ static bool match_sequence(struct search *search, struct span pattern, const cha
 {
     while (pattern.len > 0) {
         struct span atom = span_of(pattern.ptr, atom_length(pattern));
-        pattern = span_of(pattern.ptr + atom.len, pattern.len - atom.len);
+        pattern = span_skip(pattern, atom.len);
         if (*atom.ptr == '^' || *atom.ptr == '$') {
             if (at != (*atom.ptr == '^' ? search->start : search->end))
                 return false;

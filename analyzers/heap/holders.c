@@ -1,7 +1,7 @@
 #include "analyzers/heap/holders.h"
 
 #include "analyzers/classes/normalize.h"
-#include "analyzers/parse/classloader_stats.h"
+#include "analyzers/parse/class_tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "analyzers/judge/level.h"
 
 #include "analyzers/native/internal.h"
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

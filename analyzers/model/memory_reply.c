@@ -83,7 +83,7 @@ static int64_t live_arenas(struct span text)
         if (at < 0)
             return -1;
         size_t from = (size_t)at + KEYS[i].len;
-        struct span number = span_of(text.ptr + from, text.len - from);
+        struct span number = span_skip(text, from);
         if (!span_take_i64(&number, &value[i]))
             return -1;
     }
@@ -120,7 +120,7 @@ static void read_nmt(struct span *text, struct sample *sample, struct memory_rea
         malformed(reading, *text);
         return;
     }
-    *text = span_of(reply.rest.ptr + consumed, reply.rest.len - consumed);
+    *text = span_skip(reply.rest, consumed);
     reading->have_nmt = true;
     reading->dropped = sample_add_nmt(sample, &summary);
     reading->unknown_lines = summary.unknown_lines;

@@ -10,7 +10,7 @@
 #ifndef ANALYZERS_MODEL_SAMPLE_H
 #define ANALYZERS_MODEL_SAMPLE_H
 
-#include "analyzers/parse/nmt_category.h"
+#include "analyzers/parse/nmt_row.h"
 
 #include <stdbool.h>
 #include <stdint.h>

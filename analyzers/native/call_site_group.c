@@ -1,6 +1,6 @@
 #include "analyzers/native/call_site_group.h"
 
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 enum where { IN_FIRST, IN_ANY };
 

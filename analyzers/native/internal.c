@@ -1,6 +1,6 @@
 #include "analyzers/native/internal.h"
 
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 #define JNI_HOLDS_METHOD_IDS_SINCE 26
 

@@ -1,6 +1,6 @@
 #include "analyzers/native/jmethodid_cost.h"
 
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 #define SLOTS_MIN       8.0 /* a block holds at least so many ids */
 #define LIST_FIRST      32.0

@@ -1,6 +1,6 @@
 #include "analyzers/native/loader_leak.h"
 
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 static bool alike(const struct loader_copies *group, int64_t classes)
 {

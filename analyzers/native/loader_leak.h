@@ -20,7 +20,7 @@
 #define ANALYZERS_NATIVE_LOADER_LEAK_H
 
 #include "analyzers/model/event.h"
-#include "analyzers/parse/classloader_stats.h"
+#include "analyzers/parse/class_tables.h"
 
 #define LOADER_LEAK_GROUPS_MAX  64
 #define LOADER_LEAK_CLASSES_MIN 20

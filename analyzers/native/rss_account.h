@@ -26,7 +26,7 @@
 #define ANALYZERS_NATIVE_RSS_ACCOUNT_H
 
 #include "analyzers/parse/nmt_summary.h"
-#include "analyzers/parse/smaps.h"
+#include "analyzers/parse/proc_text.h"
 
 enum rss_kind {
 #define RSS_KIND(id, key, what) RSS_##id,

@@ -144,7 +144,7 @@ static struct span skip_decorations(struct class_log_line *out, struct span line
         enum tags seen = read_decoration(out, span_of(line.ptr + 1, taken - 2));
         if (seen != TAGS_UNSEEN && (*tags == TAGS_UNSEEN || *tags == TAGS_OTHER))
             *tags = seen;
-        line = span_of(line.ptr + taken, line.len - taken);
+        line = span_skip(line, taken);
     }
     span_take(&line, SPAN_LITERAL(" "));
     return line;
@@ -192,7 +192,7 @@ static bool read_loaded(struct class_log_line *out, struct span text, struct spa
     out->kind = CLASS_LOG_LOAD;
     out->name = name;
     size_t taken = name.len + separator.len;
-    out->source = span_trim(span_of(text.ptr + taken, text.len - taken));
+    out->source = span_trim(span_skip(text, taken));
     return true;
 }
 
@@ -282,7 +282,7 @@ static bool read_inside(struct class_log_line *out, struct span line)
             size_t at = first_decoration(line, line.len - rest.len);
             marks++;
             forget_time(out);
-            if (read_jdk9(out, span_of(line.ptr + at, line.len - at)))
+            if (read_jdk9(out, span_skip(line, at)))
                 return true;
         } else if (span_starts_with(rest, loaded) || span_starts_with(rest, unloading)) {
             marks++;

@@ -1,33 +1,16 @@
 #include "analyzers/parse/hs_err.h"
 
-#include "analyzers/parse/java_flags.h"
+#include "analyzers/parse/span.h"
 
 #define KB INT64_C(1024)
-
-static struct span rest_of(struct span text, size_t from)
-{
-    return span_of(text.ptr + from, text.len - from);
-}
 
 /* Without what Markdown, comments and the JVM put in front: "# ", ">", blanks. */
 static struct span bare(struct span line)
 {
     line = span_trim(line);
     while (line.len > 0 && (line.ptr[0] == '#' || line.ptr[0] == '>'))
-        line = span_trim(rest_of(line, 1));
+        line = span_trim(span_skip(line, 1));
     return line;
-}
-
-static struct span behind(struct span text, struct span mark)
-{
-    ptrdiff_t at = span_find(text, mark);
-    return at < 0 ? span_of(NULL, 0) : rest_of(text, (size_t)at + mark.len);
-}
-
-static struct span up_to(struct span text, char end)
-{
-    const char *at = text.len > 0 ? memchr(text.ptr, end, text.len) : NULL;
-    return at == NULL ? text : span_of(text.ptr, (size_t)(at - text.ptr));
 }
 
 bool hs_err_is_head(struct span line)
@@ -111,9 +94,9 @@ static int major_of(struct span text)
 
 int hs_err_jdk(struct span jre)
 {
-    struct span rest = span_trim(up_to(jre, '\n'));
+    struct span rest = span_trim(span_until(jre, "\n"));
     int major = major_of(rest); /* "6.0_29-b11" */
-    while (major == 0 && (rest = behind(rest, SPAN_LITERAL("("))).ptr != NULL) {
+    while (major == 0 && (rest = span_behind(rest, SPAN_LITERAL("("))).ptr != NULL) {
         struct span number = rest;
         span_take(&number, SPAN_LITERAL("build "));
         major = major_of(number);
@@ -140,7 +123,7 @@ static void take_vm(struct hs_err *file, struct span line)
         if (at < 0)
             continue;
         file->platform = platforms[i].platform;
-        file->arch = up_to(up_to(up_to(rest_of(line, (size_t)at), ' '), ')'), ',');
+        file->arch = span_until(span_skip(line, (size_t)at), " ),");
     }
     /* A 64-bit VM of Zero or of another vendor may leave the word out; its name does not. */
     if (span_find(file->arch, SPAN_LITERAL("64")) > 0 ||
@@ -210,7 +193,7 @@ static void take_keyed(struct hs_err *file, struct span line)
     for (size_t i = 0; i < sizeof keyed / sizeof keyed[0]; i++) {
         int64_t value;
         if (span_starts_with(line, keyed[i].key) &&
-            take_limit(rest_of(line, keyed[i].key.len), &value))
+            take_limit(span_skip(line, keyed[i].key.len), &value))
             set(file, keyed[i].figure, value);
     }
 }
@@ -219,8 +202,8 @@ static void take_keyed(struct hs_err *file, struct span line)
 static void take_retained(struct hs_err *file, struct span line)
 {
     int64_t bytes;
-    struct span rest = behind(line, SPAN_LITERAL("outstanding allocations: "));
-    rest = rest.ptr == NULL ? rest : behind(rest, SPAN_LITERAL("retained: "));
+    struct span rest = span_behind(line, SPAN_LITERAL("outstanding allocations: "));
+    rest = rest.ptr == NULL ? rest : span_behind(rest, SPAN_LITERAL("retained: "));
     if (rest.ptr != NULL && java_size_take(&rest, &bytes))
         set(file, HS_ERR_MALLOC_RETAINED, bytes);
 }
@@ -229,8 +212,8 @@ static void take_retained(struct hs_err *file, struct span line)
 static void take_rlimits(struct hs_err *file, struct span line)
 {
     int64_t value;
-    struct span nproc = behind(line, SPAN_LITERAL("NPROC "));
-    struct span space = behind(line, SPAN_LITERAL(" AS "));
+    struct span nproc = span_behind(line, SPAN_LITERAL("NPROC "));
+    struct span space = span_behind(line, SPAN_LITERAL(" AS "));
     if (nproc.ptr != NULL && take_limit(nproc, &value))
         set(file, HS_ERR_NPROC, value);
     if (space.ptr != NULL && take_limit(space, &value))
@@ -250,7 +233,7 @@ static void take_memory(struct hs_err *file, struct span line)
         {SPAN_INIT("TotalPageFile size "), HS_ERR_SWAP_TOTAL, HS_ERR_SWAP_FREE},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        struct span rest = behind(line, pairs[i].mark);
+        struct span rest = span_behind(line, pairs[i].mark);
         int64_t total, free;
         if (rest.ptr == NULL || !java_size_take(&rest, &total))
             continue;
@@ -271,8 +254,8 @@ static void take_metaspace(struct hs_err *file, struct span line)
     bool class_space = span_starts_with(line, SPAN_LITERAL("class space "));
     if (!class_space && !span_starts_with(line, SPAN_LITERAL("Metaspace ")))
         return;
-    struct span used = behind(line, SPAN_LITERAL("used "));
-    struct span committed = behind(line, SPAN_LITERAL("committed "));
+    struct span used = span_behind(line, SPAN_LITERAL("used "));
+    struct span committed = span_behind(line, SPAN_LITERAL("committed "));
     int64_t bytes;
     if (used.ptr != NULL && java_size_take(&used, &bytes))
         set(file, class_space ? HS_ERR_CLASS_SPACE_USED : HS_ERR_METASPACE_USED, bytes);
@@ -316,7 +299,7 @@ static void take_global_flag(struct hs_err *file, struct span line)
         {SPAN_INIT(" MaxDirectMemorySize "), HS_ERR_MAX_DIRECT},
     };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        struct span value = behind(behind(line, flags[i].name), SPAN_LITERAL("= "));
+        struct span value = span_behind(span_behind(line, flags[i].name), SPAN_LITERAL("= "));
         int64_t bytes;
         if (value.ptr != NULL && span_take_unsigned(&value, &bytes) && bytes > 0)
             set(file, flags[i].figure, bytes < INT64_MAX / 2 ? bytes : HS_ERR_UNLIMITED);
@@ -337,15 +320,15 @@ static void take_request(struct hs_err *file, struct span line)
         SPAN_INIT("failed to allocate "), SPAN_INIT("failed to map "),
         SPAN_INIT("failed to protect "), SPAN_INIT("failed to commit ")};
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        struct span rest = behind(line, marks[i]);
+        struct span rest = span_behind(line, marks[i]);
         int64_t bytes;
         if (rest.ptr == NULL || !span_take_unsigned(&rest, &bytes))
             continue;
         set(file, HS_ERR_REQUEST, bytes);
         if (span_find(rest, SPAN_LITERAL("Error detail: ")) >= 0)
-            rest = behind(rest, SPAN_LITERAL("Error detail: "));
+            rest = span_behind(rest, SPAN_LITERAL("Error detail: "));
         else
-            rest = behind(rest, SPAN_LITERAL(" for "));
+            rest = span_behind(rest, SPAN_LITERAL(" for "));
         if (file->what.ptr == NULL && rest.ptr != NULL)
             file->what = without_dot(span_trim(rest));
     }
@@ -398,7 +381,7 @@ static void take_head(struct hs_err *file, struct span line)
             file->how = line;
         } else if (file->end == HS_ERR_NO_END) {
             file->end = HS_ERR_INTERNAL;
-            file->signal = up_to(line, ',');
+            file->signal = span_until(line, ",");
         }
     } else if (file->end == HS_ERR_NO_END &&
                (span_starts_with(line, SPAN_LITERAL("SIG")) ||
@@ -409,7 +392,7 @@ static void take_head(struct hs_err *file, struct span line)
     } else if (file->end == HS_ERR_NO_END &&
                span_starts_with(line, SPAN_LITERAL("Internal Error ("))) {
         file->end = HS_ERR_INTERNAL;
-        file->signal = up_to(line, ',');
+        file->signal = span_until(line, ",");
     } else if (file->end == HS_ERR_INTERNAL && file->how.ptr == NULL && line.len > 0 &&
                (span_starts_with(line, SPAN_LITERAL("fatal error")) ||
                 span_starts_with(line, SPAN_LITERAL("guarantee(")) ||
@@ -422,12 +405,12 @@ static void take_head(struct hs_err *file, struct span line)
 /* "C  [libc.so.6+0x9ee76]  memcpy+0x1b6": "libc.so.6". */
 static struct span library_of(struct span frame)
 {
-    struct span name = behind(frame, SPAN_LITERAL("["));
+    struct span name = span_behind(frame, SPAN_LITERAL("["));
     if (frame.len < 2 || strchr("CVv", frame.ptr[0]) == NULL || frame.ptr[1] != ' ' ||
         name.ptr == NULL || span_starts_with(name, SPAN_LITERAL("0x")))
         return span_of(NULL, 0);
     ptrdiff_t plus = span_find(name, SPAN_LITERAL("+0x"));
-    return plus > 0 ? span_of(name.ptr, (size_t)plus) : up_to(name, ']');
+    return plus > 0 ? span_of(name.ptr, (size_t)plus) : span_until(name, "]");
 }
 
 static bool is_of_the_system(struct span library)
@@ -478,8 +461,8 @@ static void count_stem(struct hs_err *file, struct span name)
 /* The name in the line's first quotes; empty when there are none. */
 static struct span quoted(struct span line)
 {
-    struct span name = behind(line, SPAN_LITERAL("\""));
-    return name.ptr == NULL ? span_of(NULL, 0) : up_to(name, '"');
+    struct span name = span_behind(line, SPAN_LITERAL("\""));
+    return name.ptr == NULL ? span_of(NULL, 0) : span_until(name, "\"");
 }
 
 /* --- the walk ------------------------------------------------------------------------ */
@@ -588,8 +571,8 @@ static void take_in_section(struct hs_err *file, enum section section, struct sp
         break;
     case IN_OS:
         if (file->os.ptr == NULL) {
-            struct span pretty = behind(line, SPAN_LITERAL("PRETTY_NAME="));
-            struct span lsb = behind(line, SPAN_LITERAL("DISTRIB_DESCRIPTION="));
+            struct span pretty = span_behind(line, SPAN_LITERAL("PRETTY_NAME="));
+            struct span lsb = span_behind(line, SPAN_LITERAL("DISTRIB_DESCRIPTION="));
             if (pretty.ptr != NULL || lsb.ptr != NULL)
                 file->os = quoted(line);
         }
@@ -602,33 +585,34 @@ static void take_in_section(struct hs_err *file, enum section section, struct sp
 static void take_identity(struct hs_err *file, struct span line)
 {
     int64_t pid;
-    struct span rest = behind(line, SPAN_LITERAL(", pid="));
+    struct span rest = span_behind(line, SPAN_LITERAL(", pid="));
     if (file->pid < 0 && rest.ptr != NULL && span_take_unsigned(&rest, &pid))
         file->pid = pid;
     if (file->jre.ptr == NULL && span_starts_with(line, SPAN_LITERAL("JRE version:"))) {
-        file->jre = span_trim(rest_of(line, 12));
+        file->jre = span_trim(span_skip(line, 12));
         file->jdk_major = hs_err_jdk(file->jre);
     } else if (span_starts_with(line, SPAN_LITERAL("Java VM: "))) {
-        take_vm(file, rest_of(line, 9));
+        take_vm(file, span_skip(line, 9));
     } else if (span_starts_with(line, SPAN_LITERAL("vm_info: "))) {
-        struct span jre = behind(line, SPAN_LITERAL(" JRE ("));
+        struct span jre = span_behind(line, SPAN_LITERAL(" JRE ("));
         if (file->vm.ptr == NULL)
-            take_vm(file, rest_of(line, 9));
+            take_vm(file, span_skip(line, 9));
         if (file->jdk_major == 0 && jre.ptr != NULL)
             file->jdk_major = major_of(jre);
     } else if (file->thread.ptr == NULL && span_starts_with(line, SPAN_LITERAL("Current thread"))) {
         file->thread = quoted(line);
     } else if (file->os.ptr == NULL && span_starts_with(line, SPAN_LITERAL("OS:"))) {
-        struct span words = span_trim(rest_of(line, 3));
+        struct span words = span_trim(span_skip(line, 3));
         if (words.len > 0 && span_find(words, SPAN_LITERAL("NAME=")) < 0)
             file->os = words;
     } else if (span_starts_with(line, SPAN_LITERAL("Host: "))) {
         /* "Host: AMD Ryzen 7, 8 cores, 7G, Ubuntu 22.04.5 LTS" */
-        struct span words = behind(behind(line, SPAN_LITERAL(" cores, ")), SPAN_LITERAL(", "));
+        struct span words =
+            span_behind(span_behind(line, SPAN_LITERAL(" cores, ")), SPAN_LITERAL(", "));
         int64_t bytes;
         if (words.ptr != NULL)
             file->os = span_trim(words);
-        words = behind(line, SPAN_LITERAL(" cores, "));
+        words = span_behind(line, SPAN_LITERAL(" cores, "));
         if (words.ptr != NULL && java_size_take(&words, &bytes) &&
             file->figure[HS_ERR_MEM_TOTAL] == HS_ERR_UNKNOWN)
             file->figure[HS_ERR_MEM_TOTAL] = bytes;
@@ -693,7 +677,7 @@ void hs_err_read(struct hs_err *file, struct span text)
         }
         below = figure_below(line);
         if (below != HS_ERR_FIGURE_COUNT) { /* "...: 65530" on the same line as well */
-            struct span same = behind(line, SPAN_LITERAL(": "));
+            struct span same = span_behind(line, SPAN_LITERAL(": "));
             int64_t value;
             if (same.ptr != NULL && take_limit(same, &value))
                 set(file, below, value);
@@ -716,12 +700,12 @@ void hs_err_read(struct hs_err *file, struct span text)
         else if (span_ends_with(line, SPAN_LITERAL("}")))
             take_global_flag(file, line);
         else if (span_starts_with(line, SPAN_LITERAL("current process commit charge"))) {
-            struct span bytes = behind(line, SPAN_LITERAL(": "));
+            struct span bytes = span_behind(line, SPAN_LITERAL(": "));
             int64_t value;
             if (bytes.ptr != NULL && java_size_take(&bytes, &value))
                 set(file, HS_ERR_PROCESS_COMMIT, value);
         } else if (span_starts_with(line, SPAN_LITERAL("current process WorkingSet"))) {
-            struct span bytes = behind(line, SPAN_LITERAL(": "));
+            struct span bytes = span_behind(line, SPAN_LITERAL(": "));
             int64_t value;
             if (bytes.ptr != NULL && java_size_take(&bytes, &value))
                 set(file, HS_ERR_PROCESS_RSS, value);

@@ -5,7 +5,7 @@
 
 static struct span from(struct span text, size_t at)
 {
-    return span_of(text.ptr + at, text.len - at);
+    return span_skip(text, at);
 }
 
 static bool is_digit(char c)

@@ -15,7 +15,7 @@
 #ifndef ANALYZERS_PARSE_MAT_TABLE_H
 #define ANALYZERS_PARSE_MAT_TABLE_H
 
-#include "analyzers/parse/line_cursor.h"
+#include "analyzers/parse/jcmd_reply.h"
 
 struct mat_row {
     struct span name;  /* of the class, without an address */

@@ -1,6 +1,6 @@
 #include "analyzers/parse/metaspace.h"
 
-#include "analyzers/parse/line_cursor.h"
+#include "analyzers/parse/jcmd_reply.h"
 
 static const char *const field_keys[METASPACE_FIELD_COUNT] = {
 #define METASPACE_FIELD(id, key) [METASPACE_##id] = key,
@@ -49,7 +49,7 @@ static bool take_hundredths(struct span *text, int64_t *hundredths)
         if (text->len == 0 || text->ptr[0] < '0' || text->ptr[0] > '9')
             return false;
         *hundredths += (text->ptr[0] - '0') * scale;
-        *text = span_of(text->ptr + 1, text->len - 1);
+        *text = span_skip(*text, 1);
     }
     return true;
 }
@@ -63,7 +63,7 @@ static bool take_whole(struct span *text, int64_t *whole)
     size_t digits = 0;
     while (digits < text->len && text->ptr[digits] >= '0' && text->ptr[digits] <= '9')
         digits++;
-    *text = span_of(text->ptr + digits, text->len - digits);
+    *text = span_skip(*text, digits);
     *whole = TOO_LARGE;
     return digits > 0;
 }
@@ -137,7 +137,7 @@ static void read_piece(struct metaspace *metaspace, enum section section, enum p
         return;
     ptrdiff_t percent_end = span_find(piece, SPAN_LITERAL(")"));
     if (percent_end >= 0)
-        piece = span_of(piece.ptr + percent_end + 1, piece.len - (size_t)percent_end - 1);
+        piece = span_skip(piece, (size_t)percent_end + 1);
     piece = span_trim(piece);
     while (piece.len > 0 && piece.ptr[piece.len - 1] == '.')
         piece.len--;
@@ -164,7 +164,7 @@ static void read_amounts(struct metaspace *metaspace, enum section section, stru
         size_t len = comma < 0 ? line.len : (size_t)comma;
         read_piece(metaspace, section, part, span_of(line.ptr, len));
         len += comma >= 0;
-        line = span_of(line.ptr + len, line.len - len);
+        line = span_skip(line, len);
     }
 }
 

@@ -2,7 +2,7 @@
 
 static struct span after(struct span text, size_t n)
 {
-    return span_of(text.ptr + n, text.len - n);
+    return span_skip(text, n);
 }
 
 void nmt_detail_begin(struct nmt_detail *detail, struct span text)

@@ -17,8 +17,8 @@
 #ifndef ANALYZERS_PARSE_NMT_DETAIL_H
 #define ANALYZERS_PARSE_NMT_DETAIL_H
 
-#include "analyzers/parse/nmt_category.h"
-#include "analyzers/parse/line_cursor.h"
+#include "analyzers/parse/nmt_row.h"
+#include "analyzers/parse/jcmd_reply.h"
 
 #define NMT_SITE_FRAMES_MAX 8 /* the JVM keeps four */
 

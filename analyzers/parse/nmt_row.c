@@ -39,7 +39,7 @@ bool nmt_row_get(const struct nmt_row *row, enum nmt_row_field field, int64_t *v
     return true;
 }
 
-/* --- numbers ------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static int64_t take_unit(struct span *text)
 {
@@ -68,7 +68,7 @@ static bool take_delta(struct span *text, int64_t unit_bytes, int64_t *delta)
 {
     if (!at_sign(*text))
         return true;
-    *text = span_of(text->ptr + 1, text->len - 1);
+    *text = span_skip(*text, 1);
     int64_t number;
     if (!span_take_i64(text, &number))
         return false;
@@ -114,7 +114,7 @@ static bool take(struct scan *scan, const char *literal)
     return span_take(&scan->rest, span_from_cstr(literal));
 }
 
-/* --- the shapes of lines below a category -------------------------------------------- */
+/* --- the shapes of lines below a category ----------------------------------------------------- */
 
 /* Where the values of a line go; which are used depends on its shape. */
 struct places {
@@ -131,7 +131,7 @@ static bool read_size_and_count(struct scan *scan, struct nmt_row *row, struct p
         ptrdiff_t count = span_find(scan->rest, SPAN_LITERAL(" #"));
         if (count < 0)
             return false;
-        scan->rest = span_of(scan->rest.ptr + count, scan->rest.len - (size_t)count);
+        scan->rest = span_skip(scan->rest, (size_t)count);
     }
     if (take(scan, " #") && !take_count(scan, row, to.second))
         return false;
@@ -178,7 +178,7 @@ static bool read_size(struct scan *scan, struct nmt_row *row, struct places to)
         ptrdiff_t percent = span_find(scan->rest, SPAN_LITERAL("%"));
         if (percent < 0)
             return false;
-        scan->rest = span_of(scan->rest.ptr + percent + 1, scan->rest.len - (size_t)percent - 1);
+        scan->rest = span_skip(scan->rest, (size_t)percent + 1);
         if (!take_delta(&scan->rest, scan->unit_bytes, &row->delta[to.first]))
             return false;
     }
@@ -296,4 +296,31 @@ bool nmt_row_read_amounts(struct nmt_row *row, struct span text, int64_t *unit_b
     struct span tail = span_trim(scan.rest);
     *all_known = tail.len == 0 || span_equals(tail, SPAN_LITERAL(")"));
     return *all_known || tail.ptr[0] == ',';
+}
+
+/* --- categories ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t len;
+} CATEGORIES[NMT_CATEGORY_COUNT] = {
+#define NMT_CATEGORY(id, text) [NMT_##id] = {text, sizeof(text) - 1},
+#include "analyzers/parse/nmt_categories.def"
+#undef NMT_CATEGORY
+};
+
+const char *nmt_category_name(enum nmt_category category)
+{
+    if ((unsigned)category >= NMT_CATEGORY_COUNT)
+        return "?";
+    return CATEGORIES[category].name;
+}
+
+enum nmt_category nmt_category_from_name(struct span name)
+{
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+        if (CATEGORIES[i].len == name.len && memcmp(CATEGORIES[i].name, name.ptr, name.len) == 0)
+            return (enum nmt_category)i;
+    }
+    return NMT_NOT_IN_TABLE;
 }

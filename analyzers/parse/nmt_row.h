@@ -14,8 +14,21 @@
 #ifndef ANALYZERS_PARSE_NMT_ROW_H
 #define ANALYZERS_PARSE_NMT_ROW_H
 
-#include "analyzers/parse/nmt_category.h"
 #include "analyzers/parse/span.h"
+
+/* The categories; the table is nmt_categories.def. */
+enum nmt_category {
+#define NMT_CATEGORY(id, name) NMT_##id,
+#include "analyzers/parse/nmt_categories.def"
+#undef NMT_CATEGORY
+    NMT_CATEGORY_COUNT,
+    NMT_NOT_IN_TABLE = NMT_CATEGORY_COUNT, /* a category of a JDK we have not met */
+};
+
+/* The name as the JVM prints it; "?" outside the table. */
+const char *nmt_category_name(enum nmt_category category);
+/* NMT_NOT_IN_TABLE when the name is not known. */
+enum nmt_category nmt_category_from_name(struct span name);
 
 enum nmt_row_field {
 #define NMT_ROW_FIELD(id, key) NMT_ROW_##id,

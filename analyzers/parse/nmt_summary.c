@@ -50,7 +50,7 @@ static bool read_category(struct reader *reader, struct span line)
     struct nmt_row *row = fits ? &summary->rows[summary->row_count] : &reader->no_room;
     memset(row, 0, sizeof *row);
     row->name = span_trim(span_of(line.ptr + 1, (size_t)open - 1));
-    struct span amounts = span_of(line.ptr + open + 2, line.len - (size_t)open - 2);
+    struct span amounts = span_skip(line, (size_t)open + 2);
     int64_t unit_bytes;
     bool all_known;
     if (row->name.len == 0 || !nmt_row_read_amounts(row, amounts, &unit_bytes, &all_known))
@@ -210,11 +210,10 @@ static bool category_name(struct span line, struct span *name, struct span *amou
     line = span_trim(line);
     bool dash = line.len > 1 && line.ptr[0] == '-';
     while (line.len > 0 && strchr("-*+ \t", line.ptr[0]) != NULL)
-        line = span_of(line.ptr + 1, line.len - 1);
+        line = span_skip(line, 1);
     ptrdiff_t open = span_find(line, SPAN_LITERAL("("));
     *name = span_trim(open < 0 ? line : span_of(line.ptr, (size_t)open));
-    *amounts =
-        open < 0 ? span_of(line.ptr, 0) : span_of(line.ptr + open + 1, line.len - (size_t)open - 1);
+    *amounts = open < 0 ? span_of(line.ptr, 0) : span_skip(line, (size_t)open + 1);
     if (name->len == 0 || name->len > 40)
         return false;
     bool reserved = span_starts_with(span_trim(*amounts), SPAN_LITERAL("reserved"));

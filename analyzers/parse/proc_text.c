@@ -1,23 +1,9 @@
 #include "analyzers/parse/proc_text.h"
 
-/* A field that runs to the next blank; false at the end. */
-static bool take_word(struct span *text, struct span *word)
-{
-    size_t at = 0;
-    while (at < text->len && (text->ptr[at] == ' ' || text->ptr[at] == '\t'))
-        at++;
-    size_t from = at;
-    while (at < text->len && text->ptr[at] != ' ' && text->ptr[at] != '\t' && text->ptr[at] != '\n')
-        at++;
-    *word = span_of(text->ptr + from, at - from);
-    *text = span_of(text->ptr + at, text->len - at);
-    return word->len > 0;
-}
-
 static enum parse_result take_number(struct span *text, int64_t *number)
 {
     struct span word;
-    if (!take_word(text, &word))
+    if (!span_take_word(text, &word))
         return PARSE_INCOMPLETE;
     return span_take_i64(&word, number) && word.len == 0 ? PARSE_OK : PARSE_MALFORMED;
 }
@@ -60,7 +46,7 @@ enum parse_result proc_stat_parse(struct proc_stat *stat, struct span text)
     rest = span_of(close + 1, text.len - (size_t)(close - text.ptr) - 1);
 
     struct span state;
-    if (!take_word(&rest, &state))
+    if (!span_take_word(&rest, &state))
         return PARSE_INCOMPLETE;
     if (state.len != 1)
         return PARSE_MALFORMED;
@@ -69,7 +55,7 @@ enum parse_result proc_stat_parse(struct proc_stat *stat, struct span text)
     int64_t start_time = 0;
     for (int number = 4; number <= 22; number++) {
         struct span word;
-        if (!take_word(&rest, &word) || rest.len == 0)
+        if (!span_take_word(&rest, &word) || rest.len == 0)
             return PARSE_INCOMPLETE; /* a number at the very end may have lost digits */
         int64_t *field = stat_field(stat, &start_time, number);
         if (field && (!span_take_i64(&word, field) || word.len > 0 || *field < 0))
@@ -127,7 +113,7 @@ enum parse_result proc_status_parse(struct proc_status *status, struct span text
             return PARSE_INCOMPLETE;
         if (span_take(&line, SPAN_LITERAL("State:"))) {
             struct span word;
-            if (!take_word(&line, &word))
+            if (!span_take_word(&line, &word))
                 return PARSE_MALFORMED;
             status->state = word.ptr[0];
             seen |= STATE;
@@ -169,14 +155,14 @@ enum parse_result proc_map_parse(struct proc_map *map, struct span line)
     if (!span_take_hex(&line, &map->start_address) || !span_take(&line, SPAN_LITERAL("-")) ||
         !span_take_hex(&line, &map->end_address) || map->end_address < map->start_address)
         return PARSE_MALFORMED;
-    if (!take_word(&line, &word) || word.len < 4)
+    if (!span_take_word(&line, &word) || word.len < 4)
         return PARSE_INCOMPLETE;
     map->readable = word.ptr[0] == 'r';
     map->writable = word.ptr[1] == 'w';
     map->executable = word.ptr[2] == 'x';
     map->shared = word.ptr[3] == 's';
     for (int field = 0; field < 3; field++) /* offset, device, inode */
-        if (!take_word(&line, &word))
+        if (!span_take_word(&line, &word))
             return PARSE_INCOMPLETE;
     struct span deleted = SPAN_LITERAL(" (deleted)");
     while (span_take(&line, SPAN_LITERAL(" ")))
@@ -199,7 +185,7 @@ static bool take_piece(struct span *text, struct span *piece)
     size_t len = strnlen(text->ptr, text->len);
     *piece = span_of(text->ptr, len);
     len += len < text->len;
-    *text = span_of(text->ptr + len, text->len - len);
+    *text = span_skip(*text, len);
     return true;
 }
 
@@ -329,4 +315,71 @@ void jvm_options_from_string(struct jvm_options *options, struct span text)
         read_option(options, option);
         at++;
     }
+}
+
+/* --- smaps ------------------------------------------------------------------------------------ */
+
+void smaps_begin(struct smaps *smaps, struct span text)
+{
+    line_cursor_begin(&smaps->lines, text);
+}
+
+/* "Rss:                  84 kB", "VmFlags: rd wr mr": true for both. */
+static bool read_field(struct span line, struct smaps_mapping *mapping)
+{
+    const struct {
+        struct span name;
+        int64_t *into;
+    } fields[] = {
+        {SPAN_INIT("Rss:"), &mapping->rss_bytes},
+        {SPAN_INIT("Pss:"), &mapping->pss_bytes},
+        {SPAN_INIT("Private_Clean:"), &mapping->private_bytes},
+        {SPAN_INIT("Private_Dirty:"), &mapping->private_bytes},
+        {SPAN_INIT("Anonymous:"), &mapping->anonymous_bytes},
+        {SPAN_INIT("Swap:"), &mapping->swap_bytes},
+        {SPAN_INIT("AnonHugePages:"), &mapping->huge_bytes},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        struct span rest = line;
+        int64_t kb;
+        if (!span_take(&rest, fields[i].name))
+            continue;
+        rest = span_trim(rest);
+        if (!span_take_unsigned(&rest, &kb) || kb > INT64_MAX >> 11)
+            return false;
+        *fields[i].into += kb << 10;
+        return true;
+    }
+    ptrdiff_t colon = span_find(line, SPAN_LITERAL(":"));
+    return colon > 0 && line.ptr[0] >= 'A' && line.ptr[0] <= 'Z';
+}
+
+bool smaps_next(struct smaps *smaps, struct smaps_mapping *mapping)
+{
+    struct span line;
+    memset(mapping, 0, sizeof *mapping);
+    bool first = smaps->lines.at == 0;
+    do {
+        if (!line_cursor_next(&smaps->lines, &line))
+            return false;
+    } while (line.len == 0);
+    if (proc_map_parse(&mapping->map, line) != PARSE_OK)
+        return line_cursor_stop(&smaps->lines, line, first ? PARSE_MALFORMED : PARSE_OK);
+    bool has_rss = false;
+    while (line_cursor_next(&smaps->lines, &line)) {
+        struct proc_map next;
+        if (line.len > 0 && line.ptr[0] >= 'A' && line.ptr[0] <= 'Z') {
+            has_rss = has_rss || span_starts_with(line, SPAN_LITERAL("Rss:"));
+            if (!read_field(line, mapping))
+                line_cursor_count_unknown(&smaps->lines, line);
+            continue;
+        }
+        if (line.len == 0 || proc_map_parse(&next, line) == PARSE_OK) {
+            line_cursor_give_back(&smaps->lines, line);
+            return has_rss;
+        }
+        line_cursor_give_back(&smaps->lines, line); /* somebody else's text */
+        return has_rss;
+    }
+    return has_rss && smaps->lines.result == PARSE_OK;
 }

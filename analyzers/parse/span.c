@@ -31,6 +31,24 @@ ptrdiff_t span_find(struct span text, struct span needle)
     return hit ? hit - text.ptr : -1;
 }
 
+bool span_contains_any(struct span text, const struct span *marks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (span_contains(text, marks[i]))
+            return true;
+    }
+    return false;
+}
+
+bool span_starts_with_any(struct span text, const struct span *marks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (span_starts_with(text, marks[i]))
+            return true;
+    }
+    return false;
+}
+
 static bool is_margin(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
@@ -39,10 +57,55 @@ static bool is_margin(char c)
 struct span span_trim(struct span text)
 {
     while (text.len > 0 && is_margin(text.ptr[0]))
-        text = span_of(text.ptr + 1, text.len - 1);
+        text = span_skip(text, 1);
     while (text.len > 0 && is_margin(text.ptr[text.len - 1]))
         text.len--;
     return text;
+}
+
+struct span span_behind(struct span text, struct span mark)
+{
+    ptrdiff_t at = span_find(text, mark);
+    return at < 0 ? span_of(NULL, 0) : span_skip(text, (size_t)at + mark.len);
+}
+
+struct span span_until(struct span text, const char *ends)
+{
+    size_t length = 0;
+    while (length < text.len &&
+           (text.ptr[length] == '\0' || strchr(ends, text.ptr[length]) == NULL))
+        length++;
+    return span_of(text.ptr, length);
+}
+
+bool span_take_word(struct span *text, struct span *word)
+{
+    size_t at = 0;
+    while (at < text->len && (text->ptr[at] == ' ' || text->ptr[at] == '\t'))
+        at++;
+    size_t from = at;
+    while (at < text->len && text->ptr[at] != ' ' && text->ptr[at] != '\t' && text->ptr[at] != '\n')
+        at++;
+    *word = span_of(text->ptr + from, at - from);
+    *text = span_skip(*text, at);
+    return word->len > 0;
+}
+
+void span_split(struct span line, struct span_words *words)
+{
+    words->count = 0;
+    line = span_trim(line);
+    while (words->count < SPAN_WORDS_MAX && span_take_word(&line, &words->word[words->count]))
+        words->count++;
+}
+
+int span_words_find(const struct span_words *words, struct span name)
+{
+    for (int i = 0; i < words->count; i++) {
+        if (span_equals(words->word[i], name))
+            return i;
+    }
+    return -1;
 }
 
 bool span_next_line(struct span *rest, struct span *line, bool *terminated)
@@ -55,7 +118,7 @@ bool span_next_line(struct span *rest, struct span *line, bool *terminated)
     *line = span_of(rest->ptr, end ? taken - 1 : taken);
     if (end && line->len > 0 && line->ptr[line->len - 1] == '\r')
         line->len--;
-    *rest = span_of(rest->ptr + taken, rest->len - taken);
+    *rest = span_skip(*rest, taken);
     return true;
 }
 
@@ -77,7 +140,7 @@ bool span_take_i64(struct span *text, int64_t *value)
     if (at == first_digit || (!negative && number == INT64_MIN))
         return false;
     *value = negative ? number : -number;
-    *text = span_of(text->ptr + at, text->len - at);
+    *text = span_skip(*text, at);
     return true;
 }
 
@@ -108,7 +171,7 @@ bool span_take_hex(struct span *text, uint64_t *value)
     if (digits == 0)
         return false;
     *value = number;
-    *text = span_of(text->ptr + digits, text->len - digits);
+    *text = span_skip(*text, digits);
     return true;
 }
 
@@ -116,7 +179,7 @@ bool span_take(struct span *text, struct span literal)
 {
     if (!span_starts_with(*text, literal))
         return false;
-    *text = span_of(text->ptr + literal.len, text->len - literal.len);
+    *text = span_skip(*text, literal.len);
     return true;
 }
 
@@ -133,4 +196,87 @@ void span_copy(struct span text, char *out, size_t size)
     if (len > 0)
         memcpy(out, text.ptr, len);
     out[len] = '\0';
+}
+
+/* --- sizes with a unit ------------------------------------------------------------------------ */
+
+static int shift_of(char unit)
+{
+    switch (unit | 0x20) {
+    case 'k':
+        return 10;
+    case 'm':
+        return 20;
+    case 'g':
+        return 30;
+    case 't':
+        return 40;
+    default:
+        return 0;
+    }
+}
+
+/* ".907": thousandths. */
+static int64_t take_thousandths(struct span *text)
+{
+    struct span rest = *text;
+    int64_t thousandths = 0, worth = 100;
+    if (rest.len < 2 || (rest.ptr[0] != '.' && rest.ptr[0] != ',') || rest.ptr[1] < '0' ||
+        rest.ptr[1] > '9')
+        return 0;
+    size_t i = 1;
+    for (; i < rest.len && rest.ptr[i] >= '0' && rest.ptr[i] <= '9'; i++) {
+        thousandths += (rest.ptr[i] - '0') * worth;
+        worth /= 10;
+    }
+    *text = span_skip(rest, i);
+    return thousandths;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool java_size_take(struct span *text, int64_t *bytes)
+{
+    struct span rest = *text;
+    int64_t number;
+    if (!span_take_unsigned(&rest, &number))
+        return false;
+    int64_t thousandths = take_thousandths(&rest);
+    struct span unit = rest;
+    span_take(&unit, SPAN_LITERAL(" "));
+    int shift = unit.len > 0 ? shift_of(unit.ptr[0]) : 0;
+    if (shift > 0) {
+        unit = span_skip(unit, 1);
+        span_take(&unit, SPAN_LITERAL("i"));
+        if (!span_take(&unit, SPAN_LITERAL("B")))
+            span_take(&unit, SPAN_LITERAL("b"));
+        if (unit.len > 0 && is_letter(unit.ptr[0])) /* "12 tasks" */
+            shift = 0;
+        else
+            rest = unit;
+    }
+    if (number > (INT64_MAX >> shift) - 1)
+        return false;
+    *bytes = (number << shift) + (thousandths << shift) / 1000;
+    *text = rest;
+    return true;
+}
+
+bool java_flag_size(struct span text, struct span flag, int64_t *bytes)
+{
+    struct span rest = text;
+    ptrdiff_t at;
+    bool found = false;
+    while ((at = span_find(rest, flag)) >= 0) {
+        const char *begin = rest.ptr + at;
+        size_t from = (size_t)at + flag.len;
+        rest = span_skip(rest, from);
+        bool own = begin == text.ptr || strchr(" \t\n\"'=", begin[-1]) != NULL;
+        struct span value = rest;
+        found = (own && java_size_take(&value, bytes)) || found;
+    }
+    return found;
 }

@@ -51,12 +51,41 @@ bool span_starts_with(struct span text, struct span prefix);
 bool span_ends_with(struct span text, struct span suffix);
 /* Index of the first occurrence of needle, or -1. */
 ptrdiff_t span_find(struct span text, struct span needle);
+static inline bool span_contains(struct span text, struct span needle)
+{
+    return span_find(text, needle) >= 0;
+}
+/* True when the text contains (or: begins with) one of the marks of a table. */
+bool span_contains_any(struct span text, const struct span *marks, size_t count);
+bool span_starts_with_any(struct span text, const struct span *marks, size_t count);
 /* Without spaces, tabs and CR at either end. */
 struct span span_trim(struct span text);
+/* Without its first `bytes` bytes, of which there are so many. */
+static inline struct span span_skip(struct span text, size_t bytes)
+{
+    return span_of(text.ptr + bytes, text.len - bytes);
+}
+/* What follows the first occurrence of the mark; its ptr is NULL when there is none. */
+struct span span_behind(struct span text, struct span mark);
+/* Up to the first of these characters, or all. */
+struct span span_until(struct span text, const char *ends);
 
 /* Takes the next line (without its '\n' and a '\r' before it) off the front of *rest.
  * Returns false when nothing is left. *terminated tells whether a '\n' ended it. */
 bool span_next_line(struct span *rest, struct span *line, bool *terminated);
+
+/* Takes blanks and tabs and the word behind them off the front; false when there is none. */
+bool span_take_word(struct span *text, struct span *word);
+
+/* The words of a line, the first SPAN_WORDS_MAX of them. */
+#define SPAN_WORDS_MAX 32
+struct span_words {
+    int count;
+    struct span word[SPAN_WORDS_MAX];
+};
+void span_split(struct span line, struct span_words *words);
+/* Index of a word that equals the name, or -1: columns are found by their heading. */
+int span_words_find(const struct span_words *words, struct span name);
 
 /* Takes a decimal number, optionally signed (+ or -), off the front; false (and *text untouched)
  * when there is none or it does not fit into int64_t. */
@@ -72,5 +101,22 @@ bool span_take(struct span *text, struct span literal);
 /* Copies into a C string of size bytes, cut at a UTF-8 boundary when too long; always terminated.
  */
 void span_copy(struct span text, char *out, size_t size);
+
+/* A sum of numbers that somebody else has written stays at the end of the range instead of leaving
+ * it. */
+static inline int64_t saturated_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return !__builtin_add_overflow(a, b, &sum) ? sum : a > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* Sizes as a JVM's command line writes them ("-Xmx4g", "-XX:MaxMetaspaceSize=512m").
+ * Takes "5g", "512M", "1048576" off the front, in bytes; false and untouched when there is no
+ * number or it does not fit. A blank before the unit, a "B" or "iB" behind it and a decimal part
+ * ("1.907GiB", "6,0g") are taken, too. */
+bool java_size_take(struct span *text, int64_t *bytes);
+/* The size behind `flag` ("-Xmx", "-XX:MaxMetaspaceSize="), which begins the text or stands behind
+ * a blank or a quote; of several the last, as for the JVM. */
+bool java_flag_size(struct span text, struct span flag, int64_t *bytes);
 
 #endif

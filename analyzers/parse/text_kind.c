@@ -1,9 +1,12 @@
 #include "analyzers/parse/text_kind.h"
 
 #include "analyzers/parse/class_log.h"
+#include "analyzers/parse/hs_err.h"
+#include "analyzers/parse/mat_table.h"
 #include "analyzers/parse/nmt_summary.h"
+#include "analyzers/parse/oom_lines.h"
 #include "analyzers/parse/proc_text.h"
-#include "analyzers/parse/ticket_text.h"
+#include "analyzers/parse/tool_tables.h"
 
 static const struct {
     const char *key;
@@ -30,7 +33,51 @@ enum text_use text_kind_use(enum text_kind kind)
     return (unsigned)kind < TEXT_KIND_COUNT ? kinds[kind].use : TEXT_IS_KNOWN;
 }
 
-/* --- headings ------------------------------------------------------------------------ */
+/* --- headings --------------------------------------------------------------------------------- */
+
+static bool is_javacore(struct span line)
+{
+    static const struct span marks[] = {SPAN_INIT("0SECTION "), SPAN_INIT("1TISIGINFO "),
+                                        SPAN_INIT("1CIJAVAVERSION "), SPAN_INIT("1TIDATETIME "),
+                                        SPAN_INIT("0MEMUSER")};
+    return span_starts_with_any(line, marks, sizeof marks / sizeof marks[0]);
+}
+
+/* The heading of a text that stands beside a JVM's own in a ticket: an error file or a section of one,
+ * the kernel's log, a process table, pmap, lines of a console, a javacore. `in`: the part it would
+ * interrupt. */
+enum text_kind ticket_text_heading(struct span line, enum text_kind in)
+{
+    if (in == TEXT_JAVACORE || in == TEXT_RECORDING)
+        return TEXT_UNRECOGNISED;
+    /* Error files have tables of other kinds in them, which end at their own lines. */
+    bool in_table = in == TEXT_FLAGS || in == TEXT_NMT_SUMMARY;
+    if (in_table ? hs_err_is_head(line) : hs_err_is_section(line))
+        return TEXT_HS_ERR;
+    if (in == TEXT_CLASS_LOG) /* read with it */
+        return TEXT_UNRECOGNISED;
+    if (in == TEXT_HS_ERR) /* behind the head that was pasted */
+        return oom_killer_is_line(line)     ? TEXT_OOM_KILLER
+               : process_row_is_table(line) ? TEXT_PROCESS
+                                            : TEXT_UNRECOGNISED;
+    if (is_javacore(line))
+        return TEXT_JAVACORE;
+    if (oom_killer_is_line(line))
+        return TEXT_OOM_KILLER;
+    if (process_row_is_heading(line) || process_row_is_top(line))
+        return TEXT_PROCESS;
+    if (in != TEXT_SMAPS && (pmap_is_head(line) || pmap_is_row(line)))
+        return TEXT_PMAP;
+    if (jstat_is_heading(line))
+        return TEXT_JSTAT;
+    if (mat_table_is_heading(line))
+        return TEXT_MAT_TABLE;
+    if (in == TEXT_MAT_TABLE) /* names of classes may be those of errors */
+        return TEXT_UNRECOGNISED;
+    if (oom_line_kind(line) != OOM_LINE_NONE || oom_line_is_gc(line))
+        return TEXT_CONSOLE;
+    return TEXT_UNRECOGNISED;
+}
 
 /* Lines that begin so (leading blanks aside) are the heading of a kind. */
 static const struct {
@@ -112,7 +159,7 @@ static bool is_uptime(struct span line)
     line.len -= 2;
     ptrdiff_t stamp = span_find(line, SPAN_LITERAL(": "));
     if (stamp > 0)
-        line = span_of(line.ptr + stamp + 2, line.len - (size_t)stamp - 2);
+        line = span_skip(line, (size_t)stamp + 2);
     int64_t whole, part;
     return span_take_unsigned(&line, &whole) && span_take(&line, SPAN_LITERAL(".")) &&
            span_take_unsigned(&line, &part) && line.len == 0;
@@ -136,7 +183,7 @@ static bool has_class_tag(struct span line)
     while (span_take(&rest, SPAN_LITERAL("[")) && (end = span_find(rest, SPAN_LITERAL("]"))) >= 0) {
         if (span_starts_with(rest, SPAN_LITERAL("class,")))
             return true;
-        rest = span_of(rest.ptr + end + 1, rest.len - (size_t)end - 1);
+        rest = span_skip(rest, (size_t)end + 1);
     }
     return false;
 }
@@ -391,4 +438,121 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
         }
     }
     return true;
+}
+
+/* --- the JDK of a text ------------------------------------------------------------------------ */
+
+/* By its words, or by the form in which it is printed. */
+/* The major number at the front: "17.0.21", "1.8.0_504", "8.0_504", "25". */
+static int major_of(struct span text)
+{
+    int64_t major;
+    if (!span_take_unsigned(&text, &major) || major > 999)
+        return 0;
+    if (major == 1 && span_take(&text, SPAN_LITERAL(".")) && !span_take_unsigned(&text, &major))
+        return 0;
+    return (int)major;
+}
+
+static int major_after(struct span text, struct span mark)
+{
+    ptrdiff_t at = span_find(text, mark);
+    if (at < 0)
+        return 0;
+    size_t from = (size_t)at + mark.len;
+    return major_of(span_skip(text, from));
+}
+
+int text_jdk_major(enum text_kind kind, struct span text)
+{
+    static const struct span version_marks[] = {SPAN_INIT("\nJDK "), SPAN_INIT("version \"")};
+    int major = 0;
+    if (kind == TEXT_VERSION) {
+        for (size_t i = 0; major == 0 && i < sizeof version_marks / sizeof version_marks[0]; i++)
+            major = major_after(text, version_marks[i]);
+    } else if (kind == TEXT_HS_ERR) {
+        struct hs_err file;
+        hs_err_read(&file, text);
+        major = file.jdk_major != 0 ? file.jdk_major : major_after(text, SPAN_LITERAL("(build "));
+    } else if (kind == TEXT_CLASS_HISTOGRAM || kind == TEXT_CLASS_LOG) {
+        major = major_after(text, SPAN_LITERAL("(java.base@"));
+    } else if (kind == TEXT_PERFCOUNTER) {
+        major = major_after(text, SPAN_LITERAL("java.property.java.version=\""));
+    }
+    return major;
+}
+
+static bool has(struct span text, struct span mark)
+{
+    return span_find(text, mark) >= 0;
+}
+
+/* "Total: reserved=1723354KB": in MB and GB most of what tells is rounded away. */
+static bool is_fine(struct span text)
+{
+    ptrdiff_t at = span_find(text, SPAN_LITERAL("Total: reserved="));
+    int64_t number;
+    if (at < 0)
+        return false;
+    struct span rest = span_skip(text, (size_t)at + 16);
+    return span_take_unsigned(&rest, &number) && !span_starts_with(rest, SPAN_LITERAL("MB")) &&
+           !span_starts_with(rest, SPAN_LITERAL("GB"));
+}
+
+/* Newest first: each form has what those below it have not. */
+static int nmt_form(struct span text, bool difference)
+{
+    static const struct {
+        struct span mark;
+        int major;
+    } marks[] = {
+        {SPAN_INIT(" JNI (reserved="), 26},
+        {SPAN_INIT(" tag="), 25},
+        {SPAN_INIT(" Tag="), 25},
+        {SPAN_INIT("\nmalloc="), 25}, /* the total of a difference */
+        {SPAN_INIT("(threads #"), 21},
+        {SPAN_INIT(" GCCardSet (reserved="), 21},
+        {SPAN_INIT(", at peak)"), 21},
+        {SPAN_INIT("\n       malloc: "), 17},
+        {SPAN_INIT(" Metaspace (reserved="), 17},
+        {SPAN_INIT(": (  Metadata)"), 17},
+        {SPAN_INIT("instance classes #"), 11},
+    };
+    for (size_t i = 0; is_fine(text) && i < sizeof marks / sizeof marks[0]; i++) {
+        if (!has(text, marks[i].mark))
+            continue;
+        /* The differences of 17 and 21 have the same form when no card set is in them. */
+        return difference && marks[i].major == 17 ? 0 : marks[i].major;
+    }
+    return is_fine(text) && has(text, SPAN_LITERAL("(classes #")) ? 8 : 0;
+}
+
+static bool is_jdk8_log(struct span text)
+{
+    struct span line;
+    bool terminated;
+    for (int i = 0; i < 100 && span_next_line(&text, &line, &terminated); i++) {
+        struct class_log_line parsed = class_log_parse(line);
+        if (parsed.kind != CLASS_LOG_OTHER)
+            return parsed.form == CLASS_LOG_JDK8;
+    }
+    return false;
+}
+
+int text_jdk_form(enum text_kind kind, struct span text)
+{
+    switch (kind) {
+    case TEXT_NMT_SUMMARY:
+    case TEXT_NMT_DETAIL:
+        return nmt_form(text, false);
+    case TEXT_NMT_SUMMARY_DIFF:
+    case TEXT_NMT_DETAIL_DIFF:
+        return nmt_form(text, true);
+    case TEXT_CLASS_LOG:
+        return is_jdk8_log(text) ? 8 : 0;
+    case TEXT_JMAP_CLSTATS:
+        return 8;
+    default:
+        return 0;
+    }
 }

@@ -41,6 +41,10 @@ struct text_parts {
     struct span first_unclaimed;
 };
 
+/* The kind that a line of a ticket begins, apart from a JVM's own replies; TEXT_UNRECOGNISED: none.
+ * `in`: the part it would interrupt. */
+enum text_kind ticket_text_heading(struct span line, enum text_kind in);
+
 void text_parts_begin(struct text_parts *parts, struct span text);
 /* False when nothing is left. A text without any heading gives no part at all. */
 bool text_parts_next(struct text_parts *parts, struct text_part *part);

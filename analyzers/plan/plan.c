@@ -1,6 +1,6 @@
 #include "analyzers/plan/plan.h"
 
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -154,7 +154,7 @@ static struct span decode(struct text_lines *lines, struct span raw)
         return raw;
     lines->removed[REMOVED_ENCODING] = 1;
     if (encoding == ENCODING_UTF8_BOM)
-        return span_of(raw.ptr + 3, raw.len - 3);
+        return span_skip(raw, 3);
     return decode_utf16(lines, raw, encoding == ENCODING_UTF16_BE);
 }
 
@@ -166,7 +166,7 @@ static size_t count_of(struct span text, struct span what)
     ptrdiff_t at;
     while ((at = span_find(text, what)) >= 0) {
         count++;
-        text = span_of(text.ptr + at + what.len, text.len - (size_t)at - what.len);
+        text = span_skip(text, (size_t)at + what.len);
     }
     return count;
 }
@@ -234,7 +234,7 @@ static void split(struct text_lines *lines, struct span text)
         }
         text_lines_add(lines, line, ++number);
         size_t taken = end == NULL ? length : length + 1;
-        text = span_of(text.ptr + taken, text.len - taken);
+        text = span_skip(text, taken);
     }
 }
 
@@ -341,7 +341,7 @@ static bool dedent(struct text_lines *lines, size_t first, size_t end, size_t in
         size_t take = indent_of(*text) < indent ? indent_of(*text) : indent;
         if (take == 0)
             continue;
-        *text = span_of(text->ptr + take, text->len - take);
+        *text = span_skip(*text, take);
         lines->removed[REMOVED_INDENT]++;
         any = true;
     }
@@ -467,7 +467,7 @@ static size_t grouped_end(struct span text, size_t i)
 
 static bool ends_with_unit(struct span text, size_t i)
 {
-    struct span rest = span_of(text.ptr + i, text.len - i);
+    struct span rest = span_skip(text, i);
     static const struct span units[] = {SPAN_INIT("KB"),  SPAN_INIT("MB"),     SPAN_INIT("GB"),
                                         SPAN_INIT("%"),   SPAN_INIT(" KB"),    SPAN_INIT(" MB"),
                                         SPAN_INIT(" GB"), SPAN_INIT(" bytes"), SPAN_INIT("K ")};
@@ -490,7 +490,7 @@ static bool is_grouped(struct span text, size_t start, size_t end)
     bool several = end - i > 4;
     if (several || text.ptr[i] == ',')
         return true;
-    struct span rest = span_of(text.ptr + end, text.len - end);
+    struct span rest = span_skip(text, end);
     return span_starts_with(rest, SPAN_LITERAL("KB")) || span_starts_with(rest, SPAN_LITERAL("MB"));
 }
 

@@ -15,10 +15,8 @@
 #include "analyzers/native/call_site_group.h"
 #include "analyzers/native/loader_leak.h"
 #include "analyzers/native/rss_account.h"
-#include "analyzers/parse/jstat.h"
-#include "analyzers/parse/oom_killer.h"
-#include "analyzers/parse/pmap.h"
-#include "analyzers/parse/process_row.h"
+#include "analyzers/parse/tool_tables.h"
+#include "analyzers/parse/oom_lines.h"
 #include "analyzers/triage/crash.h"
 #include "analyzers/triage/heap_objects.h"
 

@@ -4,11 +4,9 @@
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/classlog/classlog.h"
 #include "analyzers/model/memory_reply.h"
-#include "analyzers/parse/class_histogram.h"
+#include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/class_log.h"
-#include "analyzers/parse/java_flags.h"
-#include "analyzers/parse/jmap_clstats.h"
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 #include "analyzers/text/clean_text.h"
 
 #include <inttypes.h>
@@ -598,7 +596,7 @@ static bool read_uptime(struct dossier_jvm *jvm, const struct text_part *part,
     struct span text = span_trim(jcmd_reply_skip_pid(part->text));
     ptrdiff_t stamp = span_find(text, SPAN_LITERAL(": "));
     if (stamp > 0)
-        text = span_of(text.ptr + stamp + 2, text.len - (size_t)stamp - 2);
+        text = span_skip(text, (size_t)stamp + 2);
     int64_t whole;
     if (!span_take_unsigned(&text, &whole) || whole > INT64_MAX / 1000)
         return true;
@@ -616,7 +614,7 @@ static bool counter(struct span text, struct span key, int64_t *value)
     ptrdiff_t at = span_find(text, key);
     if (at < 0)
         return false;
-    struct span rest = span_of(text.ptr + at + key.len, text.len - (size_t)at - key.len);
+    struct span rest = span_skip(text, (size_t)at + key.len);
     return span_take_unsigned(&rest, value);
 }
 
@@ -663,8 +661,7 @@ static void take_metaspace_line(struct dossier *dossier, struct span text)
             ptrdiff_t at = span_find(line, words[i].word);
             size_t from = (size_t)at + words[i].word.len;
             int64_t bytes;
-            struct span rest =
-                at < 0 ? span_of(NULL, 0) : span_of(line.ptr + from, line.len - from);
+            struct span rest = at < 0 ? span_of(NULL, 0) : span_skip(line, from);
             if (at >= 0 && java_size_take(&rest, &bytes))
                 put(dossier, words[i].field, bytes);
         }
@@ -713,7 +710,7 @@ static void take_heap_use(struct dossier *dossier, struct span text)
         ptrdiff_t last = span_find(content, SPAN_LITERAL("committed, "));
         if (java_size_take(&first, &committed) && last > 0 &&
             span_ends_with(content, SPAN_LITERAL(" used"))) {
-            struct span rest = span_of(content.ptr + last + 11, content.len - (size_t)last - 11);
+            struct span rest = span_skip(content, (size_t)last + 11);
             if (java_size_take(&rest, &used)) {
                 used_sum = used;
                 committed_sum = committed;
@@ -723,10 +720,9 @@ static void take_heap_use(struct dossier *dossier, struct span text)
         ptrdiff_t at = span_find(content, SPAN_LITERAL(" used "));
         for (size_t i = 0; at > 0 && i < sizeof marks / sizeof marks[0]; i++) {
             ptrdiff_t total = span_find(content, marks[i]);
-            struct span a = span_of(content.ptr + at + 6, content.len - (size_t)at - 6);
-            struct span b = total < 0 ? span_of(NULL, 0)
-                                      : span_of(content.ptr + (size_t)total + marks[i].len,
-                                                content.len - (size_t)total - marks[i].len);
+            struct span a = span_skip(content, (size_t)at + 6);
+            struct span b =
+                total < 0 ? span_of(NULL, 0) : span_skip(content, (size_t)total + marks[i].len);
             a = span_trim(a);
             b = span_trim(b);
             if (total < 0 || !java_size_take(&a, &used) || !java_size_take(&b, &committed))
@@ -751,7 +747,7 @@ static bool read_heap_info(struct dossier_jvm *jvm, const struct text_part *part
     struct span rest = part->text;
     ptrdiff_t open;
     while ((open = span_find(rest, SPAN_LITERAL("[0x"))) >= 0) {
-        rest = span_of(rest.ptr + open + 1, rest.len - (size_t)open - 1);
+        rest = span_skip(rest, (size_t)open + 1);
         uint64_t address;
         while (span_take(&rest, SPAN_LITERAL("0x")) && span_take_hex(&rest, &address)) {
             heap.low = address < heap.low ? address : heap.low;
@@ -784,7 +780,7 @@ static void take_agents(struct dossier *dossier, struct span text)
         ptrdiff_t at;
         while ((at = span_find(rest, marks[i])) >= 0) {
             size_t from = (size_t)at + marks[i].len;
-            rest = span_of(rest.ptr + from, rest.len - from);
+            rest = span_skip(rest, from);
             size_t length = 0;
             while (length < rest.len && !strchr(" =\n\t\"", rest.ptr[length]))
                 length++;
@@ -801,8 +797,7 @@ static bool printed_flag(struct span text, struct span name, int64_t *bytes)
     ptrdiff_t at = span_find(text, name);
     if (at < 0)
         return false;
-    struct span rest =
-        span_trim(span_of(text.ptr + at + name.len, text.len - (size_t)at - name.len));
+    struct span rest = span_trim(span_skip(text, (size_t)at + name.len));
     span_take(&rest, SPAN_LITERAL(":"));
     if (!span_take(&rest, SPAN_LITERAL("=")))
         return false;

@@ -1,9 +1,8 @@
 /* What stands beside a JVM's own texts in a ticket: error files, the kernel's log, process tables,
  * pmap, consoles. */
-#include "analyzers/parse/java_flags.h"
-#include "analyzers/parse/jstat.h"
+#include "analyzers/parse/span.h"
+#include "analyzers/parse/tool_tables.h"
 #include "analyzers/parse/mat_table.h"
-#include "analyzers/parse/saturated.h"
 #include "analyzers/triage/dossier_texts.h"
 
 #include <stdio.h>
@@ -71,7 +70,7 @@ void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
         ptrdiff_t at = span_find(line, SPAN_LITERAL("alive="));
         int64_t live, dead;
         if (at >= 0) {
-            struct span rest = span_of(line.ptr + at + 6, line.len - (size_t)at - 6);
+            struct span rest = span_skip(line, (size_t)at + 6);
             if (span_take_unsigned(&rest, &live) && span_take(&rest, SPAN_LITERAL(", dead=")) &&
                 span_take_unsigned(&rest, &dead)) {
                 dossier->live_loaders = live;
@@ -81,7 +80,7 @@ void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
         at = span_find(line, SPAN_LITERAL("dead"));
         if (at <= 0)
             continue;
-        struct span type = span_trim(span_of(line.ptr + at + 4, line.len - (size_t)at - 4));
+        struct span type = span_trim(span_skip(line, (size_t)at + 4));
         ptrdiff_t end = span_find(type, SPAN_LITERAL("@0x"));
         if (end <= 0)
             continue;

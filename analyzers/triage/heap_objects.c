@@ -1,6 +1,6 @@
 #include "analyzers/triage/heap_objects.h"
 
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 
 /* A leak report of MAT names one object, or a few, and what they retain. */
 #define SUSPECT_BYTES (INT64_C(64) << 20)
@@ -21,7 +21,7 @@ const struct heap_suspect_row *heap_suspect_row(enum heap_suspect suspect)
 static bool matches(struct span name, struct span pattern)
 {
     if (span_starts_with(pattern, SPAN_LITERAL("*")))
-        return span_ends_with(name, span_of(pattern.ptr + 1, pattern.len - 1));
+        return span_ends_with(name, span_skip(pattern, 1));
     if (span_ends_with(pattern, SPAN_LITERAL("*")))
         return span_starts_with(name, span_of(pattern.ptr, pattern.len - 1));
     return span_equals(name, pattern);
@@ -39,7 +39,7 @@ static enum heap_suspect suspect_of(struct span name, int64_t instances, int64_t
             if (matches(name, pattern))
                 return (enum heap_suspect)i;
             size_t taken = bar < 0 ? rest.len : (size_t)bar + 1;
-            rest = span_of(rest.ptr + taken, rest.len - taken);
+            rest = span_skip(rest, taken);
         }
     }
     return HEAP_SUSPECT_NONE;

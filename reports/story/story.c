@@ -3,7 +3,7 @@
 #include "analyzers/classes/family.h"
 #include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/span.h"
 #include "reports/text/units.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /* Any text through classes. */
-#include "analyzers/parse/classes.h"
+#include "analyzers/parse/class_tables.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

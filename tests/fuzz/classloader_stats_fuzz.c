@@ -1,5 +1,5 @@
 /* Any text through classloader_stats. */
-#include "analyzers/parse/classloader_stats.h"
+#include "analyzers/parse/class_tables.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

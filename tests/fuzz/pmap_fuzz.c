@@ -1,5 +1,5 @@
 /* Any text is read to its end. */
-#include "analyzers/parse/pmap.h"
+#include "analyzers/parse/tool_tables.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

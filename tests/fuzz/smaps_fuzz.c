@@ -1,5 +1,5 @@
 /* Any text through smaps. */
-#include "analyzers/parse/smaps.h"
+#include "analyzers/parse/proc_text.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,11 +4,8 @@
  *
  *   UPDATE_GOLDEN=1 build/tests/golden/captures_test     writes them anew: read the diff
  */
-#include "analyzers/parse/class_hierarchy.h"
-#include "analyzers/parse/class_histogram.h"
+#include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/class_log.h"
-#include "analyzers/parse/classes.h"
-#include "analyzers/parse/classloader_stats.h"
 #include "analyzers/parse/hsperfdata.h"
 #include "analyzers/parse/jcmd_reply.h"
 #include "analyzers/parse/metaspace.h"

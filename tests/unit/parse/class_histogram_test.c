@@ -1,4 +1,4 @@
-#include "analyzers/parse/class_histogram.h"
+#include "analyzers/parse/class_tables.h"
 
 #include <stdarg.h>
 #include <stddef.h>

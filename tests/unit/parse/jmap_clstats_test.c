@@ -1,4 +1,4 @@
-#include "analyzers/parse/jmap_clstats.h"
+#include "analyzers/parse/class_tables.h"
 
 #include <stdlib.h>
 #include <stdarg.h>

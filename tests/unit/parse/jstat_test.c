@@ -1,5 +1,5 @@
 /* Rows of jstat. */
-#include "analyzers/parse/jstat.h"
+#include "analyzers/parse/tool_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

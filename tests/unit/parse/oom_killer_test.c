@@ -1,5 +1,5 @@
 /* What the kernel and those above it say of a kill. */
-#include "analyzers/parse/oom_killer.h"
+#include "analyzers/parse/oom_lines.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Mappings as pmap prints them. */
-#include "analyzers/parse/pmap.h"
+#include "analyzers/parse/tool_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Resident memory as top, ps, docker stats, kubectl top and /proc print it. */
-#include "analyzers/parse/process_row.h"
+#include "analyzers/parse/tool_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

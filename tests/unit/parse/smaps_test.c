@@ -1,4 +1,4 @@
-#include "analyzers/parse/smaps.h"
+#include "analyzers/parse/proc_text.h"
 
 #include <stdlib.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Which text of a ticket a line begins. */
-#include "analyzers/parse/ticket_text.h"
+#include "analyzers/parse/text_kind.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
