@@ -68,18 +68,18 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
            $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-PROCESS := clock tell files signals
+PROCESS := tell files signals
 JVM := failure privileged as_target rooted proc perfdata agent_files jdk_files target attach attach_connect
 WATCH := watch_options pause_budget tap naming watcher watching stop_profiler session
 RECORD := recording
 ALERT := notify receiver message queue http_post delivery
-JFR := jfr_schema jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
-SOAK_RUN := child counter budget_text soak_run soak_outcome
+JFR := jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
+SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
-COMMANDS := options config list check watch replay report verdict verdict_csv gnuplot rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
+COMMANDS := options config list check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet metrics views web service confine helper serve
-TRIAGE_RUN := saved large_log unpack recorded live
+TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \

@@ -1,8 +1,7 @@
 /* nmtwatch soak: a command or a JVM under watch, and at the end one answer that CI can trust. */
 #include "nmtwatch/commands/report.h"
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/soak/budget_text.h"
-#include "nmtwatch/soak/soak_outcome.h"
+#include "nmtwatch/soak/soak_run.h"
 #include "reports/text/escape.h"
 #include "reports/soak/soak_report.h"
 #include "nmtwatch/process/tell.h"

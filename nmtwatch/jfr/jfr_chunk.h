@@ -13,7 +13,151 @@
 #ifndef NMTWATCH_JFR_JFR_CHUNK_H
 #define NMTWATCH_JFR_JFR_CHUNK_H
 
-#include "nmtwatch/jfr/jfr_schema.h"
+#include "analyzers/parse/span.h"
+
+/*
+ * jfr_cursor: bytes of a JFR chunk, taken forwards and never behind their end.
+ *
+ * What does not fit makes the cursor bad, and from then on everything taken is 0 or empty: whoever
+ * takes asks once, when done. Integers are LEB128 with a ninth byte of eight bits. No ownership.
+ */
+
+struct jfr_cursor {
+    const uint8_t *at, *end;
+    bool bad;
+};
+
+static inline const uint8_t *jfr_take_bytes(struct jfr_cursor *cursor, uint64_t length)
+{
+    if (cursor->bad || length > (uint64_t)(cursor->end - cursor->at)) {
+        cursor->bad = true;
+        return NULL;
+    }
+    const uint8_t *bytes = cursor->at;
+    cursor->at += length;
+    return bytes;
+}
+
+static inline uint8_t jfr_take_byte(struct jfr_cursor *cursor)
+{
+    const uint8_t *byte = jfr_take_bytes(cursor, 1);
+    return byte != NULL ? *byte : 0;
+}
+
+static inline uint64_t jfr_take(struct jfr_cursor *cursor)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++) {
+        uint8_t byte = jfr_take_byte(cursor);
+        value |= (uint64_t)(byte & 0x7f) << 7 * i;
+        if (byte < 0x80)
+            return value;
+    }
+    return value | (uint64_t)jfr_take_byte(cursor) << 56;
+}
+
+enum jfr_string_encoding {
+    JFR_STRING_NULL,
+    JFR_STRING_EMPTY,
+    JFR_STRING_POOL,
+    JFR_STRING_UTF8,
+    JFR_STRING_CHARS,
+    JFR_STRING_LATIN1,
+};
+
+struct jfr_string {
+    enum jfr_string_encoding encoding;
+    uint64_t pool_id;  /* of JFR_STRING_POOL */
+    struct span bytes; /* as they are in the file */
+};
+
+static inline struct jfr_string jfr_take_string(struct jfr_cursor *cursor)
+{
+    struct jfr_string string = {.encoding = (enum jfr_string_encoding)jfr_take_byte(cursor)};
+    uint64_t length;
+    switch (string.encoding) {
+    case JFR_STRING_NULL:
+    case JFR_STRING_EMPTY:
+        break;
+    case JFR_STRING_POOL:
+        string.pool_id = jfr_take(cursor);
+        break;
+    case JFR_STRING_UTF8:
+    case JFR_STRING_LATIN1:
+        length = jfr_take(cursor);
+        string.bytes.ptr = (const char *)jfr_take_bytes(cursor, length);
+        string.bytes.len = string.bytes.ptr != NULL ? length : 0;
+        break;
+    case JFR_STRING_CHARS:
+        length = jfr_take(cursor);
+        string.bytes.ptr = (const char *)cursor->at;
+        for (; length > 0 && !cursor->bad; length--)
+            jfr_take(cursor);
+        string.bytes.len = (size_t)((const char *)cursor->at - string.bytes.ptr);
+        break;
+    default:
+        cursor->bad = true;
+    }
+    return string;
+}
+
+/*
+ * jfr_schema: the types a chunk declares about itself, read from its metadata event.
+ *
+ * Spans point into the chunk. What a hostile file may declare is bounded: JFR_TYPES_MAX types,
+ * JFR_FIELDS_MAX fields, elements nested JFR_ELEMENT_DEPTH deep. One thread.
+ */
+
+#define JFR_TYPES_MAX     8192
+#define JFR_FIELDS_MAX    65536
+#define JFR_ELEMENT_DEPTH 8
+
+enum jfr_name {
+#define JFR_NAME(id, name) JFR_NAME_##id,
+#include "nmtwatch/jfr/jfr_names.def"
+#undef JFR_NAME
+    JFR_NAMES, /* a field nobody looks at */
+};
+_Static_assert(JFR_NAMES <= 64, "a bit each");
+
+enum jfr_layout {
+    JFR_LAYOUT_FIELDS, /* its fields, one behind the other */
+    JFR_LAYOUT_BYTE,   /* boolean, byte */
+    JFR_LAYOUT_LEB128, /* char, short, int, long */
+    JFR_LAYOUT_FLOAT,  /* four bytes */
+    JFR_LAYOUT_DOUBLE, /* eight */
+    JFR_LAYOUT_STRING,
+};
+
+struct jfr_field {
+    struct span name;
+    enum jfr_name known;
+    uint64_t type_id;
+    int type; /* index; -1: no such type */
+    bool pool, array;
+};
+
+struct jfr_type {
+    uint64_t id;
+    struct span name;
+    enum jfr_layout layout;
+    int first_field, field_count;
+};
+
+struct jfr_schema {
+    struct jfr_type *types; /* sorted by id */
+    int type_count;
+    struct jfr_field *fields;
+    int field_count;
+    int type_capacity, field_capacity;
+};
+
+/* metadata: the whole event. Replaces what schema held; zeroed before the first call. False: no
+ * metadata, or more than the bounds, or out of memory. */
+bool jfr_schema_read(struct jfr_schema *schema, struct jfr_cursor metadata);
+/* Index; -1 when there is no such type. */
+int jfr_schema_type(const struct jfr_schema *schema, uint64_t id);
+void jfr_schema_free(struct jfr_schema *schema);
 
 #define JFR_HEADER_BYTES    68
 #define JFR_CHUNK_BYTES_MAX (1 << 30)

@@ -14,7 +14,16 @@
 #include <stdint.h>
 #include <time.h>
 
-int64_t clock_us(clockid_t clock);
-int64_t clock_ms(clockid_t clock);
+static inline int64_t clock_us(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static inline int64_t clock_ms(clockid_t clock)
+{
+    return clock_us(clock) / 1000;
+}
 
 #endif

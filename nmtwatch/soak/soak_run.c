@@ -8,12 +8,14 @@
 #include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
+#include "nmtwatch/record/recording.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -368,4 +370,297 @@ void soak_run_destroy(struct soak_run *run)
     for (int i = 0; i < run->jvm_count; i++)
         trial_destroy(run->jvms[i].trial);
     counter_destroy(run->counter);
+}
+
+/* --- soak outcome ---------------------------------------------------------------------------- */
+
+/* --- recorded trial --------------------------------------------------------------------------- */
+
+static void feed(struct replay *replay, struct recorded_trial *recorded)
+{
+    struct judge_view view;
+    while (replay_next(replay)) {
+        for (int i = 0; i < replay->alerts.count; i++)
+            trial_alert(recorded->trial, &replay->alerts.alert[i]);
+        judge_view(replay->judge, &view);
+        trial_event(recorded->trial, &replay->event, &view);
+        if (replay->event.kind == EVENT_GONE)
+            snprintf(recorded->gone, sizeof recorded->gone, "%s", replay->event.text);
+    }
+    if (recording_damage(replay->recording) != NULL)
+        snprintf(recorded->damage, sizeof recorded->damage, "%s",
+                 recording_damage(replay->recording));
+}
+
+bool recorded_trial_read(const char *path, const struct budgets *budgets,
+                         struct recorded_trial *recorded, char *error, size_t error_size)
+{
+    struct replay replay;
+    memset(recorded, 0, sizeof *recorded);
+    if (!replay_open(&replay, path, error, error_size))
+        return false;
+    recorded->wall_start_ms = replay.header->wall_start_ms;
+    recorded->trial = trial_create(&replay.header->target, budgets);
+    if (recorded->trial != NULL)
+        feed(&replay, recorded);
+    else
+        snprintf(error, error_size, "out of memory");
+    replay_close(&replay);
+    return recorded->trial != NULL;
+}
+
+static bool add_result(struct soak_outcome *outcome, const struct trial *trial,
+                       const struct trial *reference, const char *recording)
+{
+    struct soak_result *result = malloc(sizeof *result);
+    if (result == NULL)
+        return false;
+    trial_result(trial, reference, result);
+    outcome->recordings[outcome->count] = recording;
+    outcome->results[outcome->count++] = result;
+    return true;
+}
+
+static int64_t judged_ms(const struct soak_result *result)
+{
+    return result->warm ? result->last_ms - result->baseline_ms : 0;
+}
+
+static bool speaks_before(const struct soak_result *a, const struct soak_result *b)
+{
+    bool a_fails = a->answer == SOAK_FAIL, b_fails = b->answer == SOAK_FAIL;
+    if (a_fails != b_fails)
+        return a_fails;
+    if (judged_ms(a) != judged_ms(b))
+        return judged_ms(a) > judged_ms(b);
+    return a->last_ms > b->last_ms;
+}
+
+/* Chief and answer, once the results and the reason stand. */
+static void sum_up(struct soak_outcome *outcome)
+{
+    struct soak_summary *summary = &outcome->summary;
+    summary->count = outcome->count;
+    summary->results = (const struct soak_result *const *)outcome->results;
+    summary->recordings = outcome->recordings;
+    summary->reason = outcome->reason;
+    summary->death = outcome->death;
+    summary->chief = -1;
+    for (int i = 0; i < outcome->count; i++) {
+        if (summary->chief < 0 ||
+            speaks_before(outcome->results[i], outcome->results[summary->chief]))
+            summary->chief = i;
+    }
+    summary->answer =
+        summary->chief < 0 ? SOAK_UNDECIDED : outcome->results[summary->chief]->answer;
+    if (summary->answer == SOAK_PASS && outcome->reason[0] != '\0')
+        summary->answer = SOAK_UNDECIDED;
+}
+
+/* Why NMT had nothing to say of this JVM. */
+static void explain_blindness(const struct soak_run *run, const struct soak_jvm *jvm, char *out,
+                              size_t size)
+{
+    struct watcher_counts counts = watcher_counts(jvm->watched->watcher);
+    struct failure failure;
+    char who[32];
+    const struct target *target = watcher_target(jvm->watched->watcher);
+    snprintf(who, sizeof who, "pid %d", (int)target->pid);
+    enum failure_kind kind = counts.last_failure;
+    if (counts.questions > 0 || kind == FAILURE_NONE)
+        kind = FAILURE_NMT_OFF;
+    if (kind == FAILURE_GONE) {
+        snprintf(out, size, "%s ended before it could be asked", who);
+        return;
+    }
+    failure_set(&failure, kind, who, NULL);
+    snprintf(out, size, "%s%s", failure.sentence,
+             kind == FAILURE_NMT_OFF && run->child.pid > 0 && !run->options->nmt
+                 ? ", or let nmtwatch soak --nmt ask for it"
+                 : "");
+}
+
+static void explain(struct soak_outcome *outcome, const struct soak_run *run)
+{
+    const struct soak_jvm *longest = NULL;
+    const struct soak_result *result = NULL;
+    for (int i = 0; i < outcome->count; i++) {
+        if (result == NULL || speaks_before(outcome->results[i], result)) {
+            result = outcome->results[i];
+            longest = &run->jvms[i];
+        }
+    }
+    if (result == NULL && run->failure[0] != '\0')
+        snprintf(outcome->reason, sizeof outcome->reason, "%s", run->failure);
+    else if (result == NULL)
+        snprintf(outcome->reason, sizeof outcome->reason, "no JVM was found%s%s",
+                 run->child.pid > 0 ? " among what the command started; " : "", outcome->death);
+    else if (child_failed(&run->child))
+        snprintf(outcome->reason, sizeof outcome->reason, "%s", outcome->death);
+    else if (!result->have_nmt)
+        explain_blindness(run, longest, outcome->reason, sizeof outcome->reason);
+    else if (run->end == SOAK_END_GONE)
+        snprintf(outcome->reason, sizeof outcome->reason, "pid %lld ended after %s",
+                 (long long)result->identity.pid, units_duration(result->last_ms).text);
+}
+
+struct soak_outcome *soak_outcome_of_run(const struct soak_run *run, const struct trial *reference)
+{
+    struct soak_outcome *outcome = calloc(1, sizeof *outcome);
+    if (outcome == NULL)
+        return NULL;
+    for (int i = 0; i < run->jvm_count; i++) {
+        if (!add_result(outcome, run->jvms[i].trial, reference, run->jvms[i].recording)) {
+            soak_outcome_destroy(outcome);
+            return NULL;
+        }
+    }
+    if (run->child.pid > 0)
+        child_death(&run->child, outcome->death, sizeof outcome->death);
+    outcome->summary.failed_command = child_failed(&run->child);
+    outcome->summary.wall_start_ms = run->wall_start_ms;
+    outcome->summary.duration_ms = run->now_ms;
+    explain(outcome, run);
+    sum_up(outcome);
+    return outcome;
+}
+
+struct soak_outcome *soak_outcome_of_trial(const struct trial *trial, const char *path,
+                                           const char *gone, const struct trial *reference)
+{
+    struct soak_outcome *outcome = calloc(1, sizeof *outcome);
+    if (outcome == NULL || !add_result(outcome, trial, reference, path)) {
+        free(outcome);
+        return NULL;
+    }
+    snprintf(outcome->reason, sizeof outcome->reason, "%s", gone);
+    outcome->summary.duration_ms = trial_last_ms(trial);
+    sum_up(outcome);
+    return outcome;
+}
+
+void soak_outcome_destroy(struct soak_outcome *outcome)
+{
+    if (outcome == NULL)
+        return;
+    for (int i = 0; i < outcome->count; i++)
+        free(outcome->results[i]);
+    free(outcome);
+}
+
+/* --- budget text ----------------------------------------------------------------------------- */
+
+#define ITEM_MAX 96
+
+static const struct {
+    const char *name;
+    double per_h;
+} units[] = {{"s", 3600}, {"m", 60}, {"min", 60}, {"h", 1}, {"d", 1.0 / 24}, {"day", 1.0 / 24}};
+
+static void list_keys(char *out, size_t size)
+{
+    size_t length = 0;
+    char key[SOAK_KEY_MAX];
+    for (int series = 0; series < SOAK_FIRST_CATEGORY && length < size; series++) {
+        soak_series_key((enum soak_series)series, key);
+        length += (size_t)snprintf(out + length, size - length, "%s, ", key);
+    }
+    if (length < size)
+        snprintf(out + length, size - length,
+                 "or an NMT category such as thread, other, java-heap");
+}
+
+/* "/h", "/iteration", or nothing; false when it is something else. */
+static bool take_unit(char *amount, struct budget *budget, double *per_h)
+{
+    char *slash = strchr(amount, '/');
+    *per_h = 1;
+    if (slash == NULL)
+        return true;
+    *slash = '\0';
+    if (strcmp(slash + 1, "iteration") == 0) {
+        budget->kind = BUDGET_ITERATION;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (strcmp(slash + 1, units[i].name) == 0) {
+            budget->kind = BUDGET_SLOPE;
+            *per_h = units[i].per_h;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_item(char *item, struct budget *budget, char *error, size_t error_size)
+{
+    char why[200], *equals = strchr(item, '=');
+    if (equals == NULL || equals == item) {
+        snprintf(error, error_size, "'%s' is not KEY=AMOUNT, such as internal=5MB/h",
+                 escape_name(item).text);
+        return false;
+    }
+    budget->series = soak_series_from_key(span_of(item, (size_t)(equals - item)));
+    if (budget->series == SOAK_SERIES_COUNT) {
+        *equals = '\0';
+        list_keys(why, sizeof why);
+        snprintf(error, error_size, "there is no series '%s': %s", escape_name(item).text, why);
+        return false;
+    }
+    snprintf(budget->text, sizeof budget->text, "%s", equals + 1);
+    char *amount = equals + 1;
+    bool growth = *amount == '+';
+    amount += growth;
+    budget->kind = growth ? BUDGET_GROWTH : BUDGET_HEIGHT;
+    double per_h;
+    int64_t number;
+    if (!take_unit(amount, budget, &per_h)) {
+        snprintf(error, error_size, "'%s': a rate is /s, /min, /h, /d or /iteration",
+                 escape_name(budget->text).text);
+        return false;
+    }
+    bool count = soak_series_unit(budget->series) == SOAK_UNIT_COUNT;
+    if (!units_parse_bytes(amount, &number, why, sizeof why) ||
+        (count && strspn(amount, "0123456789") != strlen(amount))) {
+        snprintf(error, error_size, "'%s': expected %s", escape_name(budget->text).text,
+                 count ? "a whole number, such as 100/h" : "a size, such as 5MB/h, 2GB or +20MB");
+        return false;
+    }
+    budget->amount = (double)number * per_h;
+    return true;
+}
+
+bool budget_text_parse(const char *text, struct budgets *budgets, char *error, size_t error_size)
+{
+    for (const char *at = text;; at++) {
+        char item[ITEM_MAX];
+        size_t length = strcspn(at, ",");
+        snprintf(item, sizeof item, "%.*s", (int)length, at);
+        if (length >= sizeof item) {
+            snprintf(error, error_size, "'%s...' is too long for a budget", item);
+            return false;
+        }
+        struct budget budget = {0};
+        if (!parse_item(item, &budget, error, error_size))
+            return false;
+        if (budgets->count == BUDGETS_MAX) {
+            snprintf(error, error_size, "more than %d budgets", BUDGETS_MAX);
+            return false;
+        }
+        int same = 0;
+        for (int i = 0; i < budgets->count; i++) {
+            const struct budget *other = &budgets->budget[i];
+            if (other->series == budget.series && other->kind == budget.kind)
+                same++;
+        }
+        if (same > 0) {
+            snprintf(error, error_size, "'%s' is the second budget of its kind for that series",
+                     escape_name(budget.text).text);
+            return false;
+        }
+        budgets->budget[budgets->count++] = budget;
+        at += length;
+        if (*at == '\0')
+            return true;
+    }
 }

@@ -16,6 +16,10 @@
 #include "nmtwatch/soak/child.h"
 #include "nmtwatch/soak/counter.h"
 #include "nmtwatch/watch/watching.h"
+#include "reports/soak/soak_words.h"
+#include "analyzers/soak/budget.h"
+
+#include <stddef.h>
 
 #define SOAK_JVMS_MAX 32
 #define SOAK_PATH_MAX 4096
@@ -79,5 +83,58 @@ void soak_progress(struct soak_run *run);
 void soak_jvm_open(struct soak_run *run);
 /* Takes the target over. False: run->failure says why not. */
 bool soak_jvm_add(struct soak_run *run, struct target *target);
+
+/*
+ * soak_outcome: what a run has shown, summed up for the reports.
+ *
+ * The JVM that failed speaks for the soak, else the one that was judged longest: what a build
+ * starts besides, and which ends before anything can be said of it, does not make it undecided. A
+ * command that ended by itself with an error does, and so does a JVM that was followed and is gone.
+ * Setup context.
+ */
+
+struct soak_outcome {
+    struct soak_summary summary; /* points into what follows */
+    int count;
+    struct soak_result *results[SOAK_JVMS_MAX];
+    const char *recordings[SOAK_JVMS_MAX];
+    char reason[640];
+    char death[160];
+};
+
+/* NULL when out of memory. The run (or the trial) must live as long. reference may be NULL. */
+struct soak_outcome *soak_outcome_of_run(const struct soak_run *run, const struct trial *reference);
+/* Of a recording: gone as it says. */
+struct soak_outcome *soak_outcome_of_trial(const struct trial *trial, const char *path,
+                                           const char *gone, const struct trial *reference);
+void soak_outcome_destroy(struct soak_outcome *outcome);
+
+/*
+ * recorded_trial: a recording, judged again, as a trial: the reference of --against, and the soak
+ * that is judged afterwards. Setup context.
+ */
+struct recorded_trial {
+    struct trial *trial;
+    int64_t wall_start_ms;
+    char gone[512];   /* how the JVM ended; empty when the recording does not say so */
+    char damage[512]; /* empty when the recording is whole */
+};
+
+/* False with one sentence in error. The caller destroys the trial. */
+bool recorded_trial_read(const char *path, const struct budgets *budgets,
+                         struct recorded_trial *recorded, char *error, size_t error_size);
+
+/*
+ * budget_text: "internal=5MB/h,metaspace=+20MB,rss=2GB,classes=100/h" -> budgets.
+ *
+ *   KEY=AMOUNT/s|min|h|d     slope          KEY=AMOUNT    height, never to be passed
+ *   KEY=AMOUNT/iteration     of --per       KEY=+AMOUNT   growth since the baseline
+ *
+ * Keys: analyzers/soak/soak_series.def, and NMT's categories in lower case with dashes. Strict: a
+ * typo must not be a limit that silently does not exist. Setup context.
+ */
+
+/* Adds to what budgets already holds. False with one sentence in error. */
+bool budget_text_parse(const char *text, struct budgets *budgets, char *error, size_t error_size);
 
 #endif

@@ -1,9 +1,13 @@
 #include "nmtwatch/triage/saved.h"
 
 #include "nmtwatch/process/tell.h"
+#include "analyzers/text/clean_text.h"
+#include "nmtwatch/classlog/log_feed.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,4 +160,204 @@ void saved_free(struct saved *saved)
         free(saved->files[i].path);
     free(saved->files);
     memset(saved, 0, sizeof *saved);
+}
+
+/* --- unpack ---------------------------------------------------------------------------------- */
+
+#define LZMA_MEMORY_MAX   ((uint64_t)256 << 20)
+#define LZMA_BUF_ERROR    10
+#define LZMA_CONCATENATED 8
+#define BZ_OUTBUFF_FULL   (-8)
+#define EXPECTED_RATIO    8
+
+enum outcome { UNPACKED, NO_ROOM, DAMAGED };
+
+typedef int lzma_fn(uint64_t *memory, uint32_t flags, const void *allocator, const uint8_t *in,
+                    size_t *in_at, size_t in_size, uint8_t *out, size_t *out_at, size_t out_size);
+typedef size_t zstd_fn(void *out, size_t room, const void *in, size_t size);
+typedef unsigned zstd_code_fn(size_t code);
+typedef int bzip2_fn(char *out, unsigned *out_size, char *in, unsigned in_size, int small,
+                     int verbosity);
+
+static enum outcome from_xz(void *function, void *second, struct span in, char *out, size_t *size)
+{
+    uint64_t memory = LZMA_MEMORY_MAX;
+    size_t in_at = 0, out_at = 0;
+    (void)second;
+    int code = ((lzma_fn *)function)(&memory, LZMA_CONCATENATED, NULL, (const uint8_t *)in.ptr,
+                                     &in_at, in.len, (uint8_t *)out, &out_at, *size);
+    if (code == 0)
+        *size = out_at;
+    return code == 0 ? UNPACKED : code == LZMA_BUF_ERROR && out_at == *size ? NO_ROOM : DAMAGED;
+}
+
+static enum outcome from_zstd(void *function, void *second, struct span in, char *out, size_t *size)
+{
+    size_t got = ((zstd_fn *)function)(out, *size, in.ptr, in.len);
+    if (((zstd_code_fn *)second)(got) == 0) {
+        *size = got;
+        return UNPACKED;
+    }
+    return got == (size_t)-70 ? NO_ROOM : DAMAGED; /* ZSTD_error_dstSize_tooSmall */
+}
+
+static enum outcome from_bzip2(void *function, void *second, struct span in, char *out,
+                               size_t *size)
+{
+    unsigned got = (unsigned)*size;
+    (void)second;
+    int code = ((bzip2_fn *)function)(out, &got, (char *)(uintptr_t)in.ptr, (unsigned)in.len, 0, 0);
+    if (code == 0)
+        *size = got;
+    return code == 0 ? UNPACKED : code == BZ_OUTBUFF_FULL ? NO_ROOM : DAMAGED;
+}
+
+static const struct packer {
+    struct span magic;
+    const char *name, *library, *package, *function, *second;
+    enum outcome (*from)(void *function, void *second, struct span in, char *out, size_t *size);
+} PACKERS[] = {
+    {SPAN_INIT("\xfd"
+               "7zXZ"),
+     "xz", "liblzma.so.5", "liblzma5", "lzma_stream_buffer_decode", NULL, from_xz},
+    {SPAN_INIT("\x28\xb5\x2f\xfd"), "zstd", "libzstd.so.1", "libzstd1", "ZSTD_decompress",
+     "ZSTD_isError", from_zstd},
+    {SPAN_INIT("BZh"), "bzip2", "libbz2.so.1.0", "libbz2-1.0", "BZ2_bzBuffToBuffDecompress", NULL,
+     from_bzip2},
+};
+
+static bool grow(const struct packer *packer, void *function, void *second, struct span *text,
+                 size_t max_bytes, char *error, size_t error_size)
+{
+    for (size_t room = text->len * EXPECTED_RATIO + 65536;; room *= 4) {
+        room = room < max_bytes ? room : max_bytes;
+        char *out = malloc(room);
+        size_t size = room;
+        enum outcome outcome =
+            out == NULL ? DAMAGED : packer->from(function, second, *text, out, &size);
+        if (outcome == UNPACKED) {
+            free((void *)(uintptr_t)text->ptr);
+            *text = span_of(out, size);
+            return true;
+        }
+        bool last = out == NULL || outcome == DAMAGED || room == max_bytes;
+        free(out);
+        if (!last)
+            continue;
+        snprintf(error, error_size, "%s",
+                 out == NULL          ? "out of memory"
+                 : outcome == DAMAGED ? "the packed data are damaged"
+                                      : "larger than is read");
+        return false;
+    }
+}
+
+bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size)
+{
+    for (size_t i = 0; i < sizeof PACKERS / sizeof *PACKERS; i++) {
+        const struct packer *packer = &PACKERS[i];
+        if (!span_starts_with(*text, packer->magic))
+            continue;
+        void *library = dlopen(packer->library, RTLD_NOW | RTLD_LOCAL); /* for the process's life */
+        void *function = library == NULL ? NULL : dlsym(library, packer->function);
+        void *second =
+            library == NULL || packer->second == NULL ? NULL : dlsym(library, packer->second);
+        if (function == NULL || (packer->second != NULL && second == NULL)) {
+            snprintf(error, error_size, "packed by %s, and %s cannot be loaded (package %s)",
+                     packer->name, packer->library, packer->package);
+            return false;
+        }
+        return grow(packer, function, second, text, max_bytes, error, error_size);
+    }
+    return true;
+}
+
+/* --- large log ------------------------------------------------------------------------------- */
+
+#define FRONT_BYTES ((size_t)1 << 18)
+#define ENDS_BYTES  (INT64_C(1) << 20)
+
+/* What the front of a file is; the first part decides. False: it cannot be read. */
+static bool kind_of(const char *path, enum text_kind *kind)
+{
+    struct clean_text clean;
+    struct text_parts parts;
+    struct text_part part = {.kind = TEXT_UNRECOGNISED};
+    char *front = malloc(FRONT_BYTES);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 && front != NULL ? pread(fd, front, FRONT_BYTES, 0) : -1;
+    bool ok = got > 0 && memchr(front, '\0', (size_t)got) == NULL && /* packed, UTF-16, a dump */
+              clean_text_make(&clean, span_of(front, (size_t)got));
+    if (ok) {
+        text_parts_begin(&parts, clean.text);
+        if (!text_parts_next(&parts, &part))
+            part.kind = TEXT_UNRECOGNISED;
+        clean_text_free(&clean);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(front);
+    *kind = part.kind;
+    return ok;
+}
+
+bool large_log_is(const char *path)
+{
+    struct stat status;
+    enum text_kind kind;
+    return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_size > LARGE_LOG_BYTES && kind_of(path, &kind) &&
+           (kind == TEXT_CLASS_LOG || kind == TEXT_CONSOLE || kind == TEXT_UNRECOGNISED);
+}
+
+/* Complete lines of a block. */
+static size_t lines_of(struct span text)
+{
+    const char *end = text.len > 0 ? memrchr(text.ptr, '\n', text.len) : NULL;
+    return end == NULL ? 0 : (size_t)(end - text.ptr) + 1;
+}
+
+bool large_log_read(const char *path, struct dossier_reader *reader, bool *any, char *error,
+                    size_t error_size)
+{
+    enum text_kind kind;
+    struct oom_lines lines;
+    struct log_feed feed;
+    struct span text;
+    enum feed_state state = FEED_FAILED;
+    struct classlog *log = NULL;
+    const struct classlog_options options = {0};
+    *any = false;
+    bool class_log = kind_of(path, &kind) && kind == TEXT_CLASS_LOG;
+    oom_lines_begin(&lines);
+    if (class_log)
+        log = classlog_create(&options);
+    if (class_log && log == NULL) {
+        snprintf(error, error_size, "%s: out of memory", path);
+        return false;
+    }
+    if (!log_feed_open(&feed, path)) {
+        snprintf(error, error_size, "%s", feed.error);
+        log_feed_close(&feed);
+        classlog_destroy(log);
+        return false;
+    }
+    while ((state = log_feed_next(&feed, &text)) == FEED_MORE) {
+        size_t used = lines_of(text);
+        if (class_log)
+            used = classlog_feed(log, text.ptr, text.len);
+        /* An application that writes into its class log says so when it starts and when it ends. */
+        if (!class_log || feed.bytes <= ENDS_BYTES || feed.size - feed.bytes < ENDS_BYTES)
+            oom_lines_feed(&lines, span_of(text.ptr, used));
+        log_feed_used(&feed, used);
+    }
+    oom_lines_feed(&lines, text);
+    if (class_log)
+        log_feed_finish(&feed, log);
+    bool ok = dossier_reader_feed_log(reader, path, &lines, log, any) && state == FEED_END;
+    if (!ok)
+        snprintf(error, error_size, "%s", state == FEED_END ? "out of memory" : feed.error);
+    log_feed_close(&feed);
+    classlog_destroy(log);
+    return ok;
 }

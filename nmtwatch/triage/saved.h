@@ -11,6 +11,7 @@
 #define NMTWATCH_TRIAGE_SAVED_H
 
 #include "analyzers/parse/span.h"
+#include "analyzers/triage/dossier_read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +40,32 @@ bool saved_read(const char *path, struct span *text, bool *cut, char *error, siz
 /* The first bytes of it, at most size; 0: cannot be read, or standard input, which is read once. */
 size_t saved_front(const char *path, char *front, size_t size);
 void saved_free(struct saved *saved);
+
+/*
+ * unpack: a file packed by xz, zstd or bzip2, recognised by its first bytes. gzip is zlib's.
+ *
+ * The libraries are opened when such a file comes (liblzma5, libzstd1, libbz2-1.0), so that nmtwatch
+ * needs none of them otherwise. What is unpacked is bounded. Setup context, one thread.
+ */
+
+/* Replaces *text, which was allocated, by what it holds; a text that is not packed stays. False
+ * with a sentence: no library, damaged, or larger than max_bytes; *text is as it was. */
+bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size);
+
+/*
+ * large_log: a log of any size into a dossier, in constant memory.
+ *
+ * Texts are read as a whole, because what stands around them is only known by all of their lines. A
+ * log of more than LARGE_LOG_BYTES is read in blocks instead: class loads by analyzers/classlog, what
+ * an application or a collector says of memory by oom_lines. Setup context.
+ */
+
+#define LARGE_LOG_BYTES (INT64_C(64) << 20) /* as CLEAN_TEXT_MAX */
+
+/* A regular file of that size, not packed, whose front is a log or nothing that is known. */
+bool large_log_is(const char *path);
+/* *any: something was recognised. False with a sentence; what was read until then counts. */
+bool large_log_read(const char *path, struct dossier_reader *reader, bool *any, char *error,
+                    size_t error_size);
 
 #endif

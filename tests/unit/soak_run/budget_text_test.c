@@ -1,5 +1,5 @@
 /* Budgets as people write them. */
-#include "nmtwatch/soak/budget_text.h"
+#include "nmtwatch/soak/soak_run.h"
 
 #include <stdarg.h>
 #include <stddef.h>
