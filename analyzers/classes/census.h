@@ -36,8 +36,7 @@ struct census *census_create(size_t max_stems);
 void census_load(struct census *census, struct span name, struct span source);
 /* A class was unloaded. */
 void census_unload(struct census *census, struct span name);
-/* JDK 17's VM.class_hierarchy: "(invokes: java/util/ArrayList::readObject ...)" beside an accessor.
- */
+/* JDK 17's VM.class_hierarchy: "(invokes: java/util/ArrayList::readObject ...)" beside an accessor. */
 void census_invokes(struct census *census, struct span name, struct span target);
 /* VM.classloader_stats: so many loaders of a type, holding so many classes; types that belong to a
  * generator (loader_types.def) become rows of its family, unless names have made one already.

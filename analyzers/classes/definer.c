@@ -20,8 +20,7 @@ static bool is_java(struct span label)
     return label.len > 0 && label.ptr[label.len - 1] != ']';
 }
 
-/* "com.acme." of com.acme.orders.Proxies.make; "Main." of Main.main; "a.b.C." where there is less.
- */
+/* "com.acme." of com.acme.orders.Proxies.make; "Main." of Main.main; "a.b.C." where there is less. */
 static struct span producer_of(struct span label)
 {
     size_t dots = 0, at = 0;

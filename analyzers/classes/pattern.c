@@ -11,8 +11,7 @@ struct search {
     int depth;
 };
 
-/* What is to be matched after a group: more rounds of it, then the rest of the pattern around it.
- */
+/* What is to be matched after a group: more rounds of it, then the rest of the pattern around it */
 struct rest {
     struct span group; /* text between the parentheses */
     struct span after;

@@ -118,8 +118,7 @@ static void line_heads_learn(struct line_heads *heads, struct span text,
         heads->count++;
 }
 
-/* Eight bytes at a time. A digit less '0' is 0 to 9: neither it nor it plus 0x76 has the top bit.
- */
+/* Eight bytes at a time. A digit less '0' is 0 to 9: neither it nor it plus 0x76 has the top bit. */
 static bool has_head(const struct line_head *head, struct span text)
 {
     if (text.len <= head->len)

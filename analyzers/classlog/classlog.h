@@ -16,8 +16,7 @@
 #include "analyzers/classlog/class_rows.h"
 #include "analyzers/parse/class_log.h"
 
-/* Readable bytes that the caller of classlog_feed owns behind the text; their content is ignored.
- */
+/* Readable bytes that the caller of classlog_feed owns behind the text; their content is ignored */
 #define CLASSLOG_PADDING 8
 
 struct classlog_options {

@@ -458,8 +458,7 @@ static bool find_loader(void *context, uint32_t node, struct heap_row *row)
     return true;
 }
 
-/* All objects whose class is one of loaders, in the order of their numbers; hidden roots as well.
- */
+/* All objects whose class is one of loaders, in the order of their numbers; hidden roots as well */
 static bool find_loaders(struct heap *heap)
 {
     struct found_loaders found = {.heap = heap, .class_value_map = NO_CLASS};

@@ -19,8 +19,7 @@ const struct holder_cause *holder_cause(int row)
     return &CAUSES[row];
 }
 
-/* `*` is any text; the rest is literal. Goes back to the last star only: linear but for the text.
- */
+/* `*` is any text; the rest is literal. Goes back to the last star only: linear but for the text. */
 static bool fits(const char *pattern, size_t length, const char *text)
 {
     const char *end = pattern + length, *star = NULL, *again = NULL;

@@ -147,8 +147,7 @@ int64_t judge_clear_level(const struct judge *judge, enum threshold which);
 
 /* judge_classes.c */
 void judge_classes_sample(struct judge *judge, const struct sample *sample);
-/* Share of the classes loaded since the suspicion began that the GCs gave back; -1: no unload yet.
- */
+/* Share of the classes loaded since the suspicion began that the GCs gave back; -1: no unload yet. */
 int judge_unloaded_percent(const struct judge *judge);
 bool judge_is_churn(const struct judge *judge);
 bool judge_had_chance_to_unload(const struct judge *judge);

@@ -94,8 +94,7 @@ static bool take_amount(struct span *text, int64_t *bytes, bool *exact)
 
 enum section { SECTION_NONE, SECTION_USAGE, SECTION_VIRTUAL_SPACE };
 
-/* The three lines of a section, by their label; a JVM without class space prints one, unlabelled.
- */
+/* The three lines of a section, by their label; a JVM without class space prints one, unlabelled */
 enum part { NON_CLASS, CLASS, BOTH, PART_COUNT };
 
 static const struct {

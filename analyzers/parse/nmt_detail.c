@@ -16,8 +16,7 @@ static bool take_address(struct span *text, uint64_t *address)
     return span_take(text, SPAN_LITERAL("0x")) && span_take_hex(text, address);
 }
 
-/* "[0x00007f] symbol(args)+0x1f in libfoo.so"; the symbol may hold spaces, plus signs and " in ".
- */
+/* "[0x00007f] symbol(args)+0x1f in libfoo.so"; the symbol may hold spaces, plus signs and " in " */
 static bool read_frame(struct span line, struct nmt_frame *frame)
 {
     struct span rest = line;

@@ -179,8 +179,7 @@ static enum parse_result read_lines(struct reader *reader, struct span *rest)
 
 enum parse_result nmt_summary_parse(struct nmt_summary *summary, struct span text, size_t *consumed)
 {
-    /* All but the rows, which are cleared as they come: the whole is 26 KB, a poll's largest cost.
-     */
+    /* All but the rows, which are cleared as they come: the whole is 26 KB, a poll's largest cost. */
     memset(summary, 0, offsetof(struct nmt_summary, rows));
     summary->rows_dropped = summary->unknown_lines = 0;
     summary->first_unknown = span_of(NULL, 0);
@@ -198,13 +197,11 @@ enum parse_result nmt_summary_parse(struct nmt_summary *summary, struct span tex
     return result;
 }
 
-/* --- pieces that somebody pasted ----------------------------------------------------------------
- */
+/* --- pieces that somebody pasted -------------------------------------------------------------- */
 
 #define PASTED_LINE_MAX 512
 
-/* The name in front of "(reserved="; a dash in front says that it is one, else it has to be known.
- */
+/* The name in front of "(reserved="; a dash in front says that it is one, else it has to be known. */
 static bool category_name(struct span line, struct span *name, struct span *amounts)
 {
     line = span_trim(line);

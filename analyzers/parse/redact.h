@@ -14,8 +14,7 @@
 
 #include <stddef.h>
 
-/* Returns the new length, never more than length. *count is raised by the number of replacements.
- */
+/* Returns the new length, never more than length. *count is raised by the number of replacements. */
 size_t redact(char *text, size_t length, int *count);
 
 #endif

@@ -146,8 +146,7 @@ void sizing_make(struct sizing *sizing, const struct sizing_needs *needs)
         plan_input_known(input, PLAN_LIMIT) ? plan_whole(plan_input_get(input, PLAN_LIMIT)) : -1;
     sizing->fits = sizing->limit_bytes < 0 || sizing->total_bytes <= sizing->limit_bytes;
 
-    /* A quarter more than is needed: an application that is at its bound throws OutOfMemoryError.
-     */
+    /* A quarter more than is needed: an application that is at its bound throws OutOfMemoryError */
     sizing->max_metaspace_bytes =
         round_up(saturated_add(needs->metaspace_bytes, needs->metaspace_bytes / 4), METASPACE_STEP);
     if (sizing->max_metaspace_bytes < METASPACE_LEAST)

@@ -11,8 +11,7 @@
 #define GREW_BYTES         1048576.0
 /* The level is that of the last third of the common span. */
 #define LEVEL_PART         3
-/* Well above what two runs of the same program differ by (docs/soak.md), and small beside a leak.
- */
+/* Well above what two runs of the same program differ by (docs/soak.md), and small beside a leak */
 #define LEVEL_MARGIN_BYTES 1048576.0
 #define LEVEL_MARGIN_COUNT 100.0
 #define LEVEL_MARGIN_SHARE 0.05
@@ -52,8 +51,7 @@ static struct budget_outcome judge_budget(const struct trial *trial, const struc
     return budget_judge_amount(budget, series->count > 0, (double)series->highest);
 }
 
-/* Broken budgets fail; a budget for the slope says what growth is allowed, in place of the verdict.
- */
+/* Broken budgets fail; a budget for the slope says what growth is allowed, in place of the verdict. */
 static void judge_line(const struct trial *trial, struct soak_line *line)
 {
     bool slope_budget = false, undecided = false, broken = false;

@@ -417,8 +417,7 @@ static bool take_remark(struct text_line *line)
     return false;
 }
 
-/* Whether the numbers of a line may have separators: rows of NMT, of histograms, of VM.metaspace.
- */
+/* Whether the numbers of a line may have separators: rows of NMT, of histograms, of VM.metaspace */
 static bool has_row_numbers(struct span text)
 {
     static const struct span marks[] = {
@@ -436,8 +435,7 @@ static bool has_row_numbers(struct span text)
            span_starts_with(rest, SPAN_LITERAL("Total "));
 }
 
-/* The bytes of a separator between groups of three digits: , . ' _ and thin blanks (already ' ').
- */
+/* The bytes of a separator between groups of three digits: , . ' _ and thin blanks (already ' '). */
 static bool is_separator(char c)
 {
     return c == ',' || c == '.' || c == '\'' || c == '_';

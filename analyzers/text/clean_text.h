@@ -41,15 +41,13 @@ struct clean_text {
 
 /* False: out of memory. */
 bool clean_text_make(struct clean_text *clean, struct span raw);
-/* The number (from 1) that the line around `at`, inside of clean->text, has in the text as it was.
- */
+/* The number (from 1) that the line around `at`, inside of clean->text, has in the text as it was. */
 int64_t clean_text_line(const struct clean_text *clean, const char *at);
 void clean_text_free(struct clean_text *clean);
 
 const char *removed_key(enum removed removed);
 const char *removed_words(enum removed removed);
-/* "a timestamp in front of each line; colours of a terminal": at most size bytes; empty: nothing.
- */
+/* "a timestamp in front of each line; colours of a terminal": at most size bytes; empty: nothing */
 void clean_text_words(const struct clean_text *clean, char *words, size_t size);
 
 #endif

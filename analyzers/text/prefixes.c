@@ -197,8 +197,7 @@ static size_t date_end(struct span text, size_t i)
     return 0;
 }
 
-/* Of a date with a time, of a time; the JVM's own decorations "[...][...]" and "...: 1.2 s" stay.
- */
+/* Of a date with a time, of a time; the JVM's own decorations "[...][...]" and "...: 1.2 s" stay */
 static size_t timestamp(struct span text)
 {
     bool bracket = at(text, 0) == '[';

@@ -74,8 +74,7 @@ double trend_median(double *values, int n);
  */
 /* p of the normal distribution: normal_quantile(0.975) = 1.96. 0 < p < 1. */
 double normal_quantile(double p);
-/* t such that |T| > t with probability two_sided; degrees >= 1. student_quantile(0.05, 10) = 2.23.
- */
+/* t such that |T| > t with probability two_sided; degrees >= 1. student_quantile(0.05, 10) = 2.23. */
 double student_quantile(double two_sided, double degrees);
 
 /*

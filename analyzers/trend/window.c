@@ -203,8 +203,7 @@ static double product(const double *a, const double *b, int n)
     return sum;
 }
 
-/* beta from classes freed of time (Frisch and Waugh, Econometrica 1, 1933). False: not known well.
- */
+/* beta from classes freed of time (Frisch and Waugh, Econometrica 1, 1933). False: not known well. */
 static bool joint(const struct points *p, double *beta)
 {
     double freed[TREND_LINE_POINTS_MAX] = {0}, left[TREND_LINE_POINTS_MAX] = {0};

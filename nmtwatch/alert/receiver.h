@@ -34,8 +34,7 @@ struct receiver_options {
     int64_t timeout_ms;
 };
 
-/* False with a sentence when the name will not do. The rest is the default: a webhook without URL.
- */
+/* False with a sentence when the name will not do. The rest is the default: a webhook without URL. */
 bool receiver_init(struct receiver_options *receiver, const char *name, char *problem, size_t size);
 bool receiver_same(const struct receiver_options *a, const struct receiver_options *b);
 /* One key of the section. False with what is wrong (names the key) in problem. */

@@ -74,18 +74,19 @@ static void keep_input(void *context, const struct dossier_input *what)
 
 static void keep_unrecognised(struct analysis *analysis, const char *file, struct span text)
 {
-    struct unrecognised *more =
-        realloc(analysis->unrecognised, (size_t)(analysis->unrecognised_count + 1) * sizeof *more);
-    char *own = strdup(file);
-    if (more != NULL)
-        analysis->unrecognised = more;
-    if (more == NULL || own == NULL) {
-        free(own);
+    int count = analysis->unrecognised_count;
+    struct unrecognised *more = realloc(analysis->unrecognised, (size_t)(count + 1) * sizeof *more);
+    if (more == NULL) {
         analysis->failed = true;
         return;
     }
-    analysis->unrecognised[analysis->unrecognised_count++] =
-        (struct unrecognised){own, looks_like(text)};
+    analysis->unrecognised = more;
+    more[count].file = strdup(file);
+    more[count].looks = looks_like(text);
+    if (more[count].file != NULL)
+        analysis->unrecognised_count++;
+    else
+        analysis->failed = true;
 }
 
 static void keep_recorded(struct analysis *analysis, const char *file, struct recorded *recorded)

@@ -231,8 +231,7 @@ bool jfr_chunk_decode(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int ty
 struct jfr_constant *jfr_chunk_constant(struct jfr_chunk *chunk, int type, uint64_t id);
 /* A cursor at the constant's value. */
 struct jfr_cursor jfr_chunk_at(const struct jfr_chunk *chunk, const struct jfr_constant *constant);
-/* Zeroed, until the next load. NULL: the bound is reached, or out of memory (chunk->out_of_memory).
- */
+/* Zeroed, until the next load. NULL: the bound is reached, or out of memory (chunk->out_of_memory). */
 void *jfr_chunk_alloc(struct jfr_chunk *chunk, size_t size);
 
 #endif

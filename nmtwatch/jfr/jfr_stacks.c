@@ -19,8 +19,7 @@ struct decoded {
     };
 };
 
-/* The constant's place for a decoded value; *fresh: it was not decoded before, and is nothing yet.
- */
+/* The constant's place for a decoded value; *fresh: it was not decoded before, and is nothing yet. */
 static struct decoded *decoded_of(struct jfr_chunk *chunk, const struct jfr_value *value,
                                   struct jfr_constant **constant, bool *fresh)
 {

@@ -561,8 +561,7 @@ static enum connect_state look(struct attach_connect *attempt, int64_t now_ms)
                                                          : connect_directly(attempt, name, now_ms);
 }
 
-/* By its modes. A JVM with capabilities may write all the same, so it is only believed afterwards.
- */
+/* By its modes. A JVM with capabilities may write all the same, so it is only believed afterwards. */
 static bool closed_to_target(const struct attach_connect *attempt)
 {
     struct stat tmp;

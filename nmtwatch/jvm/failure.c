@@ -23,8 +23,7 @@ int failure_exit_code(enum failure_kind kind)
     return rows[kind].exit_code;
 }
 
-/* A switch rather than a column of the table: so the compiler sees each format beside its argument.
- */
+/* A switch rather than a column of the table: so the compiler sees each format beside its argument. */
 static int write_sentence(char *out, size_t size, enum failure_kind kind, const char *who)
 {
     switch (kind) {

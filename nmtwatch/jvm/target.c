@@ -50,8 +50,7 @@ bool target_proc_hides_others(void)
     return text.ptr == NULL;
 }
 
-/* A number that /proc does not show: the kernel still tells whether a signal would find somebody.
- */
+/* A number that /proc does not show: the kernel still tells whether a signal would find somebody */
 static enum failure_kind not_shown(const struct target *target, struct failure *failure)
 {
     if (kill(target->pid, 0) != 0 && errno == EPERM)
@@ -208,8 +207,7 @@ static bool has_attach_socket(const struct target *target)
     return found;
 }
 
-/* The one all others descend from has a number of its own, which is part of the kernel's interface.
- */
+/* The one all others descend from has a number of its own, which is part of the kernel's interface. */
 static bool in_first_user_namespace(void)
 {
     struct stat status;

@@ -249,8 +249,7 @@ static void tell_no_room(struct fleet *fleet, const char *label, int64_t pid, co
     say(fleet, "no room for", label, pid, detail);
 }
 
-/* What earlier JVMs left in the /tmp of this one. Of a container a restarted JVM is the occasion.
- */
+/* What earlier JVMs left in the /tmp of this one. Of a container a restarted JVM is the occasion. */
 static void tidy(struct fleet *fleet, const struct target *target)
 {
     if (target->contained) {

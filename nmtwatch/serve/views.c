@@ -43,8 +43,7 @@ static void range_of(const struct sparkline *spark, enum spark_series series, fl
     }
 }
 
-/* A series that hardly moves is shown flat: at least a twentieth of its height is the full scale.
- */
+/* A series that hardly moves is shown flat: at least a twentieth of its height is the full scale */
 static void draw(const struct sparkline *line, enum spark_series series, bool grows, float low,
                  float high, FILE *out)
 {

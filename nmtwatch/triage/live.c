@@ -342,8 +342,7 @@ static void read_smaps(struct looking *looking, const struct step *step)
     free((void *)(uintptr_t)text.ptr);
 }
 
-/* The counters of hsperfdata, in the form of PerfCounter.print: jcmd makes it from the same file.
- */
+/* The counters of hsperfdata, in the form of PerfCounter.print: jcmd makes it from the same file */
 static void read_counters(struct looking *looking, const struct step *step)
 {
     struct triage_step *record = add_step(looking->live, step->command);

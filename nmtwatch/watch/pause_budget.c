@@ -26,8 +26,7 @@ static bool read_text(const char *root, const char *path, char text[TEXT_MAX])
     return true;
 }
 
-/* "some avg10=90.72 avg60=96.71 ...": the share of ten seconds in which a thread waited for a CPU.
- */
+/* "some avg10=90.72 avg60=96.71 ...": the share of ten seconds in which a thread waited for a CPU. */
 static int64_t stalled_percent(const char *text)
 {
     double share;

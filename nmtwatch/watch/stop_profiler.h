@@ -27,8 +27,7 @@ bool stop_profiler_step(struct stop_profiler *stop, int64_t now_ms, stop_profile
 /* A child that is still at work goes on and ends by itself. */
 void stop_profiler_destroy(struct stop_profiler *stop);
 
-/* Names of other profilers among the libraries of a memory map (/proc/PID/maps), a sentence each.
- */
+/* Names of other profilers among the libraries of a memory map (/proc/PID/maps), a sentence each */
 void stop_profiler_others(const char *maps_path, stop_profiler_tell_fn *tell, void *context);
 
 #endif

@@ -284,8 +284,7 @@ static void ask_next(struct watcher *watcher)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Without hsperfdata NMT's count of classes tells how many were loaded and unloaded at the least.
- */
+/* Without hsperfdata NMT's count of classes tells how many were loaded and unloaded at the least */
 static void count_classes(const struct watcher *watcher, int64_t classes, struct sample *sample)
 {
     int64_t loaded = classes, unloaded = 0;

@@ -64,8 +64,7 @@ struct field {
     int max;       /* LIST, TEXT_AT */
     const struct record *record;
     const struct field_names *names;
-    /* OWN: read may be NULL (it is made of other fields), and gets the object that holds the key.
-     */
+    /* OWN: read may be NULL (it is made of other fields), and gets the object that holds the key */
     void (*write)(struct json_out *out, const char *key, const void *data);
     void (*read)(struct json_reading *reading, const json_t *object, const char *key, void *data);
 };

@@ -113,8 +113,7 @@ static double rate_of(const struct story_family *family)
     return family != NULL && story_family_rate(family, &per_s) ? per_s : -1;
 }
 
-/* Rates of Poisson counts; within one recording the counts go up together and are simply counted.
- */
+/* Rates of Poisson counts; within one recording the counts go up together and are simply counted */
 static enum significance judge_family(const struct difference *difference,
                                       const struct difference_family *row,
                                       const struct story_family *a, const struct story_family *b)

@@ -168,8 +168,7 @@ bool soak_line_matters(const struct soak_line *line)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* The finding that the sentence is about: what fails first, one that names a family before others.
- */
+/* The finding that the sentence is about: what fails first, one that names a family before others. */
 static int gravest(const struct soak_result *result)
 {
     int best = -1;

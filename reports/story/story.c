@@ -433,8 +433,7 @@ struct category_change {
     int64_t last;
 };
 
-/* From the lowest point to the end: what comes and goes, as the compilers' arenas do, is no change.
- */
+/* From the lowest point to the end: what comes and goes, as the compilers' arenas do, is no change. */
 static double change(const struct category_change *of)
 {
     return (double)of->last - (double)of->smallest;

@@ -55,8 +55,9 @@ banners() {
     local wrong
     wrong=$(grep -nE -A1 '^/\* --- ([^*]|\*[^/])*$' "${c_files[@]}" | grep -E '^\S+-[0-9]+- \*/$')
     # Nor does the end of a comment of one line stand on a line of its own.
-    wrong+=$(awk 'before ~ /^ *\/\* [^ ]/ && before !~ /\*\// && /^ *\*\/$/ { print FILENAME ":" FNR ": " $0 }
-        { before = $0 }' agent/*.c agent/*/*.[ch])
+    wrong+=$(awk 'FNR == 1 { before = "" }
+        before ~ /^ *\/\* [^ ]/ && before !~ /\*\// && /^ *\*\/$/ { print FILENAME ":" FNR ": " $0 }
+        { before = $0 }' "${c_files[@]}")
     [ -z "$wrong" ] || {
         echo "$wrong"
         false

@@ -1,5 +1,4 @@
-/* Any text as what somebody saved of a JVM, and the judgement of it. A byte of 1 separates files.
- */
+/* Any text as what somebody saved of a JVM, and the judgement of it. A byte of 1 separates files. */
 #include "analyzers/triage/dossier_read.h"
 #include "analyzers/triage/triage.h"
 #include "tests/fuzz/fuzz.h"

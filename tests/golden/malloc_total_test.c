@@ -1,5 +1,4 @@
-/* What the RSS account takes for NMT's malloc is what the JVM itself prints as its total (17 on).
- */
+/* What the RSS account takes for NMT's malloc is what the JVM itself prints as its total (17 on) */
 #include "analyzers/native/rss_account.h"
 
 #include <stdarg.h>

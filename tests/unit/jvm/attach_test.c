@@ -1,5 +1,4 @@
-/* attach against fake JVMs: what it gets when all is well, and its sentence for each way it is not.
- */
+/* attach against fake JVMs: what it gets when all is well, and its sentence for each way it is not. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -132,8 +132,7 @@ static void test_missing_is_absent(void **state)
     free(text);
 }
 
-/* Every line is a comment or a series, whatever the JVMs are called: nothing got out of its quotes.
- */
+/* Every line is a comment or a series, whatever the JVMs are called: nothing got out of its quotes. */
 static void test_metrics_stay_lines(void **state)
 {
     (void)state;

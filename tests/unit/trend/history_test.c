@@ -45,8 +45,7 @@ static void test_every_window_is_covered_evenly(void **state)
         double samples = 0;
         for (int i = 0; i < n; i++) {
             double width = (double)span_s / 20;
-            /* On a line the mean of a bin is its time, and the low point stands at its beginning.
-             */
+            /* On a line the mean of a bin is its time, and the low point stands at its beginning */
             assert_true(fabs(bins[i].mean - bins[i].x_ms / 1000) < 0.01 * width + 0.1);
             assert_true(bins[i].low <= bins[i].mean && bins[i].low > bins[i].mean - width);
             assert_true(bins[i].count > 0.3 * width && bins[i].count < 2 * width);

@@ -1,5 +1,4 @@
-/* A known slope and known noise go in; the slope has to come back, and the interval has to hold it.
- */
+/* A known slope and known noise go in; the slope has to come back, and the interval has to hold it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
