@@ -56,11 +56,11 @@ ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=
 # --- reports: findings and series to whatever people read -----------------------------------------
 TEXT := escape units
 JSON := json_out json_fields event_json
-PAGE := terminal page page_terminal page_markdown page_html
-WATCH_VIEW := watch_view plugin
+PAGE := terminal page page_html
+WATCH_VIEW := watch_view
 STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
-SOAK_REPORT := soak_words soak_report difference
+SOAK_REPORT := soak_report difference
 PROFILE_VIEW := call_tree flamegraph agent_report
 METRICS := exposition prometheus_rules
 REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \

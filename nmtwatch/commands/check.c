@@ -14,7 +14,7 @@
 #include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/json/event_json.h"
-#include "reports/watch/plugin.h"
+#include "reports/watch/watch_view.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,7 +8,7 @@
 #include "nmtwatch/process/files.h"
 #include "reports/story/chart.h"
 #include "reports/text/escape.h"
-#include "reports/story/story_report.h"
+#include "reports/story/story.h"
 #include "reports/text/units.h"
 #include "nmtwatch/process/tell.h"
 

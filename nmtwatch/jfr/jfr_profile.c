@@ -2,7 +2,6 @@
 
 #include "nmtwatch/jfr/jfr_read.h"
 #include "reports/text/escape.h"
-#include "reports/profile/flamegraph.h"
 #include "reports/profile/call_tree.h"
 #include "reports/text/units.h"
 

@@ -8,7 +8,6 @@
 #include "nmtwatch/profile/agent_call.h"
 #include "reports/profile/agent_report.h"
 #include "reports/profile/call_tree.h"
-#include "reports/profile/flamegraph.h"
 #include "reports/text/escape.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 

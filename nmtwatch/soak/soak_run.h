@@ -16,7 +16,7 @@
 #include "nmtwatch/soak/child.h"
 #include "nmtwatch/soak/counter.h"
 #include "nmtwatch/watch/watching.h"
-#include "reports/soak/soak_words.h"
+#include "reports/soak/soak_report.h"
 #include "analyzers/soak/budget.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "reports/profile/flamegraph.h"
+#include "reports/profile/call_tree.h"
 
 #include "reports/page/page.h"
 #include "reports/text/escape.h"

@@ -16,7 +16,7 @@
 #include "analyzers/soak/trial.h"
 #include "reports/json/json_out.h"
 #include "reports/story/story.h"
-#include "reports/soak/soak_words.h"
+#include "reports/soak/soak_report.h"
 #include "reports/page/page.h"
 
 #define DIFFERENCE_BYTES_MIN 16384

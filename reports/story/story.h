@@ -13,6 +13,8 @@
 #define REPORTS_STORY_H
 
 #include "analyzers/judge/judge.h"
+#include "reports/json/json_out.h"
+#include "reports/page/page.h"
 
 #define STORY_POINTS_MAX   4096
 #define STORY_FAMILIES_MAX 64
@@ -110,5 +112,27 @@ void story_verdict(const struct story *story, char *out, size_t size);
  * (largest growth first, at most max); returns how many. The Java heap is not among them: it dwarfs
  * the rest and has its own chart. */
 int story_top_categories(const struct story *story, enum nmt_category *out, int max);
+
+/*
+ * story_page: a story as a page (reports/page/page.h): the verdict on top; then who, alerts,
+ * charts, families with their fixes, class loaders, what the watching cost, thresholds, notes. One
+ * thread.
+ */
+
+/* A drawn chart: its SVG for HTML, the name of its file for Markdown; either may be NULL. */
+struct story_picture {
+    const char *title;
+    const char *caption;
+    const char *svg;
+    const char *file;
+};
+
+/* Begins the page and fills it; to be freed by the caller. no_pictures: why there are none, when
+ * count is 0; NULL: they were not asked for. */
+void story_page(const struct story *story, const struct story_picture *pictures, int count,
+                const char *no_pictures, struct page *page);
+
+/* One object, '\n' at its end; the text is out's. NULL when memory ran out. */
+const char *report_json(struct json_out *out, const struct story *story);
 
 #endif

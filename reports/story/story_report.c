@@ -1,4 +1,4 @@
-#include "reports/story/story_report.h"
+#include "reports/story/story.h"
 
 #include "analyzers/classes/family.h"
 #include "analyzers/native/internal.h"

@@ -7,6 +7,9 @@
 
 #include "analyzers/judge/judge.h"
 #include "reports/page/terminal.h"
+#include "analyzers/judge/check.h"
+
+#include <stdio.h>
 
 /* A block: state, severity, time, JVM; title; family; evidence with units; advice; runbook. */
 void terminal_alert(const struct terminal *terminal, const struct target_identity *target,
@@ -30,5 +33,20 @@ void terminal_note(const struct terminal *terminal, const struct target_identity
                    int64_t ms, const char *text);
 /* Names in short: the families of a census, most loads first, one line each, at most max. */
 void terminal_names(const struct terminal *terminal, const struct names_event *names, int max);
+
+/*
+ * plugin: the verdict of `check` as monitoring plugins print it (Nagios, Icinga, Zabbix, ...):
+ *
+ *   NMTWATCH OK - reason | 'internal'=123B;524288000;2147483648;0; 'classes'=9870;;;0; ...
+ *   WARNING class-load-rate: sentence
+ *
+ * The first line is the verdict, figures follow the only '|', further lines are the findings.
+ * 'internal' is the absolute figure beside the growth thresholds: without a baseline a JVM's growth
+ * is counted from zero. Any thread per stream.
+ */
+
+/* sample may be NULL (nothing could be asked): no figures then. */
+void plugin_print(FILE *out, const struct check_result *result, const struct sample *sample,
+                  int jdk_major, const struct thresholds *thresholds);
 
 #endif

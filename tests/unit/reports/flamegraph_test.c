@@ -1,7 +1,6 @@
 /* Call trees, and what is written from them: collapsed stacks, flame graph, top table. */
 #include "reports/page/page.h"
 #include "reports/profile/call_tree.h"
-#include "reports/profile/flamegraph.h"
 
 #include <stdarg.h>
 #include <stddef.h>

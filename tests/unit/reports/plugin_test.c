@@ -1,4 +1,4 @@
-#include "reports/watch/plugin.h"
+#include "reports/watch/watch_view.h"
 
 #include <stdarg.h>
 #include <stddef.h>

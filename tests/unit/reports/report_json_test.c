@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reports/story/story_report.h"
+#include "reports/story/story.h"
 #include "tests/unit/reports/story_fixture.h"
 
 #include <jansson.h>
