@@ -38,12 +38,12 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause holders_baseline
 PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
          class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables mat_table
-CLEAN := clean_text prefixes wraps looks_like
-MODEL := texts sample memory_reply event
+CLEAN := clean_text prefixes wraps
+MODEL := texts memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
-CLASSES := normalize pattern family shape stem_table census census_text class_source loader_table definer
-NATIVE := internal jmethodid_cost call_site_group rss_account explained loader_leak
-SOAK := soak_series points estimate budget trial trial_result
+CLASSES := normalize family stem_table census loader_table
+NATIVE := internal call_site_group rss_account
+SOAK := soak_series estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
 TRIAGE := crash heap_objects dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_ticket triage_categories triage_answers triage_suitability

@@ -1,6 +1,9 @@
 #include "analyzers/classes/family.h"
 
-#include "analyzers/classes/pattern.h"
+#include "analyzers/parse/span.h"
+
+#include <limits.h>
+#include <string.h>
 
 static const struct family families[] = {
 #define FAMILY(id, producer, role, evidence, must, pattern, cause, fix)                            \
@@ -79,13 +82,14 @@ const struct family *family_of_loader(struct span type)
     return NULL;
 }
 
+/* The name of a class in a Groovy text is the author's choice, and no row of families.def can know
+ * it; but the class-load log prints the code base, and the generator chooses that. */
 static const struct {
     const char *prefix;
     const char *family;
 } class_sources[] = {
-#define CLASS_SOURCE(prefix, family) {prefix, family},
-#include "analyzers/classes/class_sources.def"
-#undef CLASS_SOURCE
+    {"file:/groovy/shell", "groovy-shell"},
+    {"file:/groovy/script", "groovy-md5"},
 };
 
 const struct family *family_of_source(struct span source)
@@ -95,4 +99,294 @@ const struct family *family_of_source(struct span source)
             return family_by_id(class_sources[i].family);
     }
     return NULL;
+}
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+bool class_source_is_archive(struct span source)
+{
+    return span_starts_with(source, SPAN_LITERAL("shared objects file")) ||
+           span_starts_with(source, SPAN_LITERAL("jrt:/")) ||
+           (source.len > 0 && source.ptr[0] == '/' &&
+            (span_ends_with(source, SPAN_LITERAL("/rt.jar")) ||
+             span_find(source, SPAN_LITERAL("/jre/lib/")) >= 0));
+}
+
+bool class_source_is_code(struct span source)
+{
+    return source.len > 0 && memchr(source.ptr, '/', source.len) == NULL;
+}
+
+/* --- patterns --------------------------------------------------------------------------------- */
+
+#define DEPTH_MAX 200
+
+struct search {
+    const char *start;
+    const char *end;
+    int steps;
+    int depth;
+};
+
+/* What is to be matched after a group: more rounds of it, then the rest of the pattern around it */
+struct rest {
+    struct span group; /* text between the parentheses */
+    struct span after;
+    int min, max;   /* rounds still wanted, still allowed */
+    const char *at; /* where the last round began */
+    const struct rest *up;
+};
+
+static bool match_here(struct search *search, struct span pattern, const char *at,
+                       const struct rest *rest);
+
+/* Length of the first atom: a literal, an escape, a set or a whole group. */
+static size_t atom_length(struct span pattern)
+{
+    const char *p = pattern.ptr, *end = pattern.ptr + pattern.len;
+    if (*p == '\\')
+        return pattern.len > 1 ? 2 : 1;
+    if (*p == '[') {
+        const char *close = memchr(p + 1, ']', pattern.len - 1);
+        return close != NULL ? (size_t)(close - p) + 1 : pattern.len;
+    }
+    if (*p != '(')
+        return 1;
+    int depth = 0;
+    do {
+        depth += (*p == '(') - (*p == ')');
+        p += *p == '(' ? 1 : atom_length(span_of(p, (size_t)(end - p)));
+    } while (p < end && depth > 0);
+    return (size_t)(p - pattern.ptr);
+}
+
+static bool in_set(const char *p, const char *end, char c)
+{
+    for (; p < end; p++) {
+        if (p + 2 < end && p[1] == '-') {
+            if (p[0] <= c && c <= p[2])
+                return true;
+            p += 2;
+        } else if (*p == c) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool atom_takes(struct span atom, char c)
+{
+    if (atom.ptr[0] == '\\')
+        return c == atom.ptr[atom.len - 1];
+    if (atom.ptr[0] == '[')
+        return in_set(atom.ptr + 1, atom.ptr + atom.len - 1, c);
+    return atom.ptr[0] == '.' || atom.ptr[0] == c;
+}
+
+/* '#' and '*' of a stem stand for a whole run of what the set takes. */
+static bool atom_takes_fold(struct span atom, char c)
+{
+    if (atom.ptr[0] != '[')
+        return false;
+    return (c == '#' && atom_takes(atom, '0')) ||
+           (c == '*' && (atom_takes(atom, 'a') || atom_takes(atom, 'A')));
+}
+
+static int take_number(struct span *text, int fallback)
+{
+    if (text->len == 0 || *text->ptr < '0' || *text->ptr > '9')
+        return fallback;
+    int number = 0;
+    for (; text->len > 0 && *text->ptr >= '0' && *text->ptr <= '9'; text->ptr++, text->len--)
+        number = number * 10 + (*text->ptr - '0');
+    return number;
+}
+
+/* Takes ? * + {m,n} off the front of *pattern. */
+static void take_repeat(struct span *pattern, int *min, int *max)
+{
+    *min = *max = 1;
+    if (pattern->len == 0 || memchr("?*+{", *pattern->ptr, 4) == NULL)
+        return;
+    char kind = *pattern->ptr;
+    *pattern = span_skip(*pattern, 1);
+    if (kind != '{') {
+        *min = kind == '+';
+        *max = kind == '?' ? 1 : INT_MAX;
+        return;
+    }
+    *min = *max = take_number(pattern, 0);
+    if (span_take(pattern, SPAN_LITERAL(",")))
+        *max = take_number(pattern, INT_MAX);
+    span_take(pattern, SPAN_LITERAL("}"));
+}
+
+/* Takes the first branch of "a|b|c" and its '|' off the front; false when nothing is left. */
+static bool next_branch(struct span *rest, struct span *branch)
+{
+    if (rest->ptr == NULL)
+        return false;
+    const char *p = rest->ptr, *end = p + rest->len;
+    if (memchr(p, '|', rest->len) == NULL)
+        p = end;
+    while (p < end && *p != '|')
+        p += atom_length(span_of(p, (size_t)(end - p)));
+    *branch = span_of(rest->ptr, (size_t)(p - rest->ptr));
+    *rest = p < end ? span_of(p + 1, (size_t)(end - p) - 1) : span_of(NULL, 0);
+    return true;
+}
+
+static bool match_rest(struct search *search, const char *at, const struct rest *rest)
+{
+    if (rest == NULL)
+        return true;
+    if (rest->max > 0 && at != rest->at) {
+        struct rest round = *rest;
+        round.min -= round.min > 0;
+        round.max -= round.max < INT_MAX;
+        round.at = at;
+        struct span branches = rest->group, branch;
+        while (next_branch(&branches, &branch)) {
+            if (match_here(search, branch, at, &round))
+                return true;
+        }
+    }
+    return rest->min == 0 && match_here(search, rest->after, at, rest->up);
+}
+
+static bool match_repeated(struct search *search, struct span atom, struct span after, int min,
+                           int max, const char *at, const struct rest *rest)
+{
+    ptrdiff_t taken = 0, fold = PTRDIFF_MAX; /* fold: where the first fold of a stem was taken */
+    for (; taken < max && at + taken < search->end; taken++) {
+        if (fold == PTRDIFF_MAX && atom_takes_fold(atom, at[taken]))
+            fold = taken;
+        else if (!atom_takes(atom, at[taken]))
+            break;
+    }
+    search->steps += (int)taken;
+    for (; taken >= min || taken > fold; taken--) {
+        if (match_here(search, after, at + taken, rest))
+            return true;
+    }
+    return false;
+}
+
+static bool match_sequence(struct search *search, struct span pattern, const char *at,
+                           const struct rest *rest)
+{
+    while (pattern.len > 0) {
+        struct span atom = span_of(pattern.ptr, atom_length(pattern));
+        pattern = span_skip(pattern, atom.len);
+        if (*atom.ptr == '^' || *atom.ptr == '$') {
+            if (at != (*atom.ptr == '^' ? search->start : search->end))
+                return false;
+            continue;
+        }
+        int min, max;
+        take_repeat(&pattern, &min, &max);
+        if (*atom.ptr == '(') {
+            struct rest round = {
+                span_of(atom.ptr + 1, atom.len - 2), pattern, min, max, NULL, rest};
+            return match_rest(search, at, &round);
+        }
+        if (min != 1 || max != 1)
+            return match_repeated(search, atom, pattern, min, max, at, rest);
+        if (at == search->end || !(atom_takes(atom, *at) || atom_takes_fold(atom, *at)))
+            return false;
+        at++;
+        search->steps++;
+    }
+    return match_rest(search, at, rest);
+}
+
+static bool match_here(struct search *search, struct span pattern, const char *at,
+                       const struct rest *rest)
+{
+    if (++search->steps > PATTERN_STEPS_MAX || search->depth == DEPTH_MAX)
+        return false;
+    search->depth++;
+    bool matched = match_sequence(search, pattern, at, rest);
+    search->depth--;
+    return matched;
+}
+
+bool pattern_match(const char *pattern, struct span text)
+{
+    struct search search = {text.ptr, text.ptr + text.len, 0, 0};
+    struct span branches = span_from_cstr(pattern), branch;
+    while (next_branch(&branches, &branch)) {
+        const char *last = branch.len > 0 && *branch.ptr == '^' ? text.ptr : search.end;
+        for (const char *at = text.ptr; at <= last; at++) {
+            if (match_here(&search, branch, at, NULL))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* --- whose code defined a class --------------------------------------------------------------- */
+
+static bool is_of_jdk(struct span label)
+{
+    static const struct span prefixes[] = {SPAN_INIT("java."), SPAN_INIT("javax."),
+                                           SPAN_INIT("jdk."), SPAN_INIT("sun."),
+                                           SPAN_INIT("com.sun.")};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (span_starts_with(label, prefixes[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Functions of libraries ("mmap [libc.so.6]") and what stands in for frames ("[unknown]"). */
+static bool is_java(struct span label)
+{
+    return label.len > 0 && label.ptr[label.len - 1] != ']';
+}
+
+/* "com.acme." of com.acme.orders.Proxies.make; "Main." of Main.main; "a.b.C." where there is less. */
+static struct span producer_of(struct span label)
+{
+    size_t dots = 0, at = 0;
+    struct span name = label;
+    while (name.len > 0 && name.ptr[name.len - 1] != '.') /* without the method */
+        name.len--;
+    for (; at < name.len && dots < 2; at++)
+        dots += name.ptr[at] == '.';
+    return span_of(name.ptr, at);
+}
+
+/* One producer under several names. */
+static bool is_groovy(struct span label)
+{
+    return span_starts_with(label, SPAN_LITERAL("groovy.")) ||
+           span_starts_with(label, SPAN_LITERAL("org.codehaus.groovy.")) ||
+           span_starts_with(label, SPAN_LITERAL("org.apache.groovy."));
+}
+
+static bool is_by(struct span label, struct span producer)
+{
+    return span_starts_with(label, producer) || (is_groovy(producer) && is_groovy(label));
+}
+
+struct definer definer_find(const char *const labels[], int depth)
+{
+    struct definer found = {-1, -1};
+    struct span producer = {0};
+    for (int i = 0; i < depth; i++) {
+        struct span label = span_from_cstr(labels[i]);
+        if (!is_java(label) || is_of_jdk(label))
+            continue;
+        if (found.definer < 0) {
+            found.definer = i;
+            producer = is_groovy(label) ? label : producer_of(label);
+        } else if (!is_by(label, producer)) {
+            found.caller = i;
+            return found;
+        }
+    }
+    if (found.definer < 0 && depth > 0)
+        found.definer = 0;
+    return found;
 }

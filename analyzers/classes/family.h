@@ -9,6 +9,8 @@
 
 #include "analyzers/parse/span.h"
 
+#include <stdbool.h>
+
 enum {
     FAMILY_COUNT = 0
 #define FAMILY(id, producer, role, evidence, must, pattern, cause, fix) +1
@@ -46,7 +48,66 @@ size_t family_index(const struct family *family);
 /* The family whose classes live in class loaders of this type (loader_types.def); a type that ends
  * in one of the table's after a dot is a repackaged copy. NULL when it is nobody's. */
 const struct family *family_of_loader(struct span type);
-/* The family whose classes have this source in the class-load log (class_sources.def), or NULL. */
+/* The family whose classes have this source in the class-load log, or NULL. */
 const struct family *family_of_source(struct span source);
+
+/*
+ * class_source: where a class came from, as the class-load log says it ("source: ...").
+ *
+ * Pure; any thread.
+ */
+/* The archive of shared classes, its upper layer "(top)" included, or the runtime image; on JDK 8
+ * that is a folder of jars. */
+bool class_source_is_archive(struct span source);
+/* "__JVM_DefineClass__", "__dynamic_proxy__", the host of a lambda: no path, no URL. */
+bool class_source_is_code(struct span source);
+
+/*
+ * pattern: does a class name look like a row of families.def?
+ *
+ * The patterns are POSIX extended regular expressions, but matched here and not by regcomp(3):
+ * sixty compiled expressions cost more memory than the rest of the watch, compiling them lazily
+ * would be shared state, and regexec needs a terminated string. This matcher walks the pattern's
+ * text itself, without allocation or state.
+ *
+ * Understood: literals, \x, ., [set] with ranges, (a|b), ^, $, and after one of these ? * + {m}
+ * {m,} {m,n}. Not understood: [^set], [:classes:], back references; no row needs them, and a test
+ * holds every row against regcomp.
+ *
+ * A stem (normalize.h) matches like the names it stands for: its '#' is any number of digits, its
+ * '*' any number of letters and digits, wherever the pattern repeats a set of those.
+ *
+ * A hostile name cannot make it slow or deep: after PATTERN_STEPS_MAX steps the answer is no.
+ * Calling context: any thread.
+ */
+#define PATTERN_STEPS_MAX 20000 /* 0.1 ms; the dearest of 106 000 real names took 540 */
+
+/* True when pattern matches somewhere in text (anywhere, unless it says ^ and $). */
+bool pattern_match(const char *pattern, struct span text);
+
+/*
+ * definer: in a stack that defined a class: whose code made the class, and whose code asked for it.
+ *
+ *   java.lang.ClassLoader.defineClass1
+ *   java.lang.ClassLoader.defineClass
+ *   net.sf.cglib.core.ReflectUtils.defineClass       the definer: the first that is not the JDK
+ *   net.sf.cglib.core.AbstractClassGenerator.create
+ *   net.sf.cglib.proxy.Enhancer.create
+ *   com.acme.orders.ProxyFactory.proxyFor            the caller: the first of another producer
+ *   ...
+ *
+ * Producers are told apart by the first two parts of their packages (Groovy has three of those).
+ * Frames of the JDK are nobody's own decision: lambdas, proxies and reflection are made by it for
+ * whoever called.
+ *
+ * Pure. Any thread.
+ */
+struct definer {
+    int definer; /* index; of a stack that is all the JDK's the innermost; -1: no frames */
+    int caller;  /* -1: there is no other */
+};
+
+/* labels: "package.Class.method", innermost first. */
+struct definer definer_find(const char *const labels[], int depth);
 
 #endif

@@ -9,6 +9,7 @@
 #define ANALYZERS_CLASSES_LOADER_TABLE_H
 
 #include "analyzers/model/event.h"
+#include "analyzers/parse/class_tables.h"
 
 #define LOADER_TABLE_TYPES_MAX 512
 
@@ -22,5 +23,44 @@ struct loader_table {
  * must be freed. */
 enum parse_result loader_table_parse(struct loader_table *table, struct span text);
 void loader_table_free(struct loader_table *table);
+
+/*
+ * loader_leak: one application loaded k times, told from VM.classloader_stats alone.
+ *
+ * A redeployment that leaks leaves the old deployment's class loader behind: several loaders of one
+ * type, each with about the same, large number of classes. A generator's loaders hold one class or
+ * a few; an application server with five different applications has five different counts. So rows
+ * of a type are put together when their class counts differ by at most 10 %, and a group counts
+ * from LOADER_LEAK_COPIES_MIN copies with LOADER_LEAK_CLASSES_MIN classes each.
+ *
+ * A loader whose data is gone but whose object lives (JDK 8, address 0) has no classes and counts
+ * as nothing. Several loaders with the same count may still be several applications built alike:
+ * hence "copies", a number to look at, and a finding only from three on.
+ *
+ *   loader_leak {0} -> loader_leak_add for each row -> loader_leak_worst
+ *
+ * Plain data; beyond LOADER_LEAK_GROUPS_MAX groups the smallest are dropped and counted. Any
+ * thread.
+ */
+#define LOADER_LEAK_GROUPS_MAX  64
+#define LOADER_LEAK_CLASSES_MIN 20
+#define LOADER_LEAK_COPIES_MIN  3
+
+struct loader_copies {
+    char type[EVENT_NAME_MAX];
+    int64_t copies;
+    int64_t classes;     /* of all copies */
+    int64_t chunk_bytes; /* of all copies: what each redeployment costs is a copy's share */
+};
+
+struct loader_leak {
+    int group_count;
+    struct loader_copies group[LOADER_LEAK_GROUPS_MAX];
+    int64_t dropped;
+};
+
+void loader_leak_add(struct loader_leak *leak, const struct loader_stats_row *row);
+/* The group with the most bytes in copies beyond the first; NULL when none has enough copies. */
+const struct loader_copies *loader_leak_worst(const struct loader_leak *leak);
 
 #endif

@@ -1,6 +1,6 @@
 #include "analyzers/classlog/class_rows.h"
 
-#include "analyzers/classes/class_source.h"
+#include "analyzers/classes/family.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * numbers and what looks random are folded. A line of an unload names no source: it is counted in
  * the row of that stem with the most loaded classes left, which is exact while a stem has one
  * source, as nearly all have. Different names and the most frequent one are counted as
- * analyzers/classes/shape.h does: exactly for a few, estimated beyond.
+ * analyzers/classes/stem_table.h does: exactly for a few, estimated beyond.
  *
  *   class_rows_init -> class_rows_load, class_rows_unload -> class_rows_pick -> class_rows_free
  *

@@ -1,6 +1,6 @@
 #include "analyzers/judge/check.h"
 
-#include "analyzers/classes/census_text.h"
+#include "analyzers/classes/census.h"
 #include "analyzers/classes/family.h"
 #include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"

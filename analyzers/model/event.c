@@ -11,3 +11,97 @@ const char *census_method_name(enum census_method method)
     };
     return (unsigned)method < CENSUS_METHOD_COUNT ? NAMES[method] : "?";
 }
+
+/* --- sample ----------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *key;
+    const char *unit;
+    const char *source;
+} FIELDS[SAMPLE_FIELD_COUNT] = {
+#define SAMPLE_FIELD(id, key, unit, source) [SAMPLE_##id] = {key, #unit, source},
+#include "analyzers/model/sample_fields.def"
+#undef SAMPLE_FIELD
+};
+
+void sample_clear(struct sample *sample)
+{
+    memset(sample, 0, sizeof *sample);
+}
+
+void sample_set(struct sample *sample, enum sample_field field, int64_t value)
+{
+    sample->value[field] = value;
+    sample->present |= UINT64_C(1) << field;
+}
+
+bool sample_has(const struct sample *sample, enum sample_field field)
+{
+    return (sample->present >> field) & 1;
+}
+
+bool sample_get(const struct sample *sample, enum sample_field field, int64_t *value)
+{
+    if (!sample_has(sample, field))
+        return false;
+    *value = sample->value[field];
+    return true;
+}
+
+void sample_set_nmt(struct sample *sample, enum nmt_category category, struct nmt_amount amount)
+{
+    sample->nmt[category] = amount;
+    sample->nmt_present |= UINT64_C(1) << category;
+}
+
+bool sample_get_nmt(const struct sample *sample, enum nmt_category category,
+                    struct nmt_amount *amount)
+{
+    if (((sample->nmt_present >> category) & 1) == 0)
+        return false;
+    *amount = sample->nmt[category];
+    return true;
+}
+
+bool sample_has_nmt(const struct sample *sample)
+{
+    return sample->nmt_present != 0 || sample->extra_count > 0;
+}
+
+void sample_merge(struct sample *into, const struct sample *later)
+{
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
+        if (sample_has(later, (enum sample_field)i))
+            sample_set(into, (enum sample_field)i, later->value[i]);
+    }
+    if (!sample_has_nmt(later))
+        return;
+    into->nmt_present = later->nmt_present;
+    memcpy(into->nmt, later->nmt, sizeof into->nmt);
+    into->extra_count = later->extra_count;
+    memcpy(into->extra, later->extra, sizeof into->extra);
+}
+
+const char *sample_field_key(enum sample_field field)
+{
+    return FIELDS[field].key;
+}
+
+const char *sample_field_unit(enum sample_field field)
+{
+    return FIELDS[field].unit;
+}
+
+const char *sample_field_source(enum sample_field field)
+{
+    return FIELDS[field].source;
+}
+
+enum sample_field sample_field_from_key(const char *key)
+{
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
+        if (strcmp(FIELDS[i].key, key) == 0)
+            return (enum sample_field)i;
+    }
+    return SAMPLE_FIELD_COUNT;
+}

@@ -7,7 +7,7 @@
 #ifndef ANALYZERS_MODEL_MEMORY_REPLY_H
 #define ANALYZERS_MODEL_MEMORY_REPLY_H
 
-#include "analyzers/model/sample.h"
+#include "analyzers/model/event.h"
 #include "analyzers/parse/metaspace.h"
 #include "analyzers/parse/nmt_summary.h"
 

@@ -36,3 +36,64 @@ bool class_metaspace_bytes(const struct sample *sample, int64_t *bytes)
         *bytes = saturated_add(*bytes, amount.committed_bytes);
     return true;
 }
+
+/* --- what jmethodIDs cost --------------------------------------------------------------------- */
+
+#define SLOTS_MIN       8.0 /* a block holds at least so many ids */
+#define LIST_FIRST      32.0
+#define TABLE_JDK       26 /* ids became entries of a table */
+#define BIG_HEADERS_JDK 25
+
+static int64_t whole(double bytes)
+{
+    return bytes >= 9.2e18 ? INT64_MAX : bytes <= 0.0 ? 0 : (int64_t)(bytes + 0.5);
+}
+
+static double list_capacity(double ids)
+{
+    double capacity = LIST_FIRST;
+    while (capacity < ids)
+        capacity *= 2.0;
+    return capacity;
+}
+
+struct jmethodid_cost jmethodid_cost(int jdk_major, struct jmethodid_load load)
+{
+    struct jmethodid_cost cost = {0};
+    if (load.classes <= 0 || load.methods_per_class < 0.0)
+        return cost;
+    double classes = (double)load.classes;
+    double loaders = load.loaders < 1 ? 1.0 : (double)load.loaders;
+    double methods = load.methods_per_class;
+    double cache = 8.0 * (methods + 1.0) * classes;
+    double header = jdk_major >= BIG_HEADERS_JDK ? 18.0 : 16.0;
+    if (jdk_major >= TABLE_JDK) {
+        double lists = (24.0 + 8.0 * list_capacity(methods * classes / loaders)) * loaders;
+        cost.jni_bytes = whole(24.0 * methods * classes);
+        cost.class_bytes = whole(cache + lists);
+        cost.nmt_header_bytes = whole(header * ((methods + 1.0) * classes + 2.0 * loaders));
+        return cost;
+    }
+    double slots = 8.0 * (methods < SLOTS_MIN ? SLOTS_MIN : methods) * classes;
+    double nodes = 24.0 * classes + 16.0 * loaders;
+    cost.nmt_header_bytes = whole(header * 3.0 * classes);
+    if (jdk_major == 8) {
+        cost.class_bytes = whole(cache + slots + nodes);
+        cost.kept_class_bytes = whole(slots + nodes);
+        return cost;
+    }
+    cost.class_bytes = whole(cache + nodes);
+    cost.kept_class_bytes = whole(nodes);
+    cost.internal_bytes = cost.kept_internal_bytes = whole(slots);
+    return cost;
+}
+
+int64_t jmethodid_loaded_bytes(const struct jmethodid_cost *cost)
+{
+    return saturated_add(saturated_add(cost->class_bytes, cost->internal_bytes), cost->jni_bytes);
+}
+
+int64_t jmethodid_kept_bytes(const struct jmethodid_cost *cost)
+{
+    return saturated_add(cost->kept_class_bytes, cost->kept_internal_bytes);
+}

@@ -556,3 +556,83 @@ int text_jdk_form(enum text_kind kind, struct span text)
         return 0;
     }
 }
+
+/* --- texts that nobody reads ------------------------------------------------------------------------------- */
+
+#define FRONT_BYTES ((size_t)1 << 16)
+
+/* mark: stands in the first lines, or at the very front of the file. The first row that fits counts. */
+static const struct {
+    struct span mark;
+    bool front;
+    struct looks_like words;
+} STRANGERS[] = {
+    {SPAN_INIT("FLR\0"),
+     true,
+     {"a recording of Flight Recorder (JFR)",
+      "jfr summary FILE; nmtwatch profile makes and reads its own"}},
+    {SPAN_INIT("\x1f\x8b"), true, {"a gzipped file that cannot be unpacked", "gzip -t FILE"}},
+    {SPAN_INIT("PK\x03\x04"), true, {"a zip archive", "unpack it and give its folder to analyze"}},
+    {SPAN_INIT("\x7f"
+               "ELF"),
+     true,
+     {"a program or a core dump",
+      "analyze reads texts: the hs_err file that lies beside a core dump"}},
+    {SPAN_INIT("MDMP"),
+     true,
+     {"a minidump of Windows", "analyze reads texts: the hs_err file beside it"}},
+    {SPAN_INIT("\xca\xfe\xba\xbe"), true, {"a class file", "analyze reads what a JVM prints"}},
+    {SPAN_INIT("\x89PNG"), true, {"a picture", "paste the text instead of a picture of it"}},
+    {SPAN_INIT("\xff\xd8\xff"), true, {"a picture", "paste the text instead of a picture of it"}},
+    {SPAN_INIT("%PDF-"), true, {"a PDF", "paste the text"}},
+    {SPAN_INIT("Full thread dump"),
+     false,
+     {"a thread dump",
+      "it has no memory figures; for the number of threads jcmd PID VM.native_memory summary"}},
+    {SPAN_INIT("java.lang.Thread.State:"),
+     false,
+     {"a thread dump",
+      "it has no memory figures; for the number of threads jcmd PID VM.native_memory summary"}},
+    {SPAN_INIT("<?xml"),
+     true,
+     {"an XML document", "analyze reads what jcmd, jmap and the JVM's logs print"}},
+    {SPAN_INIT("<!DOCTYPE html"), true, {"an HTML page", "paste the text of it"}},
+    {SPAN_INIT("<html"), true, {"an HTML page", "paste the text of it"}},
+    {SPAN_INIT("# HELP "),
+     false,
+     {"Prometheus metrics", "jcmd PID VM.native_memory summary has the categories"}},
+    {SPAN_INIT("\tat "),
+     false,
+     {"a stack trace of Java",
+      "the line in front of it is needed (java.lang.OutOfMemoryError: ...)"}},
+    {SPAN_INIT("OutOfMemoryError"),
+     false,
+     {"a log with OutOfMemoryError, and no reason behind it",
+      "the words behind OutOfMemoryError are needed (Java heap space, Metaspace, ...)"}},
+    {SPAN_INIT("reserved="),
+     false,
+     {"a piece of Native Memory Tracking that is too short",
+      "one whole row of a category, or jcmd PID VM.native_memory summary >FILE"}},
+};
+
+struct looks_like looks_like(struct span text)
+{
+    static const char *const expected =
+        "jcmd PID VM.native_memory summary >FILE, the file hs_err_pidPID.log, a log with "
+        "OutOfMemoryError or class loads";
+    text.len = text.len < FRONT_BYTES ? text.len : FRONT_BYTES;
+    if (span_trim(text).len == 0)
+        return (struct looks_like){"an empty file", expected};
+    for (size_t i = 0; i < sizeof STRANGERS / sizeof STRANGERS[0]; i++) {
+        if (STRANGERS[i].front ? span_starts_with(text, STRANGERS[i].mark)
+                               : span_find(text, STRANGERS[i].mark) >= 0)
+            return STRANGERS[i].words;
+    }
+    if (memchr(text.ptr, '\0', text.len) != NULL)
+        return (struct looks_like){"a binary file", expected};
+    struct span front = span_trim(text);
+    if (front.ptr[0] == '{' || front.ptr[0] == '[')
+        return (struct looks_like){"JSON, or a log without a line about memory", expected};
+    return (struct looks_like){"a text without a line that a JVM or the kernel prints about memory",
+                               expected};
+}

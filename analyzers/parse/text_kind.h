@@ -59,4 +59,13 @@ int text_jdk_major(enum text_kind kind, struct span text);
  * 21, 25; 26 stands for later ones, too), or 0 when several do. */
 int text_jdk_form(enum text_kind kind, struct span text);
 
+/* What a text is that none of the readers knows, and what to give instead. The words are static. */
+struct looks_like {
+    const char *what; /* "a thread dump" */
+    const char *how;  /* "it has no memory figures; ..." */
+};
+
+/* text: the file, or its first bytes, as it is. */
+struct looks_like looks_like(struct span text);
+
 #endif

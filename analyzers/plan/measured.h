@@ -12,7 +12,7 @@
 #ifndef ANALYZERS_PLAN_MEASURED_H
 #define ANALYZERS_PLAN_MEASURED_H
 
-#include "analyzers/model/sample.h"
+#include "analyzers/model/event.h"
 #include "analyzers/plan/plan_input.h"
 
 #define PLAN_GROWTH_CLASSES_MIN 200 /* between two looks */

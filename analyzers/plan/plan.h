@@ -13,7 +13,7 @@
 #ifndef ANALYZERS_PLAN_PLAN_H
 #define ANALYZERS_PLAN_PLAN_H
 
-#include "analyzers/native/jmethodid_cost.h"
+#include "analyzers/native/internal.h"
 #include "analyzers/plan/sizing.h"
 #include "analyzers/plan/measured.h"
 #include "analyzers/plan/plan_input.h"

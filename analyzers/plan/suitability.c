@@ -1,6 +1,6 @@
 #include "analyzers/plan/suitability.h"
 
-#include "analyzers/native/jmethodid_cost.h"
+#include "analyzers/native/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

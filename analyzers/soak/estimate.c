@@ -216,3 +216,95 @@ struct estimate estimate_difference(struct estimate a, struct estimate b)
     return (struct estimate){true, value, value - hypot(b.value - b.low, a.high - a.value),
                              value + hypot(b.high - b.value, a.value - a.low)};
 }
+
+/* --- points of a series ----------------------------------------------------------------------- */
+
+static bool reserve(struct points *points)
+{
+    if (points->count < points->capacity)
+        return true;
+    int capacity = points->capacity == 0 ? 64 : points->capacity * 2;
+    struct point *at = realloc(points->at, (size_t)capacity * sizeof *at);
+    if (at == NULL)
+        return false;
+    points->at = at;
+    points->capacity = capacity;
+    return true;
+}
+
+static void halve(struct points *points)
+{
+    int kept = 0;
+    for (int i = 0; i + 1 < points->count; i += 2, kept++) {
+        const struct point *a = &points->at[i], *b = a + 1;
+        points->at[kept] = (struct point){a->ms + (b->ms - a->ms) / 2, (a->value + b->value) / 2};
+    }
+    points->count = kept;
+    points->each *= 2;
+}
+
+bool points_add(struct points *points, int64_t ms, double value)
+{
+    if (points->each == 0)
+        points->each = 1;
+    if (points->count > 0 && ms <= points->at[points->count - 1].ms)
+        return true;
+    if (points->pending == 0)
+        points->sum = (struct point){ms, 0};
+    points->sum.value += value;
+    if (++points->pending < points->each)
+        return true;
+    if (points->count == POINTS_MAX)
+        halve(points);
+    if (!reserve(points))
+        return false;
+    points->at[points->count++] = (struct point){points->sum.ms + (ms - points->sum.ms) / 2,
+                                                 points->sum.value / points->pending};
+    points->pending = 0;
+    return true;
+}
+
+void points_free(struct points *points)
+{
+    free(points->at);
+    *points = (struct points){0};
+}
+
+/* --- budgets ---------------------------------------------------------------------------------- */
+
+#define NEEDS_MAX_MS 1e12
+
+static int64_t span_that_tells(double amount, struct estimate measured, int64_t span_ms)
+{
+    double distance = fabs(amount - measured.value);
+    double half =
+        measured.value > amount ? measured.value - measured.low : measured.high - measured.value;
+    if (distance <= 0 || half <= 0)
+        return 0;
+    double needs_ms = (double)span_ms * pow(half / distance, 2.0 / 3.0);
+    return needs_ms > (double)span_ms && needs_ms < NEEDS_MAX_MS ? (int64_t)needs_ms : 0;
+}
+
+struct budget_outcome budget_judge_slope(const struct budget *budget, struct estimate measured,
+                                         int64_t span_ms)
+{
+    struct budget_outcome outcome = {budget, SOAK_UNDECIDED, measured, 0};
+    if (!measured.known)
+        return outcome;
+    if (measured.low > budget->amount)
+        outcome.answer = SOAK_FAIL;
+    else if (measured.high <= budget->amount)
+        outcome.answer = SOAK_PASS;
+    else
+        outcome.needs_ms = span_that_tells(budget->amount, measured, span_ms);
+    return outcome;
+}
+
+struct budget_outcome budget_judge_amount(const struct budget *budget, bool known, double value)
+{
+    struct budget_outcome outcome = {
+        budget, SOAK_UNDECIDED, {.known = known, value, value, value}, 0};
+    if (known)
+        outcome.answer = value > budget->amount ? SOAK_FAIL : SOAK_PASS;
+    return outcome;
+}

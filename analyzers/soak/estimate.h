@@ -20,7 +20,39 @@
 #ifndef ANALYZERS_SOAK_ESTIMATE_H
 #define ANALYZERS_SOAK_ESTIMATE_H
 
-#include "analyzers/soak/points.h"
+#include "analyzers/soak/soak_series.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * points: the raw course of a series, kept for comparisons: at most POINTS_MAX, whatever the
+ * length. When it is full neighbours are merged two by two (mean time, mean value), so that hours
+ * stay evenly covered. Times go up; a point that steps back is dropped.
+ *
+ *   struct points {0} -> points_add ... -> points_free
+ *
+ * One thread.
+ */
+#define POINTS_MAX 2048
+
+struct point {
+    int64_t ms;
+    double value;
+};
+
+struct points {
+    int count;
+    int capacity;
+    int each; /* samples that make one point */
+    int pending;
+    struct point sum; /* of the pending samples */
+    struct point *at;
+};
+
+/* False only when out of memory: the point is then not kept. */
+bool points_add(struct points *points, int64_t ms, double value);
+void points_free(struct points *points);
 
 struct estimate {
     bool known; /* false: too few points */
@@ -42,5 +74,48 @@ struct estimate estimate_per_step(const struct points *points, const struct poin
                                   int64_t from_ms, int64_t to_ms, double quantum);
 /* b - a. */
 struct estimate estimate_difference(struct estimate a, struct estimate b);
+
+/*
+ * budget: what a series may do during a soak, and whether it did.
+ *
+ *   5MB/h        slope, of the segment the verdict speaks of
+ *   1KB/iteration  slope over the counter of --per
+ *   500MB        height: never above it
+ *   +20MB        growth since the baseline that was taken when warm-up had ended
+ *
+ * A slope is kept when the whole 95 % interval is at or below it and broken when all of it is
+ * above; in between a longer soak decides, and needs_ms says about how long: the interval of a
+ * slope shrinks with the span to the power of 3/2. Pure; any thread.
+ */
+enum budget_kind { BUDGET_SLOPE, BUDGET_ITERATION, BUDGET_HEIGHT, BUDGET_GROWTH };
+
+struct budget {
+    enum soak_series series;
+    enum budget_kind kind;
+    double amount; /* bytes or a count; per hour, per iteration, or as it is */
+    char text[48]; /* as it was given, without the key */
+};
+
+#define BUDGETS_MAX 32
+struct budgets {
+    int count;
+    struct budget budget[BUDGETS_MAX];
+};
+
+/* Values are the exit codes of `nmtwatch soak`. */
+enum soak_answer { SOAK_PASS = 0, SOAK_FAIL = 1, SOAK_UNDECIDED = 3 };
+
+struct budget_outcome {
+    const struct budget *budget;
+    enum soak_answer answer;
+    struct estimate measured; /* height and growth: value alone */
+    int64_t needs_ms;         /* undecided slopes: a span that would tell; 0 unknown */
+};
+
+/* For SLOPE and ITERATION; span_ms is what the estimate stands on. */
+struct budget_outcome budget_judge_slope(const struct budget *budget, struct estimate measured,
+                                         int64_t span_ms);
+/* For HEIGHT and GROWTH. */
+struct budget_outcome budget_judge_amount(const struct budget *budget, bool known, double value);
 
 #endif

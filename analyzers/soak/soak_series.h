@@ -9,7 +9,7 @@
 #ifndef ANALYZERS_SOAK_SOAK_SERIES_H
 #define ANALYZERS_SOAK_SOAK_SERIES_H
 
-#include "analyzers/model/sample.h"
+#include "analyzers/model/event.h"
 
 enum soak_series {
 #define SOAK_SERIES(id, key, title, unit, role) SOAK_##id,

@@ -13,7 +13,7 @@
 #define ANALYZERS_SOAK_TRIAL_H
 
 #include "analyzers/judge/judge.h"
-#include "analyzers/soak/budget.h"
+#include "analyzers/soak/estimate.h"
 #include "analyzers/trend/verdict.h"
 
 #define SOAK_ALERTS_MAX 24

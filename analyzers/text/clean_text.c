@@ -1,3 +1,5 @@
+#include "analyzers/text/clean_text.h"
+
 #include "analyzers/text/text_lines.h"
 
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "analyzers/judge/level.h"
 #include "analyzers/model/event.h"
 #include "analyzers/native/call_site_group.h"
-#include "analyzers/native/loader_leak.h"
+#include "analyzers/classes/loader_table.h"
 #include "analyzers/native/rss_account.h"
 #include "analyzers/parse/tool_tables.h"
 #include "analyzers/parse/oom_lines.h"

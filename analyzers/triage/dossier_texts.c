@@ -1,6 +1,6 @@
 #include "analyzers/triage/dossier_texts.h"
 
-#include "analyzers/classes/census_text.h"
+#include "analyzers/classes/census.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/classlog/classlog.h"
 #include "analyzers/model/memory_reply.h"

@@ -11,7 +11,7 @@
 #define ANALYZERS_TRIAGE_TRIAGE_H
 
 #include "analyzers/judge/finding.h"
-#include "analyzers/native/explained.h"
+#include "analyzers/native/call_site_group.h"
 #include "analyzers/plan/suitability.h"
 #include "analyzers/triage/dossier.h"
 

@@ -1,5 +1,5 @@
 /* nmtwatch analyze: what people have saved, judged as a live triage would. */
-#include "analyzers/text/looks_like.h"
+#include "analyzers/parse/text_kind.h"
 #include "analyzers/triage/dossier_read.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"

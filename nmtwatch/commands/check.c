@@ -1,5 +1,5 @@
 /* nmtwatch check: one look, one verdict, by the conventions of monitoring plugins. */
-#include "analyzers/model/sample.h"
+#include "analyzers/model/event.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/judge/check.h"
 #include "analyzers/model/memory_reply.h"

@@ -1,6 +1,5 @@
 #include "nmtwatch/jfr/jfr_classes.h"
 
-#include "analyzers/classes/definer.h"
 #include "analyzers/classes/family.h"
 #include "nmtwatch/jfr/jfr_read.h"
 #include "reports/json/json_out.h"

@@ -1,6 +1,6 @@
 /*
  * jfr_classes: a recording's class definitions summed up: by family of names, and by whose code
- * defines them (analyzers/classes/definer.h).
+ * defines them (analyzers/classes/family.h).
  *
  *   jfr_classes_read -> use, jfr_classes_print, _json -> jfr_classes_free
  *

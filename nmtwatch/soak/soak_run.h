@@ -17,7 +17,7 @@
 #include "nmtwatch/soak/counter.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/soak/soak_report.h"
-#include "analyzers/soak/budget.h"
+#include "analyzers/soak/estimate.h"
 
 #include <stddef.h>
 

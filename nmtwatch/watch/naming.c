@@ -1,7 +1,7 @@
 /* Names on suspicion: the class-load tap, and class lists where a tap is not to be had. */
 #include "nmtwatch/watch/watcher_internal.h"
 
-#include "analyzers/classes/census_text.h"
+#include "analyzers/classes/census.h"
 #include "analyzers/parse/jcmd_reply.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #ifndef NMTWATCH_WATCH_PAUSE_BUDGET_H
 #define NMTWATCH_WATCH_PAUSE_BUDGET_H
 
-#include "analyzers/model/sample.h"
+#include "analyzers/model/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "nmtwatch/watch/tap.h"
 
-#include "analyzers/classes/census_text.h"
+#include "analyzers/classes/census.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"

@@ -5,7 +5,7 @@
  * Samples: nmt_summary, class_log in MB/s; nmt_summary_us microseconds a summary; census_log and
  * census_numbered in million names a second.
  */
-#include "analyzers/classes/census_text.h"
+#include "analyzers/classes/census.h"
 #include "analyzers/parse/class_log.h"
 #include "analyzers/parse/nmt_summary.h"
 #include "tests/bench/bench.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/classes/definer.h"
+#include "analyzers/classes/family.h"
 
 static void library_and_who_called_it(void **state)
 {

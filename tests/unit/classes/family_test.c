@@ -1,6 +1,5 @@
 #include "analyzers/classes/family.h"
 #include "analyzers/classes/normalize.h"
-#include "analyzers/classes/pattern.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
 /* Every row of families.def is held against the C library's own matcher: on the examples, on names
  * damaged from them, and on the traps below. */
-#include "analyzers/classes/pattern.h"
 #include "analyzers/classes/family.h"
 #include "analyzers/classes/normalize.h"
 

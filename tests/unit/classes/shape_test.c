@@ -1,4 +1,4 @@
-#include "analyzers/classes/shape.h"
+#include "analyzers/classes/stem_table.h"
 
 #include <stdio.h>
 

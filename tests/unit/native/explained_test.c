@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "analyzers/native/explained.h"
+#include "analyzers/native/call_site_group.h"
 
 static const struct explained_look UNKNOWN = {-1, -1, -1, -1, -1, -1};
 static const char *const ONE_AGENT[] = {"libprofiler.so"};

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyzers/native/jmethodid_cost.h"
+#include "analyzers/native/internal.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "analyzers/native/loader_leak.h"
+#include "analyzers/classes/loader_table.h"
 
 #include <stdio.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Budgets: what keeps, breaks, and cannot be told; and the series they are for. */
-#include "analyzers/soak/budget.h"
+#include "analyzers/soak/estimate.h"
 
 #include <stdarg.h>
 #include <stddef.h>
