@@ -96,6 +96,9 @@ AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
 AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
 
+# Its name, so that a profiler that is linked to it gets the one that was loaded by -agentpath.
+AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libnmtagent.so -Wl,--version-script=agent/exports.map
+
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
 .PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test format lint clean install uninstall dist deb sbom
@@ -126,16 +129,16 @@ $(BUILD)/obj-agent/%.o: %.c VERSION
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/libagent.a: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
 	@rm -f $@; $(AR) rcs $@ $^
-$(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
+$(BUILD)/libnmtagent.so: $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o) agent/exports.map
 	@echo "  LINK $@"
-	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 # With a leak, for scripts/test/soak-test.sh: the check has to find it.
 $(BUILD)/leak/mem.o: agent/mem/mem.c VERSION
 	@mkdir -p $(@D)
 	@echo "  CC   $< (agent with a leak)"
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_INJECT_LEAK $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/leak/libnmtagent.so: $(BUILD)/leak/mem.o $(filter-out %/mem/mem.o,$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
-	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 # Walks with both engines at every sample, for tests/agent/compare_test.sh.
 COMPARE := hotspot/return_address hotspot/topmost hotspot/walk stack/engine stack/compare stack/engine_signal
 $(BUILD)/compare/%.o: agent/%.c VERSION
@@ -143,7 +146,7 @@ $(BUILD)/compare/%.o: agent/%.c VERSION
 	@echo "  CC   $< (agent that compares)"
 	@$(CC) $(CPPFLAGS) -DNMTAGENT_COMPARE $(ALL_CFLAGS) $(AGENT_CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out $(COMPARE:%=$(BUILD)/obj-agent/agent/%.o),$(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o))
-	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -o $@ $^ -ldl -lm -pthread
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
 # A unit test mirrors its source: tests/unit/parse/span_test.c tests analyzers/parse/span.c.
@@ -279,6 +282,9 @@ install: all $(BUILD)/man/nmtwatch.1
 	$(INSTALL) -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BUILD)/man/*.1
 	$(INSTALL) packaging/completion/nmtwatch.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/nmtwatch
 	$(INSTALL) agent/context/nmtagent_context.h $(DESTDIR)$(PREFIX)/include/nmtagent_context.h
+	$(INSTALL) agent/asgst/asgst.h $(DESTDIR)$(PREFIX)/include/nmtwatch/asgst.h
+	$(INSTALL) -t $(DESTDIR)$(PREFIX)/share/man/man3 docs/man/*.3
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples docs/examples/*.c
 	$(INSTALL) agent/context/java/nmtagent/Context.java $(DESTDIR)$(PREFIX)/share/nmtwatch/java/nmtagent/Context.java
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR) README.md SECURITY.md docs/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/runbooks docs/runbooks/*.md
@@ -294,10 +300,10 @@ install: all $(BUILD)/man/nmtwatch.1
 	sed -i 's|/usr/bin|$(PREFIX)/bin|; s|/etc/nmtwatch|$(SYSCONFDIR)/nmtwatch|' $(DESTDIR)$(UNITDIR)/nmtwatch.service
 # Leaves the configuration.
 uninstall:
-	rm -rf $(DESTDIR)$(LIBDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PREFIX)/share/nmtwatch
+	rm -rf $(DESTDIR)$(LIBDIR) $(DESTDIR)$(DOCDIR) $(DESTDIR)$(PREFIX)/share/nmtwatch $(DESTDIR)$(PREFIX)/include/nmtwatch
 	rm -f $(DESTDIR)$(PREFIX)/bin/nmtwatch $(DESTDIR)$(PREFIX)/share/man/man1/nmtwatch*.1 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/nmtwatch \
-		$(DESTDIR)$(PREFIX)/include/nmtagent_context.h $(DESTDIR)$(UNITDIR)/nmtwatch.service \
+		$(DESTDIR)$(PREFIX)/include/nmtagent_context.h $(DESTDIR)$(PREFIX)/share/man/man3/asgst.3 $(DESTDIR)$(UNITDIR)/nmtwatch.service \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d/nmtwatch.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/nmtwatch.conf
 
 # The same sources make the same bytes: scripts/package/dist.sh says how.

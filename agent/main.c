@@ -6,6 +6,7 @@
  * profiler; a mistake in an option must not keep a service from starting. By attach: the answer
  * goes to the asker's file (control/answer.h), and the JVM gets a code for an asker that has none.
  */
+#include "agent/classdef/class_definitions.h"
 #include "agent/control/agent_options.h"
 #include "agent/control/answer_format.h"
 #include "agent/control/commands.h"
@@ -167,31 +168,6 @@ static void JNICALL on_vm_death(jvmtiEnv *jvmti, JNIEnv *env)
     commands_vm_death(env);
 }
 
-/* HotSpot's own event; without it what stays after unloading is not counted. */
-static void listen_to_class_unload(jvmtiEnv *jvmti)
-{
-    jint count = 0;
-    jvmtiExtensionEventInfo *events = NULL;
-    if ((*jvmti)->GetExtensionEvents(jvmti, &count, &events) != JVMTI_ERROR_NONE)
-        return;
-    for (jint i = 0; i < count; i++) {
-        if (strcmp(events[i].id, "com.sun.hotspot.events.ClassUnload") == 0) {
-            jint event = events[i].extension_event_index;
-            agent.unload_names =
-                events[i].param_count == 2 && events[i].params[1].base_type == JVMTI_TYPE_CCHAR;
-            (*jvmti)->SetExtensionEventCallback(jvmti, event, on_class_unload);
-            /* JDK 25 sends it only when it is switched on as well. */
-            (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, (jvmtiEvent)event, NULL);
-        }
-        for (jint p = 0; p < events[i].param_count; p++)
-            (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params[p].name);
-        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params);
-        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].id);
-        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].short_description);
-    }
-    (*jvmti)->Deallocate(jvmti, (unsigned char *)events);
-}
-
 #define STILL_STARTING "the JVM is still starting: ask again in a moment"
 
 /* --- set-up ----------------------------------------------------------------------------------- */
@@ -238,7 +214,7 @@ static bool prepare_jvmti(JavaVM *vm)
     code = (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, JVMTI_EVENT_VM_DEATH, NULL);
     if (code != JVMTI_ERROR_NONE)
         return broken_by("its end as an event", code);
-    listen_to_class_unload(jvmti);
+    agent.unload_names = class_unload_listen(jvmti, on_class_unload);
     return true;
 }
 

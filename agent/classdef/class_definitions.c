@@ -275,3 +275,28 @@ void class_definitions_json(struct class_definitions *definitions, struct json *
     json_end(json, ']');
     json_end(json, '}');
 }
+
+bool class_unload_listen(jvmtiEnv *jvmti, jvmtiExtensionEvent callback)
+{
+    bool names = false;
+    jint count = 0;
+    jvmtiExtensionEventInfo *events = NULL;
+    if ((*jvmti)->GetExtensionEvents(jvmti, &count, &events) != JVMTI_ERROR_NONE)
+        return false;
+    for (jint i = 0; i < count; i++) {
+        if (strcmp(events[i].id, "com.sun.hotspot.events.ClassUnload") == 0) {
+            jint event = events[i].extension_event_index;
+            names = events[i].param_count == 2 && events[i].params[1].base_type == JVMTI_TYPE_CCHAR;
+            (*jvmti)->SetExtensionEventCallback(jvmti, event, callback);
+            /* JDK 25 sends it only when it is switched on as well. */
+            (*jvmti)->SetEventNotificationMode(jvmti, JVMTI_ENABLE, (jvmtiEvent)event, NULL);
+        }
+        for (jint p = 0; p < events[i].param_count; p++)
+            (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params[p].name);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].params);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].id);
+        (*jvmti)->Deallocate(jvmti, (unsigned char *)events[i].short_description);
+    }
+    (*jvmti)->Deallocate(jvmti, (unsigned char *)events);
+    return names;
+}

@@ -59,4 +59,9 @@ struct class_churn {
 void class_definitions_churn(struct class_definitions *definitions, struct class_churn *churn);
 void class_definitions_destroy(struct class_definitions *definitions);
 
+/* HotSpot's own event of a class that was unloaded, from now on; without it what stays after unloading is
+ * not counted. True: called with (jvmtiEnv *, JNIEnv *, const char *name) on a Java thread of the JVM, soon
+ * after; else with other things, at a safepoint. Setup context. */
+bool class_unload_listen(jvmtiEnv *jvmti, jvmtiExtensionEvent callback);
+
 #endif

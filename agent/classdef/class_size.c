@@ -77,10 +77,16 @@ static int64_t methods_bytes(uintptr_t klass)
     return bytes;
 }
 
+uintptr_t class_klass(jclass class, const char *signature)
+{
+    uintptr_t klass = layout.mirror_klass != 0 ? klass_of(class) : 0;
+    return klass != 0 && is_its_name(klass, signature) ? klass : 0;
+}
+
 int64_t class_size_bytes(jclass class, const char *signature)
 {
-    uintptr_t klass = klass_of(class);
-    if (klass == 0 || !is_its_name(klass, signature))
+    uintptr_t klass = class_klass(class, signature);
+    if (klass == 0)
         return -1;
     int64_t vtable = table_length(klass, layout.klass_vtable_length);
     int64_t itable = table_length(klass, layout.instance_itable_length);

@@ -25,5 +25,7 @@
 bool class_size_possible(void);
 /* signature: as JVMTI gives it, "Lcom/x/Foo;". -1: not known. */
 int64_t class_size_bytes(jclass class, const char *signature);
+/* The Klass * of a class by a local reference; 0: not known, now. Any thread; after layout_read. */
+uintptr_t class_klass(jclass class, const char *signature);
 
 #endif

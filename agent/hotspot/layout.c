@@ -1,6 +1,7 @@
 #include "agent/hotspot/layout.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -259,7 +260,7 @@ static bool find_thread(struct layout *now, jvmtiEnv *jvmti, JNIEnv *env, char *
     return false;
 }
 
-bool layout_read(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size)
+static bool read_layout(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size)
 {
     struct layout now = {0};
     if (layout.env_offset != 0)
@@ -275,6 +276,15 @@ bool layout_read(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size)
         return false;
     layout = now;
     return true;
+}
+
+bool layout_read(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    bool good = read_layout(jvmti, env, error, error_size);
+    pthread_mutex_unlock(&lock);
+    return good;
 }
 
 bool layout_code_cache(uintptr_t *low, uintptr_t *high)

@@ -27,15 +27,17 @@ static bool is_known(void)
            layout.perf_entry_data >= 0;
 }
 
-static bool is_counter(uintptr_t entry)
+static bool is_counter(uintptr_t entry, const char *wanted)
 {
-    char name[sizeof COUNTER_NAME];
+    char name[sizeof COUNTER_NAME + 16];
+    size_t bytes = strlen(wanted) + 1;
     return load_u8(entry + (uintptr_t)layout.perf_entry_type, 0) == TYPE_LONG &&
-           load_bytes(entry + number(entry, layout.perf_entry_name), name, sizeof name) &&
-           memcmp(name, COUNTER_NAME, sizeof name) == 0;
+           bytes <= sizeof name &&
+           load_bytes(entry + number(entry, layout.perf_entry_name), name, bytes) &&
+           memcmp(name, wanted, bytes) == 0;
 }
 
-static uintptr_t find(void)
+static uintptr_t find(const char *name)
 {
     uintptr_t start = load_pointer(layout.perf_start);
     uintptr_t prologue = load_pointer(layout.perf_prologue);
@@ -46,7 +48,7 @@ static uintptr_t find(void)
     uint32_t entries = number(prologue, layout.perf_entries);
     for (uint32_t i = 0; i < entries && i < ENTRIES_MAX && entry < end; i++) {
         uint32_t bytes = number(entry, layout.perf_entry_bytes);
-        if (is_counter(entry))
+        if (is_counter(entry, name))
             return entry + number(entry, layout.perf_entry_data);
         if (bytes < ENTRY_MIN)
             return 0;
@@ -55,12 +57,16 @@ static uintptr_t find(void)
     return 0;
 }
 
+uintptr_t jvm_counter_find(const char *name)
+{
+    uintptr_t found = is_known() ? find(name) : 0;
+    return found % sizeof(uint64_t) == 0 ? found : 0;
+}
+
 bool safepoints_find(void)
 {
     uint64_t unused;
-    counter = is_known() ? find() : 0;
-    if (counter % sizeof(uint64_t) != 0)
-        counter = 0;
+    counter = jvm_counter_find(COUNTER_NAME);
     return safepoints_count(&unused);
 }
 

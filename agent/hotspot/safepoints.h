@@ -18,5 +18,8 @@
 bool safepoints_find(void);
 /* False: not found. */
 bool safepoints_count(uint64_t *out);
+/* Where another of those counters (of 32 characters at most) is, for load_u64; 0: there is none. Setup
+ * context, after layout_read. */
+uintptr_t jvm_counter_find(const char *name);
 
 #endif

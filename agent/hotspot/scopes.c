@@ -159,7 +159,9 @@ int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *o
     if (max <= 0)
         return 0;
     if (method_is_native(blob->method)) {
-        *out = (struct walked_frame){blob->method, FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_NATIVE};
+        *out = (struct walked_frame){.method = blob->method,
+                                      .bci = FRAME_BCI_NATIVE_METHOD,
+                                      .type = FRAME_TYPE_NATIVE};
         return 1;
     }
     find_tables(blob->address, &tables);
@@ -174,7 +176,8 @@ int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *o
         if (!method_is_plausible(method))
             break;
         /* At a method's entry the index is -1. */
-        out[depth++] = (struct walked_frame){method, bci < 0 ? 0 : bci, FRAME_TYPE_INLINED};
+        out[depth++] = (struct walked_frame){
+            .method = method, .bci = bci < 0 ? 0 : bci, .type = FRAME_TYPE_INLINED};
         if (outer >= scope) /* an outer scope is written first: anything else is damage */
             outer = 0;
         scope = outer;
@@ -184,7 +187,7 @@ int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *o
     if (depth == 0 || out[depth - 1].method != blob->method) {
         /* Nothing to be read: the method itself is known all the same. */
         depth = 0;
-        out[depth++] = (struct walked_frame){blob->method, 0, FRAME_TYPE_COMPILED};
+        out[depth++] = (struct walked_frame){.method = blob->method, .type = FRAME_TYPE_COMPILED};
     }
     out[depth - 1].type = FRAME_TYPE_COMPILED;
     return depth;

@@ -19,7 +19,8 @@
 struct walked_frame {
     uintptr_t method; /* Method * */
     int32_t bci;      /* FRAME_BCI_NATIVE_METHOD: implemented natively */
-    enum frame_type type;
+    uint16_t type;    /* frame_type */
+    int16_t level;    /* of compilation; 0: interpreted; -1: not known */
 };
 
 /* The frames at pc, innermost first; at least one where max allows. pc: a return address; of an

@@ -102,6 +102,16 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
     return pc;
 }
 
+/* What is inlined was compiled with what it is inlined into. */
+static void put_level(struct walk_state *walk, const struct code_blob *blob, int frames)
+{
+    int16_t level = -1;
+    if (layout.nmethod_comp_level >= 0)
+        level = (int8_t)load_u8(blob->address + (uintptr_t)layout.nmethod_comp_level, UINT8_MAX);
+    for (int i = 0; i < frames; i++)
+        walk->out[walk->depth + i].level = level;
+}
+
 static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
 {
     uintptr_t pc = place_of(walk, blob);
@@ -110,6 +120,7 @@ static enum walk_step step_method(struct walk_state *walk, const struct code_blo
     /* A word left over from a call that ended. */
     if (walk->called_java && !return_address_called_java(blob, pc, described))
         return WALK_BROKEN;
+    put_level(walk, blob, frames);
     walk->depth += frames;
     if (!walk->topmost && !walk->called_native)
         return move_to_caller(walk, blob->frame_bytes, true);

@@ -1,6 +1,7 @@
 #include "agent/methods/method_facts.h"
 
 #include "agent/mem/mem.h"
+#include "agent/methods/method_reading.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -115,12 +116,6 @@ void method_facts_end(jvmtiEnv *jvmti, struct method_facts *facts, int64_t *held
     give_back_text(jvmti, &facts->class_signature, held_bytes);
 }
 
-#define STEP_ESCAPE    0xff
-#define STEP_LINE_BITS 3
-#define NUMBER_LAST    192 /* a byte below it is the last one of a number */
-#define NUMBER_BITS    6
-#define NUMBER_BYTES   5
-
 struct line {
     uint16_t bci;
     uint16_t line;
@@ -164,54 +159,12 @@ struct line_table *line_table_create(const jvmtiLineNumberEntry *entries, jint c
     return table;
 }
 
-/* --- HotSpot's own form ----------------------------------------------------------------------- */
-
-struct steps {
-    const uint8_t *at, *end;
-    unsigned lowest;
-    int64_t bci, line;
-};
-
-static bool number(struct steps *steps, int64_t *out)
-{
-    uint32_t sum = 0;
-    for (unsigned i = 0; i < NUMBER_BYTES; i++) {
-        if (steps->at == steps->end || *steps->at < steps->lowest)
-            return false;
-        uint8_t byte = *steps->at++;
-        sum += (uint32_t)(byte - steps->lowest) << (NUMBER_BITS * i);
-        if (byte < NUMBER_LAST)
-            break;
-    }
-    *out = (int32_t)(sum >> 1 ^ -(sum & 1));
-    return true;
-}
-
-/* False: at the end, or damaged. */
-static bool step(struct steps *steps)
-{
-    int64_t bci, line;
-    if (steps->at == steps->end || *steps->at == 0)
-        return false;
-    uint8_t byte = *steps->at++;
-    if (byte != STEP_ESCAPE) {
-        bci = byte >> STEP_LINE_BITS;
-        line = byte & ((1 << STEP_LINE_BITS) - 1);
-    } else if (!number(steps, &bci) || !number(steps, &line)) {
-        return false;
-    }
-    steps->bci += bci;
-    steps->line += line;
-    return steps->bci >= 0 && steps->bci <= UINT16_MAX && steps->line >= 0 &&
-           steps->line <= UINT16_MAX;
-}
-
 struct line_table *line_table_decode(const uint8_t *bytes, size_t size, unsigned lowest)
 {
-    const struct steps first = {.at = bytes, .end = bytes + size, .lowest = lowest};
-    struct steps steps = first;
+    const struct line_steps first = {.at = bytes, .end = bytes + size, .lowest = lowest};
+    struct line_steps steps = first;
     uint32_t count = 0;
-    while (step(&steps))
+    while (line_step(&steps))
         count++;
     if (count == 0)
         return NULL;
@@ -219,7 +172,7 @@ struct line_table *line_table_decode(const uint8_t *bytes, size_t size, unsigned
         mem_alloc(COMPONENT_LINE_TABLES, sizeof *table + count * sizeof *table->lines);
     if (table == NULL)
         return NULL;
-    for (steps = first; step(&steps); table->count++)
+    for (steps = first; line_step(&steps); table->count++)
         table->lines[table->count] = (struct line){(uint16_t)steps.bci, (uint16_t)steps.line};
     sort(table->lines, table->count);
     return table;

@@ -45,10 +45,8 @@ struct line_table;
 
 /* Entries in any order. NULL: there are none, or no memory. */
 struct line_table *line_table_create(const jvmtiLineNumberEntry *entries, jint count);
-/* The same from the table HotSpot keeps behind a method's bytecodes: a byte holds a step of each
- * (five bits bytecode, three bits line); 255 is followed by two signed numbers of up to five bytes;
- * 0 ends it. lowest: what HotSpot adds to each byte of a number so that none is zero (0 up to JDK
- * 19, 1 since). What comes after damage is left out. */
+/* The same from the table HotSpot keeps behind a method's bytecodes (line_step in method_reading.h). What
+ * comes after damage is left out. */
 struct line_table *line_table_decode(const uint8_t *bytes, size_t size, unsigned lowest);
 /* The line of a bytecode index; 0: before the first entry. */
 int line_table_line(const struct line_table *table, int32_t bci);

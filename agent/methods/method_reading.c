@@ -1,5 +1,5 @@
 /* Signal context: reads the JVM's memory through load.h alone. */
-#include "agent/methods/seen_methods_layout.h"
+#include "agent/methods/method_reading.h"
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
@@ -8,8 +8,11 @@
 
 #define MODIFIERS_WRITTEN   0x7fff /* what stands in class files; JDK 17 keeps more beside it */
 #define LINES_ESCAPE        0xff
+#define LINES_LINE_BITS     3
 #define UNSIGNED5_LAST      192 /* a byte below it ends a number */
+#define UNSIGNED5_BITS      6
 #define UNSIGNED5_BYTES_MAX 5
+#define JDK_WITHOUT_ZEROS   20 /* since then no byte of such a number is zero */
 
 uintptr_t method_reading_identity(uintptr_t method)
 {
@@ -24,6 +27,7 @@ static bool find_text(uintptr_t symbol, struct method_text *text)
     text->address = symbol + (uintptr_t)layout.symbol_body;
     text->cut = length > METHOD_TEXT_MAX;
     text->length = text->cut ? METHOD_TEXT_MAX : length;
+    text->whole = length;
     return symbol != 0 && length != 0;
 }
 
@@ -61,6 +65,7 @@ bool method_reading_begin(uintptr_t method, struct method_reading *reading)
     if (at == 0 || pool == 0 || holder == 0)
         return false;
     reading->const_method = at;
+    reading->holder = holder;
     reading->modifiers =
         load_u16(method + (uintptr_t)layout.method_access_flags, 0) & MODIFIERS_WRITTEN;
     find_lines(reading);
@@ -69,6 +74,63 @@ bool method_reading_begin(uintptr_t method, struct method_reading *reading)
                         &reading->name) &&
            find_in_pool(pool, load_u16(at + (uintptr_t)layout.const_signature_index, 0),
                         &reading->signature);
+}
+
+/* The indexes of optional tables stand at the end of a ConstMethod, before the pointers to annotations.
+ */
+bool method_reading_generic(const struct method_reading *reading, struct method_text *text)
+{
+    const int64_t annotations[] = {
+        layout.const_has_annotations,
+        layout.const_has_parameter_annotations,
+        layout.const_has_type_annotations,
+        layout.const_has_default_annotations,
+    };
+    uintptr_t at = reading->const_method;
+    *text = (struct method_text){0};
+    if (layout.const_flags < 0 || layout.const_has_generic <= 0)
+        return false;
+    uint16_t flags = load_u16(at + (uintptr_t)layout.const_flags, 0);
+    uint32_t words = load_u32(at + (uintptr_t)layout.const_words, 0);
+    if ((flags & layout.const_has_generic) == 0 || words > INT32_MAX)
+        return false;
+    uintptr_t end = at + (uintptr_t)words * WORD_BYTES;
+    for (size_t i = 0; i < sizeof annotations / sizeof *annotations; i++) {
+        if (annotations[i] <= 0)
+            return false; /* where it stands is not known */
+        if ((flags & annotations[i]) != 0)
+            end -= WORD_BYTES;
+    }
+    return find_in_pool(load_pointer(at + (uintptr_t)layout.const_constants),
+                        load_u16(end - sizeof(uint16_t), 0), text);
+}
+
+int32_t method_reading_idnum(const struct method_reading *reading)
+{
+    return layout.const_idnum < 0
+               ? -1
+               : load_u16(reading->const_method + (uintptr_t)layout.const_idnum, 0);
+}
+
+bool class_reading_begin(uintptr_t klass, struct class_reading *reading)
+{
+    *reading = (struct class_reading){0};
+    if (klass == 0 || klass % WORD_BYTES != 0 ||
+        !find_text(load_pointer(klass + (uintptr_t)layout.klass_name), &reading->name))
+        return false;
+    if (layout.klass_access_flags >= 0)
+        reading->modifiers =
+            load_u16(klass + (uintptr_t)layout.klass_access_flags, 0) & MODIFIERS_WRITTEN;
+    uintptr_t pool = load_pointer(klass + (uintptr_t)layout.instance_constants);
+    if (layout.instance_constants < 0 || pool == 0)
+        return true;
+    uint16_t generic = 0;
+    if (layout.pool_generic >= 0)
+        generic = load_u16(pool + (uintptr_t)layout.pool_generic, 0);
+    else if (layout.instance_generic >= 0)
+        generic = load_u16(klass + (uintptr_t)layout.instance_generic, 0);
+    find_in_pool(pool, generic, &reading->generic);
+    return true;
 }
 
 /* --- the same again? -------------------------------------------------------------------------- */
@@ -154,4 +216,44 @@ size_t method_reading_lines(const struct method_reading *reading, uint8_t *out, 
             at = skip_number(out, room, skip_number(out, room, at));
     }
     return 0;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+unsigned method_lines_lowest(void)
+{
+    return layout.jdk_major >= JDK_WITHOUT_ZEROS;
+}
+
+static bool number(struct line_steps *steps, int64_t *out)
+{
+    uint32_t sum = 0;
+    for (unsigned i = 0; i < UNSIGNED5_BYTES_MAX; i++) {
+        if (steps->at == steps->end || *steps->at < steps->lowest)
+            return false;
+        uint8_t byte = *steps->at++;
+        sum += (uint32_t)(byte - steps->lowest) << (UNSIGNED5_BITS * i);
+        if (byte < UNSIGNED5_LAST)
+            break;
+    }
+    *out = (int32_t)(sum >> 1 ^ -(sum & 1));
+    return true;
+}
+
+bool line_step(struct line_steps *steps)
+{
+    int64_t bci, line;
+    if (steps->at == steps->end || *steps->at == 0)
+        return false;
+    uint8_t byte = *steps->at++;
+    if (byte != LINES_ESCAPE) {
+        bci = byte >> LINES_LINE_BITS;
+        line = byte & ((1 << LINES_LINE_BITS) - 1);
+    } else if (!number(steps, &bci) || !number(steps, &line)) {
+        return false;
+    }
+    steps->bci += bci;
+    steps->line += line;
+    return steps->bci >= 0 && steps->bci <= UINT16_MAX && steps->line >= 0 &&
+           steps->line <= UINT16_MAX;
 }

@@ -9,8 +9,6 @@
 
 /* What stays resident of the handover after a burst. */
 #define HANDOVER_KEPT_BYTES ((size_t)8 << 10)
-/* Since then no byte of a number is zero, so that zero can end a list of them. */
-#define JDK_WITHOUT_ZEROS   20
 #define UNLOADED_WORDS      (SEEN_UNLOADED_BITS / 64)
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -111,7 +109,7 @@ static void visit_note(struct seen_methods *seen, const struct seen_note *note,
         .name = note->bytes + note->class_length + 1,
         .modifiers = note->modifiers,
         .lines_bytes = note->lines_bytes,
-        .lines_lowest = layout.jdk_major >= JDK_WITHOUT_ZEROS,
+        .lines_lowest = method_lines_lowest(),
     };
     method.signature = method.name + note->name_length + 1;
     if (note->lines_bytes > 0)

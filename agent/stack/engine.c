@@ -2,13 +2,27 @@
 
 #include "agent/hotspot/faults.h"
 #include "agent/hotspot/layout.h"
-#include "agent/hotspot/layout.h"
 #include "agent/hotspot/safepoints.h"
 #include "agent/stack/engine_parts.h"
 #include "agent/stack/native.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The recording, and whoever uses the walker by asgst.h: what it needs stays as long as one of them does. */
+static pthread_mutex_t vm_lock = PTHREAD_MUTEX_INITIALIZER;
+static int vm_users;
+
+static bool vm_setup_locked(JNIEnv *env, jvmtiEnv *jvmti, char *error, size_t error_size)
+{
+    if (!layout_read(jvmti, env, error, error_size) || !faults_install(error, error_size))
+        return false;
+    safepoints_find();    /* without: names are compared at each frame */
+    native_setup_rules(); /* without: stacks of native code that left no anchor are not found */
+    vm_users++;
+    return true;
+}
 
 static bool vm_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
 {
@@ -17,11 +31,18 @@ static bool vm_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size
         snprintf(error, error_size, "not set up on a Java thread");
         return false;
     }
-    if (!layout_read(jvmti, env, error, error_size) || !faults_install(error, error_size))
-        return false;
-    safepoints_find();    /* without: names are compared at each frame */
-    native_setup_rules(); /* without: stacks of native code that left no anchor are not found */
-    return true;
+    pthread_mutex_lock(&vm_lock);
+    bool good = vm_setup_locked(env, jvmti, error, error_size);
+    pthread_mutex_unlock(&vm_lock);
+    return good;
+}
+
+static void vm_end(void)
+{
+    pthread_mutex_lock(&vm_lock);
+    if (--vm_users == 0)
+        faults_remove();
+    pthread_mutex_unlock(&vm_lock);
 }
 
 static void use_seen(struct seen_methods *seen)
@@ -34,7 +55,7 @@ const struct stack_engine engine_vm = {
     .name = "vm",
     .stack_bytes = 4096, /* measured: 2 360 (x86-64, JDK 17 and 25) */
     .setup = vm_setup,
-    .end = faults_remove,
+    .end = vm_end,
     .use_seen = use_seen,
     .walk = engine_vm_walk,
     .walk_here = engine_vm_walk_here,

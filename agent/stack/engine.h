@@ -53,6 +53,13 @@ const struct stack_engine *engine_choose(const char *wanted, JavaVM *vm, jvmtiEn
                                          char *fallback, size_t fallback_size, char *error,
                                          size_t error_size);
 
+/* The two walks of engine vm without numbers: Method * as they are, for those who ask for names
+ * themselves (asgst/). After setup. */
+struct walked_frame;
+int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
+                     enum walk_code *code);
+int walk_here(JNIEnv *env, struct walked_frame *out, int max, enum walk_code *code);
+
 /*
  * How much of a stack a signal handler may still use.
  *

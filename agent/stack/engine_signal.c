@@ -44,7 +44,8 @@ static uintptr_t thread_of(JNIEnv *env)
 
 #ifdef __x86_64__
 
-int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)
+int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
+                     enum walk_code *code)
 {
     const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
     if (env == NULL || max <= 0) {
@@ -63,21 +64,21 @@ int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum
         .sender_sp = (uintptr_t)registers[REG_R13],
         .thrown_at = (uintptr_t)registers[REG_RDX],
     };
-    int depth = walk_java(&start, (struct walked_frame *)out, max, code);
+    int depth = walk_java(&start, out, max, code);
     struct native_caller caller;
     if (depth == 0 && *code == WALK_UNKNOWN_NOT_JAVA && native_find_java(ucontext, &caller)) {
         start.pc = caller.pc;
         start.sp = caller.sp;
         start.fp = caller.bp;
-        depth = walk_java_from_call(&start, (struct walked_frame *)out, max, code);
+        depth = walk_java_from_call(&start, out, max, code);
     }
-    number_methods(out, depth);
     return depth;
 }
 
 #else
 
-int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)
+int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
+                     enum walk_code *code)
 {
     (void)env, (void)ucontext, (void)out, (void)max;
     *code = WALK_OTHER;
@@ -86,13 +87,25 @@ int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum
 
 #endif
 
-int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code)
+int walk_here(JNIEnv *env, struct walked_frame *out, int max, enum walk_code *code)
 {
     if (env == NULL || max <= 0) {
         *code = env == NULL ? WALK_NOT_A_JAVA_THREAD : WALK_OK;
         return 0;
     }
-    int depth = walk_java_from_anchor(thread_of(env), (struct walked_frame *)out, max, code);
+    return walk_java_from_anchor(thread_of(env), out, max, code);
+}
+
+int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code)
+{
+    int depth = walk_interrupted(env, ucontext, (struct walked_frame *)out, max, code);
+    number_methods(out, depth);
+    return depth;
+}
+
+int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code)
+{
+    int depth = walk_here(env, (struct walked_frame *)out, max, code);
     number_methods(out, depth);
     return depth;
 }

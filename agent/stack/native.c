@@ -11,6 +11,7 @@
 #include "agent/mem/file_pages.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <ucontext.h>
 
 /* libunwind-x86_64 is in the same package as libunwind itself. */
@@ -65,7 +66,7 @@ bool native_setup_rules(void)
     return find_object != NULL;
 }
 
-bool native_setup(char *error, size_t error_size)
+static bool set_up_library(char *error, size_t error_size)
 {
     if (native_unwind.space != NULL)
         return true;
@@ -94,6 +95,15 @@ bool native_setup(char *error, size_t error_size)
     native_unwind.space = NULL;
     dlclose(library);
     return false;
+}
+
+bool native_setup(char *error, size_t error_size)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    bool good = set_up_library(error, error_size);
+    pthread_mutex_unlock(&lock);
+    return good;
 }
 
 #else

@@ -19,6 +19,7 @@ is "everything is in its place" "$(for file in bin/nmtwatch share/man/man1/nmtwa
     share/man/man1/nmtwatch-watch.1 share/man/man1/nmtwatch-plan.1 etc/nmtwatch/serve.ini \
     lib/sysusers.d/nmtwatch.conf lib/tmpfiles.d/nmtwatch.conf \
     share/bash-completion/completions/nmtwatch include/nmtagent_context.h \
+    include/nmtwatch/asgst.h share/man/man3/asgst.3 share/doc/nmtwatch/examples/asgst_sampler.c \
     share/nmtwatch/java/nmtagent/Context.java lib/systemd/system/nmtwatch.service \
     share/doc/nmtwatch/SECURITY.md share/doc/nmtwatch/runbooks/class-explosion.md; do
     [ -s "$under/$file" ] || echo "$file"
@@ -41,7 +42,7 @@ fi
 
 # --- man pages ------------------------------------------------------------------------------------
 
-pages=("$under"/share/man/man1/*.1)
+pages=("$under"/share/man/man1/*.1 "$under"/share/man/man3/*.3)
 is "a page for each verb" "$("$NMTWATCH" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -vxE 'help|version' |
     while read -r verb; do [ -e "$under/share/man/man1/nmtwatch-$verb.1" ] || echo "$verb"; done)" ""
 is "every option of a verb is in its page" "$(for verb in watch soak profile serve; do
