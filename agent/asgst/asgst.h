@@ -96,14 +96,14 @@ enum ASGST_TraceKind {
 typedef struct {
     jint num_frames; /* out: how many there are; <= 0: none, ASGST_Error says why */
     uint8_t kind;    /* in: which ASGST_TraceKinds are wanted, 0: all; out: which it is */
-    jint state;      /* in: bits of which the thread must have one, 0: any; out: ASGST_ThreadState */
+    jint state; /* in: bits of which the thread must have one, 0: any; out: ASGST_ThreadState */
     ASGST_CallFrame *frames; /* in: room for depth frames; filled innermost first */
     void *frame_info;        /* out: NULL */
 } ASGST_CallTrace;
 
 enum ASGST_Options {
-    ASGST_INCLUDE_C_FRAMES = 1,         /* and stubs: what runs above the first Java frame */
-    ASGST_INCLUDE_NON_JAVA_THREADS = 2, /* with the one above: their frames */
+    ASGST_INCLUDE_C_FRAMES = 1,          /* and stubs: what runs above the first Java frame */
+    ASGST_INCLUDE_NON_JAVA_THREADS = 2,  /* with the one above: their frames */
     ASGST_WALK_DURING_UNSAFE_STATES = 4, /* these two change nothing: no state is unsafe here, */
     ASGST_WALK_SAME_THREAD = 8,          /* and a thread walks itself only */
 };
@@ -143,7 +143,7 @@ typedef struct {
     int comp_level;
     int bci; /* -1: not available */
     ASGST_Method method;
-    void *pc; /* of a frame that is no Java frame, else NULL */
+    void *pc;      /* of a frame that is no Java frame, else NULL */
     void *sp, *fp; /* NULL */
 } ASGST_Frame;
 

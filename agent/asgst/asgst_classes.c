@@ -29,7 +29,7 @@
 #define HANDLERS_MAX   16
 #define METHODS_MAX    65535 /* of a class file */
 #define BUCKETS_FIRST  1024
-#define KLASS_TRIES    10 /* the mirror may be moved while it is read */
+#define KLASS_TRIES    10   /* the mirror may be moved while it is read */
 #define REDEFINE_TRIES 1000 /* events until a redefinition counts as failed */
 
 struct watched {
@@ -37,7 +37,7 @@ struct watched {
     struct watched *redefined; /* next one whose new methods are not read yet */
     uintptr_t klass;
     jweak mirror;
-    jobject held;    /* while it is in that list */
+    jobject held; /* while it is in that list */
     int tries;
     int count;
     uintptr_t array; /* where the JVM keeps the list of its methods */
@@ -134,7 +134,7 @@ static void free_class(JNIEnv *env, struct watched *class)
 static void tell(const struct watched *class, bool redefined)
 {
     for (int i = 0; i < watch.handler_count; i++)
-        watch.handlers[i].function((ASGST_Class)class->klass, class->methods, class->count,
+        watch.handlers[i].function((ASGST_Class) class->klass, class->methods, class->count,
                                    redefined, watch.handlers[i].argument);
 }
 
@@ -285,8 +285,8 @@ static void JNICALL on_prepare(jvmtiEnv *jvmti, JNIEnv *env, jthread thread, jcl
 
 /* Also of each class that is loaded: mirror is NULL then. */
 static void JNICALL on_file(jvmtiEnv *jvmti, JNIEnv *env, jclass mirror, jobject loader,
-                            const char *name, jobject domain, jint bytes,
-                            const unsigned char *data, jint *new_bytes, unsigned char **new_data)
+                            const char *name, jobject domain, jint bytes, const unsigned char *data,
+                            jint *new_bytes, unsigned char **new_data)
 {
     (void)jvmti, (void)loader, (void)name, (void)domain, (void)bytes, (void)data, (void)new_bytes;
     (void)new_data;
@@ -428,8 +428,8 @@ bool ASGST_DeregisterClassUnloadHandler(ASGST_ClassUnloadHandler handler, void *
     if (env == NULL)
         return false;
     pthread_mutex_lock(&watch.lock);
-    while (at < watch.handler_count && (watch.handlers[at].function != handler ||
-                                        watch.handlers[at].argument != argument))
+    while (at < watch.handler_count &&
+           (watch.handlers[at].function != handler || watch.handlers[at].argument != argument))
         at++;
     bool good = at < watch.handler_count;
     if (good) {
@@ -446,7 +446,8 @@ bool ASGST_DeregisterClassUnloadHandler(ASGST_ClassUnloadHandler handler, void *
 ASGST_Class ASGST_JClassToClass(jclass klass)
 {
     JNIEnv *env = klass != NULL ? own_env() : NULL;
-    jclass local = env != NULL ? (*env)->NewLocalRef(env, klass) : NULL; /* as class_klass wants it */
+    jclass local =
+        env != NULL ? (*env)->NewLocalRef(env, klass) : NULL; /* as class_klass wants it */
     if (local == NULL)
         return NULL;
     ASGST_Class found = (ASGST_Class)klass_of(local);

@@ -92,8 +92,8 @@ static int put_native(void *ucontext, ASGST_CallFrame *frames, int max)
     if (max <= 0)
         return 0;
     if (code_cache_contains(pc)) {
-        bool stub = code_cache_find(pc, &blob) && blob.kind != CODE_METHOD &&
-                    blob.kind != CODE_INTERPRETER;
+        bool stub =
+            code_cache_find(pc, &blob) && blob.kind != CODE_METHOD && blob.kind != CODE_INTERPRETER;
         if (stub)
             put_pc(frames, ASGST_FRAME_STUB, pc);
         return stub;
@@ -136,7 +136,7 @@ static int put_java(JNIEnv *env, void *ucontext, ASGST_CallFrame *frames, int ma
 /* Its own codes are the first ones. */
 static jint error_of(enum walk_code code)
 {
-    static const signed char NUMBERS[] = {
+    static const short NUMBERS[] = {
 #define WALK(id, number, name) [WALK_##id] = number,
 #include "agent/calltrace/walks.def"
 #undef WALK
@@ -374,7 +374,8 @@ static bool next_line(struct lines *lines)
     struct line_steps *steps = &lines->steps;
     size_t rest = (size_t)(steps->end - steps->at);
     if (rest < LINE_STEP_BYTES_MAX && lines->left > 0) {
-        size_t bytes = sizeof lines->bytes - rest < lines->left ? sizeof lines->bytes - rest : lines->left;
+        size_t bytes =
+            sizeof lines->bytes - rest < lines->left ? sizeof lines->bytes - rest : lines->left;
         __builtin_memmove(lines->bytes, steps->at, rest);
         if (!load_bytes(lines->next, lines->bytes + rest, bytes))
             return false;
@@ -395,8 +396,8 @@ int ASGST_GetMethodLineNumberTable(ASGST_Method method, ASGST_MethodLineNumberEn
         return 0;
     for (; next_line(&lines); count++) {
         if (entries != NULL && count < length)
-            entries[count] = (ASGST_MethodLineNumberEntry){(jint)lines.steps.bci,
-                                                           (jint)lines.steps.line};
+            entries[count] =
+                (ASGST_MethodLineNumberEntry){(jint)lines.steps.bci, (jint)lines.steps.line};
     }
     return count;
 }

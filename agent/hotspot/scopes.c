@@ -159,9 +159,8 @@ int scopes_at(const struct code_blob *blob, uintptr_t pc, struct walked_frame *o
     if (max <= 0)
         return 0;
     if (method_is_native(blob->method)) {
-        *out = (struct walked_frame){.method = blob->method,
-                                      .bci = FRAME_BCI_NATIVE_METHOD,
-                                      .type = FRAME_TYPE_NATIVE};
+        *out = (struct walked_frame){
+            .method = blob->method, .bci = FRAME_BCI_NATIVE_METHOD, .type = FRAME_TYPE_NATIVE};
         return 1;
     }
     find_tables(blob->address, &tables);

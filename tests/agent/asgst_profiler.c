@@ -36,11 +36,13 @@ typedef struct {
 } agct_trace;
 
 #define COUNTERS(X)                                                                                \
-    X(samples) X(failed) X(java) X(inlined) X(native) X(stub) X(cpp) X(level0) X(level1) X(level2) \
-    X(level3) X(level4) X(unnamed) X(iterator_differs) X(same) X(differs) X(agct_failed)           \
-    X(stale) X(idnum_kept) X(idnum_changed) X(unloaded) X(unloaded_methods) X(unloaded_twice)      \
-    X(redefined) X(redefined_methods) X(first_line) X(last_line) X(lines) X(states)                \
-    X(kind_of_pthread) X(frames_of_pthread) X(refused_pthread) X(here) X(runnable_refused)
+    X(samples)                                                                                     \
+    X(failed) X(java) X(inlined) X(native) X(stub) X(cpp) X(level0) X(level1) X(level2) X(level3)  \
+        X(level4) X(unnamed) X(iterator_differs) X(same) X(differs) X(agct_failed) X(stale)        \
+            X(idnum_kept) X(idnum_changed) X(unloaded) X(unloaded_methods) X(unloaded_twice)       \
+                X(redefined) X(redefined_methods) X(first_line) X(last_line) X(lines) X(states)    \
+                    X(kind_of_pthread) X(frames_of_pthread) X(refused_pthread) X(here)             \
+                        X(runnable_refused)
 #define ENUM(name) COUNT_##name,
 #define TEXT(name) #name,
 enum { COUNTERS(ENUM) COUNTER_COUNT };
@@ -100,8 +102,8 @@ static void see_java(const ASGST_JavaFrame *frame)
     char name[128], signature[256], generic[256], class_name[256], class_generic[256];
     ASGST_MethodInfo info = {NULL,    name,           sizeof name, signature, sizeof signature,
                              generic, sizeof generic, 0,           0,         0};
-    ASGST_ClassInfo class = {class_name, sizeof class_name, class_generic, sizeof class_generic,
-                             0, 0};
+    ASGST_ClassInfo class = {class_name, sizeof class_name, class_generic, sizeof class_generic, 0,
+                             0};
     ASGST_GetMethodInfo(frame->method, &info);
     ASGST_GetClassInfo(info.klass, &class);
     if (info.klass == NULL || name[0] == '\0' || signature[0] != '(' || class_name[0] == '\0' ||
