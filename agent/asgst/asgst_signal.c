@@ -255,7 +255,8 @@ int ASGST_NextFrame(ASGST_Iterator *iterator, ASGST_Frame *frame)
         frame->pc = found->non_java_frame.pc;
         return 1;
     }
-    frame->comp_level = found->java_frame.comp_level;
+    if (found->java_frame.comp_level >= 0)
+        frame->comp_level = (uint8_t)found->java_frame.comp_level;
     frame->bci = found->type == ASGST_FRAME_JAVA_NATIVE ? -1 : found->java_frame.bci;
     frame->method = found->java_frame.method;
     return 1;

@@ -65,7 +65,7 @@ known_methods() { # JDK
     is "$JVM_NAME: states are looked at" "$(sees runnable_refused)" "$(sees samples)"
     same=$(sees same) differs=$(sees differs)
     check "$JVM_NAME: stacks are those of AsyncGetCallTrace ($same, $differs differ)" \
-        [ "$same" -gt $((20 * differs + 50)) ]
+        [ "$same" -gt $((9 * differs + 50)) ]
     is "$JVM_NAME: lines are of the source" "$(awk -v low="$(sees first_line)" -v high="$(sees last_line)" '
         /first line of spin/ { first = NR }
         /last line of spin/ { last = NR }
