@@ -428,7 +428,6 @@ static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id
             *(class == NULL ? &scan->counts.classless : &scan->counts.damaged) += 1;
         return;
     }
-    const struct heap_ref_field *ref = &heap->refs[class->first_ref];
     uint64_t unit = id >> heap->ids.shift;
     uint8_t *begin = room_in_row(scan, 64 + (size_t) class->ref_count * 32);
     if (begin == NULL)
@@ -437,7 +436,8 @@ static void take_instance(struct heap_scan *scan, uint64_t id, uint64_t class_id
     bool always = class->loader_id != 0 || (class->traits & CLASS_LOADER);
     uint8_t *front = string ? begin : put(begin, code_of(heap, class, false));
     struct row_end row = {.at = front, .own = unit, .last = unit};
-    for (uint32_t i = 0; i < class->ref_count; i++, ref++) {
+    for (uint32_t i = 0; i < class->ref_count; i++) {
+        const struct heap_ref_field *ref = &heap->refs[class->first_ref + i];
         if (ref->holds == HOLDS_NOT)
             row.nulls++;
         else

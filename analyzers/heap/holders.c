@@ -690,7 +690,9 @@ static void weigh(struct holders *holders, struct holder_group *group,
     bool copies = group->duplicates > 0 && group->duplicates * 2 >= group->classes - most;
     bool scripts =
         count >= SAME_STEMS_MIN && same_stem > 0 && same_stem * 2 >= group->classes - most;
-    group->suspect = alive > 1 && (copies || scripts) && !of_reflection(group->type);
+    bool several = alive > 1 && (copies || scripts) && !of_reflection(group->type);
+    group->suspect = several && alive - group->held[HELD_SOFTLY] > 1;
+    group->softly = several && !group->suspect;
 }
 
 static bool keep_path(struct holders *holders, struct held_loader *own)
@@ -734,6 +736,9 @@ static int by_loaders(const void *a, const void *b, void *context)
 {
     const struct holder_path *paths = context;
     const struct holder_path *x = &paths[*(const int *)a], *y = &paths[*(const int *)b];
+    bool x_soft = x->held == HELD_SOFTLY, y_soft = y->held == HELD_SOFTLY;
+    if (x_soft != y_soft)
+        return y_soft ? -1 : 1;
     if (x->loaders != y->loaders)
         return x->loaders > y->loaders ? -1 : 1;
     return strcmp(x->signature, y->signature);
@@ -758,6 +763,8 @@ static int by_weight(const void *a, const void *b)
     const struct holder_group *x = a, *y = b;
     if (x->suspect != y->suspect)
         return x->suspect ? -1 : 1;
+    if (x->softly != y->softly)
+        return x->softly ? -1 : 1;
     if (x->retained_bytes != y->retained_bytes)
         return x->retained_bytes > y->retained_bytes ? -1 : 1;
     if (x->loaders != y->loaders)
@@ -853,7 +860,7 @@ static bool sum_types(struct holders *holders, const struct id_table *by_type, s
     return stats.total.present;
 }
 
-void holders_metaspace(struct holders *holders, struct span loader_stats)
+bool holders_metaspace(struct holders *holders, struct span loader_stats)
 {
     struct id_table by_type = {0};
     bool known = list_types(holders, &by_type) && sum_types(holders, &by_type, loader_stats);
@@ -866,6 +873,7 @@ void holders_metaspace(struct holders *holders, struct span loader_stats)
             first->metaspace_bytes = group->metaspace_bytes = -1;
     }
     id_table_free(&by_type);
+    return known;
 }
 
 void holders_destroy(struct holders *holders)

@@ -7,7 +7,8 @@
  *
  * A loader's group is its type and its name (that of a web application, say, where a field tells
  * it). A group of several loaders that define classes of the same names is one application loaded
- * several times: suspect. Paths are the shortest over strong references; those that differ only in
+ * several times: suspect. What soft references alone hold the JVM lets go before memory runs out: no
+ * suspect, and told apart. Paths are the shortest over strong references; those that differ only in
  * indexes, numbers in the names of threads and the length of chains are one.
  *
  * Pure; one thread. The texts belong to the struct.
@@ -82,9 +83,10 @@ struct holder_group {
     int64_t retained_bytes;
     int64_t metaspace_bytes;      /* -1: not known, or its type has other groups */
     int64_t type_metaspace_bytes; /* of all loaders of the type; -1: not known */
-    bool suspect;
+    bool suspect; /* one application several times, and held */
+    bool softly;  /* ... but by soft references only, all but one */
     int path_count;
-    int *paths; /* most loaders first */
+    int *paths; /* most loaders first, over soft references last */
 };
 
 struct holders {
@@ -119,8 +121,8 @@ void holders_text(struct holders *holders, const struct heap_object *object);
 /* False: out of memory. */
 bool holders_judge(struct holders *holders, const struct retained *retained);
 /* After holders_judge: Metaspace (chunks) by VM.classloader_stats of the same JVM. Its rows tell a
- * loader's type and no name; a text that is cut is not used. */
-void holders_metaspace(struct holders *holders, struct span loader_stats);
+ * loader's type and no name. False: the text is cut, and not used. */
+bool holders_metaspace(struct holders *holders, struct span loader_stats);
 void holders_destroy(struct holders *holders);
 
 /* The causes of holders.def. */

@@ -52,7 +52,7 @@ struct walk {
     uint32_t soft_count, soft_capacity, soft_done;
     bool failed; /* out of memory */
     uint64_t dangling;
-    const volatile bool *give_up; /* NULL, or looked at now and then */
+    const volatile int *give_up; /* NULL, or looked at now and then: not 0 ends it */
 };
 
 #define ROOT_OF(heap, root) (heap_nodes(heap) + (root))

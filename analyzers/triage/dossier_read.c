@@ -168,6 +168,7 @@ static bool feed_clean(struct dossier_reader *reader, const char *file,
             .jdk_major = text_jdk_major(part.kind, part.text),
             .line = clean_text_line(clean, part.text.ptr),
             .source = clean,
+            .text = part.text,
         };
         if (part.kind == TEXT_HS_ERR)
             error_file_jdk = input.jdk_major;

@@ -30,6 +30,7 @@ struct dossier_input {
     int64_t pid;                     /* -1: the text does not say */
     int jdk_major;                   /* 0: the text does not say */
     const struct clean_text *source; /* the text it is a part of; while on_input runs */
+    struct span text;                /* the part; while on_input runs */
     bool used;                       /* its figures are in a dossier */
     char note[160];                  /* why not, or what is wrong with it; may be empty */
     int64_t line;                    /* where it begins in the file, from 1 */

@@ -34,6 +34,13 @@ struct unrecognised {
 
 #define DUMP_FINDINGS_MAX 32
 
+/* A VM.classloader_stats that was read, for heap dumps of the same folder. */
+struct loader_text {
+    char *file;
+    char *text;
+    size_t length;
+};
+
 /* What a heap dump said about who holds class loaders. */
 struct dump_said {
     struct dump_said *next;
@@ -51,10 +58,60 @@ struct analysis {
     int recorded_count;
     struct recorded **recorded;
     struct dump_said *dumps, **last_dump;
+    int loader_text_count;
+    struct loader_text *loader_texts;
     int64_t ignored_lines;
     int64_t unknown_lines; /* of recordings */
     bool failed;           /* out of memory */
 };
+
+static void keep_loader_text(struct analysis *analysis, const struct dossier_input *what)
+{
+    struct loader_text *more = realloc(
+        analysis->loader_texts, (size_t)(analysis->loader_text_count + 1) * sizeof *more);
+    struct loader_text kept = {strdup(what->file), strndup(what->text.ptr, what->text.len),
+                               what->text.len};
+    if (more != NULL)
+        analysis->loader_texts = more;
+    if (more == NULL || kept.file == NULL || kept.text == NULL) {
+        free(kept.file);
+        free(kept.text);
+        analysis->failed = true;
+        return;
+    }
+    analysis->loader_texts[analysis->loader_text_count++] = kept;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    const char *end_a = strrchr(a, '/'), *end_b = strrchr(b, '/');
+    size_t length = end_a != NULL ? (size_t)(end_a - a) : 0;
+    return length == (end_b != NULL ? (size_t)(end_b - b) : 0) && memcmp(a, b, length) == 0;
+}
+
+/* Metaspace of the loaders of a dump, by the one VM.classloader_stats beside it. */
+static void take_metaspace(const struct analysis *analysis, const char *path,
+                           struct holders *holders, char *note, size_t size)
+{
+    const struct loader_text *beside = NULL;
+    int count = 0;
+    for (int i = 0; i < analysis->loader_text_count; i++) {
+        if (same_folder(path, analysis->loader_texts[i].file)) {
+            beside = &analysis->loader_texts[i];
+            count++;
+        }
+    }
+    size_t used = strlen(note);
+    const char *and = used > 0 ? "; " : "";
+    if (count > 1)
+        snprintf(note + used, size - used,
+                 "%sMetaspace: %d VM.classloader_stats stand beside it, none was used", and, count);
+    else if (count == 1)
+        snprintf(note + used, size - used, "%sMetaspace: %s VM.classloader_stats beside it", and,
+                 holders_metaspace(holders, span_of(beside->text, beside->length))
+                     ? "by the"
+                     : "unknown, no total line in the");
+}
 
 static void keep_input(void *context, const struct dossier_input *what)
 {
@@ -70,6 +127,8 @@ static void keep_input(void *context, const struct dossier_input *what)
     input->what = *what;
     input->file = strdup(what->file);
     analysis->failed = analysis->failed || input->file == NULL;
+    if (what->kind == TEXT_CLASSLOADER_STATS)
+        keep_loader_text(analysis, what);
 }
 
 static void keep_unrecognised(struct analysis *analysis, const char *file, struct span text)
@@ -128,12 +187,13 @@ static bool read_dump(struct analysis *analysis, const char *path, char *error, 
     } else {
         ok = holders_run(answer, fd, &options, error, error_size);
         if (ok) {
+            if (answer->heap.truncated)
+                snprintf(what.note, sizeof what.note, "cut: what is there was used");
+            take_metaspace(analysis, path, &answer->holders, what.note, sizeof what.note);
             const struct holders_report report = holders_answer_report(answer, path);
             holders_report_page(&report, &said->page);
             said->finding_count =
                 holders_findings(&answer->holders, &said->texts, said->findings, DUMP_FINDINGS_MAX);
-            if (answer->heap.truncated)
-                snprintf(what.note, sizeof what.note, "cut: what is there was used");
             *analysis->last_dump = said;
             analysis->last_dump = &said->next;
             keep_input(analysis, &what);
@@ -160,6 +220,11 @@ static void analysis_free(struct analysis *analysis)
         free(analysis->unrecognised[i].file);
     for (int i = 0; i < analysis->recorded_count; i++)
         recorded_free(analysis->recorded[i]);
+    for (int i = 0; i < analysis->loader_text_count; i++) {
+        free(analysis->loader_texts[i].file);
+        free(analysis->loader_texts[i].text);
+    }
+    free(analysis->loader_texts);
     free(analysis->inputs);
     free(analysis->unrecognised);
     free(analysis->recorded);
@@ -184,6 +249,23 @@ static void expect_all(const struct saved *saved, struct dossier_reader *reader)
     free(front);
 }
 
+/* Dumps come last: texts beside them tell more of them. */
+static bool read_dumps(const struct saved *saved, struct analysis *analysis)
+{
+    bool any = false;
+    for (int i = 0; i < saved->count; i++) {
+        const char *path = saved->files[i].path;
+        char words[600];
+        if (!dump_is(path))
+            continue;
+        if (read_dump(analysis, path, words, sizeof words))
+            any = true;
+        else
+            tell_error("nmtwatch analyze: %s: %s\n", path, words);
+    }
+    return any;
+}
+
 /* False: nothing could be read. */
 static bool read_all(const struct saved *saved, struct dossier_reader *reader,
                      struct analysis *analysis)
@@ -198,15 +280,8 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
         int64_t ignored = 0;
         if (progress)
             fprintf(stderr, "\r%d of %d files\x1b[K", i + 1, saved->count);
-        if (dump_is(path)) {
-            char words[600];
-            clear(progress);
-            if (read_dump(analysis, path, words, sizeof words))
-                any = true;
-            else
-                tell_error("nmtwatch analyze: %s: %s\n", path, words);
+        if (dump_is(path))
             continue;
-        }
         if (large_log_is(path)) {
             bool known;
             any = true;
@@ -247,7 +322,7 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
         free((void *)(uintptr_t)text.ptr);
     }
     clear(progress);
-    return any;
+    return read_dumps(saved, analysis) || any;
 }
 
 /* One JVM: of texts, or of a recording. */

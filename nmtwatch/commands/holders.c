@@ -1,12 +1,12 @@
 /* nmtwatch holders: who keeps class loaders alive that should be gone. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/heap/holders_run.h"
+#include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/tell.h"
 #include "nmtwatch/watch/watching.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,29 +42,11 @@ static int print(const struct holders_answer *answer, const char *name,
     return ok && fflush(stdout) == 0 ? holders_status(&answer->holders) : EXIT_IO;
 }
 
-/* Set by the signals that end a program: a dump is removed first. */
-static volatile bool interrupted;
-
-static void on_signal(int signal_number)
-{
-    (void)signal_number;
-    interrupted = true;
-}
-
-static void catch_signals(void)
-{
-    const struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-}
-
 static struct holders_run_options run_options(const struct settings *settings)
 {
     return (struct holders_run_options){
         .progress = isatty(STDERR_FILENO),
         .timing = settings->timing,
-        .give_up = &interrupted,
     };
 }
 
@@ -172,7 +154,7 @@ static int run(int argc, char **argv)
         return options_error(&command_holders, "either --json, --markdown or --html");
     const char *of = argv[operands];
     bool pid = is_number(of);
-    catch_signals();
+    signals_catch(SIGNALS_END);
     if (pid) {
         code = target_option_open(&command_holders, of, &target);
         if (code != 0)

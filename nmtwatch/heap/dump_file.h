@@ -19,7 +19,7 @@ struct dump_file {
     uint64_t bytes; /* of the dump; of a gzipped one when it was read once */
     uint64_t bytes_on_disk;
     int threads;
-    const volatile bool *give_up;
+    const volatile int *give_up;
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t whole);
     void *context;
     char error[512];

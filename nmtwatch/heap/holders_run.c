@@ -1,6 +1,7 @@
 #include "nmtwatch/heap/holders_run.h"
 
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/tell.h"
 #include "reports/text/units.h"
 
@@ -51,7 +52,7 @@ static void *first_of_retained(void *context)
 
 /* What holds strongly, then what the fields hold that a dump does not show, then soft references;
  * the paths are copied, and the walk's memory is free again. */
-static bool find_paths(struct holders_answer *answer, const volatile bool *give_up)
+static bool find_paths(struct holders_answer *answer, const volatile int *give_up)
 {
     struct walk walk;
     bool *strong = NULL;
@@ -130,7 +131,7 @@ bool holders_run(struct holders_answer *answer, int fd, const struct holders_run
         dump_close(&file);
         return false;
     }
-    file.give_up = options->give_up;
+    file.give_up = signals_asked_at();
     file.progress = tell;
     file.context = &telling;
     bool ok = dump_load(&file, &answer->heap);
@@ -152,7 +153,6 @@ bool holders_run(struct holders_answer *answer, int fd, const struct holders_run
         fputs("\r\x1b[K", stderr);
     if (ok && gave_up(&file)) {
         snprintf(error, error_size, "interrupted");
-        answer->interrupted = true;
         ok = false;
     }
     answer->bytes = file.bytes;
@@ -167,7 +167,6 @@ static enum holders_taken take(struct heap_dump *dump, struct holders_answer *an
                                const struct holders_take_options *options, struct failure *failure,
                                char *sentence, size_t size)
 {
-    const volatile bool *give_up = options->run.give_up;
     char cost[200], room[300];
     snprintf(cost, sizeof cost,
              "a heap dump of about %s is needed: a full GC, and a pause of about %s",
@@ -180,7 +179,7 @@ static enum holders_taken take(struct heap_dump *dump, struct holders_answer *an
         return HOLDERS_NO_ROOM;
     }
     snprintf(sentence, size, "interrupted");
-    if (give_up != NULL && *give_up)
+    if (signals_asked() > 0)
         return HOLDERS_UNREAD;
     tell_error("nmtwatch %s: %s\n", options->verb, cost);
     if (heap_dump_take(dump, target, options->gzip, failure) != FAILURE_NONE) {

@@ -20,13 +20,11 @@ struct holders_answer {
     struct holders holders;
     uint64_t bytes, bytes_on_disk; /* of the dump */
     int64_t took_ms;
-    bool interrupted;
 };
 
 struct holders_run_options {
     bool progress; /* on stderr, after two seconds */
     bool timing;   /* what each step took, on stderr */
-    const volatile bool *give_up;
 };
 
 /* False with one sentence. answer is to be freed in any case. */

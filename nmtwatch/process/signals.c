@@ -89,6 +89,11 @@ int signals_asked(void)
     return asked_to_end;
 }
 
+const volatile sig_atomic_t *signals_asked_at(void)
+{
+    return &asked_to_end;
+}
+
 bool signals_reload(void)
 {
     bool asked = asked_to_reload;

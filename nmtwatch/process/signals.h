@@ -16,6 +16,7 @@
 #ifndef NMTWATCH_PROCESS_SIGNALS_H
 #define NMTWATCH_PROCESS_SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 enum signals_mode {
@@ -32,6 +33,8 @@ void signals_seen(void);
 
 /* How often the process was asked to end. */
 int signals_asked(void);
+/* The same count, for loops of layers that know of no signals. */
+const volatile sig_atomic_t *signals_asked_at(void);
 /* Since the last call. */
 bool signals_reload(void);
 /* The next signal for the command since the last call; 0: none. */

@@ -21,9 +21,10 @@ int holders_status(const struct holders *holders)
     return 0;
 }
 
-static uint32_t alive(const struct holder_group *group)
+/* More than softly. */
+static uint32_t held_of(const struct holder_group *group)
 {
-    return group->loaders - group->held[HELD_BY_NOTHING];
+    return group->loaders - group->held[HELD_BY_NOTHING] - group->held[HELD_SOFTLY];
 }
 
 static const struct holder_path *first_path(const struct holders *holders,
@@ -55,12 +56,12 @@ void holders_finding(const struct holders *holders, const struct holder_group *g
     if (path != NULL)
         words_of_cut(path, cut, sizeof cut);
     finding_title(finding, "%u class loaders of %.120s%s%.60s%s are held, %u of them by %s",
-                  alive(group), group->type, group->name[0] != '\0' ? " for \"" : "", group->name,
+                  held_of(group), group->type, group->name[0] != '\0' ? " for \"" : "", group->name,
                   group->name[0] != '\0' ? "\"" : "", path != NULL ? path->loaders : 0,
                   cause != NULL ? cause->title : "the same path");
     finding_advice(finding, "%s%s%s", cause != NULL ? cause->fix : "", cause != NULL ? " " : "",
                    cut);
-    finding_add_int(finding, "loaders", alive(group));
+    finding_add_int(finding, "loaders", held_of(group));
     finding_add_int(finding, "classes", group->classes);
     finding_add_int(finding, "duplicate_classes", group->duplicates);
     finding_add_int(finding, "retained_bytes", group->retained_bytes);
@@ -216,7 +217,8 @@ static void show_group(const struct holders *holders, const struct holder_group 
                   group->held[HELD_BY_NOTHING]);
     if (group->held[HELD_SOFTLY] > 0)
         page_text(page,
-                  "%u of them are held by soft references only: they go when memory is short.",
+                  "%u of them are held by soft references only: the JVM lets go of them before heap or "
+                  "Metaspace run out.",
                   group->held[HELD_SOFTLY]);
     if (group->held[HELD_BY_HIDDEN] > 0)
         page_text(page, "%u of them are held by a ClassValue of a class: dumps do not show whose.",
@@ -240,10 +242,11 @@ static void show_group(const struct holders *holders, const struct holder_group 
 static void show_table(const struct holders *holders, struct page *page)
 {
     static const char *const heads[] = {"Type",      "Name",       "#Loaders",
-                                        "#Held",     "#Classes",   "#Duplicates",
-                                        "#Retained", "#Metaspace", NULL};
-    static const char *const heads_of_file[] = {"Type",     "Name",        "#Loaders",  "#Held",
-                                                "#Classes", "#Duplicates", "#Retained", NULL};
+                                        "#Held",     "#Softly",    "#Classes",
+                                        "#Duplicates", "#Retained", "#Metaspace", NULL};
+    static const char *const heads_of_file[] = {"Type",    "Name",     "#Loaders",    "#Held",
+                                                "#Softly", "#Classes", "#Duplicates", "#Retained",
+                                                NULL};
     bool metaspace = false;
     int shown = 0;
     for (int i = 0; i < holders->group_count; i++)
@@ -253,7 +256,8 @@ static void show_table(const struct holders *holders, struct page *page)
     for (int i = 0; i < holders->group_count && shown < GROUPS_SHOWN; i++, shown++) {
         const struct holder_group *group = &holders->groups[i];
         page_row(page, group->type, group->name, units_count(group->loaders).text,
-                 units_count(alive(group)).text, units_count(group->classes).text,
+                 units_count(held_of(group)).text, units_count(group->held[HELD_SOFTLY]).text,
+                 units_count(group->classes).text,
                  units_count(group->duplicates).text, units_bytes(group->retained_bytes).text,
                  group->metaspace_bytes >= 0 ? units_bytes(group->metaspace_bytes).text : "");
         if (group->suspect)
@@ -344,7 +348,14 @@ void holders_report_page(const struct holders_report *report, struct page *page)
                   "%" PRId64 " records were damaged, %" PRId64 " parts unknown, %" PRId64
                   " objects of no known class: they were left out.",
                   heap->counts.damaged, heap->counts.unknown_tags, heap->counts.classless);
-    if (!held)
+    bool softly = false;
+    for (int i = 0; i < holders->group_count; i++)
+        softly = softly || holders->groups[i].softly;
+    if (!held && softly)
+        page_text(page, "Applications are there several times, but only soft references hold them: the "
+                        "JVM lets go of them before heap or Metaspace run out. Until then they take "
+                        "what they retain.");
+    else if (!held)
         page_text(page, "Nothing holds a class loader that should be gone: no application is there "
                         "several times.");
     for (int i = 0; i < holders->group_count; i++) {
@@ -359,7 +370,7 @@ void holders_report_page(const struct holders_report *report, struct page *page)
     if (report->baseline != NULL)
         show_changes(report, page);
     for (int i = 0; i < holders->group_count; i++) {
-        if (holders->groups[i].suspect)
+        if (holders->groups[i].suspect || holders->groups[i].softly)
             show_group(holders, &holders->groups[i], page);
     }
     show_table(holders, page);
@@ -423,6 +434,7 @@ static void group_json(const struct holders_report *report, const struct holder_
     json_out_text(out, "type", group->type);
     json_out_text(out, "name", group->name);
     json_out_bool(out, "suspect", group->suspect);
+    json_out_text(out, "verdict", group->suspect ? "held" : group->softly ? "soft" : "none");
     json_out_int(out, "loaders", group->loaders);
     json_out_begin(out, "held", '{');
     for (int i = 0; i < HELD_COUNT; i++)

@@ -62,7 +62,8 @@ dump() { # NAME HOME [equal]: its dump, and it is gone
 
 holder_of() { # JSON GROUP: cause of the path that most loaders have, "cut STEP" for an unknown one
     jq -r --arg name "$2" '[.groups[] | select((.name | endswith($name)) or (.name | endswith($name + "/")))][0]
-        | if . == null then "no group" elif .suspect then (.paths[0] | .holder // ("cut " + .cut)) else "nothing" end' "$1"
+        | if . == null then "no group" elif .verdict == "none" then "nothing"
+          else (if .verdict == "soft" then "softly " else "" end) + (.paths[0] | .holder // ("cut " + .cut)) end' "$1"
 }
 count_of() { # JSON GROUP
     jq -r --arg name "$2" '[.groups[] | select((.name | endswith($name)) or (.name | endswith($name + "/")))
@@ -71,7 +72,7 @@ count_of() { # JSON GROUP
 
 declare -A WANTED=([thread-local]=thread-local [timer]=context-class-loader [executor]=executor
     [shutdown-hook]=shutdown-hook [jdbc]=jdbc-driver [logging]=logging-handler [mbean]=jmx-mbean
-    [registry]="cut Host.REGISTRY" [soft]="cut Host.SOFT" [jni]=jni-global)
+    [registry]="cut Host.REGISTRY" [soft]="softly cut Host.SOFT" [jni]=jni-global)
 
 # Other forms of the heap, each on one JDK: pointers of 8 bytes, collectors that do not compact, headers of 8 bytes.
 declare -A FORMS=([17]="-XX:+UseZGC -XX:-UseCompressedOops" [25]="-XX:+UseShenandoahGC -XX:+UseCompactObjectHeaders")
@@ -86,6 +87,8 @@ start_all() { # JDK HOME
         start_host "tomcat-$1-$mode" "$2/bin/java" -Xmx128m -XX:+UseSerialGC -cp "$out/tomcat:$out/host:$tomcat" \
             TomcatHost $mode 20 "$out/base-$mode" $tomcat_kinds
     done
+    start_host "softly-$1" "$2/bin/java" -Xmx64m -XX:+UseSerialGC -XX:SoftRefLRUPolicyMSPerMB=100000 \
+        -cp "$out/host" Host leak 5 "$out/plugins" soft
     for mode in ${FORMS[$1]-}; do
         start_host "form-$1$mode" "$2/bin/java" -Xmx64m $mode -cp "$out/host" Host leak 5 "$out/plugins" registry
     done
@@ -103,6 +106,15 @@ form() { # JDK HOME FLAG
         "cut Host.REGISTRY 5"
 }
 
+softly() { # JDK HOME: copies that only soft references hold are no alarm, and are told
+    local name=softly-$1
+    dump "$name" "$2" || return
+    exits "$name: exit code" 0 sh -c "$NMTWATCH holders --json $SCRATCH/$name.hprof >$SCRATCH/$name.json"
+    is "$name: the holder" "$(holder_of "$SCRATCH/$name.json" /soft) $(jq '.findings | length' "$SCRATCH/$name.json")" \
+        "softly cut Host.SOFT 0"
+    contains "$name: in words" "$("$NMTWATCH" holders "$SCRATCH/$name.hprof")" "only soft references hold them"
+}
+
 plugins() { # JDK HOME MODE CODE
     local name=plugins-$1-$3 json kind
     dump "$name" "$2" equal || return
@@ -113,7 +125,7 @@ plugins() { # JDK HOME MODE CODE
             is "$name: $kind" "$(holder_of "$json" "/$kind")" "${WANTED[$kind]}"
             is "$name: $kind: all are held" "$(count_of "$json" "/$kind")" 5
         else
-            is "$name: $kind holds nothing" "$(jq --arg name "/$kind/" '[.groups[] | select((.name | endswith($name)) and .suspect)] | length' "$json")" 0
+            is "$name: $kind holds nothing" "$(jq --arg name "/$kind/" '[.groups[] | select((.name | endswith($name)) and .verdict != "none")] | length' "$json")" 0
         fi
     done
     [ "$3" = leak ] || return
@@ -183,6 +195,7 @@ for jdk in "${!HOMES[@]}"; do
     home=${HOMES[$jdk]}
     plugins $jdk "$home" leak 1
     plugins $jdk "$home" fixed 0
+    softly $jdk "$home"
     tomcat $jdk "$home" leak 1
     tomcat $jdk "$home" fixed 0
     groovy $jdk "$home" leak 1

@@ -1,8 +1,8 @@
-/* hprof_build: a heap dump in memory, record by record, as HotSpot would write it. */
+/* hprof_build: a heap dump in memory, record by record, as HotSpot would write it, and its answer. */
 #ifndef TESTS_UNIT_HEAP_HPROF_BUILD_H
 #define TESTS_UNIT_HEAP_HPROF_BUILD_H
 
-#include "analyzers/heap/heap_internal.h"
+#include "analyzers/heap/holders.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -246,6 +246,52 @@ static inline bool hprof_read(struct heap *heap, const uint8_t *bytes, size_t le
         return false;
     return heap_number(heap) && hprof_pass(heap, HEAP_ROWS, bytes, length, window) &&
            heap_finish(heap);
+}
+
+/* All questions about a dump that was read. */
+struct hprof_asked {
+    bool *asked, *strong;
+    struct retained retained;
+    struct holders holders;
+};
+
+static inline void hprof_show(void *context, const struct heap_object *object)
+{
+    struct hprof_asked *all = context;
+    retained_among(&all->retained, object->id, object->id);
+    holders_among(&all->holders, object->id, object->id);
+    retained_weigh(&all->retained, object);
+    holders_text(&all->holders, object);
+}
+
+/* Ends the program when memory does. */
+static inline void hprof_ask(struct heap *heap, const uint8_t *bytes, size_t length, size_t window,
+                             struct hprof_asked *all)
+{
+    struct walk walk;
+    bool ok = (all->asked = holders_asked(heap)) != NULL && walk_create(&walk, heap, true);
+    if (!ok)
+        abort();
+    walk_roots(&walk);
+    ok = walk_run(&walk) && (all->strong = holders_reached(&walk)) != NULL;
+    walk_hidden_roots(&walk);
+    ok = ok && walk_run(&walk) && walk_run_soft(&walk) &&
+         holders_create(&all->holders, heap, all->asked, &walk, all->strong);
+    walk_destroy(&walk);
+    ok = ok && retained_create(&all->retained, heap, all->asked) &&
+         retained_first(&all->retained) && retained_rest(&all->retained);
+    if (ok)
+        hprof_fetch(heap, bytes, length, window, hprof_show, all);
+    if (!ok || !retained_sum(&all->retained) || !holders_judge(&all->holders, &all->retained))
+        abort();
+}
+
+static inline void hprof_forget(struct hprof_asked *all)
+{
+    holders_destroy(&all->holders);
+    retained_destroy(&all->retained);
+    free(all->strong);
+    free(all->asked);
 }
 
 #endif
