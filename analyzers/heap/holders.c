@@ -432,7 +432,7 @@ static void describe_step(struct holders *holders, struct holder_step *step, uin
     if (from < heap->class_count) {
         const struct dumped_class *class = &heap->classes[from];
         step->type = strdup(class->name);
-        step->is_static = true;
+        step->is_static = step->of_class = true;
         for (uint32_t i = heap->class_edge_first[from]; i < heap->class_edge_first[from + 1]; i++) {
             if (heap->class_edge_to[i] != to)
                 continue;

@@ -39,6 +39,7 @@ struct holder_step {
     const char *folded; /* the same without indexes; text when there are none */
     int64_t times;      /* in a chain; 0: steps that are left out */
     bool is_static;
+    bool of_class; /* what refers is a class itself */
     uint64_t id; /* of the object that refers */
 };
 

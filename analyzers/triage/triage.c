@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Findings of the same severity: the cause before what follows from it. */
 static const enum finding_kind CAUSES_FIRST[] = {
@@ -148,6 +149,22 @@ static int culprit_first(const void *a, const void *b)
     if (left != NULL && right != NULL && left->number != right->number)
         return left->number < right->number ? 1 : -1;
     return strcmp(x->family, y->family);
+}
+
+void triage_insert(struct triage *triage, const struct finding *findings, int count)
+{
+    for (int i = 0; i < count; i++) {
+        int at = triage->finding_count, last = TRIAGE_FINDINGS_MAX - 1;
+        while (at > 0 && culprit_first(&triage->findings[at - 1], &findings[i]) > 0)
+            at--;
+        if (at > last)
+            continue;
+        if (triage->finding_count <= last)
+            last = triage->finding_count++;
+        memmove(&triage->findings[at + 1], &triage->findings[at],
+                (size_t)(last - at) * sizeof triage->findings[0]);
+        finding_copy(&triage->findings[at], &triage->texts, &findings[i]);
+    }
 }
 
 void triage_free(struct triage *triage)

@@ -29,6 +29,9 @@ struct triage {
  * or one of before, whose texts are freed. */
 void triage_judge(const struct dossier *dossier, const struct finding *alerts, int alert_count,
                   struct triage *out);
+/* Findings from elsewhere (a heap dump), each to its place; the least of all go when there are too
+ * many. */
+void triage_insert(struct triage *triage, const struct finding *findings, int count);
 void triage_free(struct triage *triage);
 
 #endif

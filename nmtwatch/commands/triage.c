@@ -100,9 +100,7 @@ static bool ask_heap(struct live *live, const struct target *target, const char 
         const struct holders_report report = holders_answer_report(answer, name);
         holders_report_page(&report, page);
         int count = holders_findings(&answer->holders, &texts, findings, TRIAGE_FINDINGS_MAX);
-        for (int i = 0; i < count && live->triage.finding_count < TRIAGE_FINDINGS_MAX; i++)
-            finding_copy(&live->triage.findings[live->triage.finding_count++], &live->triage.texts,
-                         &findings[i]);
+        triage_insert(&live->triage, findings, count);
         texts_free(&texts);
         FILE *file = open_file(folder, "holders.html");
         if (file != NULL)

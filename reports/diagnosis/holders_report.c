@@ -4,6 +4,7 @@
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,10 +56,13 @@ void holders_finding(const struct holders *holders, const struct holder_group *g
     finding_init(finding, texts, FINDING_LOADERS_HELD);
     if (path != NULL)
         words_of_cut(path, cut, sizeof cut);
-    finding_title(finding, "%u class loaders of %.120s%s%.60s%s are held, %u of them by %s",
+    char share[32] = "all";
+    if (path != NULL && path->loaders < held_of(group))
+        snprintf(share, sizeof share, "%u", path->loaders);
+    finding_title(finding, "%u class loaders of %.120s%s%.60s%s are held, %s of them by %s",
                   held_of(group), group->type, group->name[0] != '\0' ? " for \"" : "", group->name,
-                  group->name[0] != '\0' ? "\"" : "", path != NULL ? path->loaders : 0,
-                  cause != NULL ? cause->title : "the same path");
+                  group->name[0] != '\0' ? "\"" : "", share,
+                  path != NULL ? holder_path_words(path) : "");
     finding_advice(finding, "%s%s%s", cause != NULL ? cause->fix : "", cause != NULL ? " " : "",
                    cut);
     finding_add_int(finding, "loaders", held_of(group));
@@ -89,20 +93,45 @@ int holders_findings(const struct holders *holders, struct texts *texts, struct 
 #define STEP_PX   64
 #define BOX_PX    30
 
+/* Characters of a line that fit into the picture; the table below has the whole text. */
+#define TEXT_CHARS 104
+
+static bool continues(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* What does not fit is left out in the middle: the end of a name tells most. */
 static void draw_text(FILE *out, int x, int y, const char *style, const char *text)
 {
+    size_t length = strlen(text), front = length, back = length;
+    if (length > TEXT_CHARS) {
+        front = TEXT_CHARS / 3;
+        back = length - (TEXT_CHARS - 3 - TEXT_CHARS / 3);
+        while (front > 0 && continues(text[front]))
+            front--;
+        while (continues(text[back]))
+            back++;
+    }
+    char start[TEXT_CHARS + 1];
+    snprintf(start, sizeof start, "%.*s", (int)front, text);
     fprintf(out, "<text x=\"%d\" y=\"%d\" style=\"%s\">", x, y, style);
-    escape_put(ESCAPE_HTML, text, out);
+    escape_put(ESCAPE_HTML, start, out);
+    if (front < length)
+        fputs("...", out);
+    escape_put(ESCAPE_HTML, text + back, out);
     fputs("</text>\n", out);
 }
 
-static void draw_box(FILE *out, int y, bool strong, const char *text)
+static void draw_box(FILE *out, int y, const char *stroke, const char *what, const char *text)
 {
+    char words[700];
+    snprintf(words, sizeof words, "%s%.600s", what, text);
     fprintf(out,
             "<rect x=\"8\" y=\"%d\" width=\"944\" height=\"%d\" rx=\"6\" "
             "style=\"fill:var(--card);stroke:var(--%s)\"/>\n",
-            y, BOX_PX, strong ? "ink" : "line");
-    draw_text(out, 20, y + 20, "fill:var(--ink);font:14px monospace", text);
+            y, BOX_PX, stroke);
+    draw_text(out, 20, y + 20, "fill:var(--ink);font:14px monospace", words);
 }
 
 static void draw_arrow(FILE *out, int y, bool cut, const char *text, int64_t times)
@@ -123,8 +152,8 @@ static void draw_arrow(FILE *out, int y, bool cut, const char *text, int64_t tim
     draw_text(out, 58, y + (STEP_PX - BOX_PX) / 2 + 5, style, words);
 }
 
-/* From the root down to the loader: objects are boxes, references arrows. To be freed; NULL: no
- * memory. */
+/* From the root down to the loader: objects are boxes, references arrows; what should be gone has
+ * the colour of the cut. To be freed; NULL: no memory. */
 static char *draw_path(const struct holders *holders, const struct holder_path *path)
 {
     const struct heap *heap = holders->heap;
@@ -136,7 +165,7 @@ static char *draw_path(const struct holders *holders, const struct holder_path *
     int drawn = path->step_count < DRAWN_MAX ? path->step_count : DRAWN_MAX, y = 4;
     fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 %d\">\n",
             (drawn + 2) * STEP_PX + 8);
-    draw_box(out, y, true, path->root);
+    draw_box(out, y, "ink", "", path->root);
     for (int i = 0; i < drawn; i++) {
         bool gap = drawn < path->step_count && i == drawn / 2;
         int number = i < drawn / 2 ? i : path->step_count - drawn + i;
@@ -149,13 +178,14 @@ static char *draw_path(const struct holders *holders, const struct holder_path *
                                     : before->text,
                    before == NULL || gap ? 1 : before->times);
         y += STEP_PX;
-        draw_box(out, y, false, step->type);
+        draw_box(out, y, number > path->cut && path->cut >= 0 ? "alert" : "line",
+                 step->of_class ? "class " : "", step->type);
     }
     const struct holder_step *last =
         path->step_count > 0 ? &path->steps[path->step_count - 1] : NULL;
     draw_arrow(out, y + BOX_PX, last != NULL && path->cut == path->step_count - 1,
                last != NULL ? last->text : "", last != NULL ? last->times : 1);
-    draw_box(out, y + STEP_PX, true,
+    draw_box(out, y + STEP_PX, "alert", "class loader ",
              heap->classes[heap_class_of_node(heap, heap->loader_node[path->example])].name);
     fputs("</svg>", out);
     if (fclose(out) == 0)
@@ -167,17 +197,21 @@ static char *draw_path(const struct holders *holders, const struct holder_path *
 static void show_path(const struct holders *holders, const struct holder_path *path,
                       struct page *page)
 {
-    static const char *const heads[] = {"Reference", "Of", "#Times", "", NULL};
+    static const char *const heads[] = {"Reference", "Of", "", NULL};
+    static const char *const heads_of_chain[] = {"Reference", "Of", "", "#Times", NULL};
+    bool chain = false;
+    for (int i = 0; i < path->step_count; i++)
+        chain = chain || path->steps[i].times > 1;
     const struct heap *heap = holders->heap;
     char words[300];
     uint32_t node = heap->loader_node[path->example];
     char *svg = draw_path(holders, path);
     page_chart(page, "The path from a GC root to the class loader", NULL, svg, NULL);
     free(svg);
-    page_table(page, heads);
+    page_table(page, chain ? heads_of_chain : heads);
     snprintf(words, sizeof words, "%s%.250s", path->root_place != NULL ? "in " : "",
              path->root_place != NULL ? path->root_place : "");
-    page_row(page, path->root, words, "", "root");
+    page_row(page, path->root, words, "root", "");
     for (int i = 0; i < path->step_count; i++) {
         const struct holder_step *step = &path->steps[i];
         bool same = step->text[0] != '<' && step->type[0] != '\0' &&
@@ -187,13 +221,13 @@ static void show_path(const struct holders *holders, const struct holder_path *p
                  step->is_static ? "static"
                  : same          ? ""
                                  : step->type,
-                 step->times > 1 ? units_count(step->times).text : "",
-                 i == path->cut ? "cut here" : "");
+                 i == path->cut ? "cut here" : "",
+                 step->times > 1 ? units_count(step->times).text : "");
         if (i == path->cut)
             page_row_tone(page, PAGE_WARNING);
     }
     snprintf(words, sizeof words, "0x%" PRIx64, heap_id_of(heap, node));
-    page_row(page, heap->classes[heap_class_of_node(heap, node)].name, words, "", "loader");
+    page_row(page, heap->classes[heap_class_of_node(heap, node)].name, words, "loader", "");
 }
 
 static void show_group(const struct holders *holders, const struct holder_group *group,
@@ -231,7 +265,8 @@ static void show_group(const struct holders *holders, const struct holder_group 
                   path->held == HELD_SOFTLY ? ", over a soft reference" : "");
         show_path(holders, path, page);
         if (cause != NULL)
-            page_text(page, "%s: %s", cause->title, cause->cause);
+            page_text(page, "%c%s: %s", toupper((unsigned char)cause->title[0]), cause->title + 1,
+                      cause->cause);
         words_of_cut(path, text, sizeof text);
         page_text(page, "%s%s%s", cause != NULL ? cause->fix : "", cause != NULL ? " " : "", text);
     }

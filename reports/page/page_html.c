@@ -47,7 +47,7 @@
 ".scroll{overflow-x:auto}\n" \
 "table{border-collapse:collapse;width:100%;font-size:.92rem}\n" \
 "th{text-align:left;color:var(--soft);font-weight:600;font-size:.82rem;vertical-align:bottom}\n" \
-"th,td{overflow-wrap:anywhere;padding:7px 12px 7px 0;border-bottom:1px solid var(--line);vertical-align:top}\n" \
+"td,p{overflow-wrap:anywhere}th,td{padding:7px 12px 7px 0;border-bottom:1px solid var(--line);vertical-align:top}\n" \
 ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n" \
 "tr.head td{border-bottom:0}tr.detail td{padding-top:0;padding-bottom:14px}\n" \
 "tr.detail dl>div{display:grid;grid-template-columns:8.5em 1fr;gap:8px}\n" \
