@@ -40,7 +40,7 @@ struct holder_step {
     int64_t times;      /* in a chain; 0: steps that are left out */
     bool is_static;
     bool of_class; /* what refers is a class itself */
-    uint64_t id; /* of the object that refers */
+    uint64_t id;   /* of the object that refers */
 };
 
 struct holder_path {
@@ -84,8 +84,8 @@ struct holder_group {
     int64_t retained_bytes;
     int64_t metaspace_bytes;      /* -1: not known, or its type has other groups */
     int64_t type_metaspace_bytes; /* of all loaders of the type; -1: not known */
-    bool suspect; /* one application several times, and held */
-    bool softly;  /* ... but by soft references only, all but one */
+    bool suspect;                 /* one application several times, and held */
+    bool softly;                  /* ... but by soft references only, all but one */
     int path_count;
     int *paths; /* most loaders first, over soft references last */
 };

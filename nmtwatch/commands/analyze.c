@@ -67,8 +67,8 @@ struct analysis {
 
 static void keep_loader_text(struct analysis *analysis, const struct dossier_input *what)
 {
-    struct loader_text *more = realloc(
-        analysis->loader_texts, (size_t)(analysis->loader_text_count + 1) * sizeof *more);
+    struct loader_text *more =
+        realloc(analysis->loader_texts, (size_t)(analysis->loader_text_count + 1) * sizeof *more);
     struct loader_text kept = {strdup(what->file), strndup(what->text.ptr, what->text.len),
                                what->text.len};
     if (more != NULL)

@@ -250,10 +250,11 @@ static void show_group(const struct holders *holders, const struct holder_group 
         page_text(page, "%u of them are held by nothing: garbage that only a GC has to find.",
                   group->held[HELD_BY_NOTHING]);
     if (group->held[HELD_SOFTLY] > 0)
-        page_text(page,
-                  "%u of them are held by soft references only: the JVM lets go of them before heap or "
-                  "Metaspace run out.",
-                  group->held[HELD_SOFTLY]);
+        page_text(
+            page,
+            "%u of them are held by soft references only: the JVM lets go of them before heap or "
+            "Metaspace run out.",
+            group->held[HELD_SOFTLY]);
     if (group->held[HELD_BY_HIDDEN] > 0)
         page_text(page, "%u of them are held by a ClassValue of a class: dumps do not show whose.",
                   group->held[HELD_BY_HIDDEN]);
@@ -276,12 +277,12 @@ static void show_group(const struct holders *holders, const struct holder_group 
 
 static void show_table(const struct holders *holders, struct page *page)
 {
-    static const char *const heads[] = {"Type",      "Name",       "#Loaders",
-                                        "#Held",     "#Softly",    "#Classes",
-                                        "#Duplicates", "#Retained", "#Metaspace", NULL};
-    static const char *const heads_of_file[] = {"Type",    "Name",     "#Loaders",    "#Held",
-                                                "#Softly", "#Classes", "#Duplicates", "#Retained",
-                                                NULL};
+    static const char *const heads[] = {"Type",       "Name",     "#Loaders",    "#Held",
+                                        "#Softly",    "#Classes", "#Duplicates", "#Retained",
+                                        "#Metaspace", NULL};
+    static const char *const heads_of_file[] = {"Type",        "Name",      "#Loaders",
+                                                "#Held",       "#Softly",   "#Classes",
+                                                "#Duplicates", "#Retained", NULL};
     bool metaspace = false;
     int shown = 0;
     for (int i = 0; i < holders->group_count; i++)
@@ -292,8 +293,8 @@ static void show_table(const struct holders *holders, struct page *page)
         const struct holder_group *group = &holders->groups[i];
         page_row(page, group->type, group->name, units_count(group->loaders).text,
                  units_count(held_of(group)).text, units_count(group->held[HELD_SOFTLY]).text,
-                 units_count(group->classes).text,
-                 units_count(group->duplicates).text, units_bytes(group->retained_bytes).text,
+                 units_count(group->classes).text, units_count(group->duplicates).text,
+                 units_bytes(group->retained_bytes).text,
                  group->metaspace_bytes >= 0 ? units_bytes(group->metaspace_bytes).text : "");
         if (group->suspect)
             page_row_tone(page, PAGE_WARNING);
@@ -387,9 +388,10 @@ void holders_report_page(const struct holders_report *report, struct page *page)
     for (int i = 0; i < holders->group_count; i++)
         softly = softly || holders->groups[i].softly;
     if (!held && softly)
-        page_text(page, "Applications are there several times, but only soft references hold them: the "
-                        "JVM lets go of them before heap or Metaspace run out. Until then they take "
-                        "what they retain.");
+        page_text(page,
+                  "Applications are there several times, but only soft references hold them: the "
+                  "JVM lets go of them before heap or Metaspace run out. Until then they take "
+                  "what they retain.");
     else if (!held)
         page_text(page, "Nothing holds a class loader that should be gone: no application is there "
                         "several times.");

@@ -115,8 +115,8 @@ static void put_classes(struct hprof *out, struct made *made)
         uint64_t super = class == made->object  ? 0
                          : class->super != NULL ? class->super->id
                                                 : made->object->id;
-        hprof_class(out, class->id, super, class->loader, &statics, class->static_field != NULL, own,
-                    count);
+        hprof_class(out, class->id, super, class->loader, &statics, class->static_field != NULL,
+                    own, count);
     }
 }
 
@@ -233,18 +233,17 @@ static void make_path(struct hprof *out, char *example)
         } else {
             char *dot = strrchr(steps[i], '.');
             *dot = '\0';
-            struct made_class *class =
-                class_of(&made, steps[i],
-                         i == 1 && tag == 0x08 && strcmp(steps[i], "java.lang.Thread") != 0
-                             ? made.thread
-                             : NULL);
+            struct made_class *class = class_of(
+                &made, steps[i],
+                i == 1 && tag == 0x08 && strcmp(steps[i], "java.lang.Thread") != 0 ? made.thread
+                                                                                   : NULL);
             if (i == 1 && strncmp(root, "class of", 8) == 0) {
                 class->static_field = dot + 1;
                 class->static_value = to;
                 if (strstr(root, "a loader of the JVM") != NULL) {
                     struct made_object *app = object_of(
-                        &made,
-                        class_of(&made, "jdk.internal.loader.ClassLoaders$AppClassLoader", loaders));
+                        &made, class_of(&made, "jdk.internal.loader.ClassLoaders$AppClassLoader",
+                                        loaders));
                     struct made_class *all =
                         class_of(&made, "jdk.internal.loader.ClassLoaders", NULL);
                     all->static_field = "APP_LOADER";
@@ -262,7 +261,7 @@ static void make_path(struct hprof *out, char *example)
         first->to = to;
         to = first->id;
     }
-    struct made_object *thread = tag == 0x08   ? first
+    struct made_object *thread = tag == 0x08     ? first
                                  : *name != '\0' ? object_of(&made, made.thread)
                                                  : NULL;
     struct made_object *text = object_of(&made, made.string);
