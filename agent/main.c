@@ -8,7 +8,7 @@
  */
 #include "agent/classdef/class_definitions.h"
 #include "agent/control/agent_options.h"
-#include "agent/control/answer_format.h"
+#include "agent/control/wire_formats.h"
 #include "agent/control/commands.h"
 #include "agent/control/profiler.h"
 #include "agent/mem/file_pages.h"

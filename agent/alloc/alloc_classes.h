@@ -12,7 +12,7 @@
 #ifndef AGENT_ALLOC_ALLOC_CLASSES_H
 #define AGENT_ALLOC_ALLOC_CLASSES_H
 
-#include "agent/alloc/weights.h"
+#include "agent/alloc/alloc_threads.h"
 #include "agent/json/json.h"
 
 #define ALLOC_CLASSES_MAX 4096

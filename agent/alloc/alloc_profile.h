@@ -4,7 +4,7 @@
  *   create -> begin -> sample ..., thread_started, thread_ended, end_chunk ... -> quiet -> json
  *                   -> destroy
  *
- * The callback notes a sample (thread, class, size, stack); weights (weights.h) are known when the
+ * The callback notes a sample (thread, class, size, stack); weights (alloc_threads.h) are known when the
  * thread's exact bytes are, at the end of a chunk: then each sample is written as a
  * jdk.ObjectAllocationSample, and what each class came to is added up. Threads that end, and the
  * bytes after a thread's last sample, are in the totals.

@@ -17,7 +17,6 @@
 #include "agent/asgst/asgst_parts.h"
 
 #include "agent/classdef/class_definitions.h"
-#include "agent/classdef/class_size.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "agent/hotspot/safepoints.h"

@@ -1,6 +1,6 @@
 #include "agent/control/answer.h"
 
-#include "agent/control/answer_format.h"
+#include "agent/control/wire_formats.h"
 #include "agent/mem/mem.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  *
  * The file is the asker's: it exists already, is empty, a regular file of this process's user, with
  * one name. Nothing else is ever written to, so an option string cannot make the agent create or
- * overwrite a file. The format is answer_format.h.
+ * overwrite a file. The format is wire_formats.h.
  *
  * The text belongs to component CONTROL; the stream itself is a few hundred bytes of the C library
  * for as long as the answer lives. Commands' thread.

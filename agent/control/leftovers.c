@@ -1,6 +1,6 @@
 #include "agent/control/leftovers.h"
 
-#include "agent/control/published_format.h"
+#include "agent/control/wire_formats.h"
 #include "agent/jfr/chunk_file.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /*
  * leftovers: files of the agent that a JVM left behind when it was killed: /tmp/.nmtagent_PID
- * (published_format.h) and the unfinished chunk of a recording in /tmp, NAME.chunk.
+ * (wire_formats.h) and the unfinished chunk of a recording in /tmp, NAME.chunk.
  *
  * The agent holds a lock (flock) on both while they are in use, which the kernel takes away when
  * the process ends, in whatever pid namespace it was. So a file is a leftover when its content is

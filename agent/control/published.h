@@ -1,5 +1,5 @@
 /*
- * published: the agent's totals in a small file (published_format.h), for whoever watches the JVM:
+ * published: the agent's totals in a small file (wire_formats.h), for whoever watches the JVM:
  * reading it costs the JVM nothing, where a command would have to attach.
  *
  *   published_begin -> published_figures ... -> published_end (removes the file)

@@ -1,7 +1,7 @@
 #include "agent/live/live_objects.h"
 
 #include "agent/alloc/alloc_classes.h"
-#include "agent/alloc/weights.h"
+#include "agent/alloc/alloc_threads.h"
 #include "agent/classdef/family_table.h"
 
 #include <inttypes.h>

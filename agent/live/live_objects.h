@@ -5,7 +5,7 @@
  *
  * Each sampled allocation is held by a weak reference until it is collected. What has survived a
  * collection is reported by class and by the stack that allocated it (a site, live_sites.h): how
- * many sampled objects, how many bytes these stand for (alloc/weights.h), how many collections they
+ * many sampled objects, how many bytes these stand for (alloc/alloc_threads.h), how many collections they
  * have survived, how old the oldest is. Garbage goes after each collection, so that room is for
  * what stays. An object in an old generation that nobody uses any more is there until that
  * generation is collected.

@@ -1,6 +1,6 @@
 /*
  * fold_hash: 64 bits for the bytes of a stack or a text, or for a word. The agent's one hash
- * function (but for the checksums of mem.c, context.h and published_format.h).
+ * function (but for the checksums of mem.c, context.h and wire_formats.h).
  *
  * Multiply-fold, as in wyhash: two words at a time, their 128-bit product folded into 64 bits; one
  * multiplication a frame. FNV-1a by words was the other candidate, but a multiplication modulo 2^64

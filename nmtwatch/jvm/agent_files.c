@@ -1,6 +1,6 @@
 #include "nmtwatch/jvm/agent_files.h"
 
-#include "agent/control/published_format.h"
+#include "agent/control/wire_formats.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "agent/control/leftovers.h"

@@ -1,6 +1,6 @@
 /*
  * agent_figures: what libnmtagent.so costs a target, as the agent publishes it in the target's /tmp
- * (agent/control/published_format.h). The JVM is not asked: no safepoint, no signal, no lock.
+ * (agent/control/wire_formats.h). The JVM is not asked: no safepoint, no signal, no lock.
  *
  * The file is the target's word, trusted as its hsperfdata is: opened O_NOFOLLOW, a regular file of
  * the target's uid and of the right size, about this very process, whole by its checksum. Opened at

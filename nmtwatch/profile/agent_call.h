@@ -5,7 +5,7 @@
  *
  * Loading a library that is loaded already only calls it: so each command is a `load` with another
  * option string. The answer comes back in a file of the private folder (exchange below); its format is
- * agent/control/answer_format.h. Only `start` brings the agent into a JVM: the other commands are
+ * agent/control/wire_formats.h. Only `start` brings the agent into a JVM: the other commands are
  * refused here when it is not there.
  *
  * Blocking, bounded by AGENT_TIMEOUT_MS. Setup context, one thread.

@@ -18,7 +18,7 @@ layers() {
         layer == into { next }
         layer == "nmtwatch" && (into == "reports" || into == "analyzers") { next }
         layer == "reports" && into == "analyzers" { next }
-        layer == "nmtwatch" && $3 ~ /^agent\/control\/(agent_options|answer_format|leftovers|published_format)\.h$/ { next }
+        layer == "nmtwatch" && $3 ~ /^agent\/control\/(agent_options|leftovers|wire_formats)\.h$/ { next }
         layer == "agent" && $3 == "analyzers/classes/normalize.h" { next }
         { print $1 ":" $2 ": " $3 " is not of a lower layer" }'
 }

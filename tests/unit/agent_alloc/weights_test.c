@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/alloc/weights.h"
+#include "agent/alloc/alloc_threads.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/control/published_format.h"
+#include "agent/control/wire_formats.h"
 #include "nmtwatch/jvm/agent_files.h"
 
 #include <stdio.h>

@@ -1,4 +1,31 @@
 /*
+ * wire_formats: what goes between the agent and nmtwatch beside the option string (agent_options.h):
+ * answers, and the totals that the agent publishes.
+ */
+#ifndef AGENT_CONTROL_WIRE_FORMATS_H
+#define AGENT_CONTROL_WIRE_FORMATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * answer_format: what an answer of the agent looks like in its file; the asker reads it by the same
+ * lines (nmtwatch/profile).
+ *
+ *   nmtagent 1 done 512\n          or  nmtagent 1 refused 44\n
+ *   <512 bytes: one JSON object>       <44 bytes: one sentence>
+ *
+ * The length comes first, so that half an answer (a full disk) is never taken for a whole one.
+ */
+#define ANSWER_MAGIC    "nmtagent 1 "
+#define ANSWER_DONE     "done"
+#define ANSWER_REFUSED  "refused"
+#define ANSWER_HEAD_MAX 64
+
+/* A refusal that names the library to ask in its place. */
+#define ANSWER_OTHER_COPY "another copy of the agent is at work in this JVM: "
+
+/*
  * published_format: what the agent costs, where everybody who watches the JVM can read it without
  * asking: /tmp/.nmtagent_PID, PID as the JVM calls itself. Read by nmtwatch/jvm/agent_files.
  *
@@ -6,12 +33,6 @@
  * a pid alone is not an identity. The agent holds a lock (flock) on it as long as it lives:
  * leftovers.h. A reader may come while it is written: the checksum shows it.
  */
-#ifndef AGENT_CONTROL_PUBLISHED_FORMAT_H
-#define AGENT_CONTROL_PUBLISHED_FORMAT_H
-
-#include <stddef.h>
-#include <stdint.h>
-
 #define PUBLISHED_NAME  ".nmtagent_%d"
 #define PUBLISHED_PATH  "/tmp/" PUBLISHED_NAME
 #define PUBLISHED_MAGIC "nmtagnt4"
