@@ -3,7 +3,7 @@
  *
  * The answer to "who defines them". At ClassLoad the name is reduced to its family (class_family)
  * and counted in a bounded table (family_table.h), with the bytes of its metadata where they can be
- * read (class_size.h). The first class of a family, and then one each STACK_EVERY_MS at most, gives
+ * read (class_size below). The first class of a family, and then one each STACK_EVERY_MS at most, gives
  * the stack of the thread that defined it: an event nmtagent.ClassDefinition, which stands for all
  * classes of the family that were loaded since the one before. At the end of a chunk each family
  * that has changed is reported as nmtagent.ClassFamily.

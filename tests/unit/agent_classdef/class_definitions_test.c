@@ -67,7 +67,7 @@ static struct fake_class named(const char *signature, jint hash)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-static int walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code)
+static int fake_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code)
 {
     (void)env, (void)max;
     out[0] = (struct frame){.value = 16, .kind = FRAME_SEEN};
@@ -153,7 +153,7 @@ static bool count_events(void *context, const uint8_t *bytes, size_t length)
 
 static void stacks_are_few(void **state)
 {
-    const struct stack_engine engine = {.name = "fake", .walk_here = walk_here};
+    const struct stack_engine engine = {.name = "fake", .walk_here = fake_walk_here};
     struct class_definitions *definitions = class_definitions_create(&jvm, true, false);
     struct sampler sampler;
     int events = 0;
@@ -205,7 +205,7 @@ static void *churn(void *argument)
 
 static void many_threads(void **state)
 {
-    const struct stack_engine engine = {.name = "fake", .walk_here = walk_here};
+    const struct stack_engine engine = {.name = "fake", .walk_here = fake_walk_here};
     struct class_definitions *definitions = class_definitions_create(&jvm, true, false);
     struct sampler sampler;
     struct worker workers[THREADS];
