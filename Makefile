@@ -46,7 +46,7 @@ NATIVE := internal call_site_group rss_account
 SOAK := soak_series estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
-TRIAGE := crash heap_objects dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_agents triage_memory triage_ticket triage_categories triage_answers triage_suitability
+TRIAGE := crash dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_memory triage_ticket triage_categories triage_answers 
 JUDGE := finding judge_classes judge_names judge_memory judge level check
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \

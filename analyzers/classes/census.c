@@ -4,7 +4,6 @@
 #include "analyzers/classes/stem_table.h"
 #include "analyzers/parse/class_log.h"
 #include "analyzers/parse/class_tables.h"
-#include "analyzers/parse/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,6 @@
 #include "analyzers/classes/family.h"
 
-#include "analyzers/parse/span.h"
-
 #include <limits.h>
-#include <string.h>
 
 static const struct family families[] = {
 #define FAMILY(id, producer, role, evidence, must, pattern, cause, fix)                            \

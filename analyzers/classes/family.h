@@ -9,8 +9,6 @@
 
 #include "analyzers/parse/span.h"
 
-#include <stdbool.h>
-
 enum {
     FAMILY_COUNT = 0
 #define FAMILY(id, producer, role, evidence, must, pattern, cause, fix) +1

@@ -1,6 +1,5 @@
 #include "analyzers/classes/loader_table.h"
 
-#include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/span.h"
 
 #include <stdlib.h>
@@ -37,38 +36,71 @@ static struct loader_row *row_of(struct loader_table *table, struct span type, i
     return row;
 }
 
-enum parse_result loader_table_parse(struct loader_table *table, struct span text)
+static bool begin(struct loader_table *table)
 {
     memset(table, 0, sizeof *table);
     table->types = calloc(LOADER_TABLE_TYPES_MAX, sizeof *table->types);
-    if (table->types == NULL)
-        return PARSE_INCOMPLETE;
+    return table->types != NULL;
+}
+
+static void add(struct loader_table *table, const struct loader_stats_row *stat,
+                struct loader_leak *leak, int *last)
+{
+    int64_t loaders = stat->kind == LOADER_OWN ? 1 : 0;
+    if (leak != NULL)
+        loader_leak_add(leak, stat);
+    table->event.loaders = saturated_add(table->event.loaders, loaders);
+    table->event.classes = saturated_add(table->event.classes, stat->classes);
+    table->event.chunk_bytes = saturated_add(table->event.chunk_bytes, stat->chunk_bytes);
+    struct loader_row *row = row_of(table, stat->type, last);
+    if (row == NULL)
+        return;
+    row->loaders = saturated_add(row->loaders, loaders);
+    row->classes = saturated_add(row->classes, stat->classes);
+    row->chunk_bytes = saturated_add(row->chunk_bytes, stat->chunk_bytes);
+}
+
+static enum parse_result end(struct loader_table *table, const struct line_cursor *lines)
+{
+    qsort(table->types, (size_t)table->type_count, sizeof *table->types, most_loaders_first);
+    table->event.rows = table->types;
+    table->event.row_count =
+        table->type_count < EVENT_ROWS_MAX ? table->type_count : EVENT_ROWS_MAX;
+    table->unknown_lines = lines->unknown_lines;
+    return lines->result;
+}
+
+enum parse_result loader_table_parse(struct loader_table *table, struct span text,
+                                     struct loader_leak *leak)
+{
     struct classloader_stats stats;
-    struct loader_stats_row stat;
+    struct loader_stats_row row;
     int last = 0;
+    if (!begin(table))
+        return PARSE_INCOMPLETE;
     classloader_stats_begin(&stats, text);
-    while (classloader_stats_next(&stats, &stat)) {
-        int64_t loaders = stat.kind == LOADER_OWN ? 1 : 0;
-        table->event.loaders = saturated_add(table->event.loaders, loaders);
-        table->event.classes = saturated_add(table->event.classes, stat.classes);
-        table->event.chunk_bytes = saturated_add(table->event.chunk_bytes, stat.chunk_bytes);
-        struct loader_row *row = row_of(table, stat.type, &last);
-        if (row == NULL)
-            continue;
-        row->loaders = saturated_add(row->loaders, loaders);
-        row->classes = saturated_add(row->classes, stat.classes);
-        row->chunk_bytes = saturated_add(row->chunk_bytes, stat.chunk_bytes);
-    }
+    while (classloader_stats_next(&stats, &row))
+        add(table, &row, leak, &last);
     if (stats.total.present) {
         table->event.loaders = stats.total.loaders;
         table->event.classes = stats.total.classes;
         table->event.chunk_bytes = stats.total.chunk_bytes;
     }
-    qsort(table->types, (size_t)table->type_count, sizeof *table->types, most_loaders_first);
-    table->event.rows = table->types;
-    table->event.row_count =
-        table->type_count < EVENT_ROWS_MAX ? table->type_count : EVENT_ROWS_MAX;
-    return stats.lines.result;
+    return end(table, &stats.lines);
+}
+
+enum parse_result loader_table_parse_jmap(struct loader_table *table, struct span text,
+                                          struct loader_leak *leak)
+{
+    struct jmap_clstats stats;
+    struct loader_stats_row row;
+    int last = 0;
+    if (!begin(table))
+        return PARSE_INCOMPLETE;
+    jmap_clstats_begin(&stats, text);
+    while (jmap_clstats_next(&stats, &row))
+        add(table, &row, leak, &last);
+    return end(table, &stats.lines);
 }
 
 void loader_table_free(struct loader_table *table)

@@ -1,5 +1,5 @@
 /*
- * loader_table: the rows of `VM.classloader_stats`, folded by type of loader.
+ * loader_table: the class loaders of a JVM, folded by type of loader.
  *
  *   loader_table_parse -> event -> loader_table_free
  *
@@ -10,19 +10,6 @@
 
 #include "analyzers/model/event.h"
 #include "analyzers/parse/class_tables.h"
-
-#define LOADER_TABLE_TYPES_MAX 512
-
-struct loader_table {
-    struct loaders_event event; /* rows: the EVENT_ROWS_MAX types with the most loaders */
-    int type_count;
-    struct loader_row *types; /* most loaders first */
-};
-
-/* PARSE_INCOMPLETE when the total line is missing: the counts are too low. On any result the table
- * must be freed. */
-enum parse_result loader_table_parse(struct loader_table *table, struct span text);
-void loader_table_free(struct loader_table *table);
 
 /*
  * loader_leak: one application loaded k times, told from VM.classloader_stats alone.
@@ -62,5 +49,23 @@ struct loader_leak {
 void loader_leak_add(struct loader_leak *leak, const struct loader_stats_row *row);
 /* The group with the most bytes in copies beyond the first; NULL when none has enough copies. */
 const struct loader_copies *loader_leak_worst(const struct loader_leak *leak);
+
+#define LOADER_TABLE_TYPES_MAX 512
+
+struct loader_table {
+    struct loaders_event event; /* rows: the EVENT_ROWS_MAX types with the most loaders */
+    int type_count;
+    struct loader_row *types; /* most loaders first */
+    int64_t unknown_lines;
+};
+
+/* leak: gets every row, too; NULL: nobody asks. PARSE_INCOMPLETE when the total line is missing: the
+ * counts are too low. On any result the table must be freed. */
+enum parse_result loader_table_parse(struct loader_table *table, struct span text,
+                                     struct loader_leak *leak);
+/* The same of `jmap -clstats` of JDK 8; bytes are Metaspace of the loader, as far as it is used. */
+enum parse_result loader_table_parse_jmap(struct loader_table *table, struct span text,
+                                          struct loader_leak *leak);
+void loader_table_free(struct loader_table *table);
 
 #endif

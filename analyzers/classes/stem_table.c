@@ -1,6 +1,5 @@
 #include "analyzers/classes/stem_table.h"
 
-#include "analyzers/classes/family.h"
 #include "analyzers/model/event.h"
 
 #include <math.h>

@@ -22,9 +22,6 @@
 #include "analyzers/classes/stem_table.h"
 #include "analyzers/model/event.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /*
  * time_line: loads and unloads over time, of a log whose length nobody knows beforehand.
  *

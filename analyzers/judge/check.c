@@ -2,7 +2,6 @@
 
 #include "analyzers/classes/census.h"
 #include "analyzers/classes/family.h"
-#include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
 
 #include <inttypes.h>

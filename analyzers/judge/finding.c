@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 static const struct finding_row ROWS[FINDING_KIND_COUNT] = {
 #define FINDING(id, name, severity, title, advice, runbook)                                        \

@@ -12,9 +12,6 @@
 #include "analyzers/model/event.h"
 #include "analyzers/model/texts.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 const char *severity_name(enum severity severity); /* "INFO" "WARNING" "CRITICAL" */
 

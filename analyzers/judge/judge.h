@@ -22,8 +22,6 @@
 #include "analyzers/model/event.h"
 #include "analyzers/trend/verdict.h"
 
-#include <stddef.h>
-
 struct judge;
 
 enum alert_state { ALERT_RAISED, ALERT_CLEARED };

@@ -14,12 +14,8 @@ const char *census_method_name(enum census_method method)
 
 /* --- sample ----------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *key;
-    const char *unit;
-    const char *source;
-} FIELDS[SAMPLE_FIELD_COUNT] = {
-#define SAMPLE_FIELD(id, key, unit, source) [SAMPLE_##id] = {key, #unit, source},
+static const char *const KEYS[SAMPLE_FIELD_COUNT] = {
+#define SAMPLE_FIELD(id, key, unit, source) [SAMPLE_##id] = key,
 #include "analyzers/model/sample_fields.def"
 #undef SAMPLE_FIELD
 };
@@ -84,24 +80,5 @@ void sample_merge(struct sample *into, const struct sample *later)
 
 const char *sample_field_key(enum sample_field field)
 {
-    return FIELDS[field].key;
-}
-
-const char *sample_field_unit(enum sample_field field)
-{
-    return FIELDS[field].unit;
-}
-
-const char *sample_field_source(enum sample_field field)
-{
-    return FIELDS[field].source;
-}
-
-enum sample_field sample_field_from_key(const char *key)
-{
-    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
-        if (strcmp(FIELDS[i].key, key) == 0)
-            return (enum sample_field)i;
-    }
-    return SAMPLE_FIELD_COUNT;
+    return KEYS[field];
 }

@@ -16,9 +16,6 @@
 
 #include "analyzers/parse/nmt_row.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /*
  * sample: what was known of one JVM at one moment. Bytes, counts and milliseconds, never KB.
  *
@@ -74,10 +71,6 @@ bool sample_has_nmt(const struct sample *sample);
 void sample_merge(struct sample *into, const struct sample *later);
 
 const char *sample_field_key(enum sample_field field);
-const char *sample_field_unit(enum sample_field field);
-const char *sample_field_source(enum sample_field field);
-/* SAMPLE_FIELD_COUNT when unknown. */
-enum sample_field sample_field_from_key(const char *key);
 
 #define EVENT_NAME_MAX   192 /* longest class or loader name kept, bytes with NUL */
 #define EVENT_FAMILY_MAX 224 /* "unknown:" + stem */

@@ -18,8 +18,6 @@
 
 #include "analyzers/model/event.h"
 
-#include <stdint.h>
-
 /* Committed bytes; false when the sample has no NMT summary or lacks Internal. */
 bool internal_bytes(const struct sample *sample, int jdk_major, int64_t *bytes);
 /* JNI is part of Internal then. */

@@ -1,7 +1,5 @@
 #include "analyzers/parse/hs_err.h"
 
-#include "analyzers/parse/span.h"
-
 #define KB INT64_C(1024)
 
 /* Without what Markdown, comments and the JVM put in front: "# ", ">", blanks. */

@@ -1,7 +1,6 @@
 #include "analyzers/parse/nmt_summary.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const struct nmt_row *nmt_summary_row(const struct nmt_summary *summary, enum nmt_category category)
 {

@@ -1,7 +1,5 @@
 #include "analyzers/parse/oom_lines.h"
 
-#include "analyzers/parse/span.h"
-
 /* Each is what stands in the line; the first that fits counts. The word OutOfMemoryError alone is a
  * class name. */
 static const struct {

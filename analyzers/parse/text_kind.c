@@ -8,29 +8,15 @@
 #include "analyzers/parse/proc_text.h"
 #include "analyzers/parse/tool_tables.h"
 
-static const struct {
-    const char *key;
-    const char *what;
-    enum text_use use;
-} kinds[TEXT_KIND_COUNT] = {
-#define TEXT_KIND(id, key, use, what) [TEXT_##id] = {key, what, use},
+static const char *const keys[TEXT_KIND_COUNT] = {
+#define TEXT_KIND(id, key, what) [TEXT_##id] = key,
 #include "analyzers/parse/text_kinds.def"
 #undef TEXT_KIND
 };
 
 const char *text_kind_key(enum text_kind kind)
 {
-    return (unsigned)kind < TEXT_KIND_COUNT ? kinds[kind].key : "?";
-}
-
-const char *text_kind_what(enum text_kind kind)
-{
-    return (unsigned)kind < TEXT_KIND_COUNT ? kinds[kind].what : "?";
-}
-
-enum text_use text_kind_use(enum text_kind kind)
-{
-    return (unsigned)kind < TEXT_KIND_COUNT ? kinds[kind].use : TEXT_IS_KNOWN;
+    return (unsigned)kind < TEXT_KIND_COUNT ? keys[kind] : "?";
 }
 
 /* --- headings --------------------------------------------------------------------------------- */

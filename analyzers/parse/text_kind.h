@@ -19,13 +19,11 @@
 #include "analyzers/parse/span.h"
 
 enum text_kind {
-#define TEXT_KIND(id, key, use, what) TEXT_##id,
+#define TEXT_KIND(id, key, what) TEXT_##id,
 #include "analyzers/parse/text_kinds.def"
 #undef TEXT_KIND
     TEXT_KIND_COUNT,
 };
-
-enum text_use { TEXT_IS_READ, TEXT_IS_KNOWN, TEXT_IS_REFUSAL };
 
 struct text_part {
     enum text_kind kind;
@@ -50,8 +48,6 @@ void text_parts_begin(struct text_parts *parts, struct span text);
 bool text_parts_next(struct text_parts *parts, struct text_part *part);
 
 const char *text_kind_key(enum text_kind kind);
-const char *text_kind_what(enum text_kind kind);
-enum text_use text_kind_use(enum text_kind kind);
 
 /* The JDK a text names ("JDK 17.0.21", "JRE (25.0.5+..."): the major number, or 0. */
 int text_jdk_major(enum text_kind kind, struct span text);

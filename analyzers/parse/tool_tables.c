@@ -1,9 +1,5 @@
 #include "analyzers/parse/tool_tables.h"
 
-#include "analyzers/parse/span.h"
-
-#include <stddef.h>
-
 const char *process_source_name(enum process_source source)
 {
     static const char *const names[] = {

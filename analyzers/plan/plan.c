@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <math.h>
-#include <string.h>
 
 /* --- what follows from the numbers alone ------------------------------------------------------ */
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* More within the horizon is a slip of the pen; up to here every sum fits into 64 bits. */
 #define LOADS_MOST 1e10

@@ -11,10 +11,6 @@
 
 #include "analyzers/plan/suitability.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 enum plan_number {
 #define PLAN_INPUT(id, option, kind, initial, least, most, value, help) PLAN_##id,
 #include "analyzers/plan/plan_inputs.def"

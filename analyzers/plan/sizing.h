@@ -12,9 +12,6 @@
 
 #include "analyzers/plan/measured.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #define SIZING_RESERVE_PERCENT 10
 #define SIZING_STEP_BYTES      (INT64_C(64) << 20)
 #define SIZING_PARTS_MAX       10

@@ -21,10 +21,6 @@
 
 #include "analyzers/judge/level.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define SUITABILITY_ORDINARY_CLASSES INT64_C(100000)
 #define SUITABILITY_MODERATE_CLASSES INT64_C(1000000)
 #define SUITABILITY_MILLIONS_CLASSES INT64_C(2000000)

@@ -22,9 +22,6 @@
 
 #include "analyzers/soak/soak_series.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /*
  * points: the raw course of a series, kept for comparisons: at most POINTS_MAX, whatever the
  * length. When it is full neighbours are merged two by two (mean time, mean value), so that hours

@@ -3,7 +3,6 @@
 #include "analyzers/native/internal.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #define VALUE_MAX (INT64_C(1) << 50)
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A soak lasts minutes: a shorter span than this is too short even for it. */
 #define MIN_SPAN_MS       60000

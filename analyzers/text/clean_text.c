@@ -10,24 +10,11 @@
 #define INDENT_MIN  2 /* a block's; of the whole text one blank is enough */
 #define NESTED_ROWS 6 /* so many lines with a blank one behind each are doubled ones */
 
-static const struct {
-    const char *key;
-    const char *words;
-} ROWS[REMOVED_COUNT] = {
-#define REMOVED(id, key, words) [REMOVED_##id] = {key, words},
+static const char *const WORDS[REMOVED_COUNT] = {
+#define REMOVED(id, words) [REMOVED_##id] = words,
 #include "analyzers/text/removed.def"
 #undef REMOVED
 };
-
-const char *removed_key(enum removed removed)
-{
-    return (unsigned)removed < REMOVED_COUNT ? ROWS[removed].key : "?";
-}
-
-const char *removed_words(enum removed removed)
-{
-    return (unsigned)removed < REMOVED_COUNT ? ROWS[removed].words : "?";
-}
 
 void clean_text_words(const struct clean_text *clean, char *words, size_t size)
 {
@@ -36,7 +23,7 @@ void clean_text_words(const struct clean_text *clean, char *words, size_t size)
     for (int i = 0; i < REMOVED_COUNT; i++) {
         if (clean->removed[i] == 0)
             continue;
-        int more = snprintf(words + used, size - used, "%s%s", used > 0 ? ", " : "", ROWS[i].words);
+        int more = snprintf(words + used, size - used, "%s%s", used > 0 ? ", " : "", WORDS[i]);
         if (more < 0 || used + (size_t)more >= size) {
             words[used] = '\0';
             return;

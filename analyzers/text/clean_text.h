@@ -24,7 +24,7 @@
 #define CLEAN_TEXT_MAX ((size_t)64 << 20)
 
 enum removed {
-#define REMOVED(id, key, words) REMOVED_##id,
+#define REMOVED(id, words) REMOVED_##id,
 #include "analyzers/text/removed.def"
 #undef REMOVED
     REMOVED_COUNT,
@@ -45,8 +45,6 @@ bool clean_text_make(struct clean_text *clean, struct span raw);
 int64_t clean_text_line(const struct clean_text *clean, const char *at);
 void clean_text_free(struct clean_text *clean);
 
-const char *removed_key(enum removed removed);
-const char *removed_words(enum removed removed);
 /* "a timestamp in front of each line; colours of a terminal": at most size bytes; empty: nothing */
 void clean_text_words(const struct clean_text *clean, char *words, size_t size);
 

@@ -1,7 +1,5 @@
 #include "analyzers/trend/window.h"
 
-#include "analyzers/trend/trend_line.h"
-
 #include <math.h>
 #include <string.h>
 

@@ -16,8 +16,6 @@
 #include "analyzers/trend/history.h"
 #include "analyzers/trend/trend_line.h"
 
-#include <stdbool.h>
-
 /*
  * envelope: how a series climbed, told from its lower envelope.
  *

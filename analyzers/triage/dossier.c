@@ -47,3 +47,71 @@ void dossier_add_agent(struct dossier *dossier, const char *path)
     if (copy[0] != '\0' && dossier->agent_count < DOSSIER_AGENTS_MAX)
         memcpy(dossier->agents[dossier->agent_count++], copy, sizeof copy);
 }
+
+/* --- objects on the heap ---------------------------------------------------------------------- */
+
+/* A leak report of MAT names one object, or a few, and what they retain. */
+#define SUSPECT_BYTES (INT64_C(64) << 20)
+
+static const struct heap_suspect_row ROWS[HEAP_SUSPECT_COUNT] = {
+    [HEAP_SUSPECT_NONE] = {"", 0, "", "", ""},
+#define HEAP_SUSPECT(id, key, instances, patterns, what, advice)                                   \
+    [HEAP_SUSPECT_##id] = {key, instances, patterns, what, advice},
+#include "analyzers/triage/heap_suspects.def"
+#undef HEAP_SUSPECT
+};
+
+const struct heap_suspect_row *heap_suspect_row(enum heap_suspect suspect)
+{
+    return &ROWS[(unsigned)suspect < HEAP_SUSPECT_COUNT ? suspect : HEAP_SUSPECT_NONE];
+}
+
+static bool matches(struct span name, struct span pattern)
+{
+    if (span_starts_with(pattern, SPAN_LITERAL("*")))
+        return span_ends_with(name, span_skip(pattern, 1));
+    if (span_ends_with(pattern, SPAN_LITERAL("*")))
+        return span_starts_with(name, span_of(pattern.ptr, pattern.len - 1));
+    return span_equals(name, pattern);
+}
+
+static enum heap_suspect suspect_of(struct span name, int64_t instances, int64_t bytes)
+{
+    for (int i = HEAP_SUSPECT_NONE + 1; i < HEAP_SUSPECT_COUNT; i++) {
+        struct span rest = span_from_cstr(ROWS[i].patterns);
+        if (instances < ROWS[i].instances && bytes < SUSPECT_BYTES)
+            continue;
+        while (rest.len > 0) {
+            ptrdiff_t bar = span_find(rest, SPAN_LITERAL("|"));
+            struct span pattern = bar < 0 ? rest : span_of(rest.ptr, (size_t)bar);
+            if (matches(name, pattern))
+                return (enum heap_suspect)i;
+            size_t taken = bar < 0 ? rest.len : (size_t)bar + 1;
+            rest = span_skip(rest, taken);
+        }
+    }
+    return HEAP_SUSPECT_NONE;
+}
+
+void heap_objects_add(struct heap_objects *objects, struct span name, int64_t instances,
+                      int64_t bytes)
+{
+    struct heap_class row = {.instances = instances, .bytes = bytes};
+    span_copy(name, row.name, sizeof row.name);
+    objects->classes++;
+    objects->total_bytes = saturated_add(objects->total_bytes, bytes > 0 ? bytes : 0);
+    int at = objects->count;
+    while (at > 0 && objects->row[at - 1].bytes < bytes)
+        at--;
+    if (at < HEAP_OBJECTS_MAX) {
+        int last = objects->count < HEAP_OBJECTS_MAX ? objects->count++ : HEAP_OBJECTS_MAX - 1;
+        memmove(&objects->row[at + 1], &objects->row[at], (size_t)(last - at) * sizeof row);
+        objects->row[at] = row;
+    }
+    enum heap_suspect suspect = suspect_of(name, instances, bytes);
+    if (suspect != HEAP_SUSPECT_NONE &&
+        (objects->suspect == HEAP_SUSPECT_NONE || bytes > objects->suspected.bytes)) {
+        objects->suspect = suspect;
+        objects->suspected = row;
+    }
+}

@@ -1,6 +1,5 @@
 #include "analyzers/triage/dossier_texts.h"
 
-#include "analyzers/classes/census.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/classlog/classlog.h"
 #include "analyzers/model/memory_reply.h"
@@ -361,16 +360,13 @@ static bool read_loaders(struct dossier_jvm *jvm, const struct text_part *part,
                          struct dossier_input *input)
 {
     struct dossier *dossier = &jvm->dossier;
-    struct classloader_stats stats;
-    struct loader_stats_row row;
     struct loader_leak leak = {0};
     struct loader_table table;
-    if (loader_table_parse(&table, part->text) == PARSE_INCOMPLETE)
+    if (part->kind == TEXT_JMAP_CLSTATS)
+        loader_table_parse_jmap(&table, part->text, &leak);
+    else if (loader_table_parse(&table, part->text, &leak) == PARSE_INCOMPLETE)
         note(input, "the total line is missing: the counts are too low");
-    classloader_stats_begin(&stats, part->text);
-    while (classloader_stats_next(&stats, &row))
-        loader_leak_add(&leak, &row);
-    input->unparsed_lines += stats.lines.unknown_lines;
+    input->unparsed_lines += table.unknown_lines;
     if (table.event.loaders > 0) {
         if (dossier->loaders.have && !dossier->loaders_before.have)
             dossier->loaders_before = dossier->loaders;
@@ -389,50 +385,6 @@ static bool read_loaders(struct dossier_jvm *jvm, const struct text_part *part,
         note(input, "no row of a class loader is in it");
     }
     loader_table_free(&table);
-    return true;
-}
-
-/* jmap of JDK 8: bytes are Metaspace of the loader, as far as it is used. */
-static bool read_jmap_loaders(struct dossier_jvm *jvm, const struct text_part *part,
-                              struct dossier_input *input)
-{
-    struct jmap_clstats stats;
-    struct loader_stats_row row;
-    struct loader_leak leak = {0};
-    struct dossier_loaders *loaders = calloc(1, sizeof *loaders);
-    if (loaders == NULL)
-        return false;
-    jmap_clstats_begin(&stats, part->text);
-    while (jmap_clstats_next(&stats, &row)) {
-        loader_leak_add(&leak, &row);
-        loaders->loaders++;
-        loaders->classes = saturated_add(loaders->classes, row.classes);
-        char type[EVENT_NAME_MAX];
-        span_copy(row.type, type, sizeof type);
-        int i = 0;
-        while (i < loaders->row_count && strcmp(loaders->rows[i].type, type) != 0)
-            i++;
-        if (i == EVENT_ROWS_MAX)
-            continue; /* counted above */
-        if (i == loaders->row_count)
-            memcpy(loaders->rows[loaders->row_count++].type, type, sizeof type);
-        loaders->rows[i].loaders++;
-        loaders->rows[i].classes = saturated_add(loaders->rows[i].classes, row.classes);
-        loaders->rows[i].chunk_bytes = saturated_add(loaders->rows[i].chunk_bytes, row.chunk_bytes);
-    }
-    input->unparsed_lines += stats.lines.unknown_lines;
-    input->used = loaders->loaders > 0;
-    if (input->used) {
-        if (jvm->dossier.loaders.have && !jvm->dossier.loaders_before.have)
-            jvm->dossier.loaders_before = jvm->dossier.loaders;
-        loaders->have = true;
-        jvm->dossier.loaders = *loaders;
-        jvm->dossier.leak = leak;
-        put(&jvm->dossier, SAMPLE_LOADERS, loaders->loaders);
-    } else {
-        note(input, "no row of a class loader is in it");
-    }
-    free(loaders);
     return true;
 }
 
@@ -860,7 +812,7 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
         return read_loaders(jvm, part, input);
     case TEXT_JMAP_CLSTATS:
         dossier_read_liveness(jvm, part->text);
-        return read_jmap_loaders(jvm, part, input);
+        return read_loaders(jvm, part, input);
     case TEXT_CLASSES:
     case TEXT_CLASS_HIERARCHY:
     case TEXT_CLASS_HISTOGRAM:

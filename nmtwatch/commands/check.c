@@ -163,7 +163,7 @@ static void ask_loaders(struct look *look, struct attach *attach, int64_t arenas
     if (attach_run(attach, expensive_command_text(EXPENSIVE_LOADER_STATS), &reply, &failure) !=
         FAILURE_NONE)
         return;
-    look->have_loaders = loader_table_parse(&look->loaders, reply) == PARSE_OK;
+    look->have_loaders = loader_table_parse(&look->loaders, reply, NULL) == PARSE_OK;
     if (look->have_loaders)
         sample_set(&look->sample, SAMPLE_LOADERS, look->loaders.event.loaders);
 }

@@ -343,7 +343,7 @@ static void answered_loaders(struct watcher *watcher, struct span reply)
 {
     ask_charge(watcher);
     struct loader_table table;
-    if (loader_table_parse(&table, reply) == PARSE_OK) {
+    if (loader_table_parse(&table, reply, NULL) == PARSE_OK) {
         sample_set(&watcher->latest, SAMPLE_LOADERS, table.event.loaders);
         struct event event = {.kind = EVENT_LOADERS, .loaders = table.event};
         watcher_emit(watcher, &event);

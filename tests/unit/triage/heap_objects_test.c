@@ -1,5 +1,5 @@
 /* What fills a heap, and what its many objects are the sign of. */
-#include "analyzers/triage/heap_objects.h"
+#include "analyzers/triage/dossier.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
