@@ -47,4 +47,12 @@ enum walk_code {
 };
 const char *walk_code_name(enum walk_code code);
 
+/* What the thread of a sample was doing. */
+enum thread_state {
+#define THREAD_STATE(id, name) THREAD_##id,
+#include "agent/calltrace/thread_states.def"
+#undef THREAD_STATE
+    THREAD_STATE_COUNT,
+};
+
 #endif

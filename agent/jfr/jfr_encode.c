@@ -10,8 +10,8 @@
 
 #define LENGTH_WIDTH 2 /* bytes of a padded length that holds JFR_SAMPLE_MAX */
 
-/* size, type, ticks, thread, trace, state, two spans, tags of a byte and a 32-bit number each */
-_Static_assert(LENGTH_WIDTH + 1 + 9 + 5 + 5 + 2 + 9 + 9 + 6 * NMTAGENT_CONTEXT_TAGS <=
+/* size, type, ticks, thread, trace, state, native, two spans, tags of a byte and a 32-bit number each */
+_Static_assert(LENGTH_WIDTH + 1 + 9 + 5 + 5 + 2 + 1 + 9 + 9 + 6 * NMTAGENT_CONTEXT_TAGS <=
                    JFR_SAMPLE_MAX,
                "the largest sample fits");
 
@@ -60,6 +60,7 @@ size_t jfr_encode_sample(const struct jfr_sample *sample, uint8_t *out)
     at = jfr_put_int(at, sample->tid);
     at = jfr_put(at, sample->trace_id);
     at = jfr_put(at, sample->state + 1u); /* 0 is null in a pool */
+    *at++ = sample->state == THREAD_IN_NATIVE;
     at = put_context(at, sample);
     size_t length = (size_t)(at - out);
     jfr_put_padded(out, (uint32_t)length, LENGTH_WIDTH);

@@ -16,19 +16,12 @@ enum symbol_space { SYMBOL_LABEL, SYMBOL_CLASS, SYMBOL_PACKAGE, SYMBOL_OWN };
 #define SYMBOL_NO_PARAMETERS SYMBOL(SYMBOL_OWN, 1)
 #define CLASS_UNKNOWN        ((uint64_t)UINT32_MAX + 1) /* beyond the dictionary's numbers */
 
-/* The JDK's names, but for "Java": that is of an engine which does not know how code runs. */
-/* By jfr_sample.state, as in the JDK's recordings. */
-static const char *const thread_state_names[] = {
-    "STATE_RUNNABLE",
-    "STATE_SLEEPING",
-    "STATE_IN_OBJECT_WAIT",
-    "STATE_IN_OBJECT_WAIT_TIMED",
-    "STATE_PARKED",
-    "STATE_PARKED_TIMED",
-    "STATE_BLOCKED_ON_MONITOR_ENTER",
-    "STATE_NEW",
-    "STATE_TERMINATED",
+static const char *const thread_state_names[THREAD_STATE_COUNT] = {
+#define THREAD_STATE(id, name) [THREAD_##id] = name,
+#include "agent/calltrace/thread_states.def"
+#undef THREAD_STATE
 };
+/* The JDK's names, but for "Java": that is of an engine which does not know how code runs. */
 static const char *const frame_type_names[] = {
     [FRAME_TYPE_UNKNOWN] = "Java",          [FRAME_TYPE_INTERPRETED] = "Interpreted",
     [FRAME_TYPE_COMPILED] = "JIT compiled", [FRAME_TYPE_INLINED] = "Inlined",

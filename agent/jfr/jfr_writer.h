@@ -39,7 +39,7 @@ struct jfr_sample {
     int64_t ticks; /* CLOCK_MONOTONIC, ns */
     int32_t tid;
     uint32_t trace_id;
-    uint8_t state; /* 0 STATE_RUNNABLE, 1 STATE_SLEEPING, ... as in jfr_pools.c */
+    enum thread_state state;
     bool have_context;
     const struct context_record *context;
     int tag_count; /* context_tag_count(), as it was when the chunk began */

@@ -26,7 +26,15 @@ static int walk(struct sampler *sampler, JNIEnv *env, void *ucontext, struct fra
     return depth;
 }
 
-static size_t encode(struct sampler *sampler, int tid, uint32_t trace, uint8_t *out)
+static enum thread_state state_of(const struct sampler *sampler, JNIEnv *env, void *ucontext)
+{
+    if (env == NULL)
+        return THREAD_IN_NATIVE;
+    return sampler->engine->state != NULL ? sampler->engine->state(env, ucontext) : THREAD_RUNNABLE;
+}
+
+static size_t encode(struct sampler *sampler, int tid, enum thread_state state, uint32_t trace,
+                     uint8_t *out)
 {
     struct context_record record;
     enum context_result context = context_read(&record);
@@ -37,6 +45,7 @@ static size_t encode(struct sampler *sampler, int tid, uint32_t trace, uint8_t *
         .ticks = clock_now_ns(),
         .tid = tid,
         .trace_id = trace,
+        .state = state,
         .have_context = context == CONTEXT_READ,
         .context = &record,
         .tag_count = sampler->tag_count,
@@ -63,7 +72,8 @@ static void take(struct sampler *sampler, int slot, int tid, JNIEnv *env, void *
         trace = CALLTRACE_OVER_BUDGET; /* a stack of one frame that says so */
     }
     thread_id_tables_add(sampler->thread_ids, index, tid);
-    recording_buffer_commit(sampler->buffers, index, encode(sampler, tid, trace, out));
+    enum thread_state state = state_of(sampler, env, ucontext);
+    recording_buffer_commit(sampler->buffers, index, encode(sampler, tid, state, trace, out));
     count(&sampler->stored);
 }
 

@@ -58,6 +58,7 @@ const struct stack_engine engine_vm = {
     .end = vm_end,
     .use_seen = use_seen,
     .walk = engine_vm_walk,
+    .state = engine_vm_state,
     .walk_here = engine_vm_walk_here,
 };
 

@@ -40,6 +40,9 @@ struct stack_engine {
     /* Writes at most max frames, innermost first; returns how many, and *code (WALK_OK when the
      * Java part is complete). env: of this thread, NULL when it is no Java thread. */
     int (*walk)(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
+    /* What the thread was doing; signal context. env: of this thread, not NULL. NULL: this engine
+     * does not know (agct). */
+    enum thread_state (*state)(JNIEnv *env, void *ucontext);
     /* The stack of the calling thread from its last Java frame: in JVMTI callbacks, where it is in
      * native code or the VM. Creates no jmethodID (vm); NULL: this engine cannot (agct). */
     int (*walk_here)(JNIEnv *env, struct frame *out, int max, enum walk_code *code);

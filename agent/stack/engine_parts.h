@@ -44,6 +44,7 @@ extern _Thread_local bool engine_vm_places_as_agct; /* agent/hotspot/walk.h says
 #endif
 
 int engine_vm_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum walk_code *code);
+enum thread_state engine_vm_state(JNIEnv *env, void *ucontext);
 /* Callbacks of the JVM. */
 int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code *code);
 

@@ -1,5 +1,6 @@
 /* Signal context. Reaches agent/hotspot's walk, seen_methods_put, and native.h. */
 #include "agent/hotspot/layout.h"
+#include "agent/hotspot/thread_state.h"
 #include "agent/hotspot/walk.h"
 #include "agent/stack/engine_parts.h"
 #include "agent/stack/native.h"
@@ -75,7 +76,24 @@ int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int 
     return depth;
 }
 
+enum thread_state engine_vm_state(JNIEnv *env, void *ucontext)
+{
+    const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
+    const struct call_registers call = {
+        .pc = (uintptr_t)registers[REG_RIP],
+        .result = (uintptr_t)registers[REG_RAX],
+        .fourth = (uintptr_t)registers[REG_R10],
+    };
+    return thread_state(thread_of(env), &call);
+}
+
 #else
+
+enum thread_state engine_vm_state(JNIEnv *env, void *ucontext)
+{
+    (void)env, (void)ucontext;
+    return THREAD_RUNNABLE;
+}
 
 int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
                      enum walk_code *code)

@@ -193,7 +193,7 @@ static void beside_nmt_print(struct attach *attach, int jdk_major, FILE *out)
         print_sample(&sample, jdk_major, out);
 }
 
-#define OWN_ROWS 9
+#define OWN_ROWS 10
 
 typedef bool print_fn(const char *json, FILE *out);
 static print_fn *const printers[AGENT_COMMAND_COUNT] = {
@@ -208,7 +208,7 @@ struct arguments {
     struct alloc_arguments alloc;
     const char *output, *library;
     int64_t duration_ms;
-    bool json, sites, baseline; /* the last two: of memory */
+    bool json, by_state, sites, baseline; /* the last two: of memory */
 };
 
 static bool command_of(const char *word, enum agent_command *command)
@@ -310,7 +310,8 @@ static struct one_shot shot_of(struct arguments *arguments)
                              .output = arguments->output,
                              .library = arguments->library,
                              .start = &arguments->start,
-                             .json = arguments->json};
+                             .json = arguments->json,
+                             .by_state = arguments->by_state};
 }
 
 static int run_one_shot(const char *pid, struct arguments *arguments)
@@ -325,6 +326,11 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
         return options_error(&command_profile,
                              "-o '%s': expected a name in .html, .txt, .json or .jfr",
                              arguments->output);
+    if (shot.by_state && shot.format == PROFILE_JFR)
+        return options_error(&command_profile,
+                             "--by-state and a .jfr file: each sample there has its state anyhow");
+    if (shot.by_state)
+        one_shot_by_state(&arguments->start);
     if (arguments->start.value[OPTION_FILE] != NULL)
         return options_error(&command_profile,
                              "--file and -o together: with --for the output is -o");
@@ -406,6 +412,8 @@ static int run(int argc, char **argv)
         {0, "all", NULL, NULL, &arguments.alloc.all, "alloc: every JVM"},
         {0, "match", "RULES", option_take_text, &arguments.alloc.match,
          "alloc: of these the ones that fit: main=PATTERN,cgroup=PATTERN;pid=N"},
+        {0, "by-state", NULL, NULL, &arguments.by_state,
+         "-o by what threads were doing: of wall-clock samples, each 10ms unless --wall is given"},
         {0, "sites", NULL, NULL, &arguments.sites,
          "memory: allocation sites too, where started with --memory-level detail"},
         {0, "baseline", NULL, NULL, &arguments.baseline,
@@ -420,6 +428,8 @@ static int run(int argc, char **argv)
     bool command = operands == 2 && strcmp(argv[2], "memory") == 0;
     if ((arguments.sites || arguments.baseline) && !command)
         return options_error(&command_profile, "--sites and --baseline go with `memory`");
+    if (arguments.by_state && operands != 1)
+        return options_error(&command_profile, "--by-state goes with --for and -o alone");
     bool alloc = operands >= 1 && operands <= 2 && strcmp(argv[operands], "alloc") == 0;
     if (alloc)
         return run_alloc(operands == 2 ? argv[1] : NULL, &arguments);
@@ -473,6 +483,9 @@ const struct command command_profile = {
         "started with --alloc. RULES are separated by ';', one has to fit; its terms by ',', all "
         "have\n"
         "to: main=PATTERN (main class or jar), cgroup=PATTERN, pid=N, patterns as of the shell.\n"
+        "\n"
+        "--by-state: stacks begin with what the thread was doing: the JDK's names, such as\n"
+        "STATE_PARKED_TIMED, and STATE_RUNNABLE (in native code).\n"
         "\n"
         "The recording is a JFR file that the JDK's own jfr reads. --file names it as the JVM's\n"
         "user sees it. The options after --json are those of the agent, and the same as in\n"

@@ -27,6 +27,16 @@ static struct call_frame *make_room(struct frames *room, int count)
     return frames;
 }
 
+/* In native code a thread is runnable for the JVM, and may wait in the kernel. */
+static struct call_frame state_frame(const struct jfr_event *event)
+{
+    const char *state = event->sample.state;
+    return (struct call_frame){state == NULL             ? "[state not known]"
+                               : event->sample.in_native ? "STATE_RUNNABLE (in native code)"
+                                                         : state,
+                               CALL_FRAME_STATE};
+}
+
 /* There is room for one more than the trace's depth. */
 static void put_frames(struct call_frame *frames, const struct jfr_trace *trace, int *depth)
 {
@@ -38,14 +48,17 @@ static void put_frames(struct call_frame *frames, const struct jfr_trace *trace,
         frames[(*depth)++] = (struct call_frame){"[deeper than recorded]", CALL_FRAME_NATIVE};
 }
 
-static bool add_sample(struct call_tree *tree, const struct jfr_event *event, struct frames *room)
+static bool add_sample(struct call_tree *tree, const struct jfr_event *event, bool by_state,
+                       struct frames *room)
 {
     const struct jfr_trace *trace = event->sample.trace;
     int depth = trace != NULL ? trace->depth : 0;
-    struct call_frame *frames = make_room(room, depth + 1);
+    struct call_frame *frames = make_room(room, depth + 2);
     if (frames == NULL)
         return false;
     put_frames(frames, trace, &depth);
+    if (by_state)
+        frames[depth++] = state_frame(event);
     call_tree_add(tree, frames, depth, 1); /* refused ones are counted there */
     return true;
 }
@@ -113,9 +126,9 @@ static bool keep(struct jfr_profile *profile, const struct jfr_event *event, str
 {
     switch (event->kind) {
     case JFR_EVENT_CPU_SAMPLE:
-        return add_sample(profile->cpu, event, room);
+        return add_sample(profile->cpu, event, profile->by_state, room);
     case JFR_EVENT_WALL_SAMPLE:
-        return add_sample(profile->wall, event, room);
+        return add_sample(profile->wall, event, profile->by_state, room);
     case JFR_EVENT_ALLOCATION:
         return add_allocation(profile->alloc, event, room);
     case JFR_EVENT_COMPONENT_MEMORY:
@@ -139,12 +152,12 @@ static bool keep(struct jfr_profile *profile, const struct jfr_event *event, str
     return true;
 }
 
-bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, char *error,
-                      size_t error_size)
+bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, bool by_state,
+                      char *error, size_t error_size)
 {
     struct jfr_event event;
     struct frames room = {0};
-    *profile = (struct jfr_profile){0};
+    *profile = (struct jfr_profile){.by_state = by_state};
     struct jfr_reader *reader = jfr_reader_open(fd, name, error, error_size);
     if (reader == NULL)
         return false;
@@ -191,7 +204,7 @@ const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, c
     } kinds[] = {{profile->cpu, "samples of CPU time"},
                  {profile->wall, "samples of wall-clock time"},
                  {profile->alloc, "of objects allocated"}};
-    size_t kind = 0;
+    size_t kind = profile->by_state && call_tree_samples(profile->wall) > 0 ? 1 : 0;
     while (kind < 2 && call_tree_samples(kinds[kind].tree) == 0)
         kind++;
     if (call_tree_samples(kinds[kind].tree) == 0)
@@ -223,27 +236,75 @@ bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title
     return flamegraph_write(tree, &page, out);
 }
 
-static bool put_top(struct json_out *out, const char *key, const struct call_tree *tree)
+static bool put_methods(struct json_out *out, const struct call_tree *tree, uint32_t node)
 {
-    struct toptable *table = toptable_create(tree);
+    struct toptable *table = toptable_create(tree, node);
     if (table == NULL)
         return false;
-    json_out_begin(out, key, '{');
     toptable_json(table, out);
-    json_out_end(out, '}');
     toptable_destroy(table);
     return true;
+}
+
+static const char *name_of(const struct call_tree *tree, uint32_t node)
+{
+    return call_tree_name(tree, call_tree_node(tree, node)->name).name;
+}
+
+static bool put_states(struct json_out *out, const struct call_tree *tree)
+{
+    bool good = true;
+    json_out_begin(out, "states", '[');
+    for (uint32_t i = call_tree_node(tree, 0)->first_child; good && i != CALL_TREE_NONE;
+         i = call_tree_node(tree, i)->next_sibling) {
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "state", name_of(tree, i));
+        json_out_int(out, "samples", call_tree_node(tree, i)->total);
+        good = put_methods(out, tree, i);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+    return good;
+}
+
+static bool put_top(struct json_out *out, const char *key, const struct call_tree *tree,
+                    bool by_state)
+{
+    json_out_begin(out, key, '{');
+    json_out_int(out, "samples", call_tree_samples(tree));
+    json_out_int(out, "refused_samples", call_tree_refused(tree));
+    bool good = put_methods(out, tree, 0) && (!by_state || put_states(out, tree));
+    json_out_end(out, '}');
+    return good;
+}
+
+static bool print_methods(const struct call_tree *tree, uint32_t node, uint32_t rows, FILE *out)
+{
+    struct toptable *table = toptable_create(tree, node);
+    if (table == NULL)
+        return false;
+    bool good = toptable_print(table, rows, out);
+    toptable_destroy(table);
+    return good;
 }
 
 bool jfr_profile_top(const struct jfr_profile *profile, uint32_t rows, FILE *out)
 {
     const char *unit;
-    struct toptable *table = toptable_create(jfr_profile_samples(profile, &unit));
-    if (table == NULL)
-        return false;
+    const struct call_tree *tree = jfr_profile_samples(profile, &unit);
+    bool good = true;
     fprintf(out, "%s\n", unit);
-    bool good = toptable_print(table, rows, out);
-    toptable_destroy(table);
+    if (!profile->by_state || tree == profile->alloc)
+        return print_methods(tree, 0, rows, out);
+    int64_t all = call_tree_samples(tree);
+    for (uint32_t i = call_tree_node(tree, 0)->first_child; good && i != CALL_TREE_NONE;
+         i = call_tree_node(tree, i)->next_sibling) {
+        int64_t samples = call_tree_node(tree, i)->total;
+        fprintf(out, "\n%s: %s of %s samples, %.2f%%\n", escape_name(name_of(tree, i)).text,
+                units_count(samples).text, units_count(all).text,
+                100.0 * (double)samples / (double)all);
+        good = print_methods(tree, i, rows, out);
+    }
     return good;
 }
 
@@ -259,9 +320,10 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
     json_out_text(&json, "jvm_version", profile->jvm_version[0] ? profile->jvm_version : NULL);
     json_out_end(&json, '}');
     json_out_text(&json, "damage", profile->damage[0] ? profile->damage : NULL);
-    bool good = put_top(&json, "cpu", profile->cpu) && put_top(&json, "wall", profile->wall);
+    bool good = put_top(&json, "cpu", profile->cpu, profile->by_state) &&
+                put_top(&json, "wall", profile->wall, profile->by_state);
     if (call_tree_samples(profile->alloc) > 0) /* bytes */
-        good = good && put_top(&json, "alloc", profile->alloc);
+        good = good && put_top(&json, "alloc", profile->alloc, false);
     json_out_begin(&json, "losses", '[');
     for (int i = 0; i < profile->loss_count; i++) {
         json_out_begin(&json, NULL, '{');

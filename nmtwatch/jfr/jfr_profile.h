@@ -19,9 +19,10 @@
 #define JFR_NOTES_MAX      (JFR_LOSSES_MAX + 4)
 
 struct jfr_profile {
-    struct call_tree *cpu, *wall;                           /* finished */
-    struct call_tree *alloc;                                /* likewise; its samples are bytes */
-    int64_t chunks, start_ns, end_ns;                       /* since the epoch */
+    struct call_tree *cpu, *wall;     /* finished */
+    bool by_state;                    /* their outermost frame is what the thread was doing */
+    struct call_tree *alloc;          /* likewise; its samples are bytes */
+    int64_t chunks, start_ns, end_ns; /* since the epoch */
     char options[512], jvm_version[256], agent_version[64]; /* "" when not known */
     int loss_count;
     struct {
@@ -39,16 +40,17 @@ struct jfr_profile {
 };
 
 /* fd stays the caller's. False with one sentence: no recording, or out of memory. */
-bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, char *error,
-                      size_t error_size);
+bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, bool by_state,
+                      char *error, size_t error_size);
 /* The samples to show when nobody says which: of CPU time; if there are none, of wall-clock time;
- * if there are none either, bytes allocated. */
+ * if there are none either, bytes allocated. By state: of wall-clock time first. */
 const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit);
 /* The page of its flame graph, with losses and damage below. False when out failed, or memory. */
 bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title, FILE *out);
 /* {"recording": ..., "damage": null, "cpu": {...}, "wall": {...}, "losses": [...]}: one line. */
 bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out);
-/* The same for people: the first rows of the samples that a flame graph would show. */
+/* The same for people: the first rows of the samples that a flame graph would show; by state, those of
+ * each. */
 bool jfr_profile_top(const struct jfr_profile *profile, uint32_t rows, FILE *out);
 void jfr_profile_free(struct jfr_profile *profile);
 

@@ -240,6 +240,7 @@ static void fill(struct jfr_event *event, struct jfr_chunk *chunk, const struct 
         event->sample.trace = jfr_trace(chunk, jfr_value(values, JFR_NAME_STACK_TRACE));
         event->sample.thread = jfr_thread(chunk, jfr_value(values, JFR_NAME_SAMPLED_THREAD));
         event->sample.state = jfr_text(chunk, jfr_value(values, JFR_NAME_STATE));
+        event->sample.in_native = number(values, JFR_NAME_IN_NATIVE) > 0;
         if (jfr_value(values, JFR_NAME_SPAN_ID) != NULL)
             event->sample.span_id = (uint64_t)number(values, JFR_NAME_SPAN_ID);
         if (jfr_value(values, JFR_NAME_ROOT_SPAN_ID) != NULL)

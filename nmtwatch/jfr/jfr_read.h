@@ -37,8 +37,9 @@ struct jfr_event {
         struct {
             const struct jfr_trace *trace;   /* NULL: there is none */
             const struct jfr_thread *thread; /* NULL: not known */
-            const char *state;
-            uint64_t span_id, root_span_id; /* 0: none */
+            const char *state;               /* "STATE_RUNNABLE"; NULL: not known */
+            bool in_native;                  /* in native code, and not known to wait */
+            uint64_t span_id, root_span_id;  /* 0: none */
             int tag_count;
             struct {
                 struct span name;

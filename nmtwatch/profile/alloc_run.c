@@ -125,7 +125,7 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
     }
     snprintf(title, sizeof title, "Allocations of %.200s (pid %d)", target->identity.main,
              (int)target->pid);
-    bool good = profile_output_write(recording, format, name, title, error, sizeof error);
+    bool good = profile_output_write(recording, format, false, name, title, error, sizeof error);
     close(recording);
     if (!good) {
         tell_error("nmtwatch profile: %s\n", error);

@@ -20,6 +20,8 @@
 
 /* --- story shot ------------------------------------------------------------------------------- */
 
+#define BY_STATE_WALL "10ms"
+
 #define ROWS 15 /* on a terminal; a file has them all */
 
 /* A recording summed up, whatever it was asked for. */
@@ -157,7 +159,7 @@ static int tell(enum story_kind kind, const struct one_shot *shot, int recording
     char error[400];
     int code = 0;
     if (shot->output != NULL && shot->format == PROFILE_JFR) {
-        if (!profile_output_write(recording, PROFILE_JFR, shot->output, title, error,
+        if (!profile_output_write(recording, PROFILE_JFR, false, shot->output, title, error,
                                   sizeof error)) {
             tell_error("nmtwatch profile: %s\n", error);
             return EXIT_IO;
@@ -220,8 +222,8 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
         close(recording);
         return code;
     }
-    bool good =
-        profile_output_write(recording, shot->format, shot->output, title, error, sizeof error);
+    bool good = profile_output_write(recording, shot->format, shot->by_state, shot->output, title,
+                                     error, sizeof error);
     close(recording);
     if (good)
         return 0;
@@ -264,6 +266,14 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
         tell_error("nmtwatch profile: %s has what was recorded until then\n", shot->output);
     free(answer);
     return code != 0 ? code : written;
+}
+
+void one_shot_by_state(struct start_options *options)
+{
+    if (options->value[OPTION_WALL] == NULL)
+        options->value[OPTION_WALL] = BY_STATE_WALL;
+    if (options->value[OPTION_CPU] == NULL)
+        options->value[OPTION_CPU] = "0";
 }
 
 int one_shot_run(const struct one_shot *shot, const struct target *target)
@@ -348,12 +358,12 @@ static bool summarize(const struct jfr_profile *profile, enum profile_format for
     return fclose(out) == 0 && good;
 }
 
-bool profile_output_write(int recording, enum profile_format format, const char *output,
-                          const char *title, char *error, size_t error_size)
+bool profile_output_write(int recording, enum profile_format format, bool by_state,
+                          const char *output, const char *title, char *error, size_t error_size)
 {
     struct jfr_profile profile = {0};
     if (format != PROFILE_JFR &&
-        !jfr_profile_read(&profile, recording, "the recording", error, error_size))
+        !jfr_profile_read(&profile, recording, "the recording", by_state, error, error_size))
         return false;
     int into = create_private(output);
     if (into < 0) {

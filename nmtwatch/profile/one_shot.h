@@ -26,9 +26,10 @@ enum profile_format { PROFILE_JFR, PROFILE_HTML, PROFILE_COLLAPSED, PROFILE_TOP,
 bool profile_output_format(const char *name, enum profile_format *format);
 /* Whether that file can be written, before anything is recorded for it. False with a sentence. */
 bool profile_output_possible(const char *output, char *error, size_t error_size);
-/* recording: a descriptor of the file. False with a sentence; the output file is removed then. */
-bool profile_output_write(int recording, enum profile_format format, const char *output,
-                          const char *title, char *error, size_t error_size);
+/* recording: a descriptor of the file; by_state: stacks begin with what the thread was doing. False
+ * with a sentence; the output file is removed then. */
+bool profile_output_write(int recording, enum profile_format format, bool by_state,
+                          const char *output, const char *title, char *error, size_t error_size);
 
 struct one_shot {
     int64_t duration_ms;
@@ -36,12 +37,14 @@ struct one_shot {
     enum profile_format format;
     const char *library; /* NULL: the one that belongs to this program */
     const struct start_options *start;
-    bool json;
+    bool json, by_state;
     /* Not NULL: what is made of the recording (a descriptor of it) in place of `output`. An exit
      * code. answer: that of `stop`; NULL: the target ended before. */
     int (*use)(const struct one_shot *shot, int recording, const char *title, const char *answer);
 };
 
+/* By state: the wall clock's samples alone, where the user said nothing else. */
+void one_shot_by_state(struct start_options *options);
 /* The exit code; what went wrong is one line on stderr. */
 int one_shot_run(const struct one_shot *shot, const struct target *target);
 

@@ -30,7 +30,7 @@ struct call_tree {
 
 const char *call_frame_kind_name(enum call_frame_kind kind)
 {
-    static const char *const names[CALL_FRAME_KINDS] = {"java", "native", "class"};
+    static const char *const names[CALL_FRAME_KINDS] = {"java", "native", "class", "state"};
     return names[kind];
 }
 
@@ -405,6 +405,7 @@ bool collapsed_write(const struct call_tree *tree, FILE *out)
 
 struct toptable {
     const struct call_tree *tree;
+    uint32_t node; /* below it */
     struct top_row *rows;
     uint32_t row_count;
 };
@@ -421,7 +422,7 @@ static int by_weight(const void *left, const void *right, void *context)
     return order != 0 ? order : (a->name > b->name) - (a->name < b->name);
 }
 
-/* open[name]: how often it is on the way from the root to the present node. Only the outermost of
+/* open[name]: how often it is on the way from the first node to the present node. Only the outermost of
  * them adds to the total. path: the names of that way. */
 static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
 {
@@ -430,7 +431,7 @@ static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
     int depth = 0, left = 0, capacity = 0;
     for (uint32_t i = 0; i < names; i++)
         table->rows[i] = (struct top_row){.name = i};
-    for (uint32_t i = call_tree_next(tree, 0, &depth); i != CALL_TREE_NONE;
+    for (uint32_t i = call_tree_next(tree, table->node, &depth); i != CALL_TREE_NONE && depth > 0;
          i = call_tree_next(tree, i, &depth)) {
         const struct call_node *node = call_tree_node(tree, i);
         if (path == NULL || depth >= capacity) {
@@ -443,7 +444,7 @@ static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
             path = longer;
             capacity = more;
         }
-        for (; left >= depth && left > 0; left--) /* the root has no name */
+        for (; left >= depth && left > 0; left--) /* the first has no name */
             open[path[left]]--;
         left = depth;
         path[depth] = node->name;
@@ -455,13 +456,14 @@ static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
     return true;
 }
 
-struct toptable *toptable_create(const struct call_tree *tree)
+struct toptable *toptable_create(const struct call_tree *tree, uint32_t node)
 {
     uint32_t names = call_tree_name_count(tree);
     struct toptable *table = calloc(1, sizeof *table);
     uint32_t *open = calloc(names, sizeof *open);
     if (table != NULL) {
         table->tree = tree;
+        table->node = node;
         table->rows = calloc(names, sizeof *table->rows);
     }
     if (table == NULL || open == NULL || table->rows == NULL || !sum_up(table, open, names)) {
@@ -471,7 +473,7 @@ struct toptable *toptable_create(const struct call_tree *tree)
     }
     free(open);
     for (uint32_t i = 0; i < names; i++) {
-        if (table->rows[i].total > 0)
+        if (table->rows[i].total > 0 && call_tree_name(tree, i).kind != CALL_FRAME_STATE)
             table->rows[table->row_count++] = table->rows[i];
     }
     qsort_r(table->rows, table->row_count, sizeof *table->rows, by_weight, (void *)tree);
@@ -490,7 +492,7 @@ const struct top_row *toptable_row(const struct toptable *table, uint32_t row)
 
 static double percent(const struct toptable *table, int64_t samples)
 {
-    int64_t all = call_tree_samples(table->tree);
+    int64_t all = call_tree_node(table->tree, table->node)->total;
     return all > 0 ? 100.0 * (double)samples / (double)all : 0;
 }
 
@@ -518,8 +520,6 @@ bool toptable_print(const struct toptable *table, uint32_t rows, FILE *out)
 
 void toptable_json(const struct toptable *table, struct json_out *out)
 {
-    json_out_int(out, "samples", call_tree_samples(table->tree));
-    json_out_int(out, "refused_samples", call_tree_refused(table->tree));
     json_out_begin(out, "methods", '[');
     for (uint32_t i = 0; i < table->row_count; i++) {
         const struct top_row *row = &table->rows[i];

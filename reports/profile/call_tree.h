@@ -20,9 +20,16 @@
 #define CALL_TREE_NODES_MAX (2 << 20)
 #define CALL_TREE_NONE      UINT32_MAX
 
-/* CALL_FRAME_CLASS: what was allocated, in place of a callee. */
-enum call_frame_kind { CALL_FRAME_JAVA, CALL_FRAME_NATIVE, CALL_FRAME_CLASS, CALL_FRAME_KINDS };
-const char *call_frame_kind_name(enum call_frame_kind kind); /* "java" "native" "class" */
+/* CALL_FRAME_CLASS: what was allocated, in place of a callee. CALL_FRAME_STATE: what the thread was
+ * doing, in place of the outermost caller. */
+enum call_frame_kind {
+    CALL_FRAME_JAVA,
+    CALL_FRAME_NATIVE,
+    CALL_FRAME_CLASS,
+    CALL_FRAME_STATE,
+    CALL_FRAME_KINDS
+};
+const char *call_frame_kind_name(enum call_frame_kind kind); /* "java" "native" "class" "state" */
 
 struct call_frame {
     const char *name;
@@ -61,8 +68,9 @@ uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, int *depth)
 bool collapsed_write(const struct call_tree *tree, FILE *out);
 void call_tree_destroy(struct call_tree *tree);
 
-/* Methods by the samples in which they ran themselves (self) or were on the stack (total). A method
- * that calls itself is counted once a sample. The tree is finished and outlives the table. */
+/* Methods by the samples in which they ran themselves (self) or were on the stack (total), of those
+ * that go through a node. A method that calls itself is counted once a sample. The tree is finished and
+ * outlives the table. */
 struct top_row {
     uint32_t name; /* call_tree_name */
     int64_t self, total;
@@ -70,15 +78,14 @@ struct top_row {
 
 struct toptable;
 
-/* Most self first, then most total, then by name. NULL when out of memory. */
-struct toptable *toptable_create(const struct call_tree *tree);
+/* Below a node (0: of the whole tree), most self first, then most total, then by name. NULL when out of
+ * memory. */
+struct toptable *toptable_create(const struct call_tree *tree, uint32_t node);
 uint32_t toptable_row_count(const struct toptable *table);
 const struct top_row *toptable_row(const struct toptable *table, uint32_t row);
 /* The first rows, and how many there are besides. False when out failed. */
 bool toptable_print(const struct toptable *table, uint32_t rows, FILE *out);
-/* Members of the object that is open: samples, refused_samples, methods: [{name, kind, self,
- * total}].
- */
+/* A member of the object that is open: methods: [{name, kind, self, total}]. */
 void toptable_json(const struct toptable *table, struct json_out *out);
 void toptable_destroy(struct toptable *table);
 

@@ -33,9 +33,11 @@
 ".f:focus{outline:none}\n" \
 ".a{fill:#b9c0c8}.j0{fill:#7fc97f}.j1{fill:#93d28f}.j2{fill:#6dbf74}" \
 ".n0{fill:#f2b56b}.n1{fill:#f5c383}.n2{fill:#eda857}" \
-".c0{fill:#8cb4e8}.c1{fill:#a0c2ee}.c2{fill:#7aa7e0}\n" \
+".c0{fill:#8cb4e8}.c1{fill:#a0c2ee}.c2{fill:#7aa7e0}" \
+".s0{fill:#cfa8dc}.s1{fill:#d9b9e4}.s2{fill:#c497d4}\n" \
 ".hit rect{fill:#e05bd6}\n" \
-"span.j0{background:#7fc97f}span.n0{background:#f2b56b}span.c0{background:#8cb4e8}\n"
+"span.j0{background:#7fc97f}span.n0{background:#f2b56b}span.c0{background:#8cb4e8}" \
+"span.s0{background:#cfa8dc}\n"
 
 #define FLAMEGRAPH_SCRIPT \
 "(function(){'use strict';\n" \
@@ -109,6 +111,7 @@ static const char *class_of(struct call_frame frame, uint32_t node)
         [CALL_FRAME_JAVA] = {"j0", "j1", "j2"},
         [CALL_FRAME_NATIVE] = {"n0", "n1", "n2"},
         [CALL_FRAME_CLASS] = {"c0", "c1", "c2"},
+        [CALL_FRAME_STATE] = {"s0", "s1", "s2"},
     };
     unsigned shade = 0;
     if (node == 0)
@@ -199,6 +202,11 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
     fputs(". Callers above, callees below.<span class=\"key j0\"></span>Java"
           "<span class=\"key n0\"></span>native",
           out);
+    uint32_t first = call_tree_node(drawing->tree, 0)->first_child;
+    if (first != CALL_TREE_NONE &&
+        call_tree_name(drawing->tree, call_tree_node(drawing->tree, first)->name).kind ==
+            CALL_FRAME_STATE)
+        fputs("<span class=\"key s0\"></span>what the thread was doing", out);
     if (page->bytes)
         fputs("<span class=\"key c0\"></span>what was allocated", out);
     fputs("</p>\n"

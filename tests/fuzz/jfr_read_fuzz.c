@@ -57,7 +57,7 @@ static void show(int fd)
         promise(collapsed_write(live.tree, nowhere));
         jfr_live_free(&live);
     }
-    if (!jfr_profile_read(&profile, fd, "fuzz", error, sizeof error))
+    if (!jfr_profile_read(&profile, fd, "fuzz", true, error, sizeof error))
         return;
     promise(jfr_profile_flamegraph(&profile, "fuzz", nowhere));
     promise(jfr_profile_top_json(&profile, nowhere));

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "agent/hotspot/thread_state.h"
 #include "agent/hotspot/walk.h"
 #include "tests/unit/agent_hotspot/fake_memory.h"
 
@@ -378,6 +379,8 @@ static void any_memory_is_survived(void **state)
         assert_in_range(walk_java_from_call(&start, frames, max, &code), 0, max);
         assert_in_range(walk_java_from_anchor(start.thread, frames, max, &code), 0, max);
         assert_int_equal(frames[max].bci, 12345);
+        const struct call_registers call = {start.pc, next_random() % 300, start.sp};
+        assert_in_range(thread_state(start.thread, &call), 0, THREAD_STATE_COUNT - 1);
     }
 }
 

@@ -56,7 +56,7 @@ static void write_sample(struct jfr_writer *writer, enum sample_kind kind, uint3
                                 .ticks = monotonic_ns(),
                                 .tid = 100,
                                 .trace_id = trace,
-                                .state = 1,
+                                .state = kind == SAMPLE_WALL ? THREAD_IN_NATIVE : THREAD_SLEEPING,
                                 .have_context = context,
                                 .context = &record,
                                 .tag_count = 2};
@@ -151,6 +151,7 @@ static void events_come_back(void **state)
             assert_string_equal(event.sample.thread->name, "worker");
             assert_int_equal(event.sample.thread->os_id, 100);
             assert_string_equal(event.sample.state, "STATE_SLEEPING");
+            assert_false(event.sample.in_native);
             assert_true(event.sample.span_id == UINT64_MAX);
             assert_true(event.sample.root_span_id == 1ull << 56);
             assert_int_equal(event.sample.tag_count, 2);
@@ -161,6 +162,8 @@ static void events_come_back(void **state)
             with_span += event.sample.span_id != 0;
         } else if (event.kind == JFR_EVENT_WALL_SAMPLE && first_wall) {
             first_wall = false;
+            assert_string_equal(event.sample.state, "STATE_RUNNABLE");
+            assert_true(event.sample.in_native);
             assert_int_equal(event.sample.trace->depth, 4);
             assert_string_equal(event.sample.trace->frames[0].label, "malloc [libc.so.6]");
             assert_int_equal(event.sample.trace->frames[0].kind, JFR_FRAME_NATIVE);
@@ -200,7 +203,7 @@ static void profile_sums_up(void **state)
     struct jfr_profile profile;
     record(2);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(jfr_profile_read(&profile, fd, path, error, sizeof error));
+    assert_true(jfr_profile_read(&profile, fd, path, false, error, sizeof error));
     close(fd);
     assert_int_equal(call_tree_samples(profile.cpu), 20);
     assert_int_equal(call_tree_samples(profile.wall), 4);
@@ -226,6 +229,41 @@ static void profile_sums_up(void **state)
     assert_true(jfr_profile_top_json(&profile, out));
     fclose(out);
     assert_non_null(strstr(text, "\"losses\":[{\"reason\":\"busy\",\"count\":4}]"));
+    free(text);
+    jfr_profile_free(&profile);
+}
+
+static void profile_by_state(void **state)
+{
+    (void)state;
+    struct jfr_profile profile;
+    const char *unit;
+    char *text = NULL;
+    size_t size = 0;
+    record(2);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(jfr_profile_read(&profile, fd, path, true, error, sizeof error));
+    close(fd);
+    assert_ptr_equal(jfr_profile_samples(&profile, &unit), profile.wall);
+    assert_int_equal(call_tree_node(profile.wall, 0)->self,
+                     0); /* without a stack, but with a state */
+    FILE *out = open_memstream(&text, &size);
+    assert_true(jfr_profile_top(&profile, 9, out));
+    fclose(out);
+    assert_non_null(strstr(text, "\nSTATE_RUNNABLE (in native code): 4 of 4 samples, 100.00%\n"));
+    assert_non_null(strstr(text, "50.00%  malloc [libc.so.6]"));
+    free(text);
+    out = open_memstream(&text, &size);
+    assert_true(jfr_profile_top_json(&profile, out));
+    fclose(out);
+    assert_non_null(strstr(text, "\"states\":[{\"state\":\"STATE_SLEEPING\",\"samples\":20,"));
+    assert_null(strstr(text, "\"kind\":\"state\""));
+    free(text);
+    out = open_memstream(&text, &size);
+    assert_true(jfr_profile_flamegraph(&profile, "app", out));
+    fclose(out);
+    assert_non_null(strstr(text, "what the thread was doing"));
+    assert_non_null(strstr(text, "; state</title>"));
     free(text);
     jfr_profile_free(&profile);
 }
@@ -335,7 +373,7 @@ static void allocations_are_bytes_by_stack_and_class(void **state)
     jfr_destroy(writer);
 
     int fd = open(path, O_RDONLY);
-    assert_true(jfr_profile_read(&profile, fd, path, error, sizeof error));
+    assert_true(jfr_profile_read(&profile, fd, path, false, error, sizeof error));
     close(fd);
     assert_string_equal(profile.damage, "");
     const struct call_tree *tree = jfr_profile_samples(&profile, &unit);
@@ -396,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_come_back),
         cmocka_unit_test(profile_sums_up),
+        cmocka_unit_test(profile_by_state),
         cmocka_unit_test(torn_tail_is_named_and_repaired),
         cmocka_unit_test(what_is_no_recording_is_refused),
         cmocka_unit_test(allocations_are_bytes_by_stack_and_class),

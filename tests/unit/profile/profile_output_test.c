@@ -71,8 +71,8 @@ static void the_recording_is_copied(void **state)
         bytes[i] = (char)(i * 31);
     assert_int_equal(fwrite(bytes, 1, sizeof bytes, recording), sizeof bytes);
     fflush(recording);
-    assert_true(
-        profile_output_write(fileno(recording), PROFILE_JFR, path, "t", error, sizeof error));
+    assert_true(profile_output_write(fileno(recording), PROFILE_JFR, false, path, "t", error,
+                                     sizeof error));
     fclose(recording);
     int fd = open(path, O_RDONLY);
     assert_int_equal(read(fd, back, sizeof back), sizeof back);
@@ -94,8 +94,8 @@ static void the_recording_is_summed_up(void **state)
         char text[65536] = "";
         int recording = open("tests/fuzz/seeds/jfr_read/one_chunk.jfr", O_RDONLY);
         assert_true(recording >= 0);
-        if (!profile_output_write(recording, cases[i].format, path, "org.example.Main (pid 1)",
-                                  error, sizeof error))
+        if (!profile_output_write(recording, cases[i].format, false, path,
+                                  "org.example.Main (pid 1)", error, sizeof error))
             fail_msg("%s", error);
         close(recording);
         FILE *written = fopen(path, "r");
@@ -110,8 +110,8 @@ static void what_is_no_recording_leaves_no_file(void **state)
 {
     (void)state;
     FILE *recording = tmpfile();
-    assert_false(
-        profile_output_write(fileno(recording), PROFILE_HTML, path, "t", error, sizeof error));
+    assert_false(profile_output_write(fileno(recording), PROFILE_HTML, false, path, "t", error,
+                                      sizeof error));
     assert_string_equal(error, "the recording: the file is empty");
     assert_int_not_equal(access(path, F_OK), 0);
     fclose(recording);
@@ -121,7 +121,8 @@ static void failures_leave_no_half_file(void **state)
 {
     (void)state;
     int folder_fd = open(folder, O_RDONLY | O_DIRECTORY); /* cannot be read as a file */
-    assert_false(profile_output_write(folder_fd, PROFILE_JFR, path, "t", error, sizeof error));
+    assert_false(
+        profile_output_write(folder_fd, PROFILE_JFR, false, path, "t", error, sizeof error));
     assert_int_not_equal(access(path, F_OK), 0);
     close(folder_fd);
 }

@@ -81,7 +81,7 @@ static void recursion_is_counted_once(void **state)
         int64_t self, total;
     } expected[] = {{"a", 10, 20}, {"c", 5, 7}, {"b", 3, 20}, {"[n]", 2, 2}, {"d", 1, 1}};
     struct call_tree *tree = sample_tree();
-    struct toptable *table = toptable_create(tree);
+    struct toptable *table = toptable_create(tree, 0);
     assert_int_equal(toptable_row_count(table), 5);
     for (uint32_t i = 0; i < 5; i++) {
         const struct top_row *row = toptable_row(table, i);
@@ -104,7 +104,6 @@ static void recursion_is_counted_once(void **state)
     toptable_json(table, &json);
     json_out_end(&json, '}');
     json_t *read = json_loads(json_out_line(&json, &size), 0, NULL);
-    assert_int_equal(json_integer_value(json_object_get(read, "samples")), 25);
     json_t *methods = json_object_get(read, "methods");
     assert_int_equal(json_array_size(methods), 5);
     assert_string_equal(json_string_value(json_object_get(json_array_get(methods, 3), "kind")),
@@ -197,7 +196,7 @@ static void no_samples_is_a_page_too(void **state)
     text = collapsed_of(tree);
     assert_string_equal(text, "");
     free(text);
-    struct toptable *table = toptable_create(tree);
+    struct toptable *table = toptable_create(tree, 0);
     assert_int_equal(toptable_row_count(table), 0);
     toptable_destroy(table);
     call_tree_destroy(tree);
@@ -215,7 +214,7 @@ static void deep_stacks(void **state)
     for (int depth = 1; depth <= DEPTH; depth += 7)
         assert_true(call_tree_add(tree, frames + (DEPTH - depth), depth, 1));
     call_tree_finish(tree);
-    struct toptable *table = toptable_create(tree);
+    struct toptable *table = toptable_create(tree, 0);
     assert_int_equal(toptable_row_count(table), 2);
     assert_int_equal(toptable_row(table, 0)->total, call_tree_samples(tree));
     toptable_destroy(table);
