@@ -61,7 +61,7 @@ WATCH_VIEW := watch_view
 STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
 SOAK_REPORT := soak_report difference
-PROFILE_VIEW := call_tree flamegraph agent_report
+PROFILE_VIEW := call_tree flamegraph class_makers observe_report agent_report
 METRICS := exposition prometheus_rules
 REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \
            $(STORY:%=reports/story/%) $(DIAGNOSIS:%=reports/diagnosis/%) $(SOAK_REPORT:%=reports/soak/%) \
@@ -76,15 +76,19 @@ ALERT := notify receiver message queue http_post delivery
 JFR := jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
-COMMANDS := options config list check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders runbooks explain serve
+COMMANDS := options config list check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet metrics views web service confine helper serve
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
+OBSERVE := remote elf_file perf_events uprobes stacks observe
+# The agent's walker, over another process: remote.c takes the place of guarded_load.c.
+WALKER := hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
+          methods/symbol_name methods/method_reading stack/call_frame stack/frame_rule
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

@@ -1,7 +1,7 @@
 #include "agent/hotspot/layout.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
+#include "agent/hotspot/load.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct layout layout;
 
 static struct {
     bool found;
-    const char *fields, *types, *ints, *longs; /* the first entries */
+    uint64_t fields, types, ints, longs; /* the first entries */
     uint64_t field_stride, field_type, field_name, field_kind, field_offset, field_address;
     uint64_t type_stride, type_name, type_size;
     uint64_t int_stride, int_name, int_value;
@@ -27,22 +27,22 @@ static bool find_tables(char *error, size_t error_size)
         const char *symbol;
         uint64_t *at; /* what the symbol holds: an address or a number */
     } SYMBOLS[] = {
-        {"gHotSpotVMStructs", (uint64_t *)&tables.fields},
+        {"gHotSpotVMStructs", &tables.fields},
         {"gHotSpotVMStructEntryArrayStride", &tables.field_stride},
         {"gHotSpotVMStructEntryTypeNameOffset", &tables.field_type},
         {"gHotSpotVMStructEntryFieldNameOffset", &tables.field_name},
         {"gHotSpotVMStructEntryTypeStringOffset", &tables.field_kind},
         {"gHotSpotVMStructEntryOffsetOffset", &tables.field_offset},
         {"gHotSpotVMStructEntryAddressOffset", &tables.field_address},
-        {"gHotSpotVMTypes", (uint64_t *)&tables.types},
+        {"gHotSpotVMTypes", &tables.types},
         {"gHotSpotVMTypeEntryArrayStride", &tables.type_stride},
         {"gHotSpotVMTypeEntryTypeNameOffset", &tables.type_name},
         {"gHotSpotVMTypeEntrySizeOffset", &tables.type_size},
-        {"gHotSpotVMIntConstants", (uint64_t *)&tables.ints},
+        {"gHotSpotVMIntConstants", &tables.ints},
         {"gHotSpotVMIntConstantEntryArrayStride", &tables.int_stride},
         {"gHotSpotVMIntConstantEntryNameOffset", &tables.int_name},
         {"gHotSpotVMIntConstantEntryValueOffset", &tables.int_value},
-        {"gHotSpotVMLongConstants", (uint64_t *)&tables.longs},
+        {"gHotSpotVMLongConstants", &tables.longs},
         {"gHotSpotVMLongConstantEntryArrayStride", &tables.long_stride},
         {"gHotSpotVMLongConstantEntryNameOffset", &tables.long_name},
         {"gHotSpotVMLongConstantEntryValueOffset", &tables.long_value},
@@ -50,30 +50,26 @@ static bool find_tables(char *error, size_t error_size)
     if (tables.found)
         return true;
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof *SYMBOLS; i++) {
-        const uint64_t *symbol = libjvm_symbol(SYMBOLS[i].symbol);
-        if (symbol == NULL || *symbol == 0) {
-            /* Only the offset of a name at the start of its entry may be zero. */
-            if (symbol != NULL && strstr(SYMBOLS[i].symbol, "Offset") != NULL) {
-                *SYMBOLS[i].at = 0;
-                continue;
-            }
+        uintptr_t symbol = libjvm_symbol(SYMBOLS[i].symbol);
+        *SYMBOLS[i].at = symbol != 0 ? load_u64(symbol, 0) : 0;
+        /* Only the offset of a name at the start of its entry may be zero. */
+        if (symbol == 0 || (*SYMBOLS[i].at == 0 && strstr(SYMBOLS[i].symbol, "Offset") == NULL)) {
             snprintf(error, error_size, "this JVM does not export %s", SYMBOLS[i].symbol);
             return false;
         }
-        *SYMBOLS[i].at = *symbol;
     }
     tables.found = true;
     return true;
 }
 
-static const char *text_at(const char *entry, uint64_t offset)
+static uintptr_t text_at(uintptr_t entry, uint64_t offset)
 {
-    return *(const char *const *)(entry + offset);
+    return load_pointer(entry + offset);
 }
 
-static uint64_t number_at(const char *entry, uint64_t offset)
+static uint64_t number_at(uintptr_t entry, uint64_t offset)
 {
-    return *(const uint64_t *)(entry + offset);
+    return load_u64(entry + offset, 0);
 }
 
 /* --- one name ----------------------------------------------------------------------------------
@@ -84,51 +80,64 @@ struct name {
     size_t length;
 };
 
-static bool is_name(struct name name, const char *text)
+static bool is_name(struct name name, uintptr_t text)
 {
-    return text != NULL && strlen(text) == name.length && memcmp(text, name.text, name.length) == 0;
+    size_t at = 0;
+    while (at < name.length && load_u8(text + at, 0) == (uint8_t)name.text[at])
+        at++;
+    return at == name.length && load_u8(text + at, 1) == '\0';
+}
+
+static bool read_text(uintptr_t text, char *out, size_t size)
+{
+    for (size_t at = 0; text != 0 && at < size; at++) {
+        out[at] = (char)load_u8(text + at, 0);
+        if (out[at] == '\0')
+            return at > 0;
+    }
+    return false;
 }
 
 /* "Type field"; a type may have blanks itself, a field has none. */
-static const char *find_field(struct name name)
+static uintptr_t find_field(struct name name)
 {
     size_t at = name.length;
     while (at > 0 && name.text[at - 1] != ' ')
         at--;
     if (at == 0)
-        return NULL;
+        return 0;
     const struct name type = {name.text, at - 1}, field = {name.text + at, name.length - at};
-    for (const char *entry = tables.fields; text_at(entry, tables.field_type) != NULL;
+    for (uintptr_t entry = tables.fields; text_at(entry, tables.field_type) != 0;
          entry += tables.field_stride) {
         if (is_name(field, text_at(entry, tables.field_name)) &&
             is_name(type, text_at(entry, tables.field_type)))
             return entry;
     }
-    return NULL;
+    return 0;
 }
 
-static const char *find_type(struct name name)
+static uintptr_t find_type(struct name name)
 {
-    for (const char *entry = tables.types; text_at(entry, tables.type_name) != NULL;
+    for (uintptr_t entry = tables.types; text_at(entry, tables.type_name) != 0;
          entry += tables.type_stride) {
         if (is_name(name, text_at(entry, tables.type_name)))
             return entry;
     }
-    return NULL;
+    return 0;
 }
 
 enum row_kind { ROW_OFFSET, ROW_ADDRESS, ROW_SIZE, ROW_WIDTH, ROW_VALUE };
 
 static bool read_value(struct name name, int64_t *out)
 {
-    for (const char *entry = tables.ints; text_at(entry, tables.int_name) != NULL;
+    for (uintptr_t entry = tables.ints; text_at(entry, tables.int_name) != 0;
          entry += tables.int_stride) {
         if (is_name(name, text_at(entry, tables.int_name))) {
-            *out = *(const int32_t *)(entry + tables.int_value);
+            *out = (int32_t)load_u32(entry + tables.int_value, 0);
             return true;
         }
     }
-    for (const char *entry = tables.longs; text_at(entry, tables.long_name) != NULL;
+    for (uintptr_t entry = tables.longs; text_at(entry, tables.long_name) != 0;
          entry += tables.long_stride) {
         if (is_name(name, text_at(entry, tables.long_name))) {
             *out = (int64_t)number_at(entry, tables.long_value);
@@ -141,26 +150,25 @@ static bool read_value(struct name name, int64_t *out)
 /* An address is that of the field, not what it holds. */
 static bool read_name(enum row_kind kind, struct name name, int64_t *out)
 {
-    const char *entry;
+    uintptr_t entry;
     switch (kind) {
     case ROW_OFFSET:
     case ROW_ADDRESS:
         entry = find_field(name);
-        if (entry != NULL)
+        if (entry != 0)
             *out = (int64_t)number_at(entry, kind == ROW_OFFSET ? tables.field_offset
                                                                 : tables.field_address);
-        return entry != NULL && (kind == ROW_OFFSET || *out != 0);
+        return entry != 0 && (kind == ROW_OFFSET || *out != 0);
     case ROW_SIZE:
         entry = find_type(name);
-        if (entry != NULL)
+        if (entry != 0)
             *out = (int64_t)number_at(entry, tables.type_size);
-        return entry != NULL;
+        return entry != 0;
     case ROW_WIDTH:
         entry = find_field(name);
-        if (entry == NULL || text_at(entry, tables.field_kind) == NULL)
-            return false;
-        const char *type = text_at(entry, tables.field_kind);
-        return read_name(ROW_SIZE, (struct name){type, strlen(type)}, out);
+        char type[128];
+        return entry != 0 && read_text(text_at(entry, tables.field_kind), type, sizeof type) &&
+               read_name(ROW_SIZE, (struct name){type, strlen(type)}, out);
     case ROW_VALUE:
         return read_value(name, out);
     }
@@ -232,59 +240,16 @@ static bool check_shape(const struct layout *now, char *error, size_t error_size
     return false;
 }
 
-/* java.lang.Thread keeps the address of its JavaThread in a field of its own. */
-static bool find_thread(struct layout *now, jvmtiEnv *jvmti, JNIEnv *env, char *error,
-                        size_t error_size)
+bool layout_fill(struct layout *out, char *error, size_t error_size)
 {
-    jthread thread = NULL;
-    uintptr_t java_thread = 0, here = (uintptr_t)&java_thread;
-    if ((*jvmti)->GetCurrentThread(jvmti, &thread) == JVMTI_ERROR_NONE && thread != NULL) {
-        jclass class = (*env)->FindClass(env, "java/lang/Thread");
-        jfieldID field = class != NULL ? (*env)->GetFieldID(env, class, "eetop", "J") : NULL;
-        if (field != NULL)
-            java_thread = (uintptr_t)(*env)->GetLongField(env, thread, field);
-        else
-            (*env)->ExceptionClear(env);
-        if (class != NULL)
-            (*env)->DeleteLocalRef(env, class);
-        (*env)->DeleteLocalRef(env, thread);
-    }
-    if (java_thread != 0) {
-        uintptr_t base = *(uintptr_t *)(java_thread + (uintptr_t)now->thread_stack_base);
-        uintptr_t size = *(uintptr_t *)(java_thread + (uintptr_t)now->thread_stack_size);
-        now->env_offset = (intptr_t)((uintptr_t)env - java_thread);
-        if (here < base && base - here < size)
-            return true;
-    }
-    snprintf(error, error_size, "the JVM's own thread is not to be found from this Java thread");
-    return false;
-}
-
-static bool read_layout(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size)
-{
-    struct layout now = {0};
-    if (layout.env_offset != 0)
-        return true;
 #ifndef __x86_64__
     snprintf(error, error_size, "walks stacks of x86-64 only");
     return false;
 #endif
-    if (!find_tables(error, error_size) || !read_rows(&now, error, error_size))
+    if (!find_tables(error, error_size) || !read_rows(out, error, error_size))
         return false;
-    now.jdk_major = *(const int32_t *)now.vm_major;
-    if (!check_shape(&now, error, error_size) || !find_thread(&now, jvmti, env, error, error_size))
-        return false;
-    layout = now;
-    return true;
-}
-
-bool layout_read(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    bool good = read_layout(jvmti, env, error, error_size);
-    pthread_mutex_unlock(&lock);
-    return good;
+    out->jdk_major = (int)load_u32(out->vm_major, 0);
+    return check_shape(out, error, error_size);
 }
 
 bool layout_code_cache(uintptr_t *low, uintptr_t *high)
@@ -295,8 +260,8 @@ bool layout_code_cache(uintptr_t *low, uintptr_t *high)
         !read_row(ROW_ADDRESS, "CodeCache _low_bound", &low_at) ||
         !read_row(ROW_ADDRESS, "CodeCache _high_bound", &high_at))
         return false;
-    *low = *(const uintptr_t *)low_at;
-    *high = *(const uintptr_t *)high_at;
+    *low = load_pointer((uintptr_t)low_at);
+    *high = load_pointer((uintptr_t)high_at);
     return *low < *high;
 }
 
@@ -305,18 +270,5 @@ bool layout_has(const char *type, const char *field)
     char name[256], unheard[2];
     int length = snprintf(name, sizeof name, "%s %s", type, field);
     return length > 0 && (size_t)length < sizeof name && find_tables(unheard, sizeof unheard) &&
-           find_field((struct name){name, (size_t)length}) != NULL;
-}
-
-void *libjvm_symbol(const char *name)
-{
-    void *symbol = dlsym(RTLD_DEFAULT, name);
-    if (symbol != NULL)
-        return symbol;
-    void *library = dlopen("libjvm.so", RTLD_NOW | RTLD_NOLOAD);
-    if (library == NULL)
-        return NULL;
-    symbol = dlsym(library, name);
-    dlclose(library); /* it stays: a JVM does not unload itself */
-    return symbol;
+           find_field((struct name){name, (size_t)length}) != 0;
 }

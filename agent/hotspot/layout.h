@@ -1,5 +1,5 @@
 /*
- * layout: where HotSpot of this process keeps what the walker reads.
+ * layout: where HotSpot keeps what the walker reads, in the process that load.h reads.
  *
  * Everything comes from the tables libjvm exports for its serviceability agent
  * (gHotSpotVMStructs, gHotSpotVMTypes, gHotSpotVMIntConstants, gHotSpotVMLongConstants); no offset
@@ -17,7 +17,6 @@
 #ifndef AGENT_HOTSPOT_LAYOUT_H
 #define AGENT_HOTSPOT_LAYOUT_H
 
-#include <jvmti.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,23 +39,17 @@ struct layout {
 
 extern struct layout layout;
 
-/* Fills `layout`. env: of the calling thread, a Java thread and no virtual one: shows where JNIEnv
- * lies in JavaThread. False with one sentence. Setup context; idempotent. */
-bool layout_read(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_size);
+/* Fills all but env_offset, from the process that load.h reads. False with one sentence. Setup
+ * context. */
+bool layout_fill(struct layout *out, char *error, size_t error_size);
 /* Where generated code lies; needs nothing else of the tables, so that it is known, too, where
  * layout_read fails. Setup context. */
 bool layout_code_cache(uintptr_t *low, uintptr_t *high);
 /* Whether the tables name such a field at all: for parts that need more than the walker. */
 bool layout_has(const char *type, const char *field);
 
-/*
- * libjvm: the JVM's own library in this process.
- *
- * Setup context.
- */
-
-/* A symbol that libjvm exports; NULL: it exports no such. Also where a launcher has opened the
- * library for itself alone. */
-void *libjvm_symbol(const char *name);
+/* Where a symbol that libjvm exports lies in the process that load.h reads; 0: it exports no such.
+ * layout_here.c looks in this process, nmtwatch/observe in another. Setup context. */
+uintptr_t libjvm_symbol(const char *name);
 
 #endif

@@ -248,6 +248,17 @@ static struct walk_state open_walk(uintptr_t thread, struct walked_frame *out, i
     };
 }
 
+static struct walk_state open_walk_from(const struct walk_start *start, struct walked_frame *out,
+                                        int max)
+{
+    struct walk_state walk = open_walk(start->thread, out, max);
+    if (start->stack_high != 0) {
+        walk.stack_low = start->sp;
+        walk.stack_high = start->stack_high;
+    }
+    return walk;
+}
+
 int walk_java_from_anchor(uintptr_t thread, struct walked_frame *out, int max, enum walk_code *code)
 {
     struct walk_state walk = open_walk(thread, out, max);
@@ -261,7 +272,7 @@ int walk_java_from_anchor(uintptr_t thread, struct walked_frame *out, int max, e
 int walk_java_from_call(const struct walk_start *start, struct walked_frame *out, int max,
                         enum walk_code *code)
 {
-    struct walk_state walk = open_walk(start->thread, out, max);
+    struct walk_state walk = open_walk_from(start, out, max);
 #ifdef NMTAGENT_COMPARE
     walk.places_as_agct = start->places_as_agct;
 #endif
@@ -279,14 +290,14 @@ static bool runs_java(const struct walk_start *start)
     struct code_blob blob;
     uint32_t state = load_u32(start->thread + (uintptr_t)layout.thread_state, 0);
     return code_cache_find(start->pc, &blob) &&
-           (blob.kind == CODE_INTERPRETER || blob.kind == CODE_METHOD ||
+           (start->in_java || blob.kind == CODE_INTERPRETER || blob.kind == CODE_METHOD ||
             state == layout.thread_in_java);
 }
 
 int walk_java(const struct walk_start *start, struct walked_frame *out, int max,
               enum walk_code *code)
 {
-    struct walk_state walk = open_walk(start->thread, out, max);
+    struct walk_state walk = open_walk_from(start, out, max);
 #ifdef NMTAGENT_COMPARE
     walk.places_as_agct = start->places_as_agct;
 #endif

@@ -14,6 +14,8 @@
 #ifndef AGENT_METHODS_ELF_SYMBOLS_H
 #define AGENT_METHODS_ELF_SYMBOLS_H
 
+#include "agent/methods/symbol_name.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,16 +45,5 @@ void elf_symbols_find(int fd, const struct elf_table *table, struct elf_function
                       size_t count);
 /* Cut at ELF_SYMBOL_MAX - 1. False: empty, or not to be read. */
 bool elf_symbols_name(int fd, uint64_t name_offset, char name[ELF_SYMBOL_MAX]);
-
-/*
- * symbol_name: a linker symbol as people call the function: "_ZN10JavaThread3runEv" is
- * "JavaThread::run".
- *
- * Plain and nested C++ names, constructors and destructors, std; template arguments and parameters
- * are left out. What is not understood (operators, local classes) stays as it is: never guessed.
- * Pure, allocates nothing; any context.
- */
-/* Always ends with a NUL; a name that does not fit is cut. */
-void symbol_name(const char *symbol, char *out, size_t size);
 
 #endif

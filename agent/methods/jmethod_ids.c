@@ -1,6 +1,6 @@
 #include "agent/methods/jmethod_ids.h"
 
-#include "agent/hotspot/layout.h"
+#include "agent/hotspot/layout_here.h"
 #include "agent/hotspot/load.h"
 #include "agent/mem/mem.h"
 

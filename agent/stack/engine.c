@@ -1,7 +1,7 @@
 #include "agent/stack/engine.h"
 
 #include "agent/hotspot/faults.h"
-#include "agent/hotspot/layout.h"
+#include "agent/hotspot/layout_here.h"
 #include "agent/hotspot/safepoints.h"
 #include "agent/stack/engine_parts.h"
 #include "agent/stack/native.h"
@@ -65,8 +65,8 @@ const struct stack_engine engine_vm = {
 static bool agct_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size)
 {
     (void)vm, (void)jvmti;
-    void *function = libjvm_symbol("AsyncGetCallTrace");
-    if (function == NULL) {
+    uintptr_t function = libjvm_symbol("AsyncGetCallTrace");
+    if (function == 0) {
         snprintf(error, error_size, "this JVM has no AsyncGetCallTrace");
         return false;
     }

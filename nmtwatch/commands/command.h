@@ -33,6 +33,7 @@ extern const struct command command_analyze;
 extern const struct command command_triage;
 extern const struct command command_classlog;
 extern const struct command command_holders;
+extern const struct command command_observe;
 extern const struct command command_explain;
 extern const struct command command_serve;
 

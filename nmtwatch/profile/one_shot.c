@@ -27,7 +27,7 @@
 /* A recording summed up, whatever it was asked for. */
 struct story {
     enum story_kind kind;
-    struct jfr_classes classes;
+    struct class_makers classes;
     struct jfr_live live;
 };
 
@@ -79,7 +79,7 @@ static bool read_story(struct story *story, int recording, char *error, size_t e
 static void free_story(struct story *story)
 {
     if (story->kind == STORY_CLASSES)
-        jfr_classes_free(&story->classes);
+        class_makers_free(&story->classes);
     else
         jfr_live_free(&story->live);
 }
@@ -87,14 +87,14 @@ static void free_story(struct story *story)
 static void print_table(const struct story *story, size_t rows, FILE *out)
 {
     if (story->kind == STORY_CLASSES)
-        jfr_classes_print(&story->classes, rows, out);
+        class_makers_print(&story->classes, rows, out);
     else
         jfr_live_print(&story->live, rows, out);
 }
 
 static bool write_json(const struct story *story, FILE *out)
 {
-    return story->kind == STORY_CLASSES ? jfr_classes_json(&story->classes, out)
+    return story->kind == STORY_CLASSES ? class_makers_json(&story->classes, out)
                                         : jfr_live_json(&story->live, out);
 }
 

@@ -41,15 +41,15 @@ static void show(int fd)
     static FILE *nowhere;
     char error[700];
     struct jfr_profile profile;
-    struct jfr_classes classes;
+    struct class_makers classes;
     struct jfr_live live;
     if (nowhere == NULL && (nowhere = fopen("/dev/null", "w")) == NULL)
         abort();
     if (jfr_classes_read(&classes, fd, "fuzz", error, sizeof error)) {
-        jfr_classes_print(&classes, SIZE_MAX, nowhere);
-        promise(jfr_classes_json(&classes, nowhere));
+        class_makers_print(&classes, SIZE_MAX, nowhere);
+        promise(class_makers_json(&classes, nowhere));
         promise(collapsed_write(classes.tree, nowhere));
-        jfr_classes_free(&classes);
+        class_makers_free(&classes);
     }
     if (jfr_live_read(&live, fd, "fuzz", error, sizeof error)) {
         jfr_live_print(&live, SIZE_MAX, nowhere);

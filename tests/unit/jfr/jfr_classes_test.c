@@ -102,7 +102,7 @@ static void end(struct jfr_writer *writer)
 static void families_and_ways_are_summed_up(void **state)
 {
     struct jfr_writer *writer = create();
-    struct jfr_classes classes;
+    struct class_makers classes;
     (void)state;
     define(writer, "net.lib.Proxy#", 1, 1);
     define(writer, "net.lib.Proxy#", 1, 30);
@@ -125,7 +125,7 @@ static void families_and_ways_are_summed_up(void **state)
     assert_int_equal(classes.unloaded, 12);
     assert_int_equal(classes.bytes, 80000);
     assert_int_equal(classes.sized, 40);
-    const struct jfr_family *first = classes.families[0], *second = classes.families[1];
+    const struct class_family *first = classes.families[0], *second = classes.families[1];
     assert_string_equal(first->name, "net.lib.Proxy#");
     assert_string_equal(first->example, "net.lib.Proxy12");
     assert_int_equal(first->way_count, 1);
@@ -137,7 +137,7 @@ static void families_and_ways_are_summed_up(void **state)
     assert_string_equal(second->way[0].definer, "java.lang.ClassLoader.defineClass");
     assert_null(second->way[0].caller);
     assert_int_equal(call_tree_samples(classes.tree), 42);
-    jfr_classes_free(&classes);
+    class_makers_free(&classes);
     close(fd);
     unlink(path);
 }

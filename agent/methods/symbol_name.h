@@ -1,0 +1,17 @@
+/*
+ * symbol_name: a linker symbol as people call the function: "_ZN10JavaThread3runEv" is
+ * "JavaThread::run".
+ *
+ * Plain and nested C++ names, constructors and destructors, std; template arguments and parameters
+ * are left out. What is not understood (operators, local classes) stays as it is: never guessed.
+ * Pure, allocates nothing; any context.
+ */
+#ifndef AGENT_METHODS_SYMBOL_NAME_H
+#define AGENT_METHODS_SYMBOL_NAME_H
+
+#include <stddef.h>
+
+/* Always ends with a NUL; a name that does not fit is cut. */
+void symbol_name(const char *symbol, char *out, size_t size);
+
+#endif

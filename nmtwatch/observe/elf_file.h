@@ -1,0 +1,35 @@
+/*
+ * elf_file: symbols and probes of a library's file: what lies at an address, and where a name is.
+ *
+ * All functions of .symtab (of .dynsym where there is none) are read at once, sorted by address:
+ * 16 bytes each and their names, 6 MB for libjvm. Addresses are those of the file's program headers
+ * (remote_library.bias). Nothing in the file is trusted: sizes are bounded, and what points outside is
+ * left out. Setup context; blocking.
+ */
+#ifndef NMTWATCH_OBSERVE_ELF_FILE_H
+#define NMTWATCH_OBSERVE_ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+
+/* fd stays the caller's, and is not needed any more. NULL with a sentence. */
+struct elf_file *elf_file_read(int fd, char *error, size_t error_size);
+/* The linker's name of the function that holds an address; NULL: none does. start may be NULL. */
+const char *elf_file_function(const struct elf_file *file, uint64_t address, uint64_t *start);
+/* The first function whose linker's name begins so. False: there is none. */
+bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *address);
+/* Where an address of the program headers' lies in the file; false: in no segment with code. */
+bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset);
+/* Places of a USDT probe (.note.stapsdt) that has no semaphore; at most max, their number. */
+struct elf_probe {
+    uint64_t address;
+    char arguments[128]; /* "8@%rdi -4@%esi ..." */
+};
+int elf_file_probes(const struct elf_file *file, const char *provider, const char *name,
+                    struct elf_probe *out, int max);
+void elf_file_free(struct elf_file *file);
+
+#endif

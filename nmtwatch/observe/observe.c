@@ -1,0 +1,489 @@
+#include "nmtwatch/observe/observe.h"
+
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "analyzers/classes/normalize.h"
+#include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/stacks.h"
+#include "nmtwatch/observe/uprobes.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/signals.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DRAIN_MS       20
+#define PROBES_MAX     4
+#define NAME_MAX_BYTES 4096
+#define STACK_CUT      "[stack not complete]"
+#define HOT_MS         3000 /* between looks at how often places are hit */
+
+/* What an event of the mode is taken for. */
+enum event_role { ROLE_SAMPLE, ROLE_CLASS_LOADED, ROLE_CLASS_UNLOADED, ROLE_ID, ROLE_TLAB, ROLE_OUTSIDE };
+
+struct place_event {
+    enum event_role role;
+    char arguments[128]; /* of a USDT probe */
+};
+
+struct observation {
+    const struct observe_options *options;
+    struct observe_report *report;
+    struct class_makers_builder *builder; /* of classes */
+    struct perf_want clock;
+    struct uprobe_place places[UPROBES_MAX];
+    struct place_event event[UPROBES_MAX];
+    int count;
+    struct perf_events *perf; /* one of the two */
+    struct uprobes *uprobes;
+    char library[64]; /* the path of libjvm's descriptor, for the kernel */
+    int library_fd;
+};
+
+static const struct {
+    const char *name, *unit;
+} MODE[OBSERVE_MODES] = {
+    [OBSERVE_CPU] = {"cpu", "CPU samples"},
+    [OBSERVE_CLASSES] = {"classes", "classes loaded"},
+    [OBSERVE_JMETHODIDS] = {"jmethodids", "jmethodIDs made"},
+    [OBSERVE_ALLOC] = {"alloc", "bytes allocated, by TLAB"},
+};
+
+bool observe_mode_by_name(const char *name, enum observe_mode *mode)
+{
+    for (int i = 0; i < OBSERVE_MODES; i++) {
+        if (strcmp(name, MODE[i].name) == 0) {
+            *mode = (enum observe_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- places in libjvm ------------------------------------------------------------------------- */
+
+/* The first bytes in the process must be those of the file: else it is another file, or something else has
+ * been put there. */
+static bool is_as_in_file(int fd, uint64_t address, uint64_t offset)
+{
+    uint8_t there[16], file[sizeof there];
+    return load_bytes(remote_jvm()->bias + address, there, sizeof there) &&
+           pread(fd, file, sizeof file, (off_t)offset) == (ssize_t)sizeof file &&
+           memcmp(there, file, sizeof file) == 0;
+}
+
+static bool add_place(struct observation *observation, const struct elf_file *file,
+                      uint64_t address, struct place_event event, bool stack,
+                      char *error, size_t error_size)
+{
+    uint64_t offset;
+    if (!elf_file_offset(file, address, &offset) ||
+        !is_as_in_file(observation->library_fd, address, offset)) {
+        snprintf(error, error_size, "libjvm's code is not as in its file: nothing is attached");
+        return false;
+    }
+    if (observation->count == UPROBES_MAX)
+        return true;
+    observation->event[observation->count] = event;
+    observation->places[observation->count++] =
+        (struct uprobe_place){observation->library, offset, stack};
+    return true;
+}
+
+static bool add_probe(struct observation *observation, const struct elf_file *file,
+                      const char *name, enum event_role role, bool stack, char *error,
+                      size_t error_size)
+{
+    struct elf_probe probes[PROBES_MAX];
+    int count = elf_file_probes(file, "hotspot", name, probes, PROBES_MAX);
+    if (count == 0) {
+        snprintf(error, error_size,
+                 "this JDK's libjvm has no USDT probe hotspot:%s (built without DTrace support)", name);
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        struct place_event event = {.role = role};
+        snprintf(event.arguments, sizeof event.arguments, "%s", probes[i].arguments);
+        if (!add_place(observation, file, probes[i].address, event, stack, error, error_size))
+            return false;
+    }
+    return true;
+}
+
+/* symbol: up to its parameters, which differ between JDKs. */
+static bool add_function(struct observation *observation, const struct elf_file *file,
+                         const char *symbol, enum event_role role, char *error, size_t error_size)
+{
+    uint64_t address;
+    if (!elf_file_symbol(file, symbol, &address)) {
+        snprintf(error, error_size, "this JDK's libjvm has no symbol %s (it is stripped)", symbol);
+        return false;
+    }
+    return add_place(observation, file, address, (struct place_event){.role = role}, true,
+                     error, error_size);
+}
+
+static bool add_events(struct observation *observation, char *error, size_t error_size)
+{
+    enum observe_mode mode = observation->options->mode;
+    if (mode == OBSERVE_CPU) {
+        observation->event[observation->count++] = (struct place_event){.role = ROLE_SAMPLE};
+        observation->clock = (struct perf_want){
+            .what = PERF_CPU_TIME,
+            .period = (uint64_t)observation->options->interval_ns,
+            .stack_bytes = PERF_STACK_BYTES,
+        };
+        return true;
+    }
+    const struct elf_file *file = stacks_jvm_file(error, error_size);
+    observation->library_fd = file != NULL ? remote_library_file(remote_jvm()) : -1;
+    if (observation->library_fd < 0)
+        return false;
+    /* Not by a name: that may lead to another file by now. */
+    snprintf(observation->library, sizeof observation->library, "/proc/self/fd/%d",
+             observation->library_fd);
+    switch (mode) {
+    case OBSERVE_CLASSES:
+        return add_probe(observation, file, "class__loaded", ROLE_CLASS_LOADED, true,
+                         error, error_size) &&
+               add_probe(observation, file, "class__unloaded", ROLE_CLASS_UNLOADED, false, error,
+                         error_size);
+    case OBSERVE_JMETHODIDS:
+        return add_function(observation, file, "_ZN6Method15make_jmethod_idE",
+                            ROLE_ID, error, error_size);
+    case OBSERVE_ALLOC:
+        return add_function(observation, file,
+                            "_ZN11AllocTracer27send_allocation_in_new_tlabE",
+                            ROLE_TLAB, error, error_size) &&
+               add_function(observation, file,
+                            "_ZN11AllocTracer28send_allocation_outside_tlabE",
+                            ROLE_OUTSIDE, error, error_size);
+    default:
+        return false;
+    }
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* An operand of a USDT probe: "8@%rdx", "-4@%eax", "8@152(%rdi)", "1@$0". */
+static bool probe_argument(const struct perf_sample *sample, const char *arguments, int index,
+                           uint64_t *value)
+{
+    static const struct {
+        const char *names;
+        enum perf_register at;
+    } REGISTER[] = {
+        {"rax eax ax al ", PERF_AX},    {"rbx ebx bx bl ", PERF_BX},   {"rcx ecx cx cl ", PERF_CX},
+        {"rdx edx dx dl ", PERF_DX},    {"rsi esi si sil ", PERF_SI},  {"rdi edi di dil ", PERF_DI},
+        {"rbp ebp bp bpl ", PERF_BP},   {"rsp esp sp spl ", PERF_SP},  {"r8 r8d r8w r8b ", PERF_R8},
+        {"r9 r9d r9w r9b ", PERF_R9},   {"r10 r10d r10w r10b ", PERF_R10},
+        {"r11 r11d r11w r11b ", PERF_R11}, {"r12 r12d r12w r12b ", PERF_R12},
+        {"r13 r13d r13w r13b ", PERF_R13}, {"r14 r14d r14w r14b ", PERF_R14},
+        {"r15 r15d r15w r15b ", PERF_R15},
+    };
+    const char *at = arguments;
+    for (; index > 0 && at != NULL; index--) {
+        at = strchr(at, ' ');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    char name[8];
+    int size = 8, used = 0;
+    long offset = 0;
+    if (at == NULL || sample->registers == NULL || sscanf(at, "%d@%n", &size, &used) != 1)
+        return false;
+    at += used;
+    if (*at == '$') {
+        *value = (uint64_t)strtoll(at + 1, NULL, 0);
+        return true;
+    }
+    bool memory = *at != '%';
+    if (memory) {
+        char *end;
+        offset = strtol(at, &end, 0);
+        at = end;
+        if (*at++ != '(')
+            return false;
+    }
+    if (sscanf(at, "%%%6[a-z0-9]", name) != 1)
+        return false;
+    strcat(name, " ");
+    for (size_t i = 0; i < sizeof REGISTER / sizeof *REGISTER; i++) {
+        const char *found = strstr(REGISTER[i].names, name);
+        if (found == NULL || (found != REGISTER[i].names && found[-1] != ' '))
+            continue;
+        uint64_t number = sample->registers[REGISTER[i].at];
+        if (memory)
+            number = load_u64(number + (uint64_t)offset, 0);
+        *value = abs(size) == 4 ? (uint64_t)(int64_t)(int32_t)number : number;
+        return true;
+    }
+    return false;
+}
+
+/* The name of the class that a probe tells, as people read it. */
+static bool probed_class(const struct perf_sample *sample, const struct place_event *event,
+                         char out[CLASS_NAME_MAX])
+{
+    uint64_t address, length;
+    char name[NAME_MAX_BYTES + 1];
+    if (!probe_argument(sample, event->arguments, 0, &address) ||
+        !probe_argument(sample, event->arguments, 1, &length) || length == 0 ||
+        length > NAME_MAX_BYTES || !load_bytes(address, name, length) ||
+        memchr(name, '\0', length) != NULL)
+        return false;
+    name[length] = '\0';
+    class_name_readable(name, out);
+    return true;
+}
+
+/* An argument of a function that has just been entered (System V ABI). */
+static uint64_t function_argument(const struct perf_sample *sample, int index)
+{
+    static const enum perf_register ORDER[] = {PERF_DI, PERF_SI, PERF_DX, PERF_CX, PERF_R8, PERF_R9};
+    return sample->registers != NULL ? sample->registers[ORDER[index]] : 0;
+}
+
+/* "byte[]" of "[B", "java.lang.String[]" of "[Ljava.lang.String;". */
+static void source_name(char *name, size_t size)
+{
+    static const char *const PRIMITIVE[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat", "Iint",
+                                            "Jlong", "Sshort", "Zboolean"};
+    char element[STEM_MAX];
+    size_t dimensions = strspn(name, "[");
+    if (dimensions == 0)
+        return;
+    snprintf(element, sizeof element, "%s", name + dimensions);
+    if (element[0] == 'L') {
+        memmove(element, element + 1, strlen(element));
+        element[strcspn(element, ";")] = '\0';
+    } else {
+        for (size_t i = 0; i < sizeof PRIMITIVE / sizeof *PRIMITIVE; i++) {
+            if (element[0] == PRIMITIVE[i][0]) {
+                snprintf(element, sizeof element, "%s", PRIMITIVE[i] + 1);
+                break;
+            }
+        }
+    }
+    size_t used = (size_t)snprintf(name, size, "%s", element);
+    while (dimensions-- > 0 && used + 3 <= size)
+        used += (size_t)snprintf(name + used, size - used, "[]");
+}
+
+static bool allocated_class(uintptr_t klass, char *out, size_t size)
+{
+    if (!stacks_symbol(load_pointer(klass + (uintptr_t)layout.klass_name), out, size))
+        return false;
+    source_name(out, size);
+    return true;
+}
+
+/* Frames of Java alone where there are any: how the VM came to the probe is the same each time. */
+static int without_vm(const struct stack_frame *frames, int depth)
+{
+    int first = 0;
+    while (first < depth && !frames[first].java)
+        first++;
+    return first < depth ? first : 0;
+}
+
+static void take_class(struct observation *observation, const struct perf_sample *sample,
+                       const struct place_event *event, const struct stack_frame *frames, int depth,
+                       enum stack_outcome outcome)
+{
+    struct labelled_frame labelled[STACK_FRAMES_MAX + 1];
+    char name[CLASS_NAME_MAX] = "", family_name[CLASS_FAMILY_MAX] = "[class not read]";
+    int count = 0;
+    bool named = probed_class(sample, event, name);
+    if (named)
+        class_family(name, strlen(name), family_name);
+    struct class_family *family = class_makers_family(observation->builder, family_name);
+    if (family == NULL)
+        return;
+    for (int i = 0; i < depth; i++)
+        labelled[count++] =
+            (struct labelled_frame){frames[i].name, frames[i].line,
+                                    frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
+    if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
+        labelled[count++] = (struct labelled_frame){STACK_CUT, 0, CALL_FRAME_NATIVE};
+    family->loaded++;
+    class_makers_add(observation->builder, family, named ? name : NULL, labelled, count, 1);
+}
+
+static void take(void *context, const struct perf_sample *sample)
+{
+    struct observation *observation = context;
+    struct observe_report *report = observation->report;
+    const struct place_event *event = &observation->event[sample->want];
+    struct stack_frame frames[STACK_FRAMES_MAX];
+    struct call_frame put[STACK_FRAMES_MAX + 2];
+    char what[STEM_MAX];
+    int64_t weight = 1;
+    int count = 0;
+    enum stack_outcome outcome;
+    int depth = stacks_walk(sample, frames, STACK_FRAMES_MAX, &outcome);
+    int first = event->role == ROLE_SAMPLE ? 0 : without_vm(frames, depth);
+    report->samples++;
+    report->outcome[outcome].stacks++;
+    if (event->role == ROLE_CLASS_LOADED) {
+        take_class(observation, sample, event, frames + first, depth - first, outcome);
+        return;
+    }
+    if (event->role == ROLE_TLAB || event->role == ROLE_OUTSIDE) {
+        bool named = allocated_class(function_argument(sample, 0), what, sizeof what);
+        weight = (int64_t)function_argument(sample, 2); /* of the TLAB, of the object */
+        put[count++] = (struct call_frame){named ? what : "[class not read]", CALL_FRAME_CLASS};
+    }
+    for (int i = first; i < depth; i++)
+        put[count++] = (struct call_frame){frames[i].name,
+                                           frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
+    if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
+        put[count++] = (struct call_frame){STACK_CUT, CALL_FRAME_NATIVE};
+    call_tree_add(report->tree, put, count, weight);
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static uint64_t hits(const struct observation *observation)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < observation->count; i++) {
+        if (observation->places[i].stack) /* classes are unloaded all at once */
+            sum += uprobes_count(observation->uprobes, i);
+    }
+    return sum;
+}
+
+/* Whether places were hit too often since the last look. */
+static bool is_hot(const struct observation *observation, int64_t now, int64_t *looked,
+                   uint64_t *before)
+{
+    if (observation->uprobes == NULL || now - *looked < HOT_MS)
+        return false;
+    uint64_t sum = hits(observation), most = UPROBES_HITS_MAX * (uint64_t)(now - *looked) / 1000;
+    bool hot = sum - *before > most;
+    *before = sum;
+    *looked = now;
+    return hot;
+}
+
+static void look(struct observation *observation, const struct target *target)
+{
+    int64_t start = clock_ms(CLOCK_MONOTONIC), end = start + observation->options->duration_ms;
+    int64_t looked = start;
+    uint64_t before = 0;
+    struct observe_report *report = observation->report;
+    for (;;) {
+        struct pollfd wait = {.fd = signals_fd(), .events = POLLIN};
+        poll(&wait, 1, DRAIN_MS);
+        if (wait.revents != 0)
+            signals_seen();
+        remote_forget();
+        if (observation->perf != NULL)
+            perf_events_drain(observation->perf, take, observation);
+        else
+            uprobes_drain(observation->uprobes, take, observation);
+        int64_t now = clock_ms(CLOCK_MONOTONIC);
+        report->elapsed_ms = now - start;
+        report->ended = !target_still_same(target);
+        report->hot = is_hot(observation, now, &looked, &before);
+        if (now >= end || signals_asked() > 0 || report->ended || report->hot)
+            break;
+    }
+}
+
+static void count_events(struct observation *observation)
+{
+    struct observe_report *report = observation->report;
+    if (observation->perf != NULL) {
+        report->lost = (int64_t)perf_events_lost(observation->perf);
+        report->count = (int64_t)perf_events_count(observation->perf, 0);
+        return;
+    }
+    report->lost = (int64_t)uprobes_lost(observation->uprobes);
+    for (int i = 0; i < observation->count; i++) {
+        int64_t count = (int64_t)uprobes_count(observation->uprobes, i);
+        if (observation->event[i].role == ROLE_CLASS_UNLOADED)
+            report->unloaded += count;
+        else
+            report->count += count;
+    }
+}
+
+static bool open_events(struct observation *observation, pid_t pid, char *error, size_t error_size)
+{
+    if (observation->options->mode == OBSERVE_CPU)
+        observation->perf = perf_events_open(pid, &observation->clock, 1, error, error_size);
+    else
+        observation->uprobes =
+            uprobes_open(pid, observation->places, observation->count, error, error_size);
+    return observation->perf != NULL || observation->uprobes != NULL;
+}
+
+static void sum_up(struct observation *observation)
+{
+    struct observe_report *report = observation->report;
+    count_events(observation);
+    if (observation->builder == NULL) {
+        call_tree_finish(report->tree);
+        return;
+    }
+    /* The kernel's counts are exact; stacks that were lost have no family. */
+    class_makers_finish(&report->makers);
+    report->makers.loaded = report->count;
+    report->makers.unloaded = report->unloaded;
+    report->makers.duration_ms = report->elapsed_ms;
+}
+
+static bool open_all(struct observation *observation, const struct target *target, char *error,
+                     size_t error_size)
+{
+    struct observe_report *report = observation->report;
+    enum observe_mode mode = observation->options->mode;
+    if (mode == OBSERVE_CLASSES)
+        observation->builder = class_makers_build(&report->makers);
+    report->tree = mode == OBSERVE_CLASSES ? report->makers.tree : call_tree_create();
+    if (report->tree == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    if (!remote_open(target, error, error_size))
+        return false;
+    if (!stacks_open(report->note, sizeof report->note) && mode != OBSERVE_CPU) {
+        snprintf(error, error_size, "%s", report->note);
+        return false;
+    }
+    return add_events(observation, error, error_size) &&
+           open_events(observation, target->pid, error, error_size);
+}
+
+bool observe_run(const struct target *target, const struct observe_options *options,
+                 struct observe_report *report, char *error, size_t error_size)
+{
+    struct observation observation = {.options = options, .report = report, .library_fd = -1};
+    *report = (struct observe_report){
+        .what = MODE[options->mode].name,
+        .unit = MODE[options->mode].unit,
+        .bytes = options->mode == OBSERVE_ALLOC,
+        .pid = target->pid,
+        .outcome_count = STACK_OUTCOMES,
+    };
+    snprintf(report->main, sizeof report->main, "%s", target->identity.main);
+    for (int i = 0; i < STACK_OUTCOMES; i++)
+        report->outcome[i].text = stack_outcome_text((enum stack_outcome)i);
+    bool good = open_all(&observation, target, error, error_size);
+    if (good) {
+        look(&observation, target);
+        sum_up(&observation);
+    }
+    perf_events_close(observation.perf);
+    uprobes_close(observation.uprobes);
+    free(observation.builder);
+    if (observation.library_fd >= 0)
+        close(observation.library_fd);
+    stacks_close();
+    remote_close();
+    return good;
+}

@@ -1,0 +1,405 @@
+#include "nmtwatch/observe/perf_events.h"
+
+#include <asm/perf_regs.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CPUS_MAX       1024
+#define RINGS_BYTES    (32u << 20) /* of all CPUs together */
+#define RING_BYTES_MAX (8u << 20)
+#define RING_BYTES_MIN (256u << 10)
+#define RECORD_MAX     65536
+
+static const uint8_t REGISTER[PERF_REGISTERS] = {
+    PERF_REG_X86_AX,  PERF_REG_X86_BX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,    PERF_REG_X86_SI,
+    PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_IP,    PERF_REG_X86_FLAGS,
+    PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11,   PERF_REG_X86_R12,
+    PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15,
+};
+
+struct ring {
+    int cpu, fd; /* of the event that owns it; -1: none yet */
+    void *map;
+    size_t bytes; /* of its data */
+};
+
+struct opened {
+    int fd;
+    int want;
+    uint64_t id;
+};
+
+struct perf_events {
+    const struct perf_want *wants;
+    int want_count;
+    struct ring *ring;
+    int rings;
+    size_t ring_bytes, page_bytes;
+    struct opened *opened;
+    size_t opened_count, opened_room;
+    uint64_t lost;
+    uint8_t *record; /* RECORD_MAX: one that goes around the ring's end */
+};
+
+static uint64_t register_mask(void)
+{
+    uint64_t mask = 0;
+    for (int i = 0; i < PERF_REGISTERS; i++)
+        mask |= UINT64_C(1) << REGISTER[i];
+    return mask;
+}
+
+/* The number in a file of sysfs; -1: none. */
+static int read_number(const char *path)
+{
+    int number = -1;
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%d", &number) != 1)
+            number = -1;
+        fclose(file);
+    }
+    return number;
+}
+
+static void fill(const struct perf_want *want, struct perf_event_attr *attr)
+{
+    *attr = (struct perf_event_attr){
+        .size = sizeof *attr,
+        .sample_period = want->period,
+        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+                       PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD |
+                       PERF_SAMPLE_REGS_USER |
+                       (want->stack_bytes > 0 ? (uint64_t)PERF_SAMPLE_STACK_USER : 0),
+        .sample_regs_user = register_mask(),
+        .sample_stack_user = want->stack_bytes,
+        .disabled = 1,
+        .inherit = 1,
+        .exclude_hv = 1,
+        .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC,
+        .type = PERF_TYPE_SOFTWARE,
+        .config = want->what == PERF_CPU_TIME ? PERF_COUNT_SW_CPU_CLOCK
+                                              : PERF_COUNT_SW_PAGE_FAULTS_MIN,
+        .watermark = 1,
+        .wakeup_watermark = 65536,
+    };
+}
+
+static bool refuse(int reason, char *error, size_t error_size)
+{
+    int paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+    if (reason == EACCES || reason == EPERM)
+        snprintf(error, error_size,
+                 "perf_event_open is not permitted: needs root or CAP_PERFMON "
+                 "(kernel.perf_event_paranoid is %d)",
+                 paranoid);
+    else if (reason == EMFILE)
+        snprintf(error, error_size, "perf_event_open: too many threads and CPUs for the limit of "
+                                    "open files (ulimit -n)");
+    else
+        snprintf(error, error_size, "perf_event_open: %s", strerror(reason));
+    return false;
+}
+
+static bool map_ring(struct perf_events *events, struct ring *ring, int fd)
+{
+    for (size_t bytes = events->ring_bytes; bytes >= RING_BYTES_MIN / 2; bytes /= 2) {
+        void *map = mmap(NULL, bytes + events->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (map != MAP_FAILED) {
+            ring->map = map;
+            ring->fd = fd;
+            ring->bytes = bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool open_one(struct perf_events *events, struct ring *ring, pid_t thread, int want,
+                     struct perf_event_attr *attr, char *error, size_t error_size)
+{
+    int fd = (int)syscall(SYS_perf_event_open, attr, thread, ring->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return errno == ESRCH || refuse(errno, error, error_size); /* the thread has ended */
+    if (events->opened_count == events->opened_room) {
+        size_t room = events->opened_room * 2 + 256;
+        void *more = realloc(events->opened, room * sizeof *events->opened);
+        if (more == NULL) {
+            close(fd);
+            return refuse(ENOMEM, error, error_size);
+        }
+        events->opened = more;
+        events->opened_room = room;
+    }
+    struct opened *opened = &events->opened[events->opened_count++];
+    *opened = (struct opened){.fd = fd, .want = want};
+    bool good = ioctl(fd, PERF_EVENT_IOC_ID, &opened->id) == 0 &&
+                (ring->fd >= 0 ? ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0
+                               : map_ring(events, ring, fd)) &&
+                ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
+    return good || refuse(errno, error, error_size);
+}
+
+static bool open_thread(struct perf_events *events, pid_t thread, struct perf_event_attr *attrs,
+                        char *error, size_t error_size)
+{
+    for (int i = 0; i < events->rings; i++) {
+        for (int want = 0; want < events->want_count; want++) {
+            if (!open_one(events, &events->ring[i], thread, want, &attrs[want], error, error_size))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Those that are listed at first. A thread that one of them starts later inherits its events; what is
+ * started while the list is gone through, by a thread that has none yet, is missed: opening it as well
+ * could count one twice. */
+static bool open_threads(struct perf_events *events, pid_t pid, struct perf_event_attr *attrs,
+                         char *error, size_t error_size)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    struct dirent **entry;
+    int count = scandir(path, &entry, NULL, NULL);
+    if (count < 0) {
+        snprintf(error, error_size, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    bool good = true;
+    for (int i = 0; i < count; i++) {
+        pid_t thread = (pid_t)atoi(entry[i]->d_name);
+        good = good && (thread <= 0 || open_thread(events, thread, attrs, error, error_size));
+        free(entry[i]);
+    }
+    free(entry);
+    return good;
+}
+
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* "0-3,8" */
+static int list_cpus(struct ring *rings, int max)
+{
+    char text[4096] = "0";
+    int count = 0;
+    FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+    if (file != NULL) {
+        if (fgets(text, sizeof text, file) == NULL)
+            strcpy(text, "0");
+        fclose(file);
+    }
+    for (char *at = text; *at >= '0' && *at <= '9';) {
+        long first = strtol(at, &at, 10), last = *at == '-' ? strtol(at + 1, &at, 10) : first;
+        for (long cpu = first; cpu <= last && count < max; cpu++)
+            rings[count++] = (struct ring){.cpu = (int)cpu, .fd = -1};
+        at += *at == ',';
+    }
+    return count;
+}
+
+struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, int count,
+                                     char *error, size_t error_size)
+{
+    struct perf_event_attr attrs[PERF_WANTS_MAX];
+    struct perf_events *events = calloc(1, sizeof *events);
+    struct ring *rings = calloc(CPUS_MAX, sizeof *rings);
+    if (events == NULL || rings == NULL || count > PERF_WANTS_MAX) {
+        free(events);
+        free(rings);
+        refuse(ENOMEM, error, error_size);
+        return NULL;
+    }
+    events->wants = wants;
+    events->want_count = count;
+    events->ring = rings;
+    events->rings = list_cpus(rings, CPUS_MAX);
+    events->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    events->record = malloc(RECORD_MAX);
+    size_t each = RINGS_BYTES / (size_t)events->rings;
+    for (events->ring_bytes = RING_BYTES_MAX; events->ring_bytes > each &&
+                                              events->ring_bytes > RING_BYTES_MIN;)
+        events->ring_bytes /= 2;
+    raise_file_limit();
+    bool good = events->record != NULL;
+    for (int i = 0; i < count; i++)
+        fill(&wants[i], &attrs[i]);
+    if (good && open_threads(events, pid, attrs, error, error_size)) {
+        if (events->opened_count > 0)
+            return events;
+        snprintf(error, error_size, "the process has ended");
+    }
+    perf_events_close(events);
+    return NULL;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+struct reading {
+    const uint8_t *at, *end;
+};
+
+static uint64_t take_u64(struct reading *reading)
+{
+    uint64_t value = 0;
+    if (reading->end - reading->at >= (ptrdiff_t)sizeof value) {
+        memcpy(&value, reading->at, sizeof value);
+        reading->at += sizeof value;
+    } else {
+        reading->at = reading->end;
+    }
+    return value;
+}
+
+static int want_of(const struct perf_events *events, uint64_t id)
+{
+    for (size_t i = 0; i < events->opened_count; i++) {
+        if (events->opened[i].id == id)
+            return events->opened[i].want;
+    }
+    return -1;
+}
+
+static bool read_sample(const struct perf_events *events, const uint8_t *record, size_t size,
+                        uint16_t misc, struct perf_sample *sample, uint64_t *registers)
+{
+    struct reading reading = {record, record + size};
+    *sample = (struct perf_sample){.want = want_of(events, take_u64(&reading))};
+    take_u64(&reading); /* ip: of the kernel where it was there */
+    sample->thread = (pid_t)(take_u64(&reading) >> 32);
+    sample->time_ns = take_u64(&reading);
+    sample->address = take_u64(&reading);
+    sample->weight = take_u64(&reading);
+    sample->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+    if (sample->want < 0)
+        return false;
+    if (take_u64(&reading) != PERF_SAMPLE_REGS_ABI_64) /* none: the thread is the kernel's */
+        return true;
+    /* In the order of their bits. */
+    uint64_t mask = register_mask(), all[64] = {0};
+    for (int bit = 0; bit < 64; bit++) {
+        if ((mask >> bit & 1) != 0)
+            all[bit] = take_u64(&reading);
+    }
+    for (int i = 0; i < PERF_REGISTERS; i++)
+        registers[i] = all[REGISTER[i]];
+    sample->registers = registers;
+    if (events->wants[sample->want].stack_bytes > 0) {
+        uint64_t room = take_u64(&reading);
+        if (room > 0 && room + 8 <= (uint64_t)(reading.end - reading.at)) {
+            uint64_t copied;
+            sample->stack = reading.at;
+            memcpy(&copied, reading.at + room, sizeof copied);
+            sample->stack_bytes = copied < room ? copied : room;
+        }
+    }
+    return true;
+}
+
+/* A record as one piece. */
+static const uint8_t *whole(struct perf_events *events, const struct ring *ring, uint64_t at,
+                            size_t size)
+{
+    const uint8_t *data = (const uint8_t *)ring->map + events->page_bytes;
+    size_t offset = at % ring->bytes, first = ring->bytes - offset;
+    if (size <= first)
+        return data + offset;
+    memcpy(events->record, data + offset, first);
+    memcpy(events->record + first, data, size - first);
+    return events->record;
+}
+
+static size_t drain_ring(struct perf_events *events, struct ring *ring,
+                         void (*take)(void *context, const struct perf_sample *sample),
+                         void *context)
+{
+    struct perf_event_mmap_page *page = ring->map;
+    uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), tail = page->data_tail;
+    size_t taken = 0;
+    while (tail < head) {
+        struct perf_event_header header;
+        memcpy(&header, whole(events, ring, tail, sizeof header), sizeof header);
+        if (header.size < sizeof header || header.size > head - tail)
+            break;
+        const uint8_t *record = whole(events, ring, tail, header.size) + sizeof header;
+        size_t bytes = header.size - sizeof header;
+        if (header.type == PERF_RECORD_SAMPLE) {
+            struct perf_sample sample;
+            uint64_t registers[PERF_REGISTERS];
+            if (read_sample(events, record, bytes, header.misc, &sample, registers)) {
+                take(context, &sample);
+                taken++;
+            }
+        } else if (header.type == PERF_RECORD_LOST && bytes >= 16) {
+            uint64_t lost;
+            memcpy(&lost, record + 8, sizeof lost);
+            events->lost += lost;
+        }
+        tail += header.size;
+        __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+    }
+    return taken;
+}
+
+size_t perf_events_drain(struct perf_events *events,
+                         void (*take)(void *context, const struct perf_sample *sample),
+                         void *context)
+{
+    size_t taken = 0;
+    for (int i = 0; i < events->rings; i++) {
+        if (events->ring[i].map != NULL)
+            taken += drain_ring(events, &events->ring[i], take, context);
+    }
+    return taken;
+}
+
+uint64_t perf_events_count(const struct perf_events *events, int want)
+{
+    uint64_t sum = 0, value;
+    for (size_t i = 0; i < events->opened_count; i++) {
+        if (events->opened[i].want == want &&
+            read(events->opened[i].fd, &value, sizeof value) == sizeof value)
+            sum += value;
+    }
+    return sum;
+}
+
+uint64_t perf_events_lost(const struct perf_events *events)
+{
+    return events->lost;
+}
+
+void perf_events_close(struct perf_events *events)
+{
+    if (events == NULL)
+        return;
+    for (int i = 0; i < events->rings; i++) {
+        if (events->ring[i].map != NULL)
+            munmap(events->ring[i].map, events->ring[i].bytes + events->page_bytes);
+    }
+    for (size_t i = 0; i < events->opened_count; i++)
+        close(events->opened[i].fd);
+    free(events->opened);
+    free(events->ring);
+    free(events->record);
+    free(events);
+}

@@ -1,0 +1,67 @@
+/*
+ * perf_events: samples of the threads of another process by perf_event_open(2), with registers and a
+ * copy of the stack: the CPU's clock, page faults. (Places in code: uprobes.h. An inherited uprobe
+ * event makes the process unable to start threads: the kernel reads the event's path again, from that
+ * process's memory, and pthread_create fails with EFAULT. Measured on Linux 6.18.)
+ *
+ * Each event is opened for each thread and each CPU and is inherited by threads that come later.
+ * Samples of a CPU share a ring; what finds no room there is counted by the kernel as lost, and hits are
+ * counted by the kernel as well: so a count is exact where a sample is not.
+ *
+ *   perf_events_open -> perf_events_drain ... -> perf_events_count -> perf_events_close
+ *
+ * Nothing is written into the process. One thread.
+ */
+#ifndef NMTWATCH_OBSERVE_PERF_EVENTS_H
+#define NMTWATCH_OBSERVE_PERF_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum perf_what { PERF_CPU_TIME, PERF_PAGE_FAULTS };
+
+struct perf_want {
+    enum perf_what what;
+    uint64_t period;      /* ns of CPU time, or faults, for a sample */
+    uint32_t stack_bytes; /* to copy, a multiple of 8; 0: no stack */
+};
+#define PERF_WANTS_MAX   8
+#define PERF_STACK_BYTES 32768
+
+/* As the kernel numbers them (asm/perf_regs.h, x86-64). */
+enum perf_register {
+    PERF_AX, PERF_BX, PERF_CX, PERF_DX, PERF_SI, PERF_DI, PERF_BP, PERF_SP, PERF_IP, PERF_FLAGS,
+    PERF_R8, PERF_R9, PERF_R10, PERF_R11, PERF_R12, PERF_R13, PERF_R14, PERF_R15,
+    PERF_REGISTERS
+};
+
+struct perf_sample {
+    int want; /* index; of a place, in uprobes.h */
+    pid_t thread;
+    uint64_t time_ns; /* CLOCK_MONOTONIC */
+    uint64_t address; /* PERF_PAGE_FAULTS: that was touched */
+    uint64_t weight;  /* what it stands for: the event's period */
+    bool in_kernel;   /* where it was taken; registers are those of user space */
+    const uint64_t *registers; /* PERF_REGISTERS; NULL: it has no user space */
+    const void *stack;         /* from registers[PERF_SP] */
+    size_t stack_bytes;
+};
+
+struct perf_events;
+
+/* NULL with a sentence that names what is missing and what grants it. */
+struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, int count,
+                                     char *error, size_t error_size);
+/* Calls take for each sample that waits; what it points to is valid during the call. The number taken. */
+size_t perf_events_drain(struct perf_events *events,
+                         void (*take)(void *context, const struct perf_sample *sample),
+                         void *context);
+/* Hits of an event so far (ns of CPU time for PERF_CPU_TIME), by the kernel's count. */
+uint64_t perf_events_count(const struct perf_events *events, int want);
+/* Samples that found no room in a ring. */
+uint64_t perf_events_lost(const struct perf_events *events);
+void perf_events_close(struct perf_events *events);
+
+#endif

@@ -1,0 +1,457 @@
+#include "nmtwatch/observe/remote.h"
+
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/process/clock.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE_BYTES       ((uintptr_t)4096)
+#define PAGES            2048 /* 8 MB */
+#define LIBRARIES_MAX    1024
+#define LIBRARY_MAX      (INT64_C(1) << 31) /* bytes of a file */
+#define MAPS_AGAIN_MS    1000
+#define DYNAMIC_MAX      256
+#define HASH_CHAIN_MAX   4096
+#define PROGRAM_HEADERS  64
+#define STACK_MAX        (UINT64_C(1) << 30)
+
+static struct {
+    const struct target *target;
+    /* Pages, by the address modulo PAGES. */
+    uint8_t *bytes;
+    struct {
+        uintptr_t address; /* of the page */
+        uint64_t generation;
+        bool there;
+    } page[PAGES];
+    uint64_t generation;
+    uintptr_t stack_low, stack_end, hole_end;
+    const uint8_t *stack;
+    bool exceeded;
+    struct remote_library *library[LIBRARIES_MAX];
+    size_t libraries;
+    struct {
+        uintptr_t low, high;
+    } *anonymous; /* writable mappings without a file, ascending: where stacks are */
+    size_t anonymous_count;
+    int64_t maps_read_ms;
+} remote;
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+void remote_forget(void)
+{
+    remote.generation++;
+}
+
+static bool read_now(uintptr_t address, void *out, size_t size)
+{
+    struct iovec into = {out, size}, from = {(void *)address, size};
+    return process_vm_readv(remote.target->pid, &into, 1, &from, 1, 0) == (ssize_t)size;
+}
+
+/* NULL: it cannot be read. */
+static const uint8_t *page_at(uintptr_t address)
+{
+    uintptr_t page = address & ~(PAGE_BYTES - 1);
+    size_t slot = (page / PAGE_BYTES) % PAGES;
+    uint8_t *bytes = remote.bytes + slot * PAGE_BYTES;
+    if (remote.page[slot].address != page || remote.page[slot].generation != remote.generation) {
+        remote.page[slot].address = page;
+        remote.page[slot].generation = remote.generation;
+        remote.page[slot].there = read_now(page, bytes, PAGE_BYTES);
+    }
+    return remote.page[slot].there ? bytes : NULL;
+}
+
+static bool in_copy(uintptr_t address, size_t size)
+{
+    return address >= remote.stack_low && address < remote.stack_end &&
+           size <= remote.stack_end - address;
+}
+
+bool load_bytes(uintptr_t address, void *out, size_t size)
+{
+    uint8_t *to = out;
+    size_t at = 0;
+    if (in_copy(address, size)) {
+        memcpy(out, remote.stack + (address - remote.stack_low), size);
+        return true;
+    }
+    if (address < remote.hole_end && address + size > remote.stack_low) {
+        remote.exceeded = true;
+        memset(out, 0, size);
+        return false;
+    }
+    while (at < size) {
+        const uint8_t *page = page_at(address + at);
+        size_t skip = (address + at) % PAGE_BYTES, piece = PAGE_BYTES - skip;
+        if (page == NULL) {
+            memset(to + at, 0, size - at);
+            return false;
+        }
+        piece = piece < size - at ? piece : size - at;
+        memcpy(to + at, page + skip, piece);
+        at += piece;
+    }
+    return true;
+}
+
+uint64_t load_u64(uintptr_t address, uint64_t instead)
+{
+    uint64_t value;
+    return load_bytes(address, &value, sizeof value) ? value : instead;
+}
+
+uint32_t load_u32(uintptr_t address, uint32_t instead)
+{
+    uint32_t value;
+    return load_bytes(address, &value, sizeof value) ? value : instead;
+}
+
+uint16_t load_u16(uintptr_t address, uint16_t instead)
+{
+    uint16_t value;
+    return load_bytes(address, &value, sizeof value) ? value : instead;
+}
+
+uint8_t load_u8(uintptr_t address, uint8_t instead)
+{
+    uint8_t value;
+    return load_bytes(address, &value, sizeof value) ? value : instead;
+}
+
+/* --- mappings --------------------------------------------------------------------------------- */
+
+static struct remote_library *library_by_inode(uint64_t inode, uintptr_t low)
+{
+    for (size_t i = 0; i < remote.libraries; i++) {
+        if (remote.library[i]->inode == inode && remote.library[i]->low == low)
+            return remote.library[i];
+    }
+    return NULL;
+}
+
+static bool is_jvm_path(const char *path)
+{
+    static const char NAME[] = "/libjvm.so";
+    size_t length = strlen(path);
+    return length >= sizeof NAME - 1 && strcmp(path + length - (sizeof NAME - 1), NAME) == 0;
+}
+
+/* Where the program headers count from; false: it is no ELF file. */
+static bool read_bias(struct remote_library *library)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr program[PROGRAM_HEADERS];
+    if (!load_bytes(library->low, &head, sizeof head) ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+        head.e_phentsize != sizeof *program || head.e_phnum > PROGRAM_HEADERS ||
+        !load_bytes(library->low + head.e_phoff, program, head.e_phnum * sizeof *program))
+        return false;
+    for (int i = 0; i < head.e_phnum; i++) {
+        if (program[i].p_type == PT_LOAD) {
+            library->bias = library->low - (program[i].p_vaddr & ~(PAGE_BYTES - 1));
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_library(uintptr_t low, uintptr_t high, uint64_t inode, const char *path)
+{
+    if (remote.libraries == LIBRARIES_MAX || library_by_inode(inode, low) != NULL)
+        return;
+    struct remote_library *library = calloc(1, sizeof *library);
+    if (library == NULL)
+        return;
+    *library = (struct remote_library){
+        .low = low, .high = high, .inode = inode, .is_jvm = is_jvm_path(path), .path = strdup(path)};
+    if (library->path == NULL || !read_bias(library)) {
+        free(library->path);
+        free(library);
+        return;
+    }
+    remote.library[remote.libraries++] = library;
+}
+
+static void add_anonymous(uintptr_t low, uintptr_t high)
+{
+    if (remote.anonymous_count % 256 == 0) {
+        void *more = realloc(remote.anonymous,
+                             (remote.anonymous_count + 256) * sizeof *remote.anonymous);
+        if (more == NULL)
+            return;
+        remote.anonymous = more;
+    }
+    remote.anonymous[remote.anonymous_count].low = low;
+    remote.anonymous[remote.anonymous_count++].high = high;
+}
+
+/* The kernel marks what has been removed since. */
+static char *path_without_mark(const char *path)
+{
+    static const char MARK[] = " (deleted)";
+    size_t length = strlen(path), mark = sizeof MARK - 1;
+    bool marked = length > mark && strcmp(path + length - mark, MARK) == 0;
+    return strndup(path, marked ? length - mark : length);
+}
+
+/* Mappings of one file that follow each other are one library. */
+static bool read_maps(void)
+{
+    char name[48], *line = NULL;
+    size_t room = 0;
+    snprintf(name, sizeof name, "/proc/%d/maps", (int)remote.target->pid);
+    FILE *maps = fopen(name, "re");
+    if (maps == NULL)
+        return false;
+    remote.anonymous_count = 0;
+    uintptr_t first = 0, last = 0;
+    uint64_t open_inode = 0;
+    char *open_path = NULL;
+    bool code = false;
+    for (;;) {
+        unsigned long low = 0, high = 0, inode = 0;
+        char rights[5] = "";
+        int path_at = 0;
+        bool more = getline(&line, &room, maps) > 0;
+        if (more && sscanf(line, "%lx-%lx %4s %*x %*s %lu %n", &low, &high, rights, &inode,
+                           &path_at) < 4)
+            continue;
+        if (!more || inode != open_inode || inode == 0) {
+            if (open_inode != 0 && code && open_path != NULL)
+                add_library(first, last, open_inode, open_path);
+            free(open_path);
+            open_path = NULL;
+            open_inode = more ? inode : 0;
+            first = low;
+            code = false;
+        }
+        if (!more)
+            break;
+        line[strcspn(line, "\n")] = '\0';
+        last = high;
+        code = code || rights[2] == 'x';
+        if (inode != 0 && open_path == NULL && path_at > 0)
+            open_path = path_without_mark(line + path_at);
+        if (inode == 0 && rights[1] == 'w')
+            add_anonymous(low, high);
+    }
+    free(line);
+    fclose(maps);
+    remote.maps_read_ms = clock_ms(CLOCK_MONOTONIC);
+    return true;
+}
+
+static struct remote_library *find_library(uintptr_t pc)
+{
+    for (size_t i = 0; i < remote.libraries; i++) {
+        if (pc >= remote.library[i]->low && pc < remote.library[i]->high)
+            return remote.library[i];
+    }
+    return NULL;
+}
+
+static bool maps_are_old(void)
+{
+    return clock_ms(CLOCK_MONOTONIC) - remote.maps_read_ms >= MAPS_AGAIN_MS;
+}
+
+struct remote_library *remote_library_of(uintptr_t pc)
+{
+    struct remote_library *library = find_library(pc);
+    if (library == NULL && maps_are_old() && read_maps())
+        library = find_library(pc);
+    return library;
+}
+
+struct remote_library *remote_jvm(void)
+{
+    for (size_t i = 0; i < remote.libraries; i++) {
+        if (remote.library[i]->is_jvm)
+            return remote.library[i];
+    }
+    return NULL;
+}
+
+/* The end of the mapping that an address is in; the address itself when it is in none. */
+static uintptr_t mapping_end(uintptr_t address)
+{
+    size_t low = 0, high = remote.anonymous_count; /* the first that begins beyond */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (remote.anonymous[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && address < remote.anonymous[low - 1].high ? remote.anonymous[low - 1].high
+                                                              : address;
+}
+
+void remote_stack(uintptr_t low, const void *bytes, size_t size)
+{
+    remote.stack = bytes;
+    remote.stack_low = low;
+    remote.stack_end = low + size;
+    remote.exceeded = false;
+    remote.hole_end = size > 0 ? mapping_end(low) : low;
+    if (size > 0 && remote.hole_end == low && maps_are_old() && read_maps())
+        remote.hole_end = mapping_end(low);
+    if (remote.hole_end < remote.stack_end)
+        remote.hole_end = remote.stack_end;
+}
+
+uintptr_t remote_stack_end(void)
+{
+    return remote.hole_end;
+}
+
+bool remote_stack_exceeded(void)
+{
+    return remote.exceeded;
+}
+
+int remote_library_file(const struct remote_library *library)
+{
+    struct stat status;
+    const char *path = rooted_inner(remote.target->root, library->path);
+    int fd = rooted_read(remote.target, path, ROOTED_LINKS, LIBRARY_MAX, &status);
+    if (fd >= 0 && status.st_ino != library->inode) {
+        close(fd);
+        errno = ESTALE;
+        return -1;
+    }
+    return fd;
+}
+
+/* --- symbols that libjvm exports -------------------------------------------------------------- */
+
+struct exports {
+    uintptr_t symbols, names, hash;
+};
+
+static uintptr_t dynamic_pointer(const struct remote_library *library, uint64_t value)
+{
+    /* glibc has relocated it, musl has not. */
+    return value < library->low ? value + library->bias : value;
+}
+
+static bool find_exports(const struct remote_library *library, struct exports *exports)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr program[PROGRAM_HEADERS];
+    *exports = (struct exports){0};
+    if (!load_bytes(library->low, &head, sizeof head) || head.e_phnum > PROGRAM_HEADERS ||
+        !load_bytes(library->low + head.e_phoff, program, head.e_phnum * sizeof *program))
+        return false;
+    for (int i = 0; i < head.e_phnum; i++) {
+        if (program[i].p_type != PT_DYNAMIC)
+            continue;
+        Elf64_Dyn entry = {.d_tag = DT_NULL};
+        uintptr_t at = library->bias + program[i].p_vaddr;
+        for (int j = 0; j < DYNAMIC_MAX; j++, at += sizeof entry) {
+            if (!load_bytes(at, &entry, sizeof entry) || entry.d_tag == DT_NULL)
+                break;
+            uintptr_t value = dynamic_pointer(library, entry.d_un.d_ptr);
+            if (entry.d_tag == DT_SYMTAB)
+                exports->symbols = value;
+            else if (entry.d_tag == DT_STRTAB)
+                exports->names = value;
+            else if (entry.d_tag == DT_GNU_HASH)
+                exports->hash = value;
+        }
+    }
+    return exports->symbols != 0 && exports->names != 0 && exports->hash != 0;
+}
+
+static bool has_name(uintptr_t at, const char *name)
+{
+    size_t length = strlen(name) + 1;
+    char there[256];
+    return length <= sizeof there && load_bytes(at, there, length) &&
+           memcmp(there, name, length) == 0;
+}
+
+/* DT_GNU_HASH: buckets, first symbol, bloom words, shift | bloom | buckets | chains. */
+uintptr_t libjvm_symbol(const char *name)
+{
+    const struct remote_library *library = remote_jvm();
+    struct exports exports;
+    uint32_t head[4], hash = 5381;
+    if (library == NULL || !find_exports(library, &exports) ||
+        !load_bytes(exports.hash, head, sizeof head) || head[0] == 0)
+        return 0;
+    for (const char *at = name; *at != '\0'; at++)
+        hash = hash * 33 + (uint8_t)*at;
+    uintptr_t buckets = exports.hash + sizeof head + (uintptr_t)head[2] * 8;
+    uintptr_t chains = buckets + (uintptr_t)head[0] * 4;
+    uint32_t index = load_u32(buckets + (uintptr_t)(hash % head[0]) * 4, 0);
+    for (int i = 0; index >= head[1] && i < HASH_CHAIN_MAX; i++, index++) {
+        Elf64_Sym symbol;
+        uint32_t chain = load_u32(chains + (uintptr_t)(index - head[1]) * 4, 1);
+        if ((chain | 1) == (hash | 1) &&
+            load_bytes(exports.symbols + (uintptr_t)index * sizeof symbol, &symbol,
+                       sizeof symbol) &&
+            symbol.st_shndx != SHN_UNDEF && has_name(exports.names + symbol.st_name, name))
+            return library->bias + symbol.st_value;
+        if ((chain & 1) != 0)
+            break;
+    }
+    return 0;
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+bool remote_open(const struct target *target, char *error, size_t error_size)
+{
+    uint64_t word;
+    remote_close();
+    remote.target = target;
+    remote.bytes = malloc(PAGES * PAGE_BYTES);
+    if (remote.bytes == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    remote.generation = 1;
+    if (!read_maps()) {
+        snprintf(error, error_size, "/proc/%d/maps: %s", (int)target->pid, strerror(errno));
+        return false;
+    }
+    const struct remote_library *jvm = remote_jvm();
+    errno = 0;
+    if (jvm == NULL)
+        snprintf(error, error_size, remote.libraries > 0
+                                        ? "it maps no libjvm.so"
+                                        : "its memory cannot be read (needs its user's rights, or "
+                                          "CAP_SYS_PTRACE)");
+    else if (!read_now(jvm->low, &word, sizeof word))
+        snprintf(error, error_size, "its memory cannot be read: %s", strerror(errno));
+    else
+        return true;
+    return false;
+}
+
+void remote_close(void)
+{
+    for (size_t i = 0; i < remote.libraries; i++) {
+        free(remote.library[i]->path);
+        if (remote.library[i]->release != NULL)
+            remote.library[i]->release(remote.library[i]->use);
+        free(remote.library[i]);
+    }
+    free(remote.anonymous);
+    free(remote.bytes);
+    memset(&remote, 0, sizeof remote);
+}

@@ -1,0 +1,514 @@
+#include "nmtwatch/observe/stacks.h"
+
+#include "agent/calltrace/frame.h"
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "agent/hotspot/walk.h"
+#include "agent/methods/method_reading.h"
+#include "agent/methods/symbol_name.h"
+#include "agent/stack/call_frame.h"
+#include "agent/stack/frame_rule.h"
+#include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/process/clock.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define METHODS_SLOTS   65536 /* a power of two */
+#define METHODS_MAX     49152
+#define PLACES_SLOTS    65536 /* of native code */
+#define PLACES_MAX      49152
+#define THREADS_MAX     65536
+#define THREADS_AGAIN_MS 200
+#define TABLES_MAX      (UINT64_C(64) << 20) /* of one library */
+#define NATIVE_MAX      256                  /* frames from the sample to Java */
+#define PROGRAMS_MAX    64
+#define PAGE_BYTES      ((uintptr_t)4096)
+
+/* What is kept for a library. */
+struct library_use {
+    struct elf_file *file; /* NULL: not read yet, or unreadable */
+    bool file_asked, tables_asked;
+    /* Address space as large as the library's, in which only its unwind tables are: what is found there
+     * counts from the same place. */
+    uint8_t *image;
+    size_t image_bytes;
+    uintptr_t header, tables_low, tables_high; /* in it; header 0: there are none */
+};
+
+struct method_name {
+    uintptr_t method, identity; /* 0: free */
+    uint64_t hash;
+    char *name;
+    uint8_t *lines;
+    size_t lines_bytes;
+};
+
+struct place_name {
+    uintptr_t pc; /* 0: free */
+    char *name;
+};
+
+struct java_thread {
+    uintptr_t stack_low, stack_high, thread;
+};
+
+static struct {
+    bool java; /* the layout is known */
+    uintptr_t code_low, code_high;
+    struct method_name *method;
+    size_t methods;
+    struct place_name *place;
+    size_t places;
+    struct java_thread *thread;
+    size_t threads;
+    int64_t threads_read_ms;
+    struct remote_library *looked_in; /* by find_object */
+} stacks;
+
+const char *stack_outcome_text(enum stack_outcome outcome)
+{
+    static const char *const TEXT[STACK_OUTCOMES] = {
+        [STACK_COMPLETE] = "complete",
+        [STACK_DEEPER] = "deeper than what was copied of the stack",
+        [STACK_BROKEN] = "Java frames could not be followed",
+        [STACK_NATIVE] = "native frames without unwind tables",
+        [STACK_NONE] = "no user stack",
+    };
+    return TEXT[outcome];
+}
+
+/* --- libraries -------------------------------------------------------------------------------- */
+
+static void release_use(void *use)
+{
+    struct library_use *library = use;
+    elf_file_free(library->file);
+    if (library->image != NULL)
+        munmap(library->image, library->image_bytes);
+    free(library);
+}
+
+static struct library_use *use_of(struct remote_library *library)
+{
+    if (library->use == NULL) {
+        library->use = calloc(1, sizeof(struct library_use));
+        library->release = release_use;
+    }
+    return library->use;
+}
+
+static const struct elf_file *file_of(struct remote_library *library, char *error, size_t error_size)
+{
+    struct library_use *use = use_of(library);
+    snprintf(error, error_size, "the library's file cannot be opened");
+    if (use != NULL && !use->file_asked) {
+        use->file_asked = true;
+        int fd = remote_library_file(library);
+        if (fd >= 0) {
+            use->file = elf_file_read(fd, error, error_size);
+            close(fd);
+        }
+    }
+    return use != NULL ? use->file : NULL;
+}
+
+const struct elf_file *stacks_jvm_file(char *error, size_t error_size)
+{
+    return file_of(remote_jvm(), error, error_size);
+}
+
+/* From .eh_frame_hdr to the end of its segment: linkers put .eh_frame behind it. */
+static void read_tables(const struct remote_library *library, struct library_use *use)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr program[PROGRAMS_MAX];
+    const Elf64_Phdr *tables = NULL;
+    if (!load_bytes(library->low, &head, sizeof head) || head.e_phnum > PROGRAMS_MAX ||
+        !load_bytes(library->low + head.e_phoff, program, head.e_phnum * sizeof *program))
+        return;
+    for (int i = 0; i < head.e_phnum; i++) {
+        if (program[i].p_type == PT_GNU_EH_FRAME)
+            tables = &program[i];
+    }
+    for (int i = 0; tables != NULL && i < head.e_phnum; i++) {
+        const Elf64_Phdr *segment = &program[i];
+        if (segment->p_type != PT_LOAD || tables->p_vaddr - segment->p_vaddr >= segment->p_filesz)
+            continue;
+        uintptr_t from = library->bias + tables->p_vaddr;
+        uintptr_t end = library->bias + segment->p_vaddr + segment->p_filesz;
+        size_t extent = library->high - library->low;
+        if (from < library->low || end > library->high || from >= end || end - from > TABLES_MAX)
+            return;
+        void *image = mmap(NULL, extent, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                           0);
+        if (image == MAP_FAILED)
+            return;
+        use->image = image;
+        use->image_bytes = extent;
+        uintptr_t here = (uintptr_t)image + (from - library->low);
+        uintptr_t page = here & ~(PAGE_BYTES - 1);
+        if (mprotect((void *)page, here + (end - from) - page, PROT_READ | PROT_WRITE) == 0 &&
+            load_bytes(from, (void *)here, end - from)) {
+            use->header = use->tables_low = here;
+            use->tables_high = here + (end - from);
+        }
+        return;
+    }
+}
+
+/* In place of the dynamic linker's: the library was found before. */
+static int find_object(void *pc, struct dl_find_object *found)
+{
+    const struct library_use *use = stacks.looked_in->use;
+    (void)pc;
+    if (use->header == 0)
+        return -1;
+    *found = (struct dl_find_object){
+        .dlfo_map_start = (void *)use->tables_low,
+        .dlfo_map_end = (void *)use->tables_high,
+        .dlfo_eh_frame = (void *)use->header,
+    };
+    return 0;
+}
+
+/* The rule at a place of native code. */
+static struct frame_rule rule_at(uintptr_t pc)
+{
+    struct frame_rule none = {.kind = FRAME_RULE_OTHER};
+    struct remote_library *library = remote_library_of(pc);
+    struct library_use *use = library != NULL ? use_of(library) : NULL;
+    if (use == NULL)
+        return none;
+    if (!use->tables_asked) {
+        use->tables_asked = true;
+        read_tables(library, use);
+    }
+    if (use->header == 0)
+        return none;
+    stacks.looked_in = library;
+    return frame_rule_of((uintptr_t)use->image + (pc - library->low));
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static size_t slot_of(uint64_t key, size_t slots)
+{
+    return fold_word(key) & (slots - 1);
+}
+
+static void dots(char *name)
+{
+    for (; *name != '\0'; name++) {
+        if (*name == '/')
+            *name = '.';
+    }
+}
+
+static char *read_method_name(const struct method_reading *reading)
+{
+    char class_name[METHOD_TEXT_MAX + 1], name[METHOD_TEXT_MAX + 1], *both = NULL;
+    if (!method_reading_text(&reading->class_name, true, class_name) ||
+        !method_reading_text(&reading->name, false, name))
+        return NULL;
+    /* A hidden class's number is told apart by a slash, as the JVM prints it. */
+    char *hidden = strrchr(class_name, '/');
+    bool keep = hidden != NULL && strncmp(hidden, "/0x", 3) == 0;
+    dots(class_name);
+    if (keep)
+        *hidden = '/';
+    return asprintf(&both, "%s.%s", class_name, name) > 0 ? both : NULL;
+}
+
+/* What is at an address may have been replaced: its ConstMethod and its texts tell. NULL: unreadable. */
+static const struct method_name *name_of_method(uintptr_t method)
+{
+    struct method_reading reading;
+    uint64_t hash;
+    uint32_t unused;
+    if (!method_reading_begin(method, &reading) || !method_reading_hash(&reading, &hash, &unused))
+        return NULL;
+    size_t slot = slot_of(method ^ hash, METHODS_SLOTS);
+    struct method_name *entry = &stacks.method[slot];
+    for (; entry->method != 0; entry = &stacks.method[slot]) {
+        if (entry->method == method && entry->hash == hash &&
+            entry->identity == reading.const_method)
+            return entry;
+        slot = (slot + 1) & (METHODS_SLOTS - 1);
+    }
+    char *name = stacks.methods < METHODS_MAX ? read_method_name(&reading) : NULL;
+    if (name == NULL)
+        return NULL;
+    uint8_t lines[METHOD_LINES_MAX];
+    *entry = (struct method_name){
+        .method = method, .identity = reading.const_method, .hash = hash, .name = name};
+    entry->lines_bytes = method_reading_lines(&reading, lines, sizeof lines);
+    entry->lines = entry->lines_bytes > 0 ? malloc(entry->lines_bytes) : NULL;
+    if (entry->lines != NULL)
+        memcpy(entry->lines, lines, entry->lines_bytes);
+    else
+        entry->lines_bytes = 0;
+    stacks.methods++;
+    return entry;
+}
+
+static int line_at(const struct method_name *method, int32_t bci)
+{
+    struct line_steps steps = {.at = method->lines,
+                               .end = method->lines + method->lines_bytes,
+                               .lowest = method_lines_lowest()};
+    int64_t nearest = -1;
+    int line = 0;
+    while (method->lines != NULL && line_step(&steps)) {
+        if (steps.bci <= bci && steps.bci >= nearest) {
+            nearest = steps.bci;
+            line = (int)steps.line;
+        }
+    }
+    return line;
+}
+
+/* "libjvm" of "/usr/lib/.../libjvm.so", "libc" of "libc.so.6". */
+static void library_name(const char *path, char *out, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%s", slash != NULL ? slash + 1 : path);
+    char *suffix = strstr(out, ".so");
+    if (suffix != NULL && suffix != out)
+        *suffix = '\0';
+}
+
+static const char *name_of_place(uintptr_t pc)
+{
+    size_t slot = slot_of(pc, PLACES_SLOTS);
+    for (; stacks.place[slot].pc != 0; slot = (slot + 1) & (PLACES_SLOTS - 1)) {
+        if (stacks.place[slot].pc == pc)
+            return stacks.place[slot].name;
+    }
+    struct remote_library *library = remote_library_of(pc);
+    char short_name[128], function[512] = "", unheard[200], *name = NULL;
+    if (library == NULL || stacks.places == PLACES_MAX)
+        return library == NULL ? "[unknown]" : "[more places than are kept]";
+    const struct elf_file *file = file_of(library, unheard, sizeof unheard);
+    const char *symbol =
+        file != NULL ? elf_file_function(file, pc - library->bias, NULL) : NULL;
+    if (symbol != NULL)
+        symbol_name(symbol, function, sizeof function);
+    library_name(library->path, short_name, sizeof short_name);
+    if (asprintf(&name, "%s [%s]", function[0] != '\0' ? function : "[unknown]", short_name) < 0)
+        return "[unknown]";
+    stacks.place[slot] = (struct place_name){pc, name};
+    stacks.places++;
+    return name;
+}
+
+bool stacks_symbol(uintptr_t symbol, char *out, size_t size)
+{
+    uint16_t length = load_u16(symbol + (uintptr_t)layout.symbol_length, 0);
+    if (!stacks.java || length == 0 || size == 0)
+        return false;
+    size_t bytes = length < size ? length : size - 1;
+    if (!load_bytes(symbol + (uintptr_t)layout.symbol_body, out, bytes) ||
+        memchr(out, '\0', bytes) != NULL)
+        return false;
+    out[bytes] = '\0';
+    dots(out);
+    return true;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static int by_stack(const void *a, const void *b)
+{
+    const struct java_thread *left = a, *right = b;
+    return (left->stack_low > right->stack_low) - (left->stack_low < right->stack_low);
+}
+
+static void read_threads(void)
+{
+    uintptr_t list = load_pointer(layout.threads_list);
+    uint32_t count = load_u32(list + (uintptr_t)layout.threads_length, 0);
+    uintptr_t array = load_pointer(list + (uintptr_t)layout.threads_array);
+    if (count > THREADS_MAX)
+        count = 0;
+    void *room = realloc(stacks.thread, (count + 1) * sizeof *stacks.thread);
+    if (room == NULL)
+        return;
+    stacks.thread = room;
+    stacks.threads = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uintptr_t thread = load_pointer(array + i * (uintptr_t)WORD_BYTES);
+        uintptr_t high = load_pointer(thread + (uintptr_t)layout.thread_stack_base);
+        uintptr_t size = load_pointer(thread + (uintptr_t)layout.thread_stack_size);
+        if (size > 0 && size <= high)
+            stacks.thread[stacks.threads++] = (struct java_thread){high - size, high, thread};
+    }
+    qsort(stacks.thread, stacks.threads, sizeof *stacks.thread, by_stack);
+    stacks.threads_read_ms = clock_ms(CLOCK_MONOTONIC);
+}
+
+static uintptr_t find_thread(uintptr_t sp)
+{
+    size_t low = 0, high = stacks.threads; /* the first that begins beyond */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (stacks.thread[middle].stack_low <= sp)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && sp < stacks.thread[low - 1].stack_high ? stacks.thread[low - 1].thread : 0;
+}
+
+/* The JavaThread whose stack that is; 0: it is no thread of Java's. By the stack and not by its number: a
+ * JVM in a container has other numbers. */
+static uintptr_t java_thread(uintptr_t sp)
+{
+    uintptr_t thread = find_thread(sp);
+    if (thread != 0 || clock_ms(CLOCK_MONOTONIC) - stacks.threads_read_ms < THREADS_AGAIN_MS)
+        return thread;
+    read_threads();
+    return find_thread(sp);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static bool is_java(uintptr_t pc)
+{
+    return pc >= stacks.code_low && pc < stacks.code_high;
+}
+
+static void put(struct stack_frame *out, int *depth, const char *name, int line, bool java)
+{
+    out[(*depth)++] = (struct stack_frame){.name = name, .line = line, .java = java};
+}
+
+/* Native frames, until Java or the end. *end: whether it is the outermost one. */
+static int walk_native(struct walk_start *at, struct stack_frame *out, int max, bool *end)
+{
+    int depth = 0;
+    bool first = true;
+    *end = false;
+    while (!is_java(at->pc) && depth < max && depth < NATIVE_MAX) {
+        put(out, &depth, name_of_place(first ? at->pc : at->pc - 1), 0, false);
+        /* A call may be the last instruction of its function. */
+        struct frame_rule rule = rule_at(first ? at->pc : at->pc - 1);
+        if (rule.kind != FRAME_RULE_CALLER) {
+            *end = rule.kind == FRAME_RULE_END;
+            return depth;
+        }
+        uintptr_t cfa = (rule.base_is_bp ? at->fp : at->sp) + (uintptr_t)(intptr_t)rule.cfa_offset;
+        uintptr_t pc = load_pointer(cfa - WORD_BYTES);
+        if (cfa <= at->sp || pc == 0) {
+            *end = pc == 0 && cfa > at->sp && !remote_stack_exceeded();
+            return depth;
+        }
+        if (rule.bp_is_saved)
+            at->fp = load_pointer(cfa + (uintptr_t)(intptr_t)rule.bp_offset);
+        at->sp = cfa;
+        at->pc = pc;
+        first = false;
+    }
+    return depth;
+}
+
+static int put_java(const struct walked_frame *walked, int count, struct stack_frame *out)
+{
+    int depth = 0;
+    for (int i = 0; i < count; i++) {
+        const struct method_name *method = name_of_method(walked[i].method);
+        put(out, &depth, method != NULL ? method->name : "[unknown Java method]",
+            method != NULL && walked[i].bci >= 0 ? line_at(method, walked[i].bci) : 0, true);
+    }
+    return depth;
+}
+
+int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int max,
+                enum stack_outcome *outcome)
+{
+    struct walked_frame walked[STACK_FRAMES_MAX];
+    enum walk_code code = WALK_OK;
+    bool end = false;
+    *outcome = STACK_NONE;
+    if (sample->registers == NULL || sample->registers[PERF_IP] == 0)
+        return 0;
+    if (max > STACK_FRAMES_MAX)
+        max = STACK_FRAMES_MAX;
+    const uint64_t *registers = sample->registers;
+    struct walk_start start = {
+        .pc = registers[PERF_IP],
+        .sp = registers[PERF_SP],
+        .fp = registers[PERF_BP],
+        .entered = registers[PERF_BX],
+        .sender_sp = registers[PERF_R13],
+        .thrown_at = registers[PERF_DX],
+        .in_java = true,
+    };
+    if (stacks.java) {
+        remote_stack(0, NULL, 0);
+        start.thread = java_thread(start.sp);
+    }
+    remote_stack(start.sp, sample->stack, sample->stack_bytes);
+    bool from_java = is_java(start.pc);
+    int depth = from_java ? 0 : walk_native(&start, out, max, &end), java = 0;
+    if (is_java(start.pc)) {
+        if (start.thread == 0) /* it ended meanwhile */
+            start.stack_high = remote_stack_end();
+        java = from_java ? walk_java(&start, walked, max - depth, &code)
+                         : walk_java_from_call(&start, walked, max - depth, &code);
+        depth += put_java(walked, java, out + depth);
+        end = code == WALK_OK;
+    }
+    *outcome = end && depth < max                            ? STACK_COMPLETE
+               : remote_stack_exceeded() || depth >= max     ? STACK_DEEPER
+               : is_java(start.pc)                           ? STACK_BROKEN
+                                                             : STACK_NATIVE;
+    remote_stack(0, NULL, 0);
+    return depth;
+}
+
+/* --- open and close --------------------------------------------------------------------------- */
+
+bool stacks_open(char *error, size_t error_size)
+{
+    stacks_close();
+    stacks.method = calloc(METHODS_SLOTS, sizeof *stacks.method);
+    stacks.place = calloc(PLACES_SLOTS, sizeof *stacks.place);
+    if (stacks.method == NULL || stacks.place == NULL) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
+    frame_tables.find_object = find_object;
+    frame_rules_forget();
+    if (!layout_fill(&layout, error, error_size) ||
+        !layout_code_cache(&stacks.code_low, &stacks.code_high))
+        return false;
+    if (layout.threads_list == 0 || layout.threads_length < 0 || layout.threads_array < 0) {
+        snprintf(error, error_size, "JDK %d does not tell where its threads are",
+                 layout.jdk_major);
+        return false;
+    }
+    read_threads();
+    stacks.java = true;
+    return true;
+}
+
+void stacks_close(void)
+{
+    for (size_t i = 0; stacks.method != NULL && i < METHODS_SLOTS; i++) {
+        free(stacks.method[i].name);
+        free(stacks.method[i].lines);
+    }
+    for (size_t i = 0; stacks.place != NULL && i < PLACES_SLOTS; i++)
+        free(stacks.place[i].name);
+    free(stacks.method);
+    free(stacks.place);
+    free(stacks.thread);
+    memset(&stacks, 0, sizeof stacks);
+    memset(&layout, 0, sizeof layout);
+}

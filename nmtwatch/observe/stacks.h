@@ -1,0 +1,53 @@
+/*
+ * stacks: a sample of perf_events as the frames of Java and native code it was taken in.
+ *
+ *   registers, copy of the stack --+-> native frames, by the libraries' unwind tables (frame_rule.h)
+ *                                  +-> Java frames, by the agent's walker (walk.h) over remote.h
+ *
+ * Code that is neither (the kernel's vdso, code of another runtime) ends a stack. Names are read when a
+ * method is met first, and kept: they survive the class. Line numbers likewise.
+ *
+ * One process at a time; one thread.
+ */
+#ifndef NMTWATCH_OBSERVE_STACKS_H
+#define NMTWATCH_OBSERVE_STACKS_H
+
+#include "nmtwatch/observe/perf_events.h"
+#include "nmtwatch/observe/remote.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum stack_outcome {
+    STACK_COMPLETE, /* to the thread's outermost frame */
+    STACK_DEEPER,   /* to the end of what was copied, or of the frames that fit */
+    STACK_BROKEN,   /* Java frames that could not be followed further */
+    STACK_NATIVE,   /* native frames without a way to their callers */
+    STACK_NONE,     /* it has no user space: a thread of the kernel, or one that ends */
+    STACK_OUTCOMES,
+};
+const char *stack_outcome_text(enum stack_outcome outcome);
+
+#define STACK_FRAMES_MAX 1024
+
+struct stack_frame {
+    const char *name; /* "com.acme.Rules.eval" or "JavaThread::run [libjvm]"; until stacks_close */
+    int line;         /* of Java code; 0: not known */
+    bool java;
+};
+
+/* Reads where HotSpot keeps what the walker needs. remote_open has been called. False with one sentence:
+ * then stacks have native frames only. */
+bool stacks_open(char *error, size_t error_size);
+void stacks_close(void);
+/* Innermost first. The copy in the sample is used during the call only. */
+int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int max,
+                enum stack_outcome *outcome);
+/* The name of a class by its Symbol *, with dots; false: it cannot be read. */
+bool stacks_symbol(uintptr_t symbol, char *out, size_t size);
+/* The file of libjvm, read when it is asked for first; NULL with a sentence. */
+struct elf_file;
+const struct elf_file *stacks_jvm_file(char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,132 @@
+#include "reports/profile/observe_report.h"
+
+#include "reports/json/json_out.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is(const struct observe_report *report, const char *what)
+{
+    return strcmp(report->what, what) == 0;
+}
+
+/* What is not in the picture, a sentence each; at most max, their number. */
+static int losses(const struct observe_report *report, char sentence[][256], int max)
+{
+    int count = 0;
+    for (int i = 1; i < report->outcome_count && count < max; i++) {
+        if (report->outcome[i].stacks > 0)
+            snprintf(sentence[count++], sizeof *sentence, "%s of %s stacks: %s.",
+                     units_count(report->outcome[i].stacks).text,
+                     units_count(report->samples).text, report->outcome[i].text);
+    }
+    if (report->lost > 0 && count < max)
+        snprintf(sentence[count++], sizeof *sentence, "%s stacks found no room in the ring: they are missing here.",
+                 units_count(report->lost).text);
+    if (report->hot && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "More than 10 000 hits a second: the probes were taken away before the time was over.");
+    if (report->ended && count < max)
+        snprintf(sentence[count++], sizeof *sentence, "The process has ended before the time was over.");
+    if (report->note[0] != '\0' && count < max)
+        snprintf(sentence[count++], sizeof *sentence, "No Java frames: %s.", report->note);
+    return count;
+}
+
+static void print_head(const struct observe_report *report, FILE *out)
+{
+    fprintf(out, "pid %" PRId64 " (%s), %s: ", report->pid, escape_name(report->main).text,
+            units_duration(report->elapsed_ms).text);
+    if (is(report, "cpu"))
+        fprintf(out, "%s of CPU time, %s samples\n\n", units_duration(report->count / 1000000).text,
+                units_count(report->samples).text);
+    else if (is(report, "jmethodids"))
+        fprintf(out, "%s jmethodIDs made\n\n", units_count(report->count).text);
+    else if (is(report, "alloc"))
+        fprintf(out, "%s in %s TLABs and large objects\n\n",
+                units_bytes(call_tree_samples(report->tree)).text, units_count(report->count).text);
+    else
+        fprintf(out, "classes\n");
+}
+
+bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
+{
+    char sentence[OBSERVE_OUTCOMES_MAX + 4][256];
+    bool good = true;
+    print_head(report, out);
+    if (is(report, "classes")) {
+        class_makers_print(&report->makers, rows, out);
+    } else {
+        struct toptable *table = toptable_create(report->tree, 0);
+        good = table != NULL && toptable_print(table, rows, out);
+        toptable_destroy(table);
+    }
+    int count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 4);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s%s\n", i == 0 ? "\n" : "", sentence[i]);
+    return good && !ferror(out);
+}
+
+bool observe_report_json(const struct observe_report *report, FILE *out)
+{
+    struct json_out json = {0};
+    json_out_begin(&json, NULL, '{');
+    json_out_text(&json, "observed", report->what);
+    json_out_int(&json, "pid", report->pid);
+    json_out_text_if(&json, "main", report->main);
+    json_out_int(&json, "duration_ms", report->elapsed_ms);
+    json_out_int(&json, "count", report->count);
+    json_out_int_if(&json, "unloaded", is(report, "classes"), report->unloaded);
+    json_out_int(&json, "stacks", report->samples);
+    json_out_int(&json, "lost", report->lost);
+    json_out_begin(&json, "outcomes", '[');
+    for (int i = 0; i < report->outcome_count; i++) {
+        json_out_begin(&json, NULL, '{');
+        json_out_text(&json, "outcome", report->outcome[i].text);
+        json_out_int(&json, "stacks", report->outcome[i].stacks);
+        json_out_end(&json, '}');
+    }
+    json_out_end(&json, ']');
+    json_out_bool(&json, "ended", report->ended);
+    json_out_bool(&json, "hot", report->hot);
+    json_out_text_if(&json, "note", report->note);
+    json_out_text(&json, "unit", report->unit);
+    if (is(report, "classes"))
+        class_makers_families_json(&report->makers, &json);
+    struct toptable *table = toptable_create(report->tree, 0);
+    if (table != NULL)
+        toptable_json(table, &json);
+    json.failed |= table == NULL;
+    toptable_destroy(table);
+    json_out_end(&json, '}');
+    return json_out_print(&json, out) && !ferror(out);
+}
+
+bool observe_report_flamegraph(const struct observe_report *report, FILE *out)
+{
+    char sentence[OBSERVE_OUTCOMES_MAX + 4][256], title[400];
+    const char *notes[OBSERVE_OUTCOMES_MAX + 4];
+    struct flamegraph_page page = {
+        .title = title,
+        .unit = report->unit,
+        .bytes = report->bytes,
+        .notes = notes,
+        .note_count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 4),
+    };
+    for (int i = 0; i < page.note_count; i++)
+        notes[i] = sentence[i];
+    snprintf(title, sizeof title, "%s of pid %" PRId64 "%s%s, from outside", report->what, report->pid,
+             report->main[0] != '\0' ? " " : "", report->main);
+    return flamegraph_write(report->tree, &page, out);
+}
+
+void observe_report_free(struct observe_report *report)
+{
+    if (report->tree != NULL && report->tree != report->makers.tree)
+        call_tree_destroy(report->tree);
+    report->tree = NULL;
+    class_makers_free(&report->makers);
+}

@@ -1,0 +1,48 @@
+/*
+ * observe_report: what was seen of a JVM from outside (nmtwatch/observe), as text, JSON and files.
+ * One thread.
+ */
+#ifndef REPORTS_PROFILE_OBSERVE_REPORT_H
+#define REPORTS_PROFILE_OBSERVE_REPORT_H
+
+#include "reports/profile/class_makers.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define OBSERVE_OUTCOMES_MAX 8
+
+struct observe_report {
+    const char *what; /* "cpu", "classes", "alloc", "jmethodids" */
+    int64_t pid;
+    char main[256];         /* what it runs; "" not known */
+    struct call_tree *tree; /* finished; of classes that of makers */
+    struct class_makers makers; /* of classes */
+    const char *unit;           /* of the tree's samples, for people */
+    bool bytes;                 /* the tree's samples are bytes */
+    int64_t elapsed_ms;
+    /* Exact, of the kernel: classes loaded, jmethodIDs made, times that AllocTracer was called; ns of CPU
+     * time. */
+    int64_t count, unloaded;
+    int64_t samples; /* stacks that were taken */
+    int64_t lost;    /* that found no room */
+    int outcome_count;
+    struct {
+        const char *text;
+        int64_t stacks;
+    } outcome[OBSERVE_OUTCOMES_MAX]; /* how far they were walked; the first: whole */
+    bool ended;      /* the process has, before the time was over */
+    bool hot;        /* it was hit too often, and was let go */
+    char note[200]; /* what could not be done; "" */
+};
+
+/* The table, and what is not in it. False when out failed, or memory. */
+bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out);
+/* One object, one line (docs/json/observe.md). */
+bool observe_report_json(const struct observe_report *report, FILE *out);
+bool observe_report_flamegraph(const struct observe_report *report, FILE *out);
+void observe_report_free(struct observe_report *report);
+
+#endif

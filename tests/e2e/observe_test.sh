@@ -1,0 +1,142 @@
+#!/bin/bash
+# A JVM seen from outside: each class definition is counted and has the line that asked for it, stacks are
+# whole, nothing in the process has changed afterwards, and what is refused is said.
+# timeout: 300
+. "$(dirname "$0")/../tap.sh"
+. tests/e2e/agent.sh
+
+start() { # JDK NAME WORK NUMBER [FLAG...]
+    local jdk=$1 name=$2 work=$3 number=$4
+    shift 4
+    GO=$SCRATCH/$jdk-$name.go
+    jvm_start "$jdk" "$name" -Dgo="$GO" "$@" Observed "$work" "$number"
+    jvm_wait ready
+}
+
+observe() { # WHAT [OPTION...]: of the last JVM, in the background; its output is $SCRATCH/answer
+    spawn "$NMTWATCH" observe "$JVM_PID" "$@" >"$SCRATCH/answer" 2>"$SCRATCH/error"
+    OBSERVER=$SPAWNED
+}
+
+# Once what it attaches is there: then the work may begin.
+attached() { # places
+    ls -l "/proc/$OBSERVER/fd" 2>/dev/null | grep -q "$1" || ! kill -0 $OBSERVER
+}
+
+answer() { # FILTER
+    jq -c "$1" "$SCRATCH/answer" 2>&1
+}
+
+# What may not change: mappings of files, threads, descriptors.
+footprint() {
+    awk '$6 ~ /^\// { print $1, $2, $6 }' "/proc/$JVM_PID/maps"
+    find "/proc/$JVM_PID/fd" -printf '%l\n' | sort
+}
+
+"$NMTWATCH" observe $$ cpu >"$SCRATCH/answer" 2>&1
+is "a process that is no JVM" "$?" 10
+exits "no such thing to observe" 64 "$NMTWATCH" observe $$ colour
+exits "no name for a file" 64 "$NMTWATCH" observe $$ cpu -o x.jfr
+
+for jdk in $(agent_jdks); do
+    start "$jdk" classes classes 3000 -Xms256m || continue
+    footprint >"$SCRATCH/before"
+    observe classes --for 60s --json
+    if ! wait_for 20 attached bpf || ! kill -0 $OBSERVER; then
+        why=$(cut -c 1-200 "$SCRATCH/error")
+        case $why in
+        *"not permitted"* | *"cannot do it"* | *"no uprobes"*) skip "$JVM_NAME: from outside" "refused: $why" ;;
+        *) fail "$JVM_NAME: can be observed" "$why" ;;
+        esac
+        touch "$GO"
+        jvm_wait result
+        jvm_end 0
+        continue
+    fi
+    sleep 1
+    touch "$GO"
+    jvm_wait result 60
+    kill -INT $OBSERVER
+    wait $OBSERVER
+    is "$JVM_NAME: ends at Ctrl-C" "$?" 0
+    check "$JVM_NAME: each class is counted" test "$(answer '.count')" -ge 3000
+    is "$JVM_NAME: none lost" "$(answer '.lost')" 0
+    is "$JVM_NAME: the definitions, each once" "$(answer \
+        '[.families[] | select(.family == "ChurnVictim_#") | .loaded]')" "[3000]"
+    line=$(awk '/kept = new Loader/ { print NR }' tests/workloads/agent/Observed.java)
+    is "$JVM_NAME: the line that asked for them" "$(answer \
+        '[.families[] | select(.family == "ChurnVictim_#") | .ways[] | .frames[]
+          | select(startswith("Observed.rule:"))] | unique')" "[\"Observed.rule:$line\"]"
+    check "$JVM_NAME: 99 % of stacks are whole" jq -e '.outcomes[0].stacks >= .stacks * 0.99' \
+        "$SCRATCH/answer"
+    footprint >"$SCRATCH/after"
+    is "$JVM_NAME: nothing is mapped or opened in it" "$(diff "$SCRATCH/before" "$SCRATCH/after" |
+        grep -v 'modules\|\.jsa\|libzip\|/classes\|libj\|libn' | grep '^>')" ""
+    jvm_end 0
+
+    start "$jdk" cpu cpu 4 || continue
+    touch "$GO"
+    observe cpu --for 3s --interval 5ms --json
+    wait $OBSERVER
+    is "$JVM_NAME: cpu" "$? $(head -c 200 "$SCRATCH/error")" "0 "
+    check "$JVM_NAME: nearly all of it in one method" jq -e '.stacks > 100 and
+        ([.methods[] | select(.name == "Observed.burn") | .self] | add) > .samples * 0.7' \
+        "$SCRATCH/answer"
+    check "$JVM_NAME: 97 % of stacks are whole" jq -e '.outcomes[0].stacks >= .stacks * 0.97' \
+        "$SCRATCH/answer"
+    "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms -o "$SCRATCH/$jdk.html" 2>"$SCRATCH/error"
+    is "$JVM_NAME: a flame graph" "$? $(cat "$SCRATCH/error")" "0 "
+    contains "$JVM_NAME: with the method in it" "$(cat "$SCRATCH/$jdk.html")" "Observed.burn"
+    jvm_wait result
+    jvm_end 0
+
+    # 64 KB arrays: outside of TLABs or each a new one.
+    start "$jdk" allocate allocate 400 -Xmx512m -XX:+UseSerialGC || continue
+    observe alloc --for 60s --json
+    wait_for 20 attached bpf
+    sleep 1
+    touch "$GO"
+    jvm_wait result
+    kill -INT $OBSERVER
+    wait $OBSERVER
+    check "$JVM_NAME: what is allocated most" jq -e \
+        '(.methods | map(select(.kind == "class")) | max_by(.self) | .name) == "long[]"' "$SCRATCH/answer"
+    check "$JVM_NAME: and where" jq -e 'any(.methods[]; .name == "Observed.fill")' "$SCRATCH/answer"
+    jvm_end 0
+
+    # A thread that starts meanwhile starts, and is seen.
+    start "$jdk" threads threads 100 || continue
+    observe cpu --for 60s --interval 1ms --json
+    wait_for 20 attached perf_event
+    sleep 1
+    touch "$GO"
+    jvm_wait result
+    lacks "$JVM_NAME: threads start" "$(cat "$JVM_LOG")" "Failed to start"
+    kill -INT $OBSERVER
+    wait $OBSERVER
+    check "$JVM_NAME: new threads are seen" jq -e 'any(.methods[]; .name == "Observed.burn")' "$SCRATCH/answer"
+
+    # Killed: the probes go with it.
+    observe classes --for 60s
+    wait_for 20 attached bpf
+    kill -KILL $OBSERVER
+    wait $OBSERVER 2>/dev/null
+    check "$JVM_NAME: lives on when the observer is killed" kill -0 "$JVM_PID"
+    jvm_end 0
+done
+
+# Without rights.
+if [ "$(id -u)" = 0 ]; then
+    start "$(agent_jdks | head -n 1)" rights cpu 0
+    cp "$NMTWATCH" "$SCRATCH/observer"
+    chmod 755 "$SCRATCH" "$SCRATCH/observer"
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$SCRATCH/observer" observe "$JVM_PID" cpu \
+        >"$SCRATCH/answer" 2>&1
+    code=$?
+    check "another user is refused ($code)" test $code -ne 0
+    is "in one line" "$(wc -l <"$SCRATCH/answer")" 1
+    touch "$GO"
+    jvm_wait result
+    jvm_end 0
+fi
+done_testing

@@ -1,0 +1,87 @@
+import java.io.IOException;
+import java.io.InputStream;
+
+/**
+ * Work that is known beforehand, for who looks from outside. It begins when the file {@code -Dgo=FILE} is
+ * there.
+ *
+ * <pre>Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | threads COUNT</pre>
+ */
+public final class Observed {
+    static volatile Object kept;
+    static volatile long sum;
+
+    private static final class Loader extends ClassLoader {
+        Class<?> define(byte[] bytes) {
+            return defineClass(null, bytes, 0, bytes.length);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        int number = Integer.parseInt(args[1]);
+        byte[] bytes = template();
+        new Loader().define(bytes);
+        Stage.ready();
+        Stage.waitFor("go");
+        switch (args[0]) {
+            case "classes" -> {
+                for (int i = 0; i < number; i++) {
+                    rule(bytes);
+                    if (i % 50 == 49) {
+                        Thread.sleep(10);
+                    }
+                }
+            }
+            case "cpu" -> {
+                long end = System.nanoTime() + number * 1_000_000_000L;
+                while (System.nanoTime() < end) {
+                    deep(60);
+                }
+            }
+            case "allocate" -> {
+                for (int i = 0; i < number * 16; i++) {
+                    fill();
+                }
+            }
+            case "threads" -> {
+                for (int i = 0; i < number; i++) {
+                    Thread thread = new Thread(() -> burn(3_000_000));
+                    thread.start();
+                    thread.join();
+                }
+            }
+            default -> throw new IllegalArgumentException(args[0]);
+        }
+        Stage.result(args[0] + " " + number);
+    }
+
+    private static byte[] template() throws IOException {
+        try (InputStream in = Observed.class.getResourceAsStream("ChurnVictim_0000000.class")) {
+            return in.readAllBytes();
+        }
+    }
+
+    static void rule(byte[] bytes) {
+        kept = new Loader().define(bytes);
+    }
+
+    static void fill() {
+        kept = new long[8192];
+    }
+
+    static void deep(int depth) {
+        if (depth > 0) {
+            deep(depth - 1);
+        } else {
+            burn(200_000);
+        }
+    }
+
+    static void burn(int rounds) {
+        long value = rounds;
+        for (int i = 0; i < rounds; i++) {
+            value = value * 6364136223846793005L + i;
+        }
+        sum += value;
+    }
+}
