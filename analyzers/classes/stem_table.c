@@ -3,6 +3,7 @@
 #include "analyzers/model/event.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 bool stem_table_init(struct stem_table *table, size_t max_stems, size_t entry_bytes)
@@ -219,6 +220,23 @@ void stem_add(struct stem *stem, const struct arrival *arrival, struct span sour
 {
     shape_add(&stem->shape, &arrival->parts, arrival->parts.folded ? stem_hash(arrival->name) : 0,
               class_source_is_code(source));
+}
+
+bool stem_is_generated(const struct stem *stem)
+{
+    return (stem->family != NULL && stem->family->evidence == FAMILY_BY_NAME) ||
+           shape_kind(&stem->shape) != SHAPE_NONE;
+}
+
+/* One name repeated is called by that name: nothing has shown that its digits vary. */
+void stem_family_name(const struct stem *stem, char *family, char *name)
+{
+    bool repeated = stem->family == NULL && shape_kind(&stem->shape) == SHAPE_REPEATED;
+    span_copy(span_from_cstr(repeated ? stem->example : stem->text), name, EVENT_NAME_MAX);
+    if (stem->family != NULL)
+        snprintf(family, EVENT_FAMILY_MAX, "%s", stem->family->id);
+    else
+        snprintf(family, EVENT_FAMILY_MAX, "unknown:%.*s", EVENT_NAME_MAX, name);
 }
 
 bool stem_table_sweep(struct stem_table *table, int64_t loads,

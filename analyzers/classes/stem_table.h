@@ -125,6 +125,11 @@ struct stem *stem_table_insert(struct stem_table *table, const struct arrival *a
                                struct span source);
 /* One more class: arrival as stem_table_find left it. */
 void stem_add(struct stem *stem, const struct arrival *arrival, struct span source);
+/* Made by a generator: a known family's by its name, else by the shape of its classes. */
+bool stem_is_generated(const struct stem *stem);
+/* Of a generated one: its family's id or "unknown:<stem>", and how its classes are called. family
+ * has room for EVENT_FAMILY_MAX bytes, name for EVENT_NAME_MAX. */
+void stem_family_name(const struct stem *stem, char *family, char *name);
 /* Takes out the entries that were loaded at most so often and gives each to evict, which owns it
  * then. False, and nothing happened, when out of memory. */
 bool stem_table_sweep(struct stem_table *table, int64_t loads,

@@ -188,6 +188,9 @@ void judge_feed(struct judge *judge, const struct event *event, struct alerts *a
     case EVENT_LOADERS:
         judge_loaders(judge, &event->loaders);
         break;
+    case EVENT_HISTOGRAM:
+        judge_heap(judge, &event->histogram);
+        break;
     case EVENT_NOTE:
         judge_note(judge, event->text);
         break;
@@ -263,6 +266,7 @@ void judge_destroy(struct judge *judge)
     if (judge == NULL)
         return;
     judge_growth_destroy(judge);
+    judge_heap_destroy(judge);
     for (int i = 0; i < judge->episode_count; i++)
         texts_free(&judge->episodes[i].texts);
     texts_free(&judge->texts);

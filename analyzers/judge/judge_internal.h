@@ -1,7 +1,7 @@
 /*
  * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view, what outlives a
- * restart), judge_classes.c (counters, churn, class loaders), judge_names.c (families) and
- * judge_memory.c (growth, convergence, the agent). Nobody else includes it.
+ * restart), judge_classes.c (counters, churn, class loaders), judge_names.c (families), judge_heap.c
+ * (objects) and judge_memory.c (growth, convergence, the agent). Nobody else includes it.
  */
 #ifndef ANALYZERS_JUDGE_JUDGE_INTERNAL_H
 #define ANALYZERS_JUDGE_JUDGE_INTERNAL_H
@@ -15,6 +15,7 @@ _Static_assert(JUDGE_ALERTS_MAX == 3 * EPISODES_MAX, "room for what one event ca
 #define FAMILIES_MAX      64 /* families under observation within one tap */
 #define FAMILY_POINTS     48
 #define LOADER_TYPES_MAX  64
+#define HEAP_TRACKS_MAX   128
 #define FLOOR_POINTS      5 /* NMT readings whose minimum is the floor under a GC's sawtooth */
 #define MEMORY_POINTS_MAX 8
 
@@ -67,6 +68,15 @@ struct watched {
     struct verdict verdict;
 };
 
+/* Objects of one class, from histogram to histogram. */
+struct heap_track {
+    char name[EVENT_NAME_MAX];
+    char family[EVENT_FAMILY_MAX];
+    int64_t seen_ms; /* the last histogram that had it */
+    int64_t growth_bytes;
+    struct watched watched;
+};
+
 struct judge {
     struct target_identity identity;
     struct thresholds thresholds;
@@ -114,6 +124,8 @@ struct judge {
     struct watched class_metaspace_series;
     struct floor_window class_metaspace_floor;
     struct floor_window metaspace_committed_floor;
+    int heap_count;
+    struct heap_track *heap; /* HEAP_TRACKS_MAX; NULL until there is a histogram */
 
     int episode_count;
     struct episode episodes[EPISODES_MAX];
@@ -161,7 +173,14 @@ void judge_loaders(struct judge *judge, const struct loaders_event *loaders);
 /* judge_names.c */
 void judge_names(struct judge *judge, const struct names_event *names);
 
+/* judge_heap.c */
+void judge_heap(struct judge *judge, const struct histogram_event *histogram);
+void judge_heap_destroy(struct judge *judge);
+
 /* judge_memory.c */
+bool judge_watched_create(struct watched *watched);
+/* Feeds a value and asks at once, for the alarm as well. */
+void judge_watched_add(const struct judge *judge, struct watched *watched, int64_t bytes);
 bool judge_growth_create(struct judge *judge);
 void judge_growth_destroy(struct judge *judge);
 void judge_memory_sample(struct judge *judge, const struct sample *sample);

@@ -16,7 +16,7 @@
  * leak of 1 MB/h after most of a day. */
 #define SLOW_BYTES   (16 * MB)
 
-static bool watch(struct watched *watched)
+bool judge_watched_create(struct watched *watched)
 {
     struct verdict_options options;
     verdict_options_default(&options);
@@ -27,13 +27,21 @@ static bool watch(struct watched *watched)
 
 bool judge_growth_create(struct judge *judge)
 {
-    return watch(&judge->internal_series) && watch(&judge->class_metaspace_series);
+    return judge_watched_create(&judge->internal_series) &&
+           judge_watched_create(&judge->class_metaspace_series);
 }
 
 void judge_growth_destroy(struct judge *judge)
 {
     verdict_destroy(judge->internal_series.series);
     verdict_destroy(judge->class_metaspace_series.series);
+}
+
+void judge_watched_add(const struct judge *judge, struct watched *watched, int64_t bytes)
+{
+    verdict_feed(watched->series, judge->now_ms, bytes, VERDICT_MISSING);
+    verdict_ask(watched->series, &watched->verdict);
+    growth_alarm_add(&watched->alarm, &watched->verdict);
 }
 
 /* True when the verdict is a new one. The alarm has a slower schedule. */

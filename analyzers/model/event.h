@@ -8,7 +8,7 @@
  * since the watch began for arithmetic (`ms`): a wall clock may step, `ms` never goes backwards in
  * a live run, and the judge survives a recording in which it does.
  *
- * Ownership: plain data; `names.rows` and `loaders.rows` point to memory of whoever made the event
+ * Ownership: plain data; `names.rows`, `loaders.rows` and `histogram.rows` point to memory of whoever made the event
  * and are valid during the call that passes it on.
  */
 #ifndef ANALYZERS_MODEL_EVENT_H
@@ -142,6 +142,30 @@ struct loaders_event {
     const struct loader_row *rows; /* most loaders first */
 };
 
+/* The objects of a class in a histogram of the heap, or of all classes of one generator. */
+struct histogram_class {
+    char name[EVENT_NAME_MAX];     /* a class; of generated ones their stem */
+    char family[EVENT_FAMILY_MAX]; /* of generated classes, as in a census; empty: ordinary */
+    int64_t classes;               /* that have this name or stem, and instances */
+    int64_t instances;
+    int64_t bytes;
+    int64_t instances_growth; /* since the first histogram; may be negative */
+    int64_t bytes_growth;
+};
+
+#define HISTOGRAM_TOP      100 /* by bytes, and as many by growth */
+#define HISTOGRAM_ROWS_MAX (2 * HISTOGRAM_TOP)
+
+/* GC.class_histogram -all: what is on the heap, garbage included. */
+struct histogram_event {
+    int64_t first_ms; /* of the histogram from which growth is counted */
+    int64_t classes;  /* all rows of the histogram; so the next two */
+    int64_t instances;
+    int64_t bytes;
+    int row_count;
+    const struct histogram_class *rows; /* most bytes first */
+};
+
 /* A command that stopped the target, or would have. */
 struct cost_event {
     char command[64];
@@ -155,6 +179,7 @@ enum event_kind {
     EVENT_SAMPLE,
     EVENT_LOADERS,
     EVENT_NAMES,
+    EVENT_HISTOGRAM,
     EVENT_COST,
     EVENT_NOTE, /* something the operator should know: NMT is off, the tap failed and why */
     EVENT_GONE, /* the target ended or was replaced; the text says how */
@@ -168,6 +193,7 @@ struct event {
         struct sample sample;
         struct loaders_event loaders;
         struct names_event names;
+        struct histogram_event histogram;
         struct cost_event cost;
         char text[512]; /* NOTE, GONE */
     };

@@ -1,5 +1,7 @@
 #include "analyzers/triage/dossier.h"
 
+#include "analyzers/classes/heap_census.h"
+
 bool dossier_growth(const struct dossier *dossier, enum nmt_category category, int64_t *bytes)
 {
     struct nmt_amount now, before;
@@ -31,6 +33,21 @@ int dossier_level_pairs(const struct dossier *dossier, struct level_pair pairs[D
         pairs[count++] =
             (struct level_pair){&dossier->diff_now, &dossier->diff_before, "the baseline of NMT"};
     return count;
+}
+
+void dossier_add_histogram(struct dossier *dossier, const struct histogram_event *histogram)
+{
+    struct dossier_heap_growth *growth = &dossier->heap_growth;
+    int grown[DOSSIER_GROWN_MAX];
+    if (growth->histograms++ == 0) {
+        growth->bytes_before = histogram->bytes;
+        growth->instances_before = histogram->instances;
+    }
+    growth->bytes = histogram->bytes;
+    growth->instances = histogram->instances;
+    growth->row_count = histogram_growing(histogram, grown, DOSSIER_GROWN_MAX);
+    for (int i = 0; i < growth->row_count; i++)
+        growth->rows[i] = histogram->rows[grown[i]];
 }
 
 void dossier_add_agent(struct dossier *dossier, const char *path)

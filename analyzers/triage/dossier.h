@@ -109,6 +109,16 @@ struct dossier_category {
 };
 #define DOSSIER_CATEGORIES_MAX 48 /* as NMT_SUMMARY_ROWS_MAX */
 
+/* The classes whose objects grew most from the first histogram to the last one. */
+#define DOSSIER_GROWN_MAX 10
+struct dossier_heap_growth {
+    int histograms; /* below 2: nothing is compared */
+    int64_t bytes_before, bytes;
+    int64_t instances_before, instances;
+    int row_count;
+    struct histogram_class rows[DOSSIER_GROWN_MAX]; /* most growth first */
+};
+
 struct dossier {
     struct target_identity identity; /* jdk_major 0: not known */
     struct thresholds thresholds;
@@ -138,6 +148,7 @@ struct dossier {
     struct dossier_loaders loaders;
     struct dossier_loaders loaders_before;
     struct heap_objects objects; /* classes 0: no histogram */
+    struct dossier_heap_growth heap_growth;
     int64_t heap_used_bytes;     /* of GC.heap_info; 0: not known */
     int64_t heap_committed_bytes;
     struct jstat jstat; /* rows 0: none */
@@ -183,6 +194,8 @@ int dossier_level_pairs(const struct dossier *dossier,
                         struct level_pair pairs[DOSSIER_LEVEL_PAIRS]);
 /* Committed growth of a category, from the difference or from two looks. False: not known. */
 bool dossier_growth(const struct dossier *dossier, enum nmt_category category, int64_t *bytes);
+/* One more histogram, later than those before. */
+void dossier_add_histogram(struct dossier *dossier, const struct histogram_event *histogram);
 void dossier_add_agent(struct dossier *dossier, const char *path);
 
 #endif

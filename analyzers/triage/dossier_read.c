@@ -322,6 +322,7 @@ void dossier_reader_destroy(struct dossier_reader *reader)
         struct dossier_jvm *jvm = reader->jvms[i];
         if (jvm->stock != NULL)
             census_destroy(jvm->stock);
+        heap_census_destroy(jvm->heap);
         if (jvm->flow != NULL)
             census_destroy(jvm->flow);
         if (jvm->late != NULL)

@@ -394,8 +394,14 @@ static int worth(enum text_kind kind)
     return kind == TEXT_CLASSES ? 3 : kind == TEXT_CLASS_HIERARCHY ? 2 : 1;
 }
 
-static void read_objects(struct dossier *dossier, struct span text)
+static void read_objects(struct dossier_jvm *jvm, struct span text)
 {
+    struct dossier *dossier = &jvm->dossier;
+    struct histogram_event event;
+    if (jvm->heap == NULL)
+        jvm->heap = heap_census_create();
+    if (jvm->heap != NULL && heap_census_add(jvm->heap, text, 0, &event))
+        dossier_add_histogram(dossier, &event);
     struct class_histogram histogram;
     struct class_histogram_row row;
     memset(&dossier->objects, 0, sizeof dossier->objects);
@@ -410,7 +416,7 @@ static bool read_list(struct dossier_jvm *jvm, const struct text_part *part,
                       struct dossier_input *input)
 {
     if (part->kind == TEXT_CLASS_HISTOGRAM)
-        read_objects(&jvm->dossier, part->text);
+        read_objects(jvm, part->text);
     if (jvm->stock != NULL && worth(part->kind) < worth(jvm->stock_kind)) {
         note(input, "a better list of classes of this JVM is there");
         return true;

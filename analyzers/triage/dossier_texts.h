@@ -3,6 +3,7 @@
 #define ANALYZERS_TRIAGE_DOSSIER_TEXTS_H
 
 #include "analyzers/classes/census.h"
+#include "analyzers/classes/heap_census.h"
 #include "analyzers/triage/dossier_read.h"
 
 /* One JVM while it is being read. */
@@ -19,6 +20,7 @@ struct dossier_jvm {
     bool have_first_sites;
     struct census *stock; /* of the best list of live classes */
     enum text_kind stock_kind;
+    struct heap_census *heap; /* of all histograms */
     struct census *flow;
     struct census *late;      /* the last third of the flow */
     struct rss_range *ranges; /* of the last memory map or heap range */

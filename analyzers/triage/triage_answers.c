@@ -24,6 +24,40 @@ static void add_objects(const struct heap_objects *objects, struct finding *find
     }
 }
 
+#define GROWN_SHARE 5 /* of the heap: a fifth */
+
+/* From one histogram to the next: no statistics, so only much of it is more than a note. */
+static void heap_growth(const struct dossier *dossier, struct triage *out)
+{
+    static const char *const keys[] = {"grown_1", "grown_2", "grown_3", "grown_4"};
+    const struct dossier_heap_growth *growth = &dossier->heap_growth;
+    const struct histogram_class *most = &growth->rows[0];
+    if (growth->histograms < 2 || growth->row_count == 0 || most->bytes_growth < MB)
+        return;
+    struct finding *finding = triage_add(out, FINDING_HEAP_GROWTH);
+    if (finding == NULL)
+        return;
+    if (most->bytes_growth > dossier->thresholds.value[TH_HEAP_CLASS_BYTES] &&
+        most->bytes_growth > growth->bytes_before / GROWN_SHARE)
+        finding->severity = SEVERITY_WARNING;
+    finding_family(finding, most->family);
+    finding_title(finding,
+                  "from the first of %d histograms to the last: objects of %.150s grew most, by %s "
+                  "to %s (%+" PRId64 " to %" PRId64 " objects)",
+                  growth->histograms, most->name, size_text(most->bytes_growth).text,
+                  size_text(most->bytes).text, most->instances_growth, most->instances);
+    finding_add_text(finding, "class", most->name);
+    finding_add_int(finding, "growth_bytes", most->bytes_growth);
+    finding_add_int(finding, "instances_growth", most->instances_growth);
+    for (int i = 0; i < growth->row_count && i < (int)(sizeof keys / sizeof *keys); i++) {
+        const struct histogram_class *row = &growth->rows[i];
+        char text[EVENT_NAME_MAX + 80];
+        snprintf(text, sizeof text, "+%s, %+" PRId64 " objects: %s", size_text(row->bytes_growth).text,
+                 row->instances_growth, row->name);
+        finding_add_text(finding, keys[i], text);
+    }
+}
+
 static void heap_objects(const struct dossier *dossier, struct triage *out)
 {
     const struct heap_objects *objects = &dossier->objects;
@@ -242,6 +276,7 @@ void triage_answers(const struct dossier *dossier, struct triage *out)
         of_error_file, of_process, of_memory_map, of_heap,
         of_metaspace,  of_loaders, of_names,      of_limits,
     };
+    heap_growth(dossier, out);
     heap_objects(dossier, out);
     if (out->finding_count > 0)
         return;

@@ -123,6 +123,7 @@ void member_event(struct member *member, const struct event *event, const struct
         snprintf(member->note, sizeof member->note, "%.*s", (int)sizeof member->note - 1,
                  event->text);
         break;
+    case EVENT_HISTOGRAM:
     case EVENT_COST:
     case EVENT_KIND_COUNT:
         break;

@@ -60,6 +60,8 @@ static void take_event(struct recorded *recorded, const struct event *event, boo
         }
     } else if (event->kind == EVENT_LOADERS) {
         take_loaders(dossier, &event->loaders);
+    } else if (event->kind == EVENT_HISTOGRAM) {
+        dossier_add_histogram(dossier, &event->histogram);
     } else if (event->kind == EVENT_NAMES && event->names.method == CENSUS_TAP) {
         recorded_names(&dossier->flow, &event->names, event->ms);
     }

@@ -78,6 +78,10 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
             terminal_names(&output->terminal, &event->names, 5);
         }
         break;
+    case EVENT_HISTOGRAM:
+        clear_table(output);
+        terminal_histogram(&output->terminal, &event->histogram, 5);
+        break;
     case EVENT_COST:
         clear_table(output);
         if (event->cost.measured_us < 0)

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #define TIMEOUT_MAX_MS 600000
+#define PERIOD_MIN_MS  1000
 
-enum kind { DURATION, WARMUP, BUDGET, YES, NO, PRESSURE };
+enum kind { DURATION, PERIOD, WARMUP, BUDGET, YES, NO, PRESSURE };
 
 static const struct {
     enum kind kind;
@@ -72,6 +73,23 @@ static bool take_duration(enum watch_option option, const char *text, int64_t *f
     return true;
 }
 
+static bool take_period(const char *text, int64_t *field, char *expected, size_t size)
+{
+    char why[160];
+    int64_t ms;
+    if (strcmp(text, "never") == 0) {
+        *field = 0;
+        return true;
+    }
+    if (!units_parse_duration(text, &ms, why, sizeof why) || ms < PERIOD_MIN_MS) {
+        snprintf(expected, size, "'never' or a time of at least %d s, such as 10m",
+                 PERIOD_MIN_MS / 1000);
+        return false;
+    }
+    *field = ms;
+    return true;
+}
+
 static bool take_warmup(const char *text, int64_t *seconds, char *expected, size_t size)
 {
     char why[160];
@@ -127,6 +145,8 @@ bool watch_option_take(struct watch_options *options, enum watch_option option, 
     switch (fields[option].kind) {
     case DURATION:
         return take_duration(option, text, field, expected, size);
+    case PERIOD:
+        return take_period(text, field, expected, size);
     case WARMUP:
         return take_warmup(text, field, expected, size);
     case BUDGET:

@@ -6,6 +6,7 @@
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/parse/jcmd_reply.h"
+#include "reports/text/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -162,11 +163,17 @@ bool ask_waits(struct watcher *watcher, enum expensive_command command)
     return true;
 }
 
-bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
-                   int64_t cap_us)
+struct pause_inputs ask_pause_inputs(struct watcher *watcher)
 {
     struct pause_inputs now = pause_inputs_of(&watcher->latest, watcher->arenas);
     now.pressure = *pressure_now(watcher);
+    return now;
+}
+
+bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
+                   int64_t cap_us)
+{
+    struct pause_inputs now = ask_pause_inputs(watcher);
     int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
     int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
     char reason[128];
@@ -257,6 +264,36 @@ static bool ask_loaders(struct watcher *watcher)
                          suspect ? INT64_MAX : LOADERS_CAP_US);
 }
 
+/* What each histogram will cost is told before the first one. */
+static void tell_histograms(struct watcher *watcher, const struct pause_inputs *inputs)
+{
+    int64_t us = pause_predict(&watcher->pause, EXPENSIVE_HISTOGRAM_ALL, inputs);
+    if (watcher->histogram_told)
+        return;
+    watcher->histogram_told = true;
+    watcher_note(watcher,
+                 "class histograms, every %s: each stops the application for about %s, by a heap "
+                 "of %s (pause budget: %s in %s)",
+                 units_duration(watcher->options.histogram_interval_ms).text,
+                 units_microseconds(us).text, units_bytes(inputs->heap_bytes).text,
+                 units_microseconds(watcher->options.pause_budget_us).text,
+                 units_duration(watcher->options.pause_window_ms).text);
+}
+
+static bool ask_histogram(struct watcher *watcher)
+{
+    if (watcher->now_ms < watcher->next_histogram_ms)
+        return false;
+    if (ask_waits(watcher, EXPENSIVE_HISTOGRAM_ALL))
+        return false;
+    struct pause_inputs inputs = ask_pause_inputs(watcher);
+    if (inputs.heap_bytes < 0)
+        return false; /* nothing to predict from yet */
+    watcher->next_histogram_ms = watcher->now_ms + watcher->options.histogram_interval_ms;
+    tell_histograms(watcher, &inputs);
+    return ask_expensive(watcher, QUESTION_HISTOGRAM, EXPENSIVE_HISTOGRAM_ALL, INT64_MAX);
+}
+
 static bool ask_leftovers(struct watcher *watcher)
 {
     if (watcher->leftover[0] != '\0') {
@@ -279,7 +316,8 @@ static void ask_next(struct watcher *watcher)
         return;
     if (ask_memory(watcher) || ask_leftovers(watcher))
         return;
-    ask_loaders(watcher);
+    if (!ask_loaders(watcher))
+        ask_histogram(watcher);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -355,6 +393,19 @@ static void answered_loaders(struct watcher *watcher, struct span reply)
     loader_table_free(&table);
 }
 
+static void answered_histogram(struct watcher *watcher, struct span reply)
+{
+    ask_charge(watcher);
+    if (watcher->heap_census == NULL)
+        watcher->heap_census = heap_census_create();
+    struct event event = {.kind = EVENT_HISTOGRAM};
+    if (watcher->heap_census != NULL &&
+        heap_census_add(watcher->heap_census, reply, watcher->now_ms, &event.histogram))
+        watcher_emit(watcher, &event);
+    else
+        watcher_note(watcher, "GC.class_histogram -all: a reply that ends too early was not used");
+}
+
 /* "#2: file=/tmp/nmtwatch-tap-... class+load=info" of a run that was killed together with its
  * guard. A younger one may belong to another nmtwatch that is at work: it is looked for again. */
 static void answered_leftovers(struct watcher *watcher, struct span reply)
@@ -405,6 +456,9 @@ static void answered(struct watcher *watcher)
         break;
     case QUESTION_LOADERS:
         answered_loaders(watcher, reply);
+        break;
+    case QUESTION_HISTOGRAM:
+        answered_histogram(watcher, reply);
         break;
     case QUESTION_LEFTOVERS:
         answered_leftovers(watcher, reply);
@@ -457,8 +511,9 @@ static void failed(struct watcher *watcher)
 
 /* --- ticks ------------------------------------------------------------------------------------ */
 
-/* The first class-loader census comes early: it is the baseline of the later ones. */
-#define FIRST_LOADERS_PART 4
+/* The first class-loader census and the first histogram come early: they are the baseline of the
+ * later ones. */
+#define FIRST_CENSUS_PART 4
 
 static void gone(struct watcher *watcher)
 {
@@ -506,7 +561,10 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
     watcher->sink = *sink;
     watcher->now_ms = now_ms;
     watcher->next_tick_ms = watcher->next_memory_ms = now_ms;
-    watcher->next_loaders_ms = now_ms + options->loaders_interval_ms / FIRST_LOADERS_PART;
+    watcher->next_loaders_ms = now_ms + options->loaders_interval_ms / FIRST_CENSUS_PART;
+    watcher->next_histogram_ms = options->histogram_interval_ms > 0
+                                     ? now_ms + options->histogram_interval_ms / FIRST_CENSUS_PART
+                                     : INT64_MAX;
     watcher->arenas = -1;
     watcher->tap_idle_since_ms = -1;
     watcher->tap.fd = watcher->tap.guard_pipe = -1;
@@ -636,6 +694,7 @@ void watcher_destroy(struct watcher *watcher)
         attach_destroy(watcher->attach);
     judge_destroy(watcher->judge);
     census_destroy(watcher->census);
+    heap_census_destroy(watcher->heap_census);
     target_close(&watcher->target);
     free(watcher);
 }

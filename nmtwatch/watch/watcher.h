@@ -5,6 +5,7 @@
  *   each tick            hsperfdata and /proc                    no safepoint, not even a question
  *   each NMT tick        VM.native_memory summary, VM.metaspace basic                no safepoint
  *   every few ticks      VM.classloader_stats         a safepoint: only when cheap by prediction
+ *   each --histogram     GC.class_histogram -all        a safepoint: when asked for; pause budget
  *   on suspicion         the class-load tap (JDK 9+)                                 no safepoint
  *   when that fails      VM.classes, VM.class_hierarchy, GC.class_histogram -all  pause budget
  *

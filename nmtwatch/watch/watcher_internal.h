@@ -6,6 +6,7 @@
 #define NMTWATCH_WATCH_WATCHER_INTERNAL_H
 
 #include "analyzers/classes/census.h"
+#include "analyzers/classes/heap_census.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
@@ -18,6 +19,7 @@ enum question {
     QUESTION_NONE,
     QUESTION_MEMORY,
     QUESTION_LOADERS,
+    QUESTION_HISTOGRAM,
     QUESTION_LEFTOVERS, /* VM.log list: taps of a run that was killed */
     QUESTION_LEFTOVER_OFF,
     QUESTION_TAP_ON,
@@ -43,6 +45,7 @@ struct watcher {
     int64_t next_tick_ms;
     int64_t next_memory_ms;
     int64_t next_loaders_ms;
+    int64_t next_histogram_ms;
     int64_t next_list_ms;
     int64_t next_identity_ms;
     int64_t next_attach_ms; /* after a failure: not before this */
@@ -58,7 +61,7 @@ struct watcher {
     bool reply_odd_noted;
     int64_t next_leftovers_ms;
     char leftover[128];               /* a tap to be switched off */
-    enum expensive_command expensive; /* of LOADERS, CLASS_LIST */
+    enum expensive_command expensive; /* of LOADERS, HISTOGRAM, CLASS_LIST */
     int64_t predicted_us;
     struct pause_inputs pause_inputs;
     bool skip_noted[EXPENSIVE_COMMAND_COUNT];
@@ -81,6 +84,8 @@ struct watcher {
     int64_t tap_grew_ms; /* when something was last read, or nothing was expected */
     struct tap tap;
     struct census *census;
+    struct heap_census *heap_census; /* NULL until the first histogram */
+    bool histogram_told;             /* what each will cost */
     int64_t list_backoff_ms;
     bool callees_asked; /* who the reflection accessors call */
 };
@@ -93,6 +98,8 @@ bool ask(struct watcher *watcher, enum question question, const char *command);
 /* An expensive question has to wait, for a bounded time, because the machine is busy. Asked before
  * the question's schedule moves on. */
 bool ask_waits(struct watcher *watcher, enum expensive_command command);
+/* What the pause of an expensive question depends on, now. */
+struct pause_inputs ask_pause_inputs(struct watcher *watcher);
 /* Predicts, checks the budget (and the cap), asks; or says once why not. */
 bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
                    int64_t cap_us);

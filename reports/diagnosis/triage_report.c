@@ -1,6 +1,7 @@
 #include "reports/diagnosis/triage_report.h"
 
 #include "analyzers/classes/family.h"
+#include "reports/json/event_json.h"
 #include "reports/text/units.h"
 
 #include <inttypes.h>
@@ -281,6 +282,28 @@ static void put_loaders(const struct dossier *dossier, struct page *page)
               loaders->classes);
 }
 
+static void put_heap_growth(const struct dossier *dossier, struct page *page)
+{
+    static const char *const heads[] = {"class", "#growth", "#bytes", "#objects grown by",
+                                        "#objects", "family", NULL};
+    const struct dossier_heap_growth *growth = &dossier->heap_growth;
+    if (growth->histograms < 2)
+        return;
+    page_heading(page, "Objects: who grew");
+    page_text(page, "%d histograms of the heap: %s in %s objects at first, %s in %s at last.",
+              growth->histograms, units_bytes(growth->bytes_before).text,
+              units_count(growth->instances_before).text, units_bytes(growth->bytes).text,
+              units_count(growth->instances).text);
+    if (growth->row_count > 0)
+        page_table(page, heads);
+    for (int i = 0; i < growth->row_count; i++) {
+        const struct histogram_class *row = &growth->rows[i];
+        page_row(page, row->name, units_growth(row->bytes_growth).text,
+                 units_bytes(row->bytes).text, units_count(row->instances_growth).text,
+                 units_count(row->instances).text, row->family);
+    }
+}
+
 static void put_steps(const struct triage_report *report, struct page *page)
 {
     static const char *const heads[] = {"step", "#pause at most", "#took", "note", NULL};
@@ -326,6 +349,7 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     put_names(&dossier->flow, "Classes loaded, by family", true, page);
     put_names(&dossier->stock, "Classes alive, by family", false, page);
     put_loaders(dossier, page);
+    put_heap_growth(dossier, page);
     put_steps(report, page);
     page_heading(page, "A profiler on this application");
     const struct suitability_verdict *verdict = &triage->suitability;
@@ -468,6 +492,24 @@ static void json_steps(const struct triage_report *report, struct json_out *out)
     json_out_end(out, ']');
 }
 
+static void json_heap_growth(const struct dossier *dossier, struct json_out *out)
+{
+    const struct dossier_heap_growth *growth = &dossier->heap_growth;
+    if (growth->histograms < 2)
+        return;
+    json_out_begin(out, "heap_growth", '{');
+    json_out_int(out, "histograms", growth->histograms);
+    json_out_int(out, "bytes_before", growth->bytes_before);
+    json_out_int(out, "bytes", growth->bytes);
+    json_out_int(out, "instances_before", growth->instances_before);
+    json_out_int(out, "instances", growth->instances);
+    json_out_begin(out, "grown", '[');
+    for (int i = 0; i < growth->row_count; i++)
+        fields_write_object(out, NULL, &histogram_class_record, &growth->rows[i]);
+    json_out_end(out, ']');
+    json_out_end(out, '}');
+}
+
 void triage_report_json(const struct triage_report *report, struct json_out *out)
 {
     const struct suitability_verdict *verdict = &report->triage->suitability;
@@ -477,5 +519,6 @@ void triage_report_json(const struct triage_report *report, struct json_out *out
     json_categories(report->dossier, out);
     json_sites(report->dossier, out);
     json_rss(report->dossier, out);
+    json_heap_growth(report->dossier, out);
     json_steps(report, out);
 }

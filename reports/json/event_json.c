@@ -216,6 +216,8 @@ static const struct line {
     {"tick", EVENT_LINE_EVENT, EVENT_SAMPLE, &tick_record, offsetof(struct event, sample)},
     {"loaders", EVENT_LINE_EVENT, EVENT_LOADERS, &loaders_record, offsetof(struct event, loaders)},
     {"names", EVENT_LINE_EVENT, EVENT_NAMES, &names_record, offsetof(struct event, names)},
+    {"histogram", EVENT_LINE_EVENT, EVENT_HISTOGRAM, &histogram_record,
+     offsetof(struct event, histogram)},
     {"cost", EVENT_LINE_EVENT, EVENT_COST, &cost_record, offsetof(struct event, cost)},
     {"note", EVENT_LINE_EVENT, EVENT_NOTE, &words_record, 0},
     {"gone", EVENT_LINE_EVENT, EVENT_GONE, &words_record, 0},
@@ -321,6 +323,8 @@ static void *data_of(const struct line *kind, struct event_line *line)
         line->event.loaders.rows = line->loaders;
     if (kind->event == EVENT_NAMES)
         line->event.names.rows = line->families;
+    if (kind->event == EVENT_HISTOGRAM)
+        line->event.histogram.rows = line->histogram;
     return (char *)&line->event + kind->offset;
 }
 
@@ -363,7 +367,7 @@ enum event_line_kind event_json_read(const char *text, size_t length, struct eve
     json_t *object = json_loadb(text, length, 0, &where);
 
     texts_free(&line->texts);
-    memset(line, 0, sizeof *line);
+    memset(line, 0, offsetof(struct event_line, families)); /* rows are written before read */
     line->kind = EVENT_LINE_UNKNOWN;
     if (object == NULL)
         reading_complain(&reading, "not JSON at byte %d: %s", where.position,

@@ -30,6 +30,9 @@ static const struct {
                         "The documented thresholds are drawn once they come into reach."},
     [CHART_MEMORY] = {"memory", "Committed native memory by NMT category",
                       "Without the Java heap, which would dwarf everything else."},
+    [CHART_HEAP] = {"heap", "Who grew: objects by class",
+                    "From histograms of the heap, garbage included: a line whose low points keep "
+                    "rising is kept by somebody."},
     [CHART_PROCESS] = {"process", "Memory of the process",
                        "What the kernel has given (RSS) beside what the JVM has committed."},
 };
@@ -154,6 +157,18 @@ static bool draw_process(struct canvas *canvas)
         return false;
     add_last_values(canvas, false);
     put_bytes_chart(canvas, "memory");
+    return true;
+}
+
+static bool draw_heap(struct canvas *canvas)
+{
+    const struct story *story = canvas->story;
+    int growing = story_heap_growing(story);
+    for (int i = 0; i < growing && i < CANVAS_LINES_MAX; i++)
+        if (!canvas_add_heap(canvas, &story->heap.classes[i], i))
+            return false;
+    add_last_values(canvas, false);
+    put_bytes_chart(canvas, "bytes of objects");
     return true;
 }
 
@@ -313,6 +328,8 @@ bool chart_drawable(const struct story *story, enum chart_kind kind)
         return series_any(story, series_internal, 0, 2);
     case CHART_CLASS_MEMORY:
         return series_any(story, take_both, 0, 2);
+    case CHART_HEAP:
+        return story->heap.histograms > 1 && story_heap_growing(story) > 0;
     case CHART_PROCESS:
         return series_any(story, series_field, SAMPLE_RSS_BYTES, 2);
     case CHART_KIND_COUNT:
@@ -330,15 +347,16 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
         [CHART_CLASS_MEMORY] = draw_class_memory,
         [CHART_INTERNAL] = draw_internal,
         [CHART_MEMORY] = draw_memory,
+        [CHART_HEAP] = draw_heap,
         [CHART_PROCESS] = draw_process,
     };
     if (!chart_drawable(story, kind))
         return false;
-    bool categories = kind == CHART_MEMORY || kind == CHART_GROWTH; /* their names are long */
+    bool long_names = kind == CHART_MEMORY || kind == CHART_GROWTH || kind == CHART_HEAP;
     bool two_plots = kind == CHART_CLASSES;
     struct canvas canvas;
     canvas_init(&canvas, story, out);
-    canvas_head(&canvas, chart_name(kind), format, two_plots ? 125 : 100, categories ? 0.69 : 0.76);
+    canvas_head(&canvas, chart_name(kind), format, two_plots ? 125 : 100, kind == CHART_HEAP ? 0.58 : long_names ? 0.69 : 0.76);
     canvas_title(&canvas, chart_title(kind));
     if (!two_plots)
         fputs("set tmargin at screen 0.85\nset bmargin at screen 0.15\n", out);

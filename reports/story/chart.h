@@ -21,6 +21,7 @@ enum chart_kind {
     CHART_CLASS_MEMORY, /* Class + Metaspace against live classes */
     CHART_INTERNAL,     /* growth of Internal against its thresholds */
     CHART_MEMORY,       /* committed by NMT category, without the Java heap */
+    CHART_HEAP,         /* bytes of the classes whose objects grew most, from histograms */
     CHART_PROCESS,      /* RSS, NMT's total, the Java heap */
     CHART_KIND_COUNT,
 };

@@ -265,6 +265,27 @@ bool canvas_add(struct canvas *canvas, series_take_fn *take, int which, const ch
     return true;
 }
 
+bool canvas_add_heap(struct canvas *canvas, const struct story_heap_class *class, int stroke)
+{
+    struct series *series = &canvas->series[canvas->count];
+    if (canvas->count == CANVAS_LINES_MAX || class->point_count == 0)
+        return true;
+    *series = (struct series){.stroke = stroke};
+    series->point = calloc((size_t)class->point_count, sizeof *series->point);
+    if (series->point == NULL)
+        return false;
+    for (int i = 0; i < class->point_count; i++) {
+        double ms = (double)class->points[i].ms;
+        series->point[i] = (struct series_point){ms, ms, (double)class->points[i].bytes, false};
+    }
+    series->count = class->point_count;
+    canvas->count++;
+    const char *dot = strrchr(class->last.name, '.');
+    snprintf(series->title, sizeof series->title, "%.60s",
+             dot != NULL ? dot + 1 : class->last.name);
+    return true;
+}
+
 void canvas_range(const struct canvas *canvas, double *low, double *high)
 {
     *low = 0;

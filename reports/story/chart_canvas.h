@@ -98,6 +98,8 @@ void canvas_text(FILE *out, const char *text); /* between single quotes */
 /* A series that holds nothing is not added; false only without memory. */
 bool canvas_add(struct canvas *canvas, series_take_fn *take, int which, const char *title,
                 int stroke);
+/* A class of a histogram; its name without its package. */
+bool canvas_add_heap(struct canvas *canvas, const struct story_heap_class *class, int stroke);
 void canvas_range(const struct canvas *canvas, double *low, double *high); /* 0 is inside */
 void canvas_axes(const struct canvas *canvas, double low, double high,
                  const struct canvas_scale *scale, const char *y_title);

@@ -51,6 +51,8 @@ void story_destroy(struct story *story)
 {
     if (story == NULL)
         return;
+    for (int i = 0; i < story->heap.class_count; i++)
+        free(story->heap.classes[i].points);
     free(story->points);
     texts_free(&story->texts);
     free(story);
@@ -211,6 +213,84 @@ static void add_names(struct story_state *state, const struct event *event)
     }
 }
 
+/* --- objects -------------------------------------------------------------------------------- */
+
+/* The place of a class; a new one takes that of the class with least growth when all are taken. */
+static struct story_heap_class *heap_class(struct story_heap *heap,
+                                           const struct histogram_class *row)
+{
+    struct story_heap_class *least = NULL;
+    for (int i = 0; i < heap->class_count; i++) {
+        struct story_heap_class *class = &heap->classes[i];
+        if (strcmp(class->last.name, row->name) == 0 &&
+            strcmp(class->last.family, row->family) == 0)
+            return class;
+        if (least == NULL || class->last.bytes_growth < least->last.bytes_growth)
+            least = class;
+    }
+    if (heap->class_count < STORY_HEAP_CLASSES_MAX)
+        least = &heap->classes[heap->class_count++];
+    else if (least->last.bytes_growth >= row->bytes_growth)
+        return NULL;
+    free(least->points);
+    memset(least, 0, sizeof *least);
+    return least;
+}
+
+static void add_heap_point(struct story_heap_class *class, const struct story_heap_point *point)
+{
+    if (class->points == NULL)
+        class->points = calloc(STORY_HEAP_POINTS_MAX, sizeof *class->points);
+    if (class->points == NULL)
+        return;
+    if (class->point_count == STORY_HEAP_POINTS_MAX) {
+        for (int i = 0; i < STORY_HEAP_POINTS_MAX; i += 2)
+            class->points[i / 2] = class->points[i];
+        class->point_count = STORY_HEAP_POINTS_MAX / 2;
+    }
+    class->points[class->point_count++] = *point;
+}
+
+static void add_histogram(struct story_heap *heap, const struct histogram_event *event, int64_t ms)
+{
+    if (heap->histograms++ == 0) {
+        heap->first_ms = ms;
+        heap->first_bytes = event->bytes;
+        heap->first_instances = event->instances;
+    }
+    heap->last_ms = ms;
+    heap->last_bytes = event->bytes;
+    heap->last_instances = event->instances;
+    for (int i = 0; i < event->row_count; i++) {
+        const struct histogram_class *row = &event->rows[i];
+        struct story_heap_class *class = heap_class(heap, row);
+        const struct story_heap_point point = {ms, row->instances, row->bytes};
+        if (class == NULL)
+            continue;
+        class->last = *row;
+        add_heap_point(class, &point);
+    }
+}
+
+static int by_heap_growth(const void *a, const void *b)
+{
+    const struct histogram_class *left = &((const struct story_heap_class *)a)->last,
+                                 *right = &((const struct story_heap_class *)b)->last;
+    if (left->bytes_growth != right->bytes_growth)
+        return left->bytes_growth < right->bytes_growth ? 1 : -1;
+    if (left->bytes != right->bytes)
+        return left->bytes < right->bytes ? 1 : -1;
+    return strcmp(left->name, right->name);
+}
+
+int story_heap_growing(const struct story *story)
+{
+    int count = 0;
+    while (count < story->heap.class_count && story->heap.classes[count].last.bytes_growth > 0)
+        count++;
+    return count;
+}
+
 /* --- the rest of the events ----------------------------------------------------------------- */
 
 static void keep_loaders(struct story_state *state, const struct loaders_event *loaders)
@@ -278,6 +358,9 @@ void story_event(struct story *story, const struct event *event)
     case EVENT_NAMES:
         add_names(state, event);
         break;
+    case EVENT_HISTOGRAM:
+        add_histogram(&story->heap, &event->histogram, bounded_ms(event->ms));
+        break;
     case EVENT_COST:
         add_cost(story, &event->cost);
         break;
@@ -323,6 +406,8 @@ void story_finish(struct story *story, const struct judge_view *view)
     story->view = *view;
     story->view.baseline_ms = bounded_ms(view->baseline_ms);
     qsort(story->families, (size_t)story->family_count, sizeof story->families[0], by_loads);
+    qsort(story->heap.classes, (size_t)story->heap.class_count, sizeof story->heap.classes[0],
+          by_heap_growth);
     for (int i = 0; i < story->loader_count; i++) {
         story->loaders_at_first[i] = -1;
         for (int j = 0; j < state->first_loader_count && state->loader_censuses > 1; j++)
@@ -363,13 +448,21 @@ int story_raised(const struct story *story)
     return raised;
 }
 
+/* Objects of two classes may grow at a time. */
+static bool of_one_class(const struct finding *a, const struct finding *b)
+{
+    const struct evidence *left = finding_evidence(a, "class"), *right = finding_evidence(b, "class");
+    return left == NULL || right == NULL || strcmp(left->text, right->text) == 0;
+}
+
 int64_t story_cleared_ms(const struct story *story, int alert)
 {
     const struct finding *raised = &story->alerts[alert].finding;
     for (int i = alert + 1; i < story->alert_count; i++) {
         const struct alert *later = &story->alerts[i];
         if (later->state == ALERT_CLEARED && later->finding.kind == raised->kind &&
-            strcmp(later->finding.family, raised->family) == 0)
+            strcmp(later->finding.family, raised->family) == 0 &&
+            of_one_class(&later->finding, raised))
             return later->ms;
     }
     return -1;

@@ -41,6 +41,29 @@ struct story_cost {
     char last_skip_reason[128];
 };
 
+/* Objects of one class over time. A series that is full keeps every other point. */
+#define STORY_HEAP_CLASSES_MAX HISTOGRAM_ROWS_MAX
+#define STORY_HEAP_POINTS_MAX  512
+struct story_heap_point {
+    int64_t ms;
+    int64_t instances;
+    int64_t bytes;
+};
+struct story_heap_class {
+    struct histogram_class last; /* as seen last */
+    int point_count;
+    struct story_heap_point *points;
+};
+
+struct story_heap {
+    int64_t histograms; /* 0: none was taken */
+    int64_t first_ms, last_ms;
+    int64_t first_bytes, last_bytes; /* of all objects */
+    int64_t first_instances, last_instances;
+    int class_count;
+    struct story_heap_class classes[STORY_HEAP_CLASSES_MAX]; /* most growth first */
+};
+
 struct story {
     struct target_identity identity;
     int64_t wall_start_ms; /* Unix epoch */
@@ -56,6 +79,8 @@ struct story {
     struct loader_row loaders[EVENT_ROWS_MAX]; /* the latest census */
     int64_t
         loaders_at_first[EVENT_ROWS_MAX]; /* of that type in the first of several; -1: unknown */
+
+    struct story_heap heap;
 
     int alert_count; /* raised and cleared, in order */
     struct alert alerts[STORY_ALERTS_MAX];
@@ -96,6 +121,8 @@ bool story_first_last(const struct story *story, enum sample_field field, int64_
                       int64_t *last);
 /* Alerts raised, without the clearings. */
 int story_raised(const struct story *story);
+/* Of the classes how many have more bytes than in the first histogram: they come first. */
+int story_heap_growing(const struct story *story);
 /* When the episode of a raised alert was cleared; -1 when it lasted to the end. */
 int64_t story_cleared_ms(const struct story *story, int alert);
 /* Index of the raised alert that the verdict is about; -1 when there was none. */

@@ -252,6 +252,46 @@ static void put_loaders(const struct story *story, struct page *page)
     }
 }
 
+/* --- objects ---------------------------------------------------------------------------------- */
+
+#define HEAP_ROWS 20
+
+static void put_heap(const struct story *story, struct page *page)
+{
+    static const char *const HEADS[] = {"Class", "#Growth", "#Bytes", "#Objects grown by",
+                                        "#Objects", "Family", NULL};
+    const struct story_heap *heap = &story->heap;
+    int growing = story_heap_growing(story);
+    if (heap->histograms == 0)
+        return;
+    page_heading(page, "Objects: who grew");
+    page_text(page,
+              "%s of the heap, garbage included, the first at %s, the last at %s: %s in %s objects, "
+              "then %s in %s.",
+              heap->histograms == 1 ? "One histogram" : "Histograms", units_clock(heap->first_ms).text,
+              units_clock(heap->last_ms).text, units_bytes(heap->first_bytes).text,
+              units_count(heap->first_instances).text, units_bytes(heap->last_bytes).text,
+              units_count(heap->last_instances).text);
+    if (growing == 0) {
+        page_text(page, "No class has more bytes than in the first one.");
+        return;
+    }
+    page_table(page, HEADS);
+    for (int i = 0; i < growing && i < HEAP_ROWS; i++) {
+        const struct histogram_class *row = &heap->classes[i].last;
+        const struct family *family = family_by_id(row->family);
+        page_row(page, row->name, units_growth(row->bytes_growth).text,
+                 units_bytes(row->bytes).text, units_count(row->instances_growth).text,
+                 units_count(row->instances).text, row->family);
+        if (row->family[0] != '\0')
+            page_row_fact(page, "Generated classes", units_count(row->classes).text);
+        if (family != NULL)
+            page_row_fact(page, "Producer", family->producer);
+    }
+    if (growing > HEAP_ROWS)
+        page_text(page, "%d more classes have grown less.", growing - HEAP_ROWS);
+}
+
 /* --- cost, thresholds, notes ---------------------------------------------------------------- */
 
 static void put_cost(const struct story *story, struct page *page)
@@ -315,6 +355,7 @@ void story_page(const struct story *story, const struct story_picture *pictures,
     put_pictures(pictures, count, no_pictures, page);
     put_families(story, page);
     put_loaders(story, page);
+    put_heap(story, page);
     put_cost(story, page);
     put_thresholds(story, page);
     put_notes(story, page);
@@ -424,6 +465,42 @@ static void json_loaders(struct json_out *out, const struct story *story)
     json_out_end(out, ']');
 }
 
+static void json_heap(struct json_out *out, const struct story *story)
+{
+    const struct story_heap *heap = &story->heap;
+    int growing = story_heap_growing(story);
+    if (heap->histograms == 0) {
+        json_out_null(out, "heap");
+        return;
+    }
+    json_out_begin(out, "heap", '{');
+    json_out_int(out, "histograms", heap->histograms);
+    json_out_int(out, "first_ms", heap->first_ms);
+    json_out_int(out, "last_ms", heap->last_ms);
+    json_out_int(out, "first_bytes", heap->first_bytes);
+    json_out_int(out, "last_bytes", heap->last_bytes);
+    json_out_int(out, "first_instances", heap->first_instances);
+    json_out_int(out, "last_instances", heap->last_instances);
+    json_out_begin(out, "grown", '[');
+    for (int i = 0; i < growing && i < HEAP_ROWS; i++) {
+        const struct story_heap_class *class = &heap->classes[i];
+        json_out_begin(out, NULL, '{');
+        fields_write(out, &histogram_class_record, &class->last, false);
+        json_out_begin(out, "series", '[');
+        for (int k = 0; k < class->point_count; k++) {
+            json_out_begin(out, NULL, '{');
+            json_out_int(out, "ms", class->points[k].ms);
+            json_out_int(out, "instances", class->points[k].instances);
+            json_out_int(out, "bytes", class->points[k].bytes);
+            json_out_end(out, '}');
+        }
+        json_out_end(out, ']');
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+    json_out_end(out, '}');
+}
+
 static void json_cost(struct json_out *out, const struct story *story)
 {
     json_out_begin(out, "cost", '{');
@@ -475,6 +552,7 @@ const char *report_json(struct json_out *out, const struct story *story)
     json_alerts(out, story);
     json_families(out, story);
     json_loaders(out, story);
+    json_heap(out, story);
     json_cost(out, story);
     json_out_begin(out, "thresholds", '{');
     for (int t = 0; t < THRESHOLD_COUNT; t++)

@@ -1,0 +1,288 @@
+#include "analyzers/classes/heap_census.h"
+
+#include "analyzers/classes/stem_table.h"
+#include "analyzers/parse/class_histogram.h"
+#include "analyzers/parse/saturated.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STEMS_MAX   16384
+#define ENTRIES_MAX 65536 /* ordinary classes; what comes later in a histogram is smaller */
+
+/* A row of the first histogram, in the order of keys. */
+struct known {
+    uint64_t key;
+    int64_t instances;
+    int64_t bytes;
+};
+
+/* A row of this one. */
+struct entry {
+    uint64_t key;
+    const struct stem *stem; /* of generated classes; NULL: an ordinary one */
+    struct span name;
+    bool ranked;
+    int64_t classes;
+    struct known now;
+    struct known growth;
+};
+
+struct generated {
+    struct stem stem; /* first member */
+    int64_t entry;    /* its place + 1; 0: none yet */
+};
+
+struct entries {
+    struct entry *entry;
+    size_t count, room;
+};
+
+struct heap_census {
+    bool have_first;
+    int64_t first_ms;
+    size_t known_count;
+    struct known *known;
+    struct histogram_class rows[HISTOGRAM_ROWS_MAX];
+};
+
+struct heap_census *heap_census_create(void)
+{
+    return calloc(1, sizeof(struct heap_census));
+}
+
+void heap_census_destroy(struct heap_census *census)
+{
+    if (census == NULL)
+        return;
+    free(census->known);
+    free(census);
+}
+
+/* --- one histogram -> entries ----------------------------------------------------------------- */
+
+static bool is_array(struct span name)
+{
+    return name.len > 0 && name.ptr[0] == '[';
+}
+
+/* First all names, since it takes many to tell a generator's from a compiler's. */
+static enum parse_result learn_names(struct stem_table *table, struct span text)
+{
+    static const struct span NO_SOURCE = {"", 0};
+    struct class_histogram histogram;
+    struct class_histogram_row row;
+    class_histogram_begin(&histogram, text);
+    while (class_histogram_next(&histogram, &row)) {
+        struct arrival arrival;
+        if (is_array(row.name))
+            continue;
+        struct stem *stem = stem_table_find(table, row.name, &arrival);
+        if (stem == NULL)
+            stem = stem_table_insert(table, &arrival, NO_SOURCE);
+        if (stem != NULL)
+            stem_add(stem, &arrival, NO_SOURCE);
+    }
+    return histogram.lines.result;
+}
+
+static struct entry *new_entry(struct entries *entries)
+{
+    if (entries->count == entries->room) {
+        size_t room = entries->room == 0 ? 1024 : entries->room * 2;
+        struct entry *grown = realloc(entries->entry, room * sizeof *grown);
+        if (grown == NULL)
+            return NULL;
+        entries->entry = grown;
+        entries->room = room;
+    }
+    struct entry *entry = &entries->entry[entries->count++];
+    *entry = (struct entry){0};
+    return entry;
+}
+
+static struct entry *entry_of(struct entries *entries, struct stem_table *table, struct span name)
+{
+    struct arrival arrival;
+    struct stem *stem = is_array(name) ? NULL : stem_table_find(table, name, &arrival);
+    struct generated *generated = (struct generated *)stem;
+    if (stem != NULL && generated->entry > 0)
+        return &entries->entry[generated->entry - 1];
+    if (stem != NULL && !stem_is_generated(stem))
+        stem = NULL;
+    if (stem == NULL && entries->count >= ENTRIES_MAX)
+        return NULL;
+    struct entry *entry = new_entry(entries);
+    if (entry == NULL)
+        return NULL;
+    entry->stem = stem;
+    entry->name = name;
+    entry->key = stem != NULL ? ~stem->hash : stem_hash(name);
+    if (stem != NULL)
+        generated->entry = (int64_t)entries->count;
+    return entry;
+}
+
+static void add_to(struct entry *entry, int64_t classes, int64_t instances, int64_t bytes)
+{
+    entry->classes = saturated_add(entry->classes, classes);
+    entry->now.instances = saturated_add(entry->now.instances, instances);
+    entry->now.bytes = saturated_add(entry->now.bytes, bytes);
+}
+
+static void collect(struct entries *entries, struct stem_table *table, struct span text,
+                    struct histogram_event *event)
+{
+    struct class_histogram histogram;
+    struct class_histogram_row row;
+    class_histogram_begin(&histogram, text);
+    while (class_histogram_next(&histogram, &row)) {
+        event->classes++;
+        event->instances = saturated_add(event->instances, row.instances);
+        event->bytes = saturated_add(event->bytes, row.bytes);
+        struct entry *entry = entry_of(entries, table, row.name);
+        if (entry != NULL)
+            add_to(entry, 1, row.instances, row.bytes);
+    }
+}
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t left = ((const struct entry *)a)->key, right = ((const struct entry *)b)->key;
+    return (left > right) - (left < right);
+}
+
+/* Classes of one name in several loaders become one entry. */
+static void merge(struct entries *entries)
+{
+    size_t kept = 0;
+    if (entries->count > 0)
+        qsort(entries->entry, entries->count, sizeof *entries->entry, by_key);
+    for (size_t i = 0; i < entries->count; i++) {
+        const struct entry *entry = &entries->entry[i];
+        if (kept > 0 && entries->entry[kept - 1].key == entry->key)
+            add_to(&entries->entry[kept - 1], entry->classes, entry->now.instances,
+                   entry->now.bytes);
+        else
+            entries->entry[kept++] = *entry;
+    }
+    entries->count = kept;
+}
+
+/* --- entries -> rows -------------------------------------------------------------------------- */
+
+static bool keep_first(struct heap_census *census, const struct entries *entries, int64_t ms)
+{
+    census->known = calloc(entries->count + 1, sizeof *census->known);
+    if (census->known == NULL)
+        return false;
+    for (size_t i = 0; i < entries->count; i++) {
+        census->known[i] = entries->entry[i].now;
+        census->known[i].key = entries->entry[i].key;
+    }
+    census->known_count = entries->count;
+    census->first_ms = ms;
+    census->have_first = true;
+    return true;
+}
+
+/* Both are in the order of keys. */
+static void compare(const struct heap_census *census, struct entries *entries)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < entries->count; i++) {
+        struct entry *entry = &entries->entry[i];
+        entry->growth = entry->now;
+        while (k < census->known_count && census->known[k].key < entry->key)
+            k++;
+        if (k == census->known_count || census->known[k].key != entry->key)
+            continue;
+        entry->growth.instances -= census->known[k].instances;
+        entry->growth.bytes -= census->known[k].bytes;
+    }
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+    if (left->now.bytes != right->now.bytes)
+        return left->now.bytes < right->now.bytes ? 1 : -1;
+    return by_key(a, b);
+}
+
+static int by_growth(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+    if (left->growth.bytes != right->growth.bytes)
+        return left->growth.bytes < right->growth.bytes ? 1 : -1;
+    return by_bytes(a, b);
+}
+
+static void fill_row(const struct entry *entry, struct histogram_class *row)
+{
+    *row = (struct histogram_class){.classes = entry->classes,
+                                    .instances = entry->now.instances,
+                                    .bytes = entry->now.bytes,
+                                    .instances_growth = entry->growth.instances,
+                                    .bytes_growth = entry->growth.bytes};
+    span_copy(entry->name, row->name, sizeof row->name);
+    if (entry->stem != NULL)
+        stem_family_name(entry->stem, row->family, row->name);
+}
+
+static void rank(struct heap_census *census, struct entries *entries, struct histogram_event *event)
+{
+    if (entries->count > 0)
+        qsort(entries->entry, entries->count, sizeof *entries->entry, by_growth);
+    for (size_t i = 0; i < entries->count && i < HISTOGRAM_TOP; i++)
+        entries->entry[i].ranked = entries->entry[i].growth.bytes > 0;
+    if (entries->count > 0)
+        qsort(entries->entry, entries->count, sizeof *entries->entry, by_bytes);
+    for (size_t i = 0; i < entries->count; i++) {
+        if (i < HISTOGRAM_TOP || entries->entry[i].ranked)
+            fill_row(&entries->entry[i], &census->rows[event->row_count++]);
+    }
+    event->rows = census->rows;
+}
+
+bool heap_census_add(struct heap_census *census, struct span text, int64_t ms,
+                     struct histogram_event *event)
+{
+    struct stem_table table;
+    struct entries entries = {0};
+    *event = (struct histogram_event){0};
+    if (!stem_table_init(&table, STEMS_MAX, sizeof(struct generated)))
+        return false;
+    bool good = learn_names(&table, text) == PARSE_OK;
+    if (good) {
+        collect(&entries, &table, text, event);
+        merge(&entries);
+        good = census->have_first || keep_first(census, &entries, ms);
+    }
+    if (good) {
+        event->first_ms = census->first_ms;
+        compare(census, &entries);
+        rank(census, &entries, event);
+    }
+    free(entries.entry);
+    stem_table_free(&table);
+    return good;
+}
+
+int histogram_growing(const struct histogram_event *event, int *indices, int max)
+{
+    int count = 0;
+    for (int i = 0; i < event->row_count; i++) {
+        int64_t growth = event->rows[i].bytes_growth;
+        int at = count;
+        while (at > 0 && event->rows[indices[at - 1]].bytes_growth < growth)
+            at--;
+        if (growth <= 0 || at >= max)
+            continue;
+        int moved = (count < max ? count : max - 1) - at;
+        memmove(&indices[at + 1], &indices[at], (size_t)moved * sizeof *indices);
+        indices[at] = i;
+        count += count < max;
+    }
+    return count;
+}

@@ -1,0 +1,148 @@
+/* Which classes of objects only ever grow: a verdict for the bytes of each (analyzers/trend), from
+ * histograms of the heap. Histograms hold garbage as well; what a GC takes back is a sawtooth, whose
+ * low points are judged. */
+#include "analyzers/judge/judge_internal.h"
+
+#include "analyzers/classes/family.h"
+#include "analyzers/classes/heap_census.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MB 1048576.0
+
+static bool is_of(const struct heap_track *track, const struct histogram_class *row)
+{
+    return strcmp(track->name, row->name) == 0 && strcmp(track->family, row->family) == 0;
+}
+
+/* A place for a class that is new: of those that this histogram does not show the one with the
+ * least growth gives up its place. */
+static struct heap_track *place_for(struct judge *judge, const struct histogram_class *row)
+{
+    struct heap_track *place = NULL;
+    if (judge->heap_count < HEAP_TRACKS_MAX) {
+        place = &judge->heap[judge->heap_count++];
+    } else {
+        for (int i = 0; i < judge->heap_count; i++) {
+            struct heap_track *track = &judge->heap[i];
+            if (track->seen_ms < judge->now_ms && !track->watched.alarm.active &&
+                (place == NULL || track->growth_bytes < place->growth_bytes))
+                place = track;
+        }
+        if (place == NULL)
+            return NULL;
+        verdict_destroy(place->watched.series);
+    }
+    *place = (struct heap_track){0};
+    snprintf(place->name, sizeof place->name, "%s", row->name);
+    snprintf(place->family, sizeof place->family, "%s", row->family);
+    if (!judge_watched_create(&place->watched)) {
+        *place = judge->heap[--judge->heap_count];
+        return NULL;
+    }
+    return place;
+}
+
+static struct heap_track *track_of(struct judge *judge, const struct histogram_class *row)
+{
+    for (int i = 0; i < judge->heap_count; i++) {
+        if (is_of(&judge->heap[i], row))
+            return &judge->heap[i];
+    }
+    if (judge->heap == NULL)
+        judge->heap = calloc(HEAP_TRACKS_MAX, sizeof *judge->heap);
+    if (judge->heap == NULL ||
+        (row->bytes_growth <= 0 &&
+         judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, row->name) == NULL))
+        return NULL;
+    return place_for(judge, row);
+}
+
+static void raise(struct judge *judge, const struct heap_track *track,
+                  const struct histogram_class *row)
+{
+    const struct verdict *verdict = &track->watched.verdict;
+    const struct verdict_interval *slope = &verdict->slope_bytes_per_h;
+    const struct family *family = family_by_id(row->family);
+    int64_t span_s = (verdict->to_ms - verdict->from_ms) / 1000;
+    struct finding finding;
+    finding_init(&finding, &judge->texts, FINDING_HEAP_CLASS_GROWTH);
+    finding_family(&finding, row->family);
+    finding_title(&finding,
+                  "objects of %.150s keep growing: %+.1f MB/h (95 %% interval %.1f to %.1f) over "
+                  "%" PRId64 " min, now %" PRId64 " with %.1f MB: %s",
+                  row->name, slope->value / MB, slope->low / MB, slope->high / MB, span_s / 60,
+                  row->instances, (double)row->bytes / MB, verdict_state_meaning(verdict->state));
+    if (family != NULL)
+        finding_advice(&finding, "Instances of generated classes (%.60s) are kept. %s",
+                       family->producer, family->fix);
+    finding_add_text(&finding, "class", row->name);
+    finding_add_int(&finding, "classes", row->classes);
+    finding_add_int(&finding, "instances", row->instances);
+    finding_add_int(&finding, "instances_growth", row->instances_growth);
+    finding_add_int(&finding, "bytes", row->bytes);
+    finding_add_int(&finding, "growth_bytes", row->bytes_growth);
+    finding_add_text(&finding, "state", verdict_state_name(verdict->state));
+    finding_add_int(&finding, "slope_bytes_per_h", (int64_t)slope->value);
+    finding_add_int(&finding, "slope_low_bytes_per_h", (int64_t)slope->low);
+    finding_add_int(&finding, "slope_high_bytes_per_h", (int64_t)slope->high);
+    finding_add_int(&finding, "span_s", span_s);
+    finding_add_int(&finding, "threshold_bytes", judge_threshold(judge, TH_HEAP_CLASS_BYTES));
+    finding_add_text(&finding, "producer", family != NULL ? family->producer : "");
+    judge_raise(judge, &finding, row->name, verdict->from_ms);
+}
+
+/* What is certain of its growth over the segment. */
+static bool is_relevant(const struct judge *judge, const struct verdict *verdict)
+{
+    double hours = (double)(verdict->to_ms - verdict->from_ms) / 3600000;
+    return verdict->answer == VERDICT_GROWING &&
+           verdict->slope_bytes_per_h.low * hours > (double)judge_threshold(judge, TH_HEAP_CLASS_BYTES);
+}
+
+/* Each histogram costs a pause: they are rare, and each is asked about. */
+static void follow(struct judge *judge, struct heap_track *track, const struct histogram_class *row)
+{
+    struct growth_alarm *alarm = &track->watched.alarm;
+    judge_watched_add(judge, &track->watched, row->bytes);
+    struct episode *episode = judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, row->name);
+    if (episode != NULL) {
+        if (!alarm->active && alarm->seen >= alarm->of)
+            judge_clear(judge, episode);
+    } else if (alarm->active && judge->baseline_ms >= 0 &&
+               is_relevant(judge, &track->watched.verdict)) {
+        raise(judge, track, row);
+    }
+}
+
+void judge_heap(struct judge *judge, const struct histogram_event *histogram)
+{
+    for (int i = 0; i < histogram->row_count; i++) {
+        struct histogram_class row = histogram->rows[i];
+        struct heap_track *track = track_of(judge, &row);
+        if (track == NULL)
+            continue;
+        row.bytes = judge_value(row.bytes);
+        track->seen_ms = judge->now_ms;
+        track->growth_bytes = row.bytes_growth;
+        follow(judge, track, &row);
+    }
+    /* What is alarmed about and is not among the rows any more has shrunk. */
+    for (int i = 0; i < judge->heap_count; i++) {
+        struct heap_track *track = &judge->heap[i];
+        struct histogram_class none = {0};
+        memcpy(none.name, track->name, sizeof none.name);
+        if (track->seen_ms < judge->now_ms &&
+            judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, none.name) != NULL)
+            follow(judge, track, &none);
+    }
+}
+
+void judge_heap_destroy(struct judge *judge)
+{
+    for (int i = 0; i < judge->heap_count; i++)
+        verdict_destroy(judge->heap[i].watched.series);
+    free(judge->heap);
+}
