@@ -163,7 +163,8 @@ bool ask_waits(struct watcher *watcher, enum expensive_command command)
     return true;
 }
 
-struct pause_inputs ask_pause_inputs(struct watcher *watcher)
+/* What the pause of an expensive question depends on, now. */
+static struct pause_inputs inputs_now(struct watcher *watcher)
 {
     struct pause_inputs now = pause_inputs_of(&watcher->latest, watcher->arenas);
     now.pressure = *pressure_now(watcher);
@@ -173,7 +174,7 @@ struct pause_inputs ask_pause_inputs(struct watcher *watcher)
 bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
                    int64_t cap_us)
 {
-    struct pause_inputs now = ask_pause_inputs(watcher);
+    struct pause_inputs now = inputs_now(watcher);
     int64_t predicted_us = pause_predict(&watcher->pause, command, &now);
     int64_t left_us = pause_left_us(&watcher->pause, watcher->now_ms);
     char reason[128];
@@ -286,7 +287,7 @@ static bool ask_histogram(struct watcher *watcher)
         return false;
     if (ask_waits(watcher, EXPENSIVE_HISTOGRAM_ALL))
         return false;
-    struct pause_inputs inputs = ask_pause_inputs(watcher);
+    struct pause_inputs inputs = inputs_now(watcher);
     if (inputs.heap_bytes < 0)
         return false; /* nothing to predict from yet */
     watcher->next_histogram_ms = watcher->now_ms + watcher->options.histogram_interval_ms;

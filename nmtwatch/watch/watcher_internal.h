@@ -98,8 +98,6 @@ bool ask(struct watcher *watcher, enum question question, const char *command);
 /* An expensive question has to wait, for a bounded time, because the machine is busy. Asked before
  * the question's schedule moves on. */
 bool ask_waits(struct watcher *watcher, enum expensive_command command);
-/* What the pause of an expensive question depends on, now. */
-struct pause_inputs ask_pause_inputs(struct watcher *watcher);
 /* Predicts, checks the budget (and the cap), asks; or says once why not. */
 bool ask_expensive(struct watcher *watcher, enum question question, enum expensive_command command,
                    int64_t cap_us);

@@ -319,12 +319,19 @@ static void *data_of(const struct line *kind, struct event_line *line)
         return &line->cost;
     line->event.kind = kind->event;
     line->event.ms = line->ms;
-    if (kind->event == EVENT_LOADERS)
-        line->event.loaders.rows = line->loaders;
-    if (kind->event == EVENT_NAMES)
-        line->event.names.rows = line->families;
-    if (kind->event == EVENT_HISTOGRAM)
-        line->event.histogram.rows = line->histogram;
+    switch (kind->event) {
+    case EVENT_LOADERS:
+        line->event.loaders.rows = memset(line->loaders, 0, sizeof line->loaders);
+        break;
+    case EVENT_NAMES:
+        line->event.names.rows = memset(line->families, 0, sizeof line->families);
+        break;
+    case EVENT_HISTOGRAM:
+        line->event.histogram.rows = memset(line->histogram, 0, sizeof line->histogram);
+        break;
+    default:
+        break;
+    }
     return (char *)&line->event + kind->offset;
 }
 
@@ -367,7 +374,7 @@ enum event_line_kind event_json_read(const char *text, size_t length, struct eve
     json_t *object = json_loadb(text, length, 0, &where);
 
     texts_free(&line->texts);
-    memset(line, 0, offsetof(struct event_line, families)); /* rows are written before read */
+    memset(line, 0, offsetof(struct event_line, families)); /* the rows: data_of, where needed */
     line->kind = EVENT_LINE_UNKNOWN;
     if (object == NULL)
         reading_complain(&reading, "not JSON at byte %d: %s", where.position,

@@ -607,6 +607,43 @@ static void test_loaders_that_multiply(void **state)
     judge_destroy(jvm.judge);
 }
 
+/* Every ten minutes for eight hours: Session leaks 20 MB/h, byte arrays go up and down with the GCs,
+ * a cache has filled after an hour; a rule engine keeps objects of classes that it generates. */
+static void test_objects_of_one_class_that_grow(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    unsigned seed = 11;
+    thresholds_default(&jvm.thresholds);
+    start(&jvm, 17, 600000, 0);
+    second(&jvm, 0, 0);
+    for (int i = 0; i < 96; i++) {
+        double h = i / 6.0, leak = h < 8 ? h : 8; /* mended then */
+        double values[] = {5 + 20 * leak + 0.2 * noise(&seed), 50 + 60 * (i * 7 % 10) / 10.0,
+                           h < 1 ? 40 * h : 40, 1 + 6 * leak + 0.05 * noise(&seed)};
+        struct histogram_class rows[] = {
+            {.name = "com.acme.Session"}, {.name = "[B"}, {.name = "com.acme.Cached"},
+            {.name = "com.acme.Gen#", .family = "unknown:com.acme.Gen#"}};
+        for (int r = 0; r < 4; r++) {
+            rows[r].bytes = (int64_t)(values[r] * (double)MB);
+            rows[r].instances = rows[r].bytes / 64;
+            rows[r].bytes_growth = rows[r].bytes - MB;
+            rows[r].classes = 1;
+        }
+        struct event event = {.kind = EVENT_HISTOGRAM, .ms = jvm.ms + i * INT64_C(600000)};
+        event.histogram = (struct histogram_event){.row_count = 4, .rows = rows};
+        feed(&jvm, &event);
+        if (i == 30) /* five hours */
+            assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_RAISED), 2);
+    }
+    assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_RAISED), 2);
+    assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_CLEARED), 2);
+    assert_string_equal(finding_evidence(&jvm.alert[0].finding, "class")->text, "com.acme.Session");
+    assert_string_equal(jvm.alert[0].finding.family, "");
+    assert_string_equal(jvm.alert[1].finding.family, "unknown:com.acme.Gen#");
+    judge_destroy(jvm.judge);
+}
+
 static void test_hostile_recordings(void **state)
 {
     (void)state;
@@ -618,6 +655,7 @@ static void test_hostile_recordings(void **state)
         struct event event = {.kind = (enum event_kind)(i % EVENT_KIND_COUNT)};
         static struct family_row rows[2];
         static struct loader_row loader;
+        static struct histogram_class class;
         /* Times that jump about, then such as a recording has. */
         event.ms =
             i < 10000 ? (int64_t)(noise(&seed) * 1e9) : INT64_C(1000000000) + i * INT64_C(1000);
@@ -640,6 +678,13 @@ static void test_hostile_recordings(void **state)
             snprintf(loader.type, sizeof loader.type, "l%u", seed);
             loader.loaders = (int64_t)(noise(&seed) * 9e18);
             event.loaders = (struct loaders_event){.row_count = 1, .rows = &loader};
+            break;
+        case EVENT_HISTOGRAM:
+            snprintf(class.name, sizeof class.name, "c%u", seed % 200);
+            class.bytes = (int64_t)(noise(&seed) * 9e18);
+            class.bytes_growth = (int64_t)(noise(&seed) * 9e18);
+            class.instances = (int64_t)(noise(&seed) * 9e18);
+            event.histogram = (struct histogram_event){.row_count = 1, .rows = &class};
             break;
         default:
             break;
@@ -715,6 +760,7 @@ int main(void)
         cmocka_unit_test(test_plateau_of_internal_is_silent),
         cmocka_unit_test(test_loaders_that_multiply),
         cmocka_unit_test(test_steps_of_the_agents_breaker),
+        cmocka_unit_test(test_objects_of_one_class_that_grow),
         cmocka_unit_test(test_hostile_recordings),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);

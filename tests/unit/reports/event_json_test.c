@@ -192,6 +192,16 @@ static void test_loaders_cost_and_words_come_back(void **state)
     assert_int_equal(line.event.loaders.row_count, 2);
     assert_memory_equal(&line.event.loaders.rows[1], &rows[1], sizeof rows[1]);
 
+    static struct histogram_class classes[HISTOGRAM_ROWS_MAX] = {
+        {"[B", "", 1, 9, 900, -3, -300}, {"Gen#", "unknown:Gen#", 8, 8, 128, 2, 32}};
+    event = (struct event){.kind = EVENT_HISTOGRAM,
+                           .ms = 5,
+                           .histogram = {1, 2, 17, 1028, HISTOGRAM_ROWS_MAX, classes}};
+    assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
+    assert_int_equal(line.event.histogram.instances, 17);
+    assert_int_equal(line.event.histogram.row_count, HISTOGRAM_ROWS_MAX);
+    assert_memory_equal(line.event.histogram.rows, classes, sizeof classes);
+
     event = (struct event){.kind = EVENT_COST, .cost = {"VM.classes", 20000, -1, "over budget"}};
     assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
     assert_memory_equal(&line.event.cost, &event.cost, sizeof event.cost);

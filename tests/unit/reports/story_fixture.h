@@ -109,6 +109,23 @@ static inline void fixture_alert(struct story *story, enum finding_kind kind,
     story_alert(story, &alert);
 }
 
+static inline void fixture_histogram(struct story *story, int64_t s, int64_t growth)
+{
+    struct histogram_class rows[] = {
+        {"[B", "", 1, 70000, 30 * FIXTURE_MB, 0, 0},
+        {"com.acme.Ses<i>sion", "", 1, 1000 + growth / 64, FIXTURE_MB + growth, growth / 64, growth},
+        {"com.acme.Gen#", "unknown:com.acme.<i>Gen</i>#", 90, 90, 4096 + growth / 2, 30, growth / 2},
+    };
+    struct event event = {.kind = EVENT_HISTOGRAM, .ms = s * 1000};
+    event.histogram = (struct histogram_event){.first_ms = 20000,
+                                               .classes = 812,
+                                               .instances = 71090 + growth / 64,
+                                               .bytes = 31 * FIXTURE_MB + growth,
+                                               .row_count = 3,
+                                               .rows = rows};
+    story_event(story, &event);
+}
+
 static inline struct target_identity fixture_identity(void)
 {
     return (struct target_identity){.pid = 4711,
@@ -152,6 +169,9 @@ static inline struct story *fixture_explosion(void)
     event.ms = 590000;
     event.loaders = (struct loaders_event){.loaders = 10802, .row_count = 3, .rows = last};
     story_event(story, &event);
+
+    for (int64_t s = 20; s < 600; s += 60)
+        fixture_histogram(story, s, (s - 20) * 20000);
 
     event = (struct event){.kind = EVENT_COST, .ms = 70000};
     event.cost = (struct cost_event){

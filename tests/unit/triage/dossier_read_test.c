@@ -56,6 +56,32 @@ static void two_summaries_are_two_looks(void **state)
     dossier_reader_destroy(reader);
 }
 
+#define HISTOGRAM(strings, sessions)                                                               \
+    " num     #instances         #bytes  class name (module)\n-----\n   1:        2000        " strings \
+    "  java.lang.String (java.base@17.0.2)\n   2:        1000        " sessions                    \
+    "  com.acme.Session\nTotal         9999        9999\n"
+
+static void two_histograms_rank_what_grew(void **state)
+{
+    (void)state;
+    struct dossier_reader *reader = create();
+    struct triage *triage = calloc(1, sizeof *triage);
+    assert_true(feed(reader, HISTOGRAM("48000", "64000")));
+    assert_int_equal(dossier_reader_at(reader, 0)->heap_growth.histograms, 1);
+    assert_true(feed(reader, HISTOGRAM("49000", "64000000")));
+    dossier_reader_finish(reader);
+    const struct dossier *dossier = dossier_reader_at(reader, 0);
+    assert_int_equal(dossier->heap_growth.row_count, 2);
+    assert_string_equal(dossier->heap_growth.rows[0].name, "com.acme.Session");
+    assert_int_equal(dossier->heap_growth.rows[0].bytes_growth, 64000000 - 64000);
+    triage_judge(dossier, NULL, 0, triage);
+    assert_int_equal(triage->findings[0].kind, FINDING_HEAP_GROWTH);
+    assert_int_equal(triage->findings[0].severity, SEVERITY_WARNING);
+    triage_free(triage);
+    free(triage);
+    dossier_reader_destroy(reader);
+}
+
 static void a_coarser_summary_is_not_compared(void **state)
 {
     (void)state;
@@ -270,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_summaries_are_two_looks),
+        cmocka_unit_test(two_histograms_rank_what_grew),
         cmocka_unit_test(a_coarser_summary_is_not_compared),
         cmocka_unit_test(two_jvms_are_kept_apart),
         cmocka_unit_test(words_beat_the_form),
