@@ -1,8 +1,8 @@
 #include "analyzers/classes/heap_census.h"
 
 #include "analyzers/classes/stem_table.h"
-#include "analyzers/parse/class_histogram.h"
-#include "analyzers/parse/saturated.h"
+#include "analyzers/parse/class_tables.h"
+#include "analyzers/parse/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -53,9 +53,8 @@ static struct heap_track *track_of(struct judge *judge, const struct histogram_c
     }
     if (judge->heap == NULL)
         judge->heap = calloc(HEAP_TRACKS_MAX, sizeof *judge->heap);
-    if (judge->heap == NULL ||
-        (row->bytes_growth <= 0 &&
-         judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, row->name) == NULL))
+    if (judge->heap == NULL || (row->bytes_growth <= 0 &&
+                                judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, row->name) == NULL))
         return NULL;
     return place_for(judge, row);
 }
@@ -99,7 +98,8 @@ static bool is_relevant(const struct judge *judge, const struct verdict *verdict
 {
     double hours = (double)(verdict->to_ms - verdict->from_ms) / 3600000;
     return verdict->answer == VERDICT_GROWING &&
-           verdict->slope_bytes_per_h.low * hours > (double)judge_threshold(judge, TH_HEAP_CLASS_BYTES);
+           verdict->slope_bytes_per_h.low * hours >
+               (double)judge_threshold(judge, TH_HEAP_CLASS_BYTES);
 }
 
 /* Each histogram costs a pause: they are rare, and each is asked about. */

@@ -149,7 +149,7 @@ struct dossier {
     struct dossier_loaders loaders_before;
     struct heap_objects objects; /* classes 0: no histogram */
     struct dossier_heap_growth heap_growth;
-    int64_t heap_used_bytes;     /* of GC.heap_info; 0: not known */
+    int64_t heap_used_bytes; /* of GC.heap_info; 0: not known */
     int64_t heap_committed_bytes;
     struct jstat jstat; /* rows 0: none */
     struct loader_leak leak;

@@ -52,8 +52,8 @@ static void heap_growth(const struct dossier *dossier, struct triage *out)
     for (int i = 0; i < growth->row_count && i < (int)(sizeof keys / sizeof *keys); i++) {
         const struct histogram_class *row = &growth->rows[i];
         char text[EVENT_NAME_MAX + 80];
-        snprintf(text, sizeof text, "+%s, %+" PRId64 " objects: %s", size_text(row->bytes_growth).text,
-                 row->instances_growth, row->name);
+        snprintf(text, sizeof text, "+%s, %+" PRId64 " objects: %s",
+                 size_text(row->bytes_growth).text, row->instances_growth, row->name);
         finding_add_text(finding, keys[i], text);
     }
 }

@@ -284,8 +284,8 @@ static void put_loaders(const struct dossier *dossier, struct page *page)
 
 static void put_heap_growth(const struct dossier *dossier, struct page *page)
 {
-    static const char *const heads[] = {"class", "#growth", "#bytes", "#objects grown by",
-                                        "#objects", "family", NULL};
+    static const char *const heads[] = {"class",    "#growth", "#bytes", "#objects grown by",
+                                        "#objects", "family",  NULL};
     const struct dossier_heap_growth *growth = &dossier->heap_growth;
     if (growth->histograms < 2)
         return;

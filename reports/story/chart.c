@@ -356,7 +356,10 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
     bool two_plots = kind == CHART_CLASSES;
     struct canvas canvas;
     canvas_init(&canvas, story, out);
-    canvas_head(&canvas, chart_name(kind), format, two_plots ? 125 : 100, kind == CHART_HEAP ? 0.58 : long_names ? 0.69 : 0.76);
+    canvas_head(&canvas, chart_name(kind), format, two_plots ? 125 : 100,
+                kind == CHART_HEAP ? 0.58
+                : long_names       ? 0.69
+                                   : 0.76);
     canvas_title(&canvas, chart_title(kind));
     if (!two_plots)
         fputs("set tmargin at screen 0.85\nset bmargin at screen 0.15\n", out);

@@ -271,7 +271,7 @@ bool canvas_add_heap(struct canvas *canvas, const struct story_heap_class *class
     if (canvas->count == CANVAS_LINES_MAX || class->point_count == 0)
         return true;
     *series = (struct series){.stroke = stroke};
-    series->point = calloc((size_t)class->point_count, sizeof *series->point);
+    series->point = calloc((size_t) class->point_count, sizeof *series->point);
     if (series->point == NULL)
         return false;
     for (int i = 0; i < class->point_count; i++) {

@@ -451,7 +451,8 @@ int story_raised(const struct story *story)
 /* Objects of two classes may grow at a time. */
 static bool of_one_class(const struct finding *a, const struct finding *b)
 {
-    const struct evidence *left = finding_evidence(a, "class"), *right = finding_evidence(b, "class");
+    const struct evidence *left = finding_evidence(a, "class"),
+                          *right = finding_evidence(b, "class");
     return left == NULL || right == NULL || strcmp(left->text, right->text) == 0;
 }
 

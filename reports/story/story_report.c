@@ -258,20 +258,21 @@ static void put_loaders(const struct story *story, struct page *page)
 
 static void put_heap(const struct story *story, struct page *page)
 {
-    static const char *const HEADS[] = {"Class", "#Growth", "#Bytes", "#Objects grown by",
-                                        "#Objects", "Family", NULL};
+    static const char *const HEADS[] = {"Class",    "#Growth", "#Bytes", "#Objects grown by",
+                                        "#Objects", "Family",  NULL};
     const struct story_heap *heap = &story->heap;
     int growing = story_heap_growing(story);
     if (heap->histograms == 0)
         return;
     page_heading(page, "Objects: who grew");
-    page_text(page,
-              "%s of the heap, garbage included, the first at %s, the last at %s: %s in %s objects, "
-              "then %s in %s.",
-              heap->histograms == 1 ? "One histogram" : "Histograms", units_clock(heap->first_ms).text,
-              units_clock(heap->last_ms).text, units_bytes(heap->first_bytes).text,
-              units_count(heap->first_instances).text, units_bytes(heap->last_bytes).text,
-              units_count(heap->last_instances).text);
+    page_text(
+        page,
+        "%s of the heap, garbage included, the first at %s, the last at %s: %s in %s objects, "
+        "then %s in %s.",
+        heap->histograms == 1 ? "One histogram" : "Histograms", units_clock(heap->first_ms).text,
+        units_clock(heap->last_ms).text, units_bytes(heap->first_bytes).text,
+        units_count(heap->first_instances).text, units_bytes(heap->last_bytes).text,
+        units_count(heap->last_instances).text);
     if (growing == 0) {
         page_text(page, "No class has more bytes than in the first one.");
         return;

@@ -622,7 +622,9 @@ static void test_objects_of_one_class_that_grow(void **state)
         double values[] = {5 + 20 * leak + 0.2 * noise(&seed), 50 + 60 * (i * 7 % 10) / 10.0,
                            h < 1 ? 40 * h : 40, 1 + 6 * leak + 0.05 * noise(&seed)};
         struct histogram_class rows[] = {
-            {.name = "com.acme.Session"}, {.name = "[B"}, {.name = "com.acme.Cached"},
+            {.name = "com.acme.Session"},
+            {.name = "[B"},
+            {.name = "com.acme.Cached"},
             {.name = "com.acme.Gen#", .family = "unknown:com.acme.Gen#"}};
         for (int r = 0; r < 4; r++) {
             rows[r].bytes = (int64_t)(values[r] * (double)MB);

@@ -113,8 +113,10 @@ static inline void fixture_histogram(struct story *story, int64_t s, int64_t gro
 {
     struct histogram_class rows[] = {
         {"[B", "", 1, 70000, 30 * FIXTURE_MB, 0, 0},
-        {"com.acme.Ses<i>sion", "", 1, 1000 + growth / 64, FIXTURE_MB + growth, growth / 64, growth},
-        {"com.acme.Gen#", "unknown:com.acme.<i>Gen</i>#", 90, 90, 4096 + growth / 2, 30, growth / 2},
+        {"com.acme.Ses<i>sion", "", 1, 1000 + growth / 64, FIXTURE_MB + growth, growth / 64,
+         growth},
+        {"com.acme.Gen#", "unknown:com.acme.<i>Gen</i>#", 90, 90, 4096 + growth / 2, 30,
+         growth / 2},
     };
     struct event event = {.kind = EVENT_HISTOGRAM, .ms = s * 1000};
     event.histogram = (struct histogram_event){.first_ms = 20000,

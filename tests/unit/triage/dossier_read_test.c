@@ -57,8 +57,8 @@ static void two_summaries_are_two_looks(void **state)
 }
 
 #define HISTOGRAM(strings, sessions)                                                               \
-    " num     #instances         #bytes  class name (module)\n-----\n   1:        2000        " strings \
-    "  java.lang.String (java.base@17.0.2)\n   2:        1000        " sessions                    \
+    " num     #instances         #bytes  class name (module)\n-----\n   1:        2000       "     \
+    " " strings "  java.lang.String (java.base@17.0.2)\n   2:        1000        " sessions        \
     "  com.acme.Session\nTotal         9999        9999\n"
 
 static void two_histograms_rank_what_grew(void **state)
