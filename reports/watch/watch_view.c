@@ -281,6 +281,23 @@ void terminal_names(const struct terminal *terminal, const struct names_event *n
     }
 }
 
+void terminal_histogram(const struct terminal *terminal, const struct histogram_event *histogram,
+                        int max)
+{
+    int growing[HISTOGRAM_ROWS_MAX];
+    int count = histogram_growing(histogram, growing, max);
+    fprintf(terminal->out, "  heap: %s objects of %s classes, %s%s\n",
+            units_count(histogram->instances).text, units_count(histogram->classes).text,
+            units_bytes(histogram->bytes).text, count > 0 ? "; grown most since the first:" : "");
+    for (int i = 0; i < count; i++) {
+        const struct histogram_class *row = &histogram->rows[growing[i]];
+        fprintf(terminal->out, "  %s: %s to %s, %s objects%s%s%s\n", escape_name(row->name).text,
+                units_growth(row->bytes_growth).text, units_bytes(row->bytes).text,
+                units_count(row->instances).text, row->family[0] != '\0' ? " (" : "",
+                escape_name(row->family).text, row->family[0] != '\0' ? ")" : "");
+    }
+}
+
 /* --- plugin ---------------------------------------------------------------------------------- */
 
 #define UNLIMITED 0
@@ -365,20 +382,5 @@ void plugin_print(FILE *out, const struct check_result *result, const struct sam
             print_text(out, finding->advice);
         }
         fputc('\n', out);
-
-void terminal_histogram(const struct terminal *terminal, const struct histogram_event *histogram,
-                        int max)
-{
-    int growing[HISTOGRAM_ROWS_MAX];
-    int count = histogram_growing(histogram, growing, max);
-    fprintf(terminal->out, "  heap: %s objects of %s classes, %s%s\n",
-            units_count(histogram->instances).text, units_count(histogram->classes).text,
-            units_bytes(histogram->bytes).text, count > 0 ? "; grown most since the first:" : "");
-    for (int i = 0; i < count; i++) {
-        const struct histogram_class *row = &histogram->rows[growing[i]];
-        fprintf(terminal->out, "  %s: %s to %s, %s objects%s%s%s\n", escape_name(row->name).text,
-                units_growth(row->bytes_growth).text, units_bytes(row->bytes).text,
-                units_count(row->instances).text, row->family[0] != '\0' ? " (" : "",
-                escape_name(row->family).text, row->family[0] != '\0' ? ")" : "");
     }
 }
