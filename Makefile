@@ -41,13 +41,13 @@ PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
 CLEAN := clean_text prefixes wraps
 MODEL := texts memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
-CLASSES := normalize family stem_table census heap_census heap_census loader_table
+CLASSES := normalize family stem_table census heap_census loader_table
 NATIVE := internal call_site_group rss_account
 SOAK := soak_series estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
 TRIAGE := crash dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_memory triage_ticket triage_categories triage_answers 
-JUDGE := finding judge_classes judge_names judge_memory judge level check
+JUDGE := finding judge_classes judge_names judge_heap judge_memory judge level check
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
              $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \
