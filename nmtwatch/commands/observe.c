@@ -54,14 +54,15 @@ static int write_file(const struct observe_report *report, enum profile_format f
 static int observe(const struct target *target, const struct observe_options *options, bool json,
                    const char *output, enum profile_format format)
 {
-    struct observe_report report;
+    struct observe_report report = {0};
     char error[400] = "";
     int code = EXIT_IO;
     if (!signals_catch(SIGNALS_END))
         tell_error("nmtwatch observe: signals: %s\n", strerror(errno));
-    else if (!observe_run(target, options, &report, error, sizeof error))
+    else if (!observe_run(target, options, &report, error, sizeof error)) {
         tell_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
-    else if (output != NULL)
+        code = failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
+    } else if (output != NULL)
         code = write_file(&report, format, output);
     else
         code = write_as(&report, json ? PROFILE_TOP : PROFILE_TOP_TEXT, stdout) ? 0 : EXIT_IO;
@@ -132,7 +133,7 @@ const struct command command_observe = {
         "libjvm that is not stripped; classes one that was built with DTrace probes, as those of\n"
         "Debian, Temurin and Oracle are.\n"
         "\n"
-        "Exit codes: 0 done, 64 usage, 66 to 71 as for all verbs, 74 not possible here, or\n"
-        "writing failed.\n",
+        "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK does\n"
+        "not have what it takes), 64 usage, 74 writing failed.\n",
     .run = run,
 };

@@ -329,8 +329,12 @@ static int by_stack(const void *a, const void *b)
     return (left->stack_low > right->stack_low) - (left->stack_low < right->stack_low);
 }
 
+/* JDK 11 does not tell: there a stack ends where its mapping does. */
 static void read_threads(void)
 {
+    stacks.threads_read_ms = clock_ms(CLOCK_MONOTONIC);
+    if (layout.threads_list == 0 || layout.threads_length < 0 || layout.threads_array < 0)
+        return;
     uintptr_t list = load_pointer(layout.threads_list);
     uint32_t count = load_u32(list + (uintptr_t)layout.threads_length, 0);
     uintptr_t array = load_pointer(list + (uintptr_t)layout.threads_array);
@@ -349,7 +353,6 @@ static void read_threads(void)
             stacks.thread[stacks.threads++] = (struct java_thread){high - size, high, thread};
     }
     qsort(stacks.thread, stacks.threads, sizeof *stacks.thread, by_stack);
-    stacks.threads_read_ms = clock_ms(CLOCK_MONOTONIC);
 }
 
 static uintptr_t find_thread(uintptr_t sp)
@@ -457,7 +460,7 @@ int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int m
     bool from_java = is_java(start.pc);
     int depth = from_java ? 0 : walk_native(&start, out, max, &end), java = 0;
     if (is_java(start.pc)) {
-        if (start.thread == 0) /* it ended meanwhile */
+        if (start.thread == 0) /* it ended meanwhile, or is not known */
             start.stack_high = remote_stack_end();
         java = from_java ? walk_java(&start, walked, max - depth, &code)
                          : walk_java_from_call(&start, walked, max - depth, &code);
@@ -488,11 +491,6 @@ bool stacks_open(char *error, size_t error_size)
     if (!layout_fill(&layout, error, error_size) ||
         !layout_code_cache(&stacks.code_low, &stacks.code_high))
         return false;
-    if (layout.threads_list == 0 || layout.threads_length < 0 || layout.threads_array < 0) {
-        snprintf(error, error_size, "JDK %d does not tell where its threads are",
-                 layout.jdk_major);
-        return false;
-    }
     read_threads();
     stacks.java = true;
     return true;

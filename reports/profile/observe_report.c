@@ -94,6 +94,7 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
     json_out_bool(&json, "hot", report->hot);
     json_out_text_if(&json, "note", report->note);
     json_out_text(&json, "unit", report->unit);
+    json_out_int(&json, "samples", call_tree_samples(report->tree));
     if (is(report, "classes"))
         class_makers_families_json(&report->makers, &json);
     struct toptable *table = toptable_create(report->tree, 0);
