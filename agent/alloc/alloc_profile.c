@@ -325,7 +325,7 @@ static void write_samples(struct alloc_profile *profile, const struct sample_lis
         const struct alloc_sample *sample = &samples->at[i];
         jfr_allocation_sample(writer, sample->ticks, sample->tid, sample->trace,
                               class_in_chunk(profile, sample->class, classes),
-                              llround(sample->weight));
+                              llround(sample->weight), sample->size);
     }
 }
 

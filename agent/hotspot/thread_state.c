@@ -53,7 +53,7 @@ static void caller_class(uintptr_t thread, char name[CLASS_NAME_MAX])
         load_bytes(symbol + (uintptr_t)layout.symbol_body, name, length);
 }
 
-static enum thread_state sleeping_or_parked(uintptr_t thread, bool limit)
+static enum thread_state waits_in_call(uintptr_t thread, bool limit)
 {
     char class[CLASS_NAME_MAX];
     caller_class(thread, class);
@@ -62,6 +62,9 @@ static enum thread_state sleeping_or_parked(uintptr_t thread, bool limit)
     if (memcmp(class, "jdk/internal/misc/Unsafe", sizeof "jdk/internal/misc/Unsafe") == 0 ||
         memcmp(class, "sun/misc/Unsafe", sizeof "sun/misc/Unsafe") == 0)
         return limit ? THREAD_PARKED_TIMED : THREAD_PARKED;
+    if (layout.thread_waits_in < 0 &&
+        memcmp(class, "java/lang/Object", sizeof "java/lang/Object") == 0)
+        return limit ? THREAD_IN_OBJECT_WAIT_TIMED : THREAD_IN_OBJECT_WAIT;
     return THREAD_RUNNABLE;
 }
 
@@ -79,5 +82,5 @@ enum thread_state thread_state(uintptr_t thread, const struct call_registers *re
         return limit ? THREAD_IN_OBJECT_WAIT_TIMED : THREAD_IN_OBJECT_WAIT;
     if (state != layout.thread_blocked || !waits_for_condition(thread))
         return THREAD_RUNNABLE;
-    return sleeping_or_parked(thread, limit);
+    return waits_in_call(thread, limit);
 }

@@ -127,13 +127,14 @@ static void count_kept(struct jfr_writer *writer, int64_t events, bool written)
 }
 
 void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid, uint32_t trace_id,
-                           uint32_t class_id, int64_t weight_bytes)
+                           uint32_t class_id, int64_t weight_bytes, int64_t size_bytes)
 {
     struct jfr_bytes *event = begin_event_at(writer, JFR_ALLOCATION_SAMPLE, jfr_clock_ticks(ticks));
     jfr_bytes_int(event, tid);
     jfr_bytes_number(event, trace_id);
     jfr_bytes_number(event, class_id);
     jfr_bytes_number(event, (uint64_t)weight_bytes);
+    jfr_bytes_number(event, (uint64_t)size_bytes);
     end_event(writer);
     count_kept(writer, 1, writer->open && jfr_error(writer) == NULL);
 }

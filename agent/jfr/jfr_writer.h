@@ -84,9 +84,9 @@ void jfr_pool_package(struct jfr_writer *writer, uint32_t id, const char *name);
 void jfr_pool_symbol(struct jfr_writer *writer, uint32_t id, const char *text);
 void jfr_pool_context_value(struct jfr_writer *writer, uint32_t id, const char *text);
 
-/* Before the pools. ticks: CLOCK_MONOTONIC, ns. */
+/* Before the pools. ticks: CLOCK_MONOTONIC, ns. weight: what it stands for; size: of the object. */
 void jfr_allocation_sample(struct jfr_writer *writer, int64_t ticks, int32_t tid, uint32_t trace_id,
-                           uint32_t class_id, int64_t weight_bytes);
+                           uint32_t class_id, int64_t weight_bytes, int64_t size_bytes);
 
 /* Events that come after the pools. Counts of losses are those since the start. */
 void jfr_component_memory(struct jfr_writer *writer, const struct mem_snapshot *snapshot);

@@ -47,6 +47,9 @@ mix() { # INTERVAL
     is "$JVM_NAME: the recording has them all" \
         "$("$JVM_JFR" summary "$file" | awk '$1 == "jdk.ObjectAllocationSample" { print $2 }')" \
         "$(answer .alloc.samples)"
+    is "$JVM_NAME: each with its own size" "$("$JVM_JFR" print --events ObjectAllocationSample --stack-depth 1 "$file" |
+        awk '/objectClass = AllocMix.Bytes80/ { mine = 1 } mine && /allocationSize/ { print $3, $4; mine = 0 }' |
+        sort -u)" "80 bytes"
     jvm_end 0
 }
 

@@ -108,7 +108,12 @@ static void monitors_come_first(void **state)
     put_word(FAKE_THREAD + 48, 1); /* it was notified, and wants the monitor back */
     state_is(THREAD_BLOCKED, THREAD_BLOCKED);
     layout.thread_enters = -1;
-    layout.thread_waits_in = -1;
+    state_is(THREAD_IN_OBJECT_WAIT, THREAD_IN_OBJECT_WAIT_TIMED);
+    layout.thread_waits_in = -1; /* JDK 11 */
+    layout.os_state = -1;
+    state_is(THREAD_IN_OBJECT_WAIT, THREAD_IN_OBJECT_WAIT_TIMED);
+    layout.thread_waits_in = 56;
+    put_word(FAKE_THREAD + 56, 0);
     state_is(THREAD_RUNNABLE, THREAD_RUNNABLE);
 }
 

@@ -357,10 +357,10 @@ static void allocations_are_bytes_by_stack_and_class(void **state)
     unlink(path);
     struct jfr_writer *writer = jfr_create(&options, error, sizeof error);
     assert_true(jfr_chunk_begin(writer));
-    jfr_allocation_sample(writer, monotonic_ns(), 100, 1, 2, 500000);
-    jfr_allocation_sample(writer, monotonic_ns(), 100, 1, 3, 300);
-    jfr_allocation_sample(writer, monotonic_ns(), 100, 0, 4, 7);
-    jfr_allocation_sample(writer, monotonic_ns(), 100, 0, 0, 1); /* no class found room */
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 1, 2, 500000, 1);
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 1, 3, 300, 1);
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 0, 4, 7, 1);
+    jfr_allocation_sample(writer, monotonic_ns(), 100, 0, 0, 1, 1); /* no class found room */
     jfr_pool_trace(writer, 1, &frame, 1, false);
     jfr_pool_class(writer, 1, "org/example/Main", 0);
     jfr_pool_class(writer, 2, "[[B", 0);
