@@ -93,9 +93,8 @@ static int64_t live_arenas(struct span text)
 static void malformed(struct memory_reading *reading, struct span text)
 {
     struct span line;
-    bool terminated;
     char shown[96] = "an empty reply";
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         if (span_trim(line).len > 0) {
             span_copy(span_trim(line), shown, sizeof shown);
             break;

@@ -346,11 +346,7 @@ static bool is_thread_failure(struct span line)
         SPAN_INIT("_beginthreadex"),
         SPAN_INIT("to start a thread"),
     };
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (span_find(line, marks[i]) >= 0)
-            return true;
-    }
-    return false;
+    return span_contains_any(line, marks, sizeof marks / sizeof marks[0]);
 }
 
 static void take_head(struct hs_err *file, struct span line)
@@ -421,11 +417,7 @@ static bool is_of_the_system(struct span library)
         SPAN_INIT("vcruntime"),  SPAN_INIT("libstdc++"),  SPAN_INIT("libgcc_s"),
         SPAN_INIT("linux-vdso"), SPAN_INIT("libm."),
     };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (span_starts_with(library, names[i]))
-            return true;
-    }
-    return false;
+    return span_starts_with_any(library, names, sizeof names / sizeof names[0]);
 }
 
 /* --- threads ------------------------------------------------------------------------- */
@@ -646,9 +638,8 @@ void hs_err_read(struct hs_err *file, struct span text)
     enum hs_err_figure below = HS_ERR_FIGURE_COUNT;
     bool frame_below = false, in_body = false;
     struct span raw, rest = text;
-    bool terminated;
     file->consumed = text.len;
-    while (span_next_line(&rest, &raw, &terminated)) {
+    while (span_take_line(&rest, &raw)) {
         struct span line = bare(raw);
         if (hs_err_is_head(line) && (in_body || file->jre.ptr != NULL)) { /* the next file */
             file->consumed = (size_t)(raw.ptr - text.ptr);

@@ -70,8 +70,7 @@ static enum jcmd_reply_kind exception_kind(struct span line)
 struct jcmd_reply jcmd_reply_classify(struct span text)
 {
     struct span output = jcmd_reply_skip_pid(text), rest = output, line;
-    bool terminated;
-    while (span_next_line(&rest, &line, &terminated)) {
+    while (span_take_line(&rest, &line)) {
         line = span_trim(line);
         if (line.len == 0)
             continue;

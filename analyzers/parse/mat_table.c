@@ -45,11 +45,7 @@ bool mat_table_is_heading(struct span line)
         return false;
     if (span_trim(line).len == 0) /* each column on a line of its own */
         return true;
-    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
-        if (span_find(line, columns[i]) >= 0)
-            return true;
-    }
-    return false;
+    return span_contains_any(line, columns, sizeof columns / sizeof columns[0]);
 }
 
 void mat_table_begin(struct mat_table *table, struct span text)

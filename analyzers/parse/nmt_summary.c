@@ -368,8 +368,7 @@ bool nmt_summary_read(struct nmt_summary *summary, struct span text, struct nmt_
     summary->scale_bytes = 1;
     struct reader reader = {.summary = summary};
     struct span line, name, amounts;
-    bool terminated;
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         struct span content = span_trim(line);
         if (content.len == 0)
             continue;

@@ -441,8 +441,8 @@ void oom_killer_read(struct oom_killer *report, struct span text)
         .largest_pid = -1,
     };
     struct span raw;
-    bool terminated, in_limits = false;
-    while (span_next_line(&text, &raw, &terminated)) {
+    bool in_limits = false;
+    while (span_take_line(&text, &raw)) {
         struct span line = span_trim(raw);
         ptrdiff_t invoked = span_find(line, SPAN_LITERAL(" invoked oom-killer"));
         if (invoked >= 0) {

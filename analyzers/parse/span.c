@@ -122,6 +122,12 @@ bool span_next_line(struct span *rest, struct span *line, bool *terminated)
     return true;
 }
 
+bool span_take_line(struct span *rest, struct span *line)
+{
+    bool terminated;
+    return span_next_line(rest, line, &terminated);
+}
+
 bool span_take_i64(struct span *text, int64_t *value)
 {
     size_t at = 0;

@@ -73,6 +73,8 @@ struct span span_until(struct span text, const char *ends);
 /* Takes the next line (without its '\n' and a '\r' before it) off the front of *rest.
  * Returns false when nothing is left. *terminated tells whether a '\n' ended it. */
 bool span_next_line(struct span *rest, struct span *line, bool *terminated);
+/* The same where an end that is missing does not matter. */
+bool span_take_line(struct span *rest, struct span *line);
 
 /* Takes blanks and tabs and the word behind them off the front; false when there is none. */
 bool span_take_word(struct span *text, struct span *word);

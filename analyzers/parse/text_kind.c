@@ -123,9 +123,7 @@ static bool is_perfcounter(struct span line)
 {
     static const struct span roots[] = {SPAN_INIT("java."), SPAN_INIT("sun."),
                                         SPAN_INIT("com.sun.")};
-    bool rooted = false;
-    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++)
-        rooted = rooted || span_starts_with(line, roots[i]);
+    bool rooted = span_starts_with_any(line, roots, sizeof roots / sizeof roots[0]);
     int dots = 0;
     for (size_t i = 0; rooted && i < line.len; i++) {
         if (line.ptr[i] == '=')
@@ -331,8 +329,7 @@ static enum text_kind nmt_kind(struct span text)
     bool rows = false, bare = false;
     bool headed = span_find(text, SPAN_LITERAL("Native Memory Tracking:")) >= 0;
     struct span line;
-    bool terminated;
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         struct span content = span_trim(line);
         rows = rows || nmt_is_total(content) || nmt_is_category(content);
         bool figures = span_find(content, SPAN_LITERAL("reserved=")) >= 0 ||
@@ -372,14 +369,13 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
     memset(part, 0, sizeof *part);
     part->pid = -1;
     struct span line, pid_line = {NULL, 0};
-    bool terminated;
     const char *from = NULL;
     int totals = 0; /* in this part */
     while (true) {
         const char *at = parts->rest.ptr;
         int64_t pid;
         struct span before = parts->rest;
-        if (!span_next_line(&parts->rest, &line, &terminated))
+        if (!span_take_line(&parts->rest, &line))
             break;
         enum text_kind heading = heading_of(line, part->kind);
         bool numbered = is_pid_line(line, &pid);
@@ -416,7 +412,7 @@ bool text_parts_next(struct text_parts *parts, struct text_part *part)
         part->kind = nmt_kind(part->text);
     if (part->kind == TEXT_REFUSAL) {
         struct span text = jcmd_reply_skip_pid(part->text);
-        while (span_next_line(&text, &line, &terminated)) {
+        while (span_take_line(&text, &line)) {
             if (span_trim(line).len > 0 && span_trim(line).ptr[0] != '[') {
                 part->reply = span_trim(line);
                 break;
@@ -516,8 +512,7 @@ static int nmt_form(struct span text, bool difference)
 static bool is_jdk8_log(struct span text)
 {
     struct span line;
-    bool terminated;
-    for (int i = 0; i < 100 && span_next_line(&text, &line, &terminated); i++) {
+    for (int i = 0; i < 100 && span_take_line(&text, &line); i++) {
         struct class_log_line parsed = class_log_parse(line);
         if (parsed.kind != CLASS_LOG_OTHER)
             return parsed.form == CLASS_LOG_JDK8;

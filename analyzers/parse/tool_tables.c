@@ -248,9 +248,8 @@ void process_row_read(struct process_row *row, struct span text)
     struct span_words heads = {.count = 0};
     enum process_source source = PROCESS_NONE;
     struct span raw;
-    bool terminated;
     *row = NOTHING;
-    while (span_next_line(&text, &raw, &terminated)) {
+    while (span_take_line(&text, &raw)) {
         struct span line = span_trim(raw);
         enum process_source heading = heading_of(line);
         if (heading != PROCESS_NONE) {
@@ -367,8 +366,7 @@ void pmap_read(struct pmap *map, struct span text)
 {
     *map = (struct pmap){.pid = -1, .total_size_bytes = -1, .total_rss_bytes = -1};
     struct span line;
-    bool terminated;
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         struct pmap_row row;
         int64_t pid;
         struct span rest = span_trim(line);
@@ -441,9 +439,8 @@ void jstat_read(struct jstat *jstat, struct span text)
     static const char *const capacity[] = {"S0C", "S1C", "EC", "OC"};
     struct span_words heads = {.count = 0}, row;
     struct span line;
-    bool terminated;
     *jstat = (struct jstat){0, -1, -1, -1, -1, -1, -1};
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         if (jstat_is_heading(line)) {
             span_split(line, &heads);
             continue;

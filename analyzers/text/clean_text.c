@@ -179,9 +179,8 @@ static bool is_escaped(struct span text)
 static void split_escaped(struct text_lines *lines, struct span text)
 {
     struct span line;
-    bool terminated;
     int64_t number = 0;
-    while (span_next_line(&text, &line, &terminated) && !lines->failed) {
+    while (span_take_line(&text, &line) && !lines->failed) {
         number++;
         char *out = text_lines_room(lines, line.len + 1);
         size_t used = 0;
@@ -200,7 +199,7 @@ static void split_escaped(struct text_lines *lines, struct span text)
             }
         }
         struct span rest = span_of(out, used), inner;
-        while (span_next_line(&rest, &inner, &terminated))
+        while (span_take_line(&rest, &inner))
             text_lines_add(lines, inner, number);
     }
 }

@@ -291,10 +291,9 @@ static bool take_json(struct text_lines *lines)
         if (out == NULL)
             break;
         struct span rest = span_of(out, unescape(message, out)), line;
-        bool terminated;
         if (rest.len == 0)
             text_lines_add(lines, rest, old[i].number);
-        while (span_next_line(&rest, &line, &terminated))
+        while (span_take_line(&rest, &line))
             text_lines_add(lines, line, old[i].number);
     }
     free(old);

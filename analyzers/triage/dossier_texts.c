@@ -569,10 +569,7 @@ static bool read_uptime(struct dossier_jvm *jvm, const struct text_part *part,
 
 static bool counter(struct span text, struct span key, int64_t *value)
 {
-    ptrdiff_t at = span_find(text, key);
-    if (at < 0)
-        return false;
-    struct span rest = span_skip(text, (size_t)at + key.len);
+    struct span rest = span_behind(text, key);
     return span_take_unsigned(&rest, value);
 }
 
@@ -608,19 +605,16 @@ static void take_metaspace_line(struct dossier *dossier, struct span text)
         {SPAN_INIT(" committed "), SAMPLE_METASPACE_COMMITTED_BYTES},
     };
     struct span line;
-    bool terminated;
     if (dossier->have_sample && sample_has(&dossier->sample, SAMPLE_METASPACE_USED_BYTES))
         return;
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         line = span_trim(line);
         if (!span_starts_with(line, SPAN_LITERAL("Metaspace ")))
             continue;
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-            ptrdiff_t at = span_find(line, words[i].word);
-            size_t from = (size_t)at + words[i].word.len;
             int64_t bytes;
-            struct span rest = at < 0 ? span_of(NULL, 0) : span_skip(line, from);
-            if (at >= 0 && java_size_take(&rest, &bytes))
+            struct span rest = span_behind(line, words[i].word);
+            if (java_size_take(&rest, &bytes))
                 put(dossier, words[i].field, bytes);
         }
         return;
@@ -655,9 +649,8 @@ static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part
 static void take_heap_use(struct dossier *dossier, struct span text)
 {
     struct span line;
-    bool terminated;
     int64_t used_sum = 0, committed_sum = 0;
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         static const struct span marks[] = {SPAN_INIT(" total "), SPAN_INIT(" capacity ")};
         struct span content = span_trim(line);
         int64_t used, committed;
@@ -677,13 +670,9 @@ static void take_heap_use(struct dossier *dossier, struct span text)
         }
         ptrdiff_t at = span_find(content, SPAN_LITERAL(" used "));
         for (size_t i = 0; at > 0 && i < sizeof marks / sizeof marks[0]; i++) {
-            ptrdiff_t total = span_find(content, marks[i]);
-            struct span a = span_skip(content, (size_t)at + 6);
-            struct span b =
-                total < 0 ? span_of(NULL, 0) : span_skip(content, (size_t)total + marks[i].len);
-            a = span_trim(a);
-            b = span_trim(b);
-            if (total < 0 || !java_size_take(&a, &used) || !java_size_take(&b, &committed))
+            struct span a = span_trim(span_skip(content, (size_t)at + 6));
+            struct span b = span_trim(span_behind(content, marks[i]));
+            if (!java_size_take(&a, &used) || !java_size_take(&b, &committed))
                 continue;
             used_sum = saturated_add(used_sum, used);
             committed_sum = saturated_add(committed_sum, committed);
@@ -735,15 +724,9 @@ static void take_agents(struct dossier *dossier, struct span text)
     dossier->agents_known = true;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         struct span rest = text;
-        ptrdiff_t at;
-        while ((at = span_find(rest, marks[i])) >= 0) {
-            size_t from = (size_t)at + marks[i].len;
-            rest = span_skip(rest, from);
-            size_t length = 0;
-            while (length < rest.len && !strchr(" =\n\t\"", rest.ptr[length]))
-                length++;
+        while ((rest = span_behind(rest, marks[i])).ptr != NULL) {
             char path[512];
-            span_copy(span_of(rest.ptr, length), path, sizeof path);
+            span_copy(span_until(rest, " =\n\t\""), path, sizeof path);
             dossier_add_agent(dossier, path);
         }
     }
@@ -752,10 +735,7 @@ static void take_agents(struct dossier *dossier, struct span text)
 /* "   size_t MaxHeapSize     = 2147483648     {product} ...", JDK 8 ":= 2147483648" */
 static bool printed_flag(struct span text, struct span name, int64_t *bytes)
 {
-    ptrdiff_t at = span_find(text, name);
-    if (at < 0)
-        return false;
-    struct span rest = span_trim(span_skip(text, (size_t)at + name.len));
+    struct span rest = span_trim(span_behind(text, name));
     span_take(&rest, SPAN_LITERAL(":"));
     if (!span_take(&rest, SPAN_LITERAL("=")))
         return false;

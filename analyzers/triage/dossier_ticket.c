@@ -64,20 +64,16 @@ void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
 {
     struct dossier *dossier = &jvm->dossier;
     struct span line, first = {NULL, 0};
-    bool terminated;
     int64_t same = 0, others = 0;
-    while (span_next_line(&text, &line, &terminated)) {
-        ptrdiff_t at = span_find(line, SPAN_LITERAL("alive="));
+    while (span_take_line(&text, &line)) {
+        struct span alive = span_behind(line, SPAN_LITERAL("alive="));
         int64_t live, dead;
-        if (at >= 0) {
-            struct span rest = span_skip(line, (size_t)at + 6);
-            if (span_take_unsigned(&rest, &live) && span_take(&rest, SPAN_LITERAL(", dead=")) &&
-                span_take_unsigned(&rest, &dead)) {
-                dossier->live_loaders = live;
-                dossier->dead_loaders = dead;
-            }
+        if (span_take_unsigned(&alive, &live) && span_take(&alive, SPAN_LITERAL(", dead=")) &&
+            span_take_unsigned(&alive, &dead)) {
+            dossier->live_loaders = live;
+            dossier->dead_loaders = dead;
         }
-        at = span_find(line, SPAN_LITERAL("dead"));
+        ptrdiff_t at = span_find(line, SPAN_LITERAL("dead"));
         if (at <= 0)
             continue;
         struct span type = span_trim(span_skip(line, (size_t)at + 4));
@@ -108,14 +104,11 @@ void dossier_read_lines(struct dossier_jvm *jvm, struct span text)
     static const struct span marks[] = {SPAN_INIT("MemoryError: "), SPAN_INIT("create failed ("),
                                         SPAN_INIT("os::commit_memory("),
                                         SPAN_INIT("native thread")};
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (span_find(text, marks[i]) < 0)
-            continue;
-        struct oom_lines lines;
-        oom_lines_read(&lines, text);
-        merge_lines(&jvm->dossier, &lines);
+    struct oom_lines lines;
+    if (!span_contains_any(text, marks, sizeof marks / sizeof marks[0]))
         return;
-    }
+    oom_lines_read(&lines, text);
+    merge_lines(&jvm->dossier, &lines);
 }
 
 void dossier_read_error_file(struct dossier_jvm *jvm, const struct hs_err *file, struct span text)

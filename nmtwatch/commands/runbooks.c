@@ -44,8 +44,7 @@ struct span runbook_text(const struct runbook *runbook)
 struct span runbook_title(const struct runbook *runbook)
 {
     struct span text = runbook_text(runbook), line = {NULL, 0};
-    bool terminated;
-    span_next_line(&text, &line, &terminated);
+    span_take_line(&text, &line);
     span_take(&line, SPAN_LITERAL("# "));
     span_take(&line, SPAN_LITERAL("Runbook: "));
     return line;
@@ -54,8 +53,7 @@ struct span runbook_title(const struct runbook *runbook)
 struct span runbook_section(const struct runbook *runbook, const char *heading)
 {
     struct span rest = runbook_text(runbook), line, section = {NULL, 0};
-    bool terminated;
-    for (const char *at = rest.ptr; span_next_line(&rest, &line, &terminated); at = rest.ptr) {
+    for (const char *at = rest.ptr; span_take_line(&rest, &line); at = rest.ptr) {
         if (!span_take(&line, SPAN_LITERAL("## ")))
             continue;
         if (section.ptr != NULL)

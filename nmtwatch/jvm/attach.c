@@ -280,8 +280,7 @@ static enum attach_state probe_answered(struct attach *attach, struct span text)
 static enum attach_state command_refused(struct attach *attach, struct span text)
 {
     struct span rest = text, line;
-    bool terminated;
-    for (struct span at = rest; span_next_line(&rest, &line, &terminated); at = rest) {
+    for (struct span at = rest; span_take_line(&rest, &line); at = rest) {
         struct jcmd_reply reply = jcmd_reply_classify(at);
         if (reply.kind == JCMD_UNKNOWN_COMMAND || reply.kind == JCMD_UNKNOWN_ARGUMENT)
             return fail_with_span(attach, FAILURE_UNKNOWN_COMMAND, reply.message);

@@ -162,8 +162,7 @@ bool jdk_files_release(const struct target *target, const char *libjvm_path, cha
         ssize_t got = read(fd, text, sizeof text);
         close(fd);
         struct span rest = span_of(text, got > 0 ? (size_t)got : 0), line;
-        bool terminated;
-        while (span_next_line(&rest, &line, &terminated)) {
+        while (span_take_line(&rest, &line)) {
             ptrdiff_t end;
             if (!span_take(&line, SPAN_LITERAL("JAVA_VERSION=\"")) ||
                 (end = span_find(line, SPAN_LITERAL("\""))) < 0)

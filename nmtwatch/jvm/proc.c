@@ -73,9 +73,8 @@ int64_t memory_limit_of(struct span cgroup, const char *folder)
 {
     char root[PATH_MAX];
     struct span line;
-    bool terminated;
     int64_t least = -1;
-    while (span_next_line(&cgroup, &line, &terminated)) {
+    while (span_take_line(&cgroup, &line)) {
         const char *first = line.len > 0 ? memchr(line.ptr, ':', line.len) : NULL;
         if (first == NULL)
             continue;

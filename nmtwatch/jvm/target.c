@@ -420,8 +420,7 @@ static bool take_number(struct span *rest, int64_t *value)
 bool user_map_covers(struct span text, int64_t id)
 {
     struct span line;
-    bool terminated;
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         int64_t inside, outside, count;
         if (take_number(&line, &inside) && take_number(&line, &outside) &&
             take_number(&line, &count) && id >= outside && id - outside < count)

@@ -258,9 +258,8 @@ int member_families(const struct member *member, int target, struct family_view 
 void facts_cgroup_path(struct span text, char *out, size_t size)
 {
     struct span line;
-    bool terminated;
     out[0] = '\0';
-    while (span_next_line(&text, &line, &terminated)) {
+    while (span_take_line(&text, &line)) {
         bool unified = span_starts_with(line, SPAN_LITERAL("0::"));
         ptrdiff_t first = span_find(line, SPAN_LITERAL(":"));
         if (first < 0)

@@ -67,7 +67,7 @@ void mapped_agents(const struct target *target, struct dossier *dossier)
 {
     char path[4096], error[256], last[4096] = "";
     struct span text, rest, line;
-    bool cut, terminated;
+    bool cut;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)target->pid);
     if (!saved_read(path, &text, &cut, error, sizeof error))
         return;
@@ -79,7 +79,7 @@ void mapped_agents(const struct target *target, struct dossier *dossier)
     ptrdiff_t server = span_find(jdk, SPAN_LITERAL("/server/libjvm.so"));
     jdk.len = server > 0 ? (size_t)server : 0;
     rest = text;
-    while (span_next_line(&rest, &line, &terminated)) {
+    while (span_take_line(&rest, &line)) {
         struct proc_map map;
         char name[4096];
         if (proc_map_parse(&map, line) != PARSE_OK || !map.executable || map.path.len == 0 ||

@@ -412,8 +412,7 @@ static void answered_histogram(struct watcher *watcher, struct span reply)
 static void answered_leftovers(struct watcher *watcher, struct span reply)
 {
     struct span line;
-    bool terminated;
-    while (span_next_line(&reply, &line, &terminated)) {
+    while (span_take_line(&reply, &line)) {
         ptrdiff_t at = span_find(line, SPAN_LITERAL("file="));
         if (at < 0)
             continue;

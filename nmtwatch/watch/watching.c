@@ -29,8 +29,7 @@ static void read_version(struct target *target, struct span reply)
         return;
     struct span version = span_of(reply.ptr + at + 5, reply.len - (size_t)at - 5);
     struct span line;
-    bool terminated;
-    if (!span_next_line(&version, &line, &terminated))
+    if (!span_take_line(&version, &line))
         return;
     span_copy(span_trim(line), target->identity.jdk, sizeof target->identity.jdk);
     int64_t major;
