@@ -218,6 +218,8 @@ static const char *const NAME_FIELDS[] = {
     "name",                          /* Felix; java.lang.ClassLoader */
     "ucp>path>elementData>[0]>file", /* java.net.URLClassLoader */
     "ucp>path>elementData>[0]>path",
+    "ucp>searchPath>elementData>[0]>file", /* JDK 27 */
+    "ucp>searchPath>elementData>[0]>path",
 };
 #define NAME_FIELD_COUNT (sizeof NAME_FIELDS / sizeof NAME_FIELDS[0])
 

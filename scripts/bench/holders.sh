@@ -3,8 +3,9 @@
 #
 # usage: bench/holders.sh [BUILD [GB...]]     sizes of the dumps (1 4); written to $TMPDIR, read, and removed
 #
-# Goals: 0.4 GB of dump a second with two cores, resident memory of 15 % of the dump. The wall clock is that of
-# this machine with whatever else runs on it; processor time is less moved by that. Median of three rounds.
+# Goals: 0.4 GB of dump a second with two cores, resident memory of 15 % of the dump. The wall clock is that of this
+# machine with whatever else runs on it; processor time is less moved by that. Median of five rounds, in each the
+# scan first.
 set -u
 . "$(dirname "$0")/../lib.sh"
 nmtwatch=${1:-build}/nmtwatch
@@ -30,11 +31,26 @@ make_dump() { # GB: 205 bytes of dump an entry
     jvm=
 }
 
-timed() { # COMMAND...: wall s, processor s, KB resident; the median of three by wall
-    for _ in 1 2 3; do
-        /usr/bin/time -o "$out/time" -f "%e %U %S %M" "$@" >"$out/answer" 2>/dev/null
-        tail -1 "$out/time"
-    done | sort -n | sed -n 2p
+scan() {
+    cat "$out/heap.hprof" | wc -c
+}
+holders() {
+    "$nmtwatch" holders --json "$out/heap.hprof"
+}
+export -f scan holders
+export out nmtwatch
+
+# Rounds of scan and holders, one after the other; of each the median by wall: wall, user and system s, KB resident.
+measure() {
+    for _ in 1 2 3 4 5; do
+        for what in scan holders; do
+            /usr/bin/time -o "$out/time" -f "%e %U %S %M" bash -c $what >"$out/answer" 2>/dev/null
+            tail -1 "$out/time" >>"$out/$what.times"
+        done
+    done
+}
+median() { # WHAT
+    sort -n "$out/$1.times" | sed -n 3p
 }
 
 printf '%-16s %10s %8s %8s %8s %10s %8s %10s %10s\n' what bytes "wall s" "cpu s" GB/s "cpu GB/s" "RSS %" objects B/object
@@ -42,15 +58,13 @@ for size in "${@:-1 4}"; do
     for gb in $size; do
         make_dump "$gb"
         bytes=$(stat -c %s "$out/heap.hprof")
-        cat "$out/heap.hprof" >/dev/null
+        scan >/dev/null
+        rm -f "$out"/*.times
+        measure
         for what in scan holders; do
-            if [ $what = scan ]; then
-                read -r wall user system rss < <(timed sh -c "cat '$out/heap.hprof' | wc -c")
-                objects=0
-            else
-                read -r wall user system rss < <(timed "$nmtwatch" holders --json "$out/heap.hprof")
-                objects=$(jq .dump.objects "$out/answer")
-            fi
+            read -r wall user system rss < <(median $what)
+            objects=0
+            [ $what = scan ] || objects=$(jq .dump.objects "$out/answer")
             awk -v what=$what -v bytes="$bytes" -v wall="$wall" -v user="$user" -v system_="$system" -v rss="$rss" -v objects="$objects" 'BEGIN {
                 cpu = user + system_
                 printf "%-16s %10.0f %8.2f %8.2f %8.2f %10.2f", what, bytes, wall, cpu, bytes / 1e9 / (wall > 0 ? wall : 0.01),
