@@ -340,6 +340,21 @@ exits "--keep" 1 "$NMTWATCH" holders --allow-pause --keep --gzip --json "$HOST"
 kept=$(sed -n 's/.*the dump is kept: //p' <<<"$OUTPUT")
 exits "--keep: the dump is where it was said" 1 "$NMTWATCH" holders "$kept"
 rm -rf "${kept%/*}"
+if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    start_host room unshare --mount sh -c 'mount --bind "$0" /mnt && mount -t tmpfs -o size=16m tmpfs /tmp &&
+        exec "$1" -Xmx64m -cp "/mnt/$2/host" Host leak 0 /mnt registry' "$SCRATCH" "$home/bin/java" "$jdk"
+    live=$HOST
+    if host_ready room; then
+        exits "a /tmp without room" 74 "$NMTWATCH" holders --allow-pause "$HOST"
+        contains "... is told before a dump is asked for" "$OUTPUT" "no room for the dump:"
+        is "... and has nothing new in it" "$(find "/proc/$HOST/root/tmp" -name '*.hprof*' -o -name 'nmtwatch-*')" ""
+        kill_jvm "$HOST"
+    fi
+    HOST=$live
+else
+    skip "a /tmp without room" "refused: namespaces need root"
+fi
 exits "triage --heap needs --allow-pause" 64 "$NMTWATCH" triage --level thorough --heap "$HOST"
 exits "triage --heap" 1 "$NMTWATCH" triage --level thorough --heap --allow-pause --for 1s -o "$SCRATCH/triage" "$HOST"
 contains "... names the holder" "$OUTPUT" "Cut at Host.REGISTRY (static)"
