@@ -2,7 +2,7 @@
  * calltrace: the stacks of a chunk, each stored once.
  *
  * The problem: thousands of samples a second in signal handlers, most of them of a few hundred
- * stacks. Three hash tables of 65 536 entries (16 bytes: key, trace) rotate without locks:
+ * stacks. Three tables of 65 536 entries (8 bytes: tag, trace) rotate without locks:
  *
  *     active   handlers put here                    --rotate-->  standby
  *     standby  the drain thread reads and writes it out  ------> scratch (cleared)
@@ -13,9 +13,11 @@
  * What a handler writes down under an id it must write before it leaves: then, when rotate returns,
  * every id of the old table is where the drain looks for it.
  *
- * A table doubles (up to a bound) at a load of 75 %: the drain thread maps the next level ahead,
- * from half full on, and nothing is moved. Beyond the bound puts are dropped and counted. Stacks
- * live in a geometric arena.
+ * Stacks are a prefix tree (calltrace_layout.h): one takes 16 bytes, an entry, and 4 for each frame
+ * in which it differs from those before it. A table doubles at a load of 75 %: the drain thread maps
+ * the next level ahead, from half full on, and nothing is moved. Entries, stacks and frames of all
+ * three tables share one budget; a table at rest needs next to nothing of it. Beyond it puts are
+ * dropped and counted.
  *
  * calltrace_enter, _put, _leave: signal context (the file calltrace_put.c reaches no other symbols
  * than those tests/agent/signal_symbols lists); a handler may interrupt another one of the same
@@ -32,6 +34,7 @@
 
 #define CALLTRACE_CAPACITY_FIRST 65536
 #define REFCOUNT_SLOTS           8192
+#define CALLTRACE_DEPTH_MAX      4096 /* outer frames beyond it are cut off */
 /* An id that no stack has: of a sample whose stack found no room. */
 #define CALLTRACE_OVER_BUDGET    UINT32_MAX
 
@@ -44,7 +47,7 @@ struct calltrace {
     const struct frame *frames;
 };
 
-/* bound_bytes: of all three tables and their arenas; the smallest is some 3.2 MB, less is taken for
+/* bound_bytes: of all three tables and their arenas; the smallest is some 2.5 MB, less is taken for
  * that. NULL when out of memory. */
 struct calltrace_storage *calltrace_create(size_t bound_bytes);
 
@@ -61,25 +64,29 @@ void calltrace_rotate(struct calltrace_storage *storage);
 /* Walks standby after a rotation and leaves it there. Frames are valid during the visit. Returns
  * how many stacks. */
 typedef void calltrace_visit_fn(void *context, const struct calltrace *trace);
-int64_t calltrace_look(const struct calltrace_storage *storage, calltrace_visit_fn *visit,
+int64_t calltrace_look(struct calltrace_storage *storage, calltrace_visit_fn *visit,
                        void *context);
 /* The same, then clears it into scratch. */
 int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn *visit,
                           void *context);
 /* Walks what is in the active table by now, and leaves it there. For events that were flushed after
  * the rotation and are from after it: with these stacks too, the chunk they are in is complete. */
-int64_t calltrace_peek(const struct calltrace_storage *storage, calltrace_visit_fn *visit,
+int64_t calltrace_peek(struct calltrace_storage *storage, calltrace_visit_fn *visit,
                        void *context);
 /* Maps what the active table will need next. Call it a few times a second. */
 void calltrace_refill(struct calltrace_storage *storage);
 
-/* From the next chunk on: the smallest tables, and half of the room for stacks. */
+/* No table grows any more, and half of the budget. What is mapped stays until its table is cleared. */
 void calltrace_shrink(struct calltrace_storage *storage);
 
 struct calltrace_counts {
-    int64_t offered; /* = the next four, added up */
-    int64_t stored_new, stored_seen, dropped_full, dropped_slots;
+    int64_t offered; /* = the next five, added up */
+    int64_t stored_new, stored_seen;
+    int64_t dropped_slots;  /* too many threads at once */
+    int64_t dropped_budget; /* the bound is reached */
+    int64_t dropped_late;   /* within the bound, but the drain thread had not mapped it yet */
     int64_t capacity, used; /* entries of the active table */
+    int64_t bound_bytes;
 };
 void calltrace_counts(const struct calltrace_storage *storage, struct calltrace_counts *counts);
 void calltrace_destroy(struct calltrace_storage *storage);

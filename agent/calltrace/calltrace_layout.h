@@ -2,16 +2,32 @@
  * calltrace_layout: the inside of a calltrace_storage, shared by the signal part (calltrace_put.c)
  * and the drain part (calltrace.c), and by nobody else.
  *
- *   table      level 0   [ key | trace ] x  65 536       one mmap a level, untouched until used;
- *              level 1   [ key | trace ] x  65 536       level n is as large as all before it
- *              level 2   [ key | trace ] x 131 072       together: the table doubles
- *                                  |
- *   arena      ... struct trace <--+ next -> struct trace -> ...      every stack, newest first
+ * Stacks are a prefix tree whose unbranched parts are kept in one piece. A trace has the frames in
+ * which it leaves another one, its parent, and nothing of what they share:
  *
- * A stack belongs into the first free entry of its window of CALLTRACE_WINDOW entries in level 0,
- * or, when that window is full of others, of its window in level 1, and so on. Entries are never
- * taken back, so "the window is full of others" once true stays true: two threads with the same
- * stack come to the same entry without a lock, and a growing table never has to move anything.
+ *     run main serve read parse        #1 = 5 own
+ *               |     +--- skip        #3 = 4 of #1, 1 own
+ *               +--- write copy        #2 = 3 of #1, 2 own
+ *                     +--- (ends)      #4 = 4 of #2, 0 own
+ *
+ * A frame is 16 bytes, and stands in the arena once; traces name it in 4. The children of a trace
+ * are found by an index: by parent, number of shared frames, and first own frame. So a put compares
+ * its frames from the outermost on, and looks into the index where it leaves the trace it follows:
+ * as often as the tree branches, and not at each frame.
+ *
+ *   index      [ tag | reference ] x 65 536, 131 072 ...     an mmap, untouched until used
+ *                       |
+ *   arena      ... struct trace <--+ next -> struct trace -> ...      every trace, newest first
+ *
+ * What is indexed belongs into the first free entry of its window of CALLTRACE_WINDOW entries, which
+ * begins where its tag says. Entries are never taken back, so two threads with the same stack come
+ * to the same entry without a lock.
+ *
+ * An index doubles while handlers use it: the drain thread maps the next level, then goes through
+ * the present one, marks free entries as closed, and copies the others. A handler that finds its
+ * window full or closed goes on in the next level: where something belongs is decided by one
+ * exchange of one entry, the handler's or the drain's. When all is copied the next level is the
+ * present one, and the drain waits for those who are still in the old one.
  */
 #ifndef AGENT_CALLTRACE_CALLTRACE_LAYOUT_H
 #define AGENT_CALLTRACE_CALLTRACE_LAYOUT_H
@@ -22,52 +38,58 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 
-#define CALLTRACE_TABLES     3
-#define CALLTRACE_LEVELS_MAX 8   /* 65 536 x 2^7 entries: more than a bound of 1 GB pays for */
-#define CALLTRACE_WINDOW     192 /* 3 KB in a row; the first one is full at a load of 77 % */
-#define CALLTRACE_SLOT_TRIES 16
-#define REFCOUNT_SLOT_BYTES  64
-#define REFCOUNT_PAGE_SLOTS  64 /* slots of a 4 KB page */
+#define CALLTRACE_TABLES          3
+#define CALLTRACE_LEVELS_MAX      9 /* 65 536 x 2^8 traces: more than a bound of 1 GB pays for */
+#define CALLTRACE_LINE            8 /* entries of a cache line; windows begin at one */
+#define CALLTRACE_WINDOW          96 /* the first one is full at a load of 75 % */
+#define CALLTRACE_FRAMES_CAPACITY 16384 /* of level 0 of the index of frames */
+#define CALLTRACE_SLOT_TRIES      16
+#define REFCOUNT_SLOT_BYTES       64
+#define REFCOUNT_PAGE_SLOTS       64 /* slots of a 4 KB page */
 
+/* Written before it is on the list; then only published changes. */
 struct trace {
-    struct trace *next; /* in the table's list; fixed before the trace is on it */
-    uint32_t id;
-    int32_t depth;
+    uint32_t parent; /* 0: the root, which has no frames and is nowhere */
+    uint32_t next;   /* in the table's list; 0: the last one */
+    uint16_t shared; /* frames from the outermost on that are the parent's */
+    uint16_t own;    /* and so many follow; 0: a stack that ends inside of another one */
     bool truncated;
     /* Won its entry. One that lost it to an equal trace stays on the list, and is passed over. */
     _Atomic bool published;
-    struct frame frames[];
+    uint32_t frames[]; /* outermost first: references of struct frame */
 };
-_Static_assert(offsetof(struct trace, frames) == 24, "head of a stored stack");
+_Static_assert(offsetof(struct trace, frames) == 16, "head of a stored stack");
+/* The lowest bit of an id is the table's parity. */
+_Static_assert(ARENA_REFERENCE_BITS < 31, "an id is a reference, a bit, and not UINT32_MAX");
 
-struct entry {
-    _Atomic uint64_t key; /* 0: free */
-    _Atomic(struct trace *) trace;
+#define ENTRY_CLOSED (UINT64_C(1) << 32) /* no reference */
+
+struct index_level {
+    _Atomic uint64_t *entries; /* tag, reference; 0: free */
+    size_t mask;               /* entries - 1 */
 };
-_Static_assert(sizeof(struct entry) == 16, "four entries a cache line");
 
-struct level {
-    struct entry *entries;
-    size_t mask; /* entries - 1 */
+struct trace_index {
+    /* Level n + 1 has twice the entries of level n. Mapped: level 0, the present one, and from half
+     * full on the next one. Read by every put. */
+    struct index_level levels[CALLTRACE_LEVELS_MAX];
+    _Atomic int level;       /* the present one */
+    _Atomic int level_count; /* level + 1, or + 2: the next one may be used */
+    alignas(64) _Atomic int64_t used; /* written when something is new */
 };
 
 struct table {
-    /* Read by every put, written when the table grows. */
-    struct level levels[CALLTRACE_LEVELS_MAX];
-    _Atomic int level_count;
-    uint32_t parity; /* lowest bit of this table's ids: the chunk's number, odd or even */
+    struct trace_index traces, frames;
     struct arena *arena;
-    /* Written when a stack is new. */
-    alignas(64) _Atomic int64_t used; /* keys */
-    _Atomic uint32_t last_number;
-    _Atomic(struct trace *) newest;
+    uint32_t parity; /* lowest bit of this table's ids: the chunk's number, odd or even */
+    alignas(64) _Atomic uint32_t newest;
 };
 
 struct refcount_slot {
     /* The table somebody is inside of; NULL: the slot is free. */
     alignas(REFCOUNT_SLOT_BYTES) _Atomic(struct table *) inside;
     /* Of puts through this slot, for the life of the storage. Only who has the slot writes them. */
-    _Atomic int64_t stored_new, stored_seen, dropped_full;
+    _Atomic int64_t stored_new, stored_seen, dropped_budget, dropped_late;
 };
 _Static_assert(sizeof(struct refcount_slot) == REFCOUNT_SLOT_BYTES, "one cache line");
 _Static_assert(REFCOUNT_SLOTS / REFCOUNT_PAGE_SLOTS == 128, "two words of pages_used");
@@ -79,10 +101,12 @@ struct calltrace_storage {
      * that are not needed are not resident. */
     _Atomic uint64_t pages_used[2];
     _Atomic int64_t dropped_slots;
+    _Atomic bool exhausted; /* the budget had no room when the drain last asked */
     /* Drain thread. */
     struct table tables[CALLTRACE_TABLES];
-    struct table *standby;      /* rotated out, not collected yet; NULL: there is none */
-    size_t entries_bound_bytes; /* of one table */
+    struct table *standby;    /* rotated out, not collected yet; NULL: there is none */
+    struct mem_budget budget; /* of all tables: levels and arenas */
+    struct frame *unfolded;   /* CALLTRACE_DEPTH_MAX: the stack that is visited */
     bool shrunk;
 };
 

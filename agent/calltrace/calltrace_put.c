@@ -55,56 +55,247 @@ void calltrace_leave(struct calltrace_storage *storage, int slot)
     atomic_store_explicit(&storage->slots[slot].inside, NULL, memory_order_release);
 }
 
-/* --- stacks ----------------------------------------------------------------------------------- */
+/* --- the index -------------------------------------------------------------------------------- */
 
-struct stack {
-    const struct frame *frames;
-    int32_t depth;
-    bool truncated;
-    uint64_t key;
+/* A way through the entries in which something may be. */
+struct probe {
+    struct trace_index *index;
+    uint32_t tag;
+    int level;
+    size_t step;
+    uint64_t found; /* in the entry where we are; 0: it is free */
 };
 
-static size_t frames_bytes(const struct stack *stack)
+static bool has_tag(const struct probe *probe)
 {
-    return (size_t)stack->depth * sizeof *stack->frames;
+    return probe->found >> 32 == probe->tag && probe->found != ENTRY_CLOSED;
 }
 
-static bool is_same(const struct trace *trace, const struct stack *stack)
+static struct probe probe_begin(struct trace_index *index, uint64_t hash)
 {
-    return trace->depth == stack->depth && trace->truncated == stack->truncated &&
-           memcmp(trace->frames, stack->frames, frames_bytes(stack)) == 0;
+    /* Sequentially consistent, and after calltrace_enter's; partner: finish_doubling. Forbidden: in
+     * an old level while the drain found our slot free and unmaps it. */
+    int level = atomic_load_explicit(&index->level, memory_order_seq_cst);
+    return (struct probe){.index = index, .tag = (uint32_t)(hash >> 32), .level = level};
 }
 
-/* A copy that is on the table's list and not published. NULL: no room. */
-static struct trace *copy(struct table *table, const struct stack *stack)
+/* The next entry that is free or may be the one; NULL: all are others'. */
+static _Atomic uint64_t *probe_next(struct probe *probe)
 {
-    struct trace *trace =
-        arena_alloc(table->arena, offsetof(struct trace, frames) + frames_bytes(stack));
-    if (trace == NULL)
-        return NULL;
-    uint32_t number = atomic_fetch_add_explicit(&table->last_number, 1, memory_order_relaxed) + 1;
-    trace->id = number << 1 | table->parity;
-    trace->depth = stack->depth;
-    trace->truncated = stack->truncated;
-    memcpy(trace->frames, stack->frames, frames_bytes(stack));
-    atomic_init(&trace->published, false);
+    for (;;) {
+        const struct index_level *level = &probe->index->levels[probe->level];
+        size_t first = (size_t)probe->tag * CALLTRACE_LINE;
+        while (probe->step < CALLTRACE_WINDOW) {
+            _Atomic uint64_t *entry = &level->entries[(first + probe->step++) & level->mask];
+            /* Acquire; partner: the release in take_entry. Forbidden: what is not written yet. */
+            probe->found = atomic_load_explicit(entry, memory_order_acquire);
+            if (probe->found == 0 || has_tag(probe))
+                return entry;
+            if (probe->found == ENTRY_CLOSED)
+                break;
+        }
+        /* Acquire; partner: the release in add_level. Forbidden: a level that is not filled in. */
+        if (probe->level + 1 >=
+            atomic_load_explicit(&probe->index->level_count, memory_order_acquire))
+            return NULL;
+        probe->level++;
+        probe->step = 0;
+    }
+}
+
+/* False: somebody was faster; found says with what. */
+static bool take_entry(struct probe *probe, _Atomic uint64_t *entry, uint32_t reference)
+{
+    uint64_t mine = (uint64_t)probe->tag << 32 | reference;
+    if (!atomic_compare_exchange_strong_explicit(entry, &probe->found, mine, memory_order_release,
+                                                 memory_order_acquire))
+        return false;
+    atomic_fetch_add_explicit(&probe->index->used, 1, memory_order_relaxed);
+    return true;
+}
+
+/* What is looked for, where it is made when it is not there. */
+struct wanted {
+    struct table *table;
+    const struct frame *frame; /* NULL: the stack ends here */
+    /* Of a trace. */
+    const struct frame *frames; /* innermost first; frame is the one before frames[depth - shared] */
+    uint32_t parent, shared, depth;
+    bool truncated;
+};
+typedef bool is_it_fn(const struct wanted *wanted, uint32_t reference);
+typedef uint32_t make_fn(const struct wanted *wanted);
+
+/* The reference; 0: there is no room. Nobody waits for anybody: each who finds it missing makes it,
+ * and one of them wins. */
+static inline __attribute__((always_inline)) uint32_t
+find_or_make(struct trace_index *index, uint64_t hash, const struct wanted *wanted, is_it_fn *is_it,
+             make_fn *make, bool *made)
+{
+    struct probe probe = probe_begin(index, hash);
+    uint32_t own = 0;
+    _Atomic uint64_t *entry;
+    while ((entry = probe_next(&probe)) != NULL) {
+        if (probe.found == 0) {
+            if (own == 0 && (own = make(wanted)) == 0)
+                return 0;
+            *made = take_entry(&probe, entry, own);
+            if (*made)
+                return own;
+            if (probe.found == ENTRY_CLOSED)
+                probe.step = CALLTRACE_WINDOW;
+        }
+        if (has_tag(&probe) && is_it(wanted, (uint32_t)probe.found))
+            return (uint32_t)probe.found;
+    }
+    return 0;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+static uint64_t frame_hash(const struct frame *frame)
+{
+    uint64_t words[2];
+    memcpy(words, frame, sizeof words);
+    return fold_multiply(words[0] ^ UINT64_C(0x9E3779B97F4A7C15),
+                         words[1] ^ UINT64_C(0xD6E8FEB86659FD93));
+}
+
+static void prefetch_entry(const struct trace_index *index, const struct frame *frame)
+{
+    int now = atomic_load_explicit(&index->level, memory_order_seq_cst);
+    const struct index_level *level = &index->levels[now];
+    size_t first = (size_t)(frame_hash(frame) >> 32) * CALLTRACE_LINE & level->mask;
+    __builtin_prefetch((const void *)&level->entries[first]);
+}
+
+static bool is_frame(const struct wanted *wanted, uint32_t reference)
+{
+    return memcmp(arena_at(wanted->table->arena, reference), wanted->frame,
+                  sizeof *wanted->frame) == 0;
+}
+
+static uint32_t make_frame(const struct wanted *wanted)
+{
+    uint32_t reference = arena_alloc(wanted->table->arena, sizeof *wanted->frame);
+    if (reference != 0)
+        memcpy(arena_at(wanted->table->arena, reference), wanted->frame, sizeof *wanted->frame);
+    return reference;
+}
+
+static uint32_t put_frame(struct table *table, const struct frame *frame)
+{
+    const struct wanted wanted = {.table = table, .frame = frame};
+    bool made;
+    return find_or_make(&table->frames, frame_hash(frame), &wanted, is_frame, make_frame, &made);
+}
+
+/* --- traces ----------------------------------------------------------------------------------- */
+
+static struct trace *trace_at(const struct table *table, uint32_t reference)
+{
+    return arena_at(table->arena, reference);
+}
+
+static uint64_t child_hash(const struct wanted *wanted)
+{
+    uint64_t first = wanted->frame != NULL ? frame_hash(wanted->frame) : 1u + wanted->truncated;
+    return fold_multiply(first ^ ((uint64_t)wanted->shared << 32 | wanted->parent),
+                         UINT64_C(0xE7037ED1A0B428DB));
+}
+
+static bool is_child(const struct wanted *wanted, uint32_t reference)
+{
+    const struct trace *trace = trace_at(wanted->table, reference);
+    if (trace->parent != wanted->parent || trace->shared != wanted->shared)
+        return false;
+    if (wanted->frame == NULL)
+        return trace->own == 0 && trace->truncated == wanted->truncated;
+    return trace->own > 0 && is_frame(wanted, trace->frames[0]);
+}
+
+static void put_on_list(struct table *table, struct trace *trace, uint32_t reference)
+{
     trace->next = atomic_load_explicit(&table->newest, memory_order_relaxed);
     /* Release; partner: the acquire of newest in visit_all. Forbidden: the drain follows a list to
      * a trace that is not written yet. Nothing is ever taken from the list while handlers are
      * inside, so an equal head is the same head. */
-    while (!atomic_compare_exchange_weak_explicit(&table->newest, &trace->next, trace,
+    while (!atomic_compare_exchange_weak_explicit(&table->newest, &trace->next, reference,
                                                   memory_order_release, memory_order_relaxed))
         continue;
-    return trace;
+}
+
+/* On the table's list, and not published. */
+static uint32_t make_trace(const struct wanted *wanted)
+{
+    struct table *table = wanted->table;
+    uint32_t own = wanted->depth - wanted->shared;
+    uint32_t reference =
+        arena_alloc(table->arena, offsetof(struct trace, frames) + own * sizeof(uint32_t));
+    if (reference == 0)
+        return 0;
+    struct trace *trace = trace_at(table, reference);
+    trace->parent = wanted->parent;
+    trace->shared = (uint16_t)wanted->shared;
+    trace->own = (uint16_t)own;
+    trace->truncated = wanted->truncated;
+    atomic_init(&trace->published, false);
+    /* Their entries lie anywhere: fetched all at once, and not one after the other. */
+    for (uint32_t i = 0; i < own; i++)
+        prefetch_entry(&table->frames, &wanted->frames[i]);
+    for (uint32_t i = 0; i < own; i++) {
+        trace->frames[i] = put_frame(table, &wanted->frames[own - 1 - i]);
+        if (trace->frames[i] == 0)
+            return 0;
+    }
+    put_on_list(table, trace, reference);
+    return reference;
 }
 
 /* Whoever hands out an id makes sure of the mark first: its owner may be a handler that we have
  * interrupted between its entry and the mark, and the drain must find what an event names. */
-static uint32_t publish(struct trace *trace)
+static uint32_t publish(const struct table *table, uint32_t reference)
 {
+    struct trace *trace = trace_at(table, reference);
     if (!atomic_load_explicit(&trace->published, memory_order_relaxed))
         atomic_store_explicit(&trace->published, true, memory_order_release);
-    return trace->id;
+    return reference << 1 | table->parity;
+}
+
+/* How many of the stack's frames are those of the trace, of whose parent's it has wanted->shared. */
+static uint32_t follow(const struct wanted *wanted, const struct trace *trace)
+{
+    const struct frame *frames = wanted->frames + wanted->depth - 1;
+    uint32_t at = wanted->shared, end = at + trace->own;
+    if (end > wanted->depth)
+        end = wanted->depth;
+    for (; at < end; at++) {
+        uint32_t theirs = trace->frames[at - wanted->shared];
+        if (memcmp(arena_at(wanted->table->arena, theirs), frames - at, sizeof *frames) != 0)
+            break;
+    }
+    return at;
+}
+
+static uint32_t put(struct wanted *wanted, bool *made)
+{
+    struct table *table = wanted->table;
+    *made = false;
+    for (;;) {
+        bool ends = wanted->shared == wanted->depth;
+        wanted->frame = ends ? NULL : &wanted->frames[wanted->depth - 1 - wanted->shared];
+        uint32_t child = find_or_make(&table->traces, child_hash(wanted), wanted, is_child,
+                                      make_trace, made);
+        if (child == 0 || *made || ends)
+            return child;
+        const struct trace *trace = trace_at(table, child);
+        uint32_t followed = follow(wanted, trace);
+        if (followed == wanted->depth && followed == wanted->shared + trace->own &&
+            trace->truncated == wanted->truncated)
+            return child;
+        wanted->parent = child;
+        wanted->shared = followed;
+    }
 }
 
 static void count(_Atomic int64_t *counter)
@@ -114,73 +305,23 @@ static void count(_Atomic int64_t *counter)
                           memory_order_relaxed);
 }
 
-static uint32_t drop(struct refcount_slot *slot)
-{
-    count(&slot->dropped_full);
-    return 0;
-}
-
-static uint64_t rotate_right(uint64_t value, unsigned by)
-{
-    return value >> (by % 64) | value << (-by % 64);
-}
-
-/* Is this the entry for the key? Takes it when it is free. Not read before it is written: to read a
- * page first costs a second fault when it is written, and that one makes the kernel interrupt the
- * other processors. */
-static bool take_entry(struct table *table, struct entry *entry, uint64_t key)
-{
-    /* Relaxed: a key says nothing about other memory; the trace is loaded with acquire. */
-    uint64_t found = 0;
-    if (atomic_compare_exchange_strong_explicit(&entry->key, &found, key, memory_order_relaxed,
-                                                memory_order_relaxed)) {
-        atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed);
-        return true;
-    }
-    return found == key;
-}
-
-/* An entry with a key and without a trace belongs to a handler that is about to fill it, or found
- * no memory to do so, or is suspended below us on this very stack. So nobody waits: each brings a
- * copy and one of them wins. */
-static uint32_t put(struct table *table, struct refcount_slot *slot, const struct stack *stack)
-{
-    struct trace *own = NULL;
-    /* Acquire; partner: the release in add_level. Forbidden: a level that is not filled in. */
-    int levels = atomic_load_explicit(&table->level_count, memory_order_acquire);
-    for (int i = 0; i < levels; i++) {
-        const struct level *level = &table->levels[i];
-        size_t first = (size_t)rotate_right(stack->key, 9 * (unsigned)i);
-        for (size_t step = 0; step < CALLTRACE_WINDOW; step++) {
-            struct entry *entry = &level->entries[(first + step) & level->mask];
-            if (!take_entry(table, entry, stack->key))
-                continue;
-            /* Acquire; partner: the release below. Forbidden: frames that are not written yet. */
-            struct trace *there = atomic_load_explicit(&entry->trace, memory_order_acquire);
-            if (there == NULL) {
-                if (own == NULL && (own = copy(table, stack)) == NULL)
-                    return drop(slot);
-                if (atomic_compare_exchange_strong_explicit(
-                        &entry->trace, &there, own, memory_order_acq_rel, memory_order_acquire)) {
-                    count(&slot->stored_new);
-                    return publish(own);
-                }
-            }
-            if (is_same(there, stack)) {
-                count(&slot->stored_seen);
-                return publish(there);
-            }
-        }
-    }
-    return drop(slot);
-}
-
 uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct frame *frames,
                        int depth, bool truncated)
 {
     struct refcount_slot *mine = &storage->slots[slot];
-    struct table *table = atomic_load_explicit(&mine->inside, memory_order_relaxed);
-    struct stack stack = {.frames = frames, .depth = depth, .truncated = truncated};
-    stack.key = fold_hash(frames, frames_bytes(&stack), truncated);
-    return put(table, mine, &stack);
+    struct wanted wanted = {
+        .table = atomic_load_explicit(&mine->inside, memory_order_relaxed),
+        .frames = frames,
+        .depth = (uint32_t)(depth < CALLTRACE_DEPTH_MAX ? depth : CALLTRACE_DEPTH_MAX),
+        .truncated = truncated || depth > CALLTRACE_DEPTH_MAX,
+    };
+    bool made;
+    uint32_t reference = put(&wanted, &made);
+    if (reference == 0) {
+        bool exhausted = atomic_load_explicit(&storage->exhausted, memory_order_relaxed);
+        count(exhausted ? &mine->dropped_budget : &mine->dropped_late);
+        return 0;
+    }
+    count(made ? &mine->stored_new : &mine->stored_seen);
+    return publish(wanted.table, reference);
 }

@@ -94,6 +94,11 @@ static void put_counts(const struct recording_counts *counts, struct json *json)
     put_methods(counts, json);
     json_int(json, "traces", counts->traces);
     json_int(json, "trace_capacity", counts->trace_capacity);
+    json_begin(json, "lost_stacks", '{');
+    json_int(json, "bound_bytes", counts->traces_bound_bytes);
+    json_int(json, "over_budget", counts->traces_over_budget);
+    json_int(json, "late", counts->traces_late);
+    json_end(json, '}');
     json_int(json, "chunks", counts->chunks);
     json_int(json, "file_bytes", counts->file_bytes);
     json_text_or_null(json, "recording_error", counts->error);

@@ -12,7 +12,7 @@
 
 /* How memory= is split among the parts that could grow without end:
  *
- *   3/8 stacks of a chunk (three tables and their arenas; traces= sets it apart)
+ *   3/8 stacks of a chunk (three tables that share it; traces= sets it apart)
  *   2/8 names taken in handlers     agent/methods/seen_methods, engine vm
  *   1/8 sampled methods             agent/methods/method_map, with line tables
  *   2/8 names of the recording      agent/dict, by a number of texts of TEXT_BYTES
@@ -444,6 +444,9 @@ void recording_counts(const struct recording *recording, struct recording_counts
         .unnamed_frames = unnamed_frames(sampler),
         .traces = traces.used,
         .trace_capacity = traces.capacity,
+        .traces_bound_bytes = traces.bound_bytes,
+        .traces_over_budget = traces.dropped_budget,
+        .traces_late = traces.dropped_late,
         .chunks = jfr.chunks,
         .file_bytes = jfr.bytes,
     };

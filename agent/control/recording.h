@@ -54,7 +54,8 @@ struct recording_counts {
     int64_t walks[WALK_CODE_COUNT];
     struct method_map_counts methods;
     struct seen_methods_counts seen; /* of engine vm */
-    int64_t traces, trace_capacity;
+    int64_t traces, trace_capacity, traces_bound_bytes;
+    int64_t traces_over_budget, traces_late; /* stacks that found no room (calltrace.h) */
     int64_t chunks, file_bytes;
     int64_t lost_chunks, lost_events; /* that could not be written (jfr_writer.h) */
     char error[256];                  /* why nothing is kept now; empty while all is well */

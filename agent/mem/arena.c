@@ -1,74 +1,86 @@
 #include "agent/mem/arena.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
-static struct arena_chunk *map_chunk(struct arena *arena, size_t size)
+#define BUDGET_SHARE 16 /* chunks of a budget */
+
+void *mem_budget_map(struct mem_budget *budget, enum component component, size_t size)
 {
-    struct arena_chunk *chunk = mem_map(arena->component, size);
-    if (chunk == NULL)
+    if (budget->mapped_bytes + size > budget->bound_bytes)
         return NULL;
+    void *block = mem_map(component, size);
+    if (block != NULL)
+        budget->mapped_bytes += size;
+    return block;
+}
+
+void mem_budget_unmap(struct mem_budget *budget, enum component component, void *block, size_t size)
+{
+    mem_unmap(component, block, size);
+    budget->mapped_bytes -= size;
+}
+
+static struct arena_chunk *begin_chunk(struct arena *arena, struct arena_chunk *chunk, size_t size,
+                                       uint32_t number)
+{
     chunk->size = size;
+    chunk->number = number;
     atomic_init(&chunk->used, sizeof *chunk);
     atomic_init(&chunk->next, NULL);
-    arena->mapped_bytes += size;
+    arena->chunks[number] = (char *)chunk;
     return chunk;
 }
 
-struct arena *arena_create(enum component component, size_t bound_bytes)
+struct arena *arena_create(enum component component, struct mem_budget *budget)
 {
-    if (bound_bytes < ARENA_CHUNK_FIRST_BYTES)
-        return NULL;
     struct arena *arena = mem_alloc(component, sizeof *arena);
     if (arena == NULL)
         return NULL;
     arena->component = component;
-    arena->bound_bytes = bound_bytes;
-    arena->first = map_chunk(arena, ARENA_CHUNK_FIRST_BYTES);
+    arena->budget = budget;
+    arena->first = mem_map(component, ARENA_CHUNK_FIRST_BYTES);
     if (arena->first == NULL) {
         mem_free(arena);
         return NULL;
     }
+    budget->mapped_bytes += ARENA_CHUNK_FIRST_BYTES;
+    begin_chunk(arena, arena->first, ARENA_CHUNK_FIRST_BYTES, 0);
     atomic_store_explicit(&arena->current, arena->first, memory_order_release);
     return arena;
 }
 
-/* Twice the last one, and enough for wanted_bytes; 0 when the bound leaves less than a smallest
- * chunk. */
-static size_t next_size(const struct arena *arena, const struct arena_chunk *last,
-                        size_t wanted_bytes)
+static size_t chunk_bytes(const struct mem_budget *budget)
 {
-    size_t size = last->size * 2, left = 0;
-    if (arena->bound_bytes > arena->mapped_bytes) /* not after it was halved */
-        left = arena->bound_bytes - arena->mapped_bytes;
-    if (size > ARENA_CHUNK_MAX_BYTES)
-        size = ARENA_CHUNK_MAX_BYTES;
-    while (size < wanted_bytes + sizeof *last)
-        size *= 2;
-    if (size > left)
-        size = left / ARENA_CHUNK_FIRST_BYTES * ARENA_CHUNK_FIRST_BYTES;
-    return size;
+    size_t share = budget->bound_bytes / BUDGET_SHARE;
+    if (share <= ARENA_CHUNK_FIRST_BYTES)
+        return ARENA_CHUNK_FIRST_BYTES;
+    return share < ARENA_CHUNK_MAX_BYTES ? share & ~(size_t)4095 : ARENA_CHUNK_MAX_BYTES;
 }
 
-void arena_refill(struct arena *arena)
+bool arena_refill(struct arena *arena)
 {
     struct arena_chunk *chunk = atomic_load_explicit(&arena->current, memory_order_acquire);
-    size_t wanted = atomic_exchange_explicit(&arena->wanted_bytes, 0, memory_order_relaxed);
-    size_t used = atomic_load_explicit(&chunk->used, memory_order_relaxed);
-    if (atomic_load_explicit(&chunk->next, memory_order_relaxed) != NULL ||
-        (used <= chunk->size / 2 && wanted == 0))
-        return;
-    size_t size = next_size(arena, chunk, wanted);
-    struct arena_chunk *next = size == 0 ? NULL : map_chunk(arena, size);
-    if (next != NULL)
-        atomic_store_explicit(&chunk->next, next, memory_order_release);
+    if (atomic_load_explicit(&chunk->next, memory_order_relaxed) != NULL)
+        return true;
+    size_t size = chunk_bytes(arena->budget);
+    struct arena_chunk *next = chunk->number + 1 < ARENA_CHUNKS_MAX
+                                   ? mem_budget_map(arena->budget, arena->component, size)
+                                   : NULL;
+    if (next == NULL)
+        return false;
+    /* Release; partner: the acquire in arena_alloc. Forbidden: a header that is not filled. */
+    atomic_store_explicit(&chunk->next, begin_chunk(arena, next, size, chunk->number + 1),
+                          memory_order_release);
+    return true;
 }
 
 static void unmap_chunks(struct arena *arena, struct arena_chunk *chunk)
 {
     while (chunk != NULL) {
         struct arena_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
-        arena->mapped_bytes -= chunk->size;
-        mem_unmap(arena->component, chunk, chunk->size);
+        arena->chunks[chunk->number] = NULL;
+        mem_budget_unmap(arena->budget, arena->component, chunk, chunk->size);
         chunk = next;
     }
 }
@@ -76,20 +88,14 @@ static void unmap_chunks(struct arena *arena, struct arena_chunk *chunk)
 void arena_reset(struct arena *arena)
 {
     struct arena_chunk *first = arena->first;
-    size_t size = first->size;
+    size_t used = atomic_load_explicit(&first->used, memory_order_relaxed);
     unmap_chunks(arena, atomic_load_explicit(&first->next, memory_order_acquire));
-    /* The header's page goes too; it is written again. */
-    madvise(first, size, MADV_DONTNEED);
-    first->size = size;
-    atomic_store_explicit(&first->next, NULL, memory_order_relaxed);
-    atomic_store_explicit(&arena->wanted_bytes, 0, memory_order_relaxed);
-    atomic_store_explicit(&first->used, sizeof *first, memory_order_relaxed);
+    /* The header's page goes too; it is written again. Refused for locked memory (mlockall in the
+     * host). */
+    if (madvise(first, first->size, MADV_DONTNEED) != 0)
+        memset(first, 0, used);
+    begin_chunk(arena, first, ARENA_CHUNK_FIRST_BYTES, 0);
     atomic_store_explicit(&arena->current, first, memory_order_release);
-}
-
-void arena_halve(struct arena *arena)
-{
-    arena->bound_bytes /= 2;
 }
 
 size_t arena_used_bytes(const struct arena *arena)

@@ -1,11 +1,15 @@
 /*
  * arena: memory that is handed out in signal handlers and given back all at once.
  *
- * Chunks grow geometrically from 64 KB to 8 MB, each mapped and not touched before it is used: what
- * is not needed is not resident. The next chunk is mapped ahead of need by arena_refill, outside of
- * signal context; a handler that finds no room gets NULL and counts a drop.
+ * Chunks are mapped ahead of need by arena_refill, outside of signal context, and not touched before
+ * they are used: what is not needed is not resident. A handler that finds no room gets 0 and counts
+ * a drop. Chunks are a sixteenth of the budget, so that arenas which share one do not take from each
+ * other what none of them uses.
  *
- * arena_alloc: signal-safe, lock-free, any thread. The others: drain thread only.
+ * A piece has a 32-bit name, its reference: the chunk's number and the offset in it. Structures that
+ * point at each other need half the bytes that way.
+ *
+ * arena_alloc, arena_at: signal-safe, lock-free, any thread. The others: drain thread only.
  */
 #ifndef AGENT_MEM_ARENA_H
 #define AGENT_MEM_ARENA_H
@@ -14,23 +18,33 @@
 
 #include <stdatomic.h>
 
-#define ARENA_CHUNK_FIRST_BYTES (64u << 10)
+#define ARENA_CHUNK_FIRST_BYTES (256u << 10)
 #define ARENA_CHUNK_MAX_BYTES   (8u << 20)
+#define ARENA_CHUNKS_MAX        256 /* 2 GB */
+/* References lie below this. */
+#define ARENA_REFERENCE_BITS 28
+
+/* What several parts may map together. Drain thread only. */
+struct mem_budget {
+    size_t bound_bytes, mapped_bytes;
+};
+/* mem_map within a budget. NULL also when it has no room. */
+void *mem_budget_map(struct mem_budget *budget, enum component component, size_t size);
+void mem_budget_unmap(struct mem_budget *budget, enum component component, void *block,
+                      size_t size);
 
 struct arena;
 
-/* bound_bytes: never map more than this in all. NULL when out of memory. */
-struct arena *arena_create(enum component component, size_t bound_bytes);
-/* 8-byte aligned, zero; NULL when full. What is larger than half of the first chunk may have to
- * wait until the chunks have grown. */
-void *arena_alloc(struct arena *arena, size_t size);
-/* Maps the next chunk when the present one is more than half used, or a handler found no room. */
-void arena_refill(struct arena *arena);
+/* The first chunk is mapped whatever the budget says, and counted. NULL when out of memory. The
+ * budget outlives the arena. */
+struct arena *arena_create(enum component component, struct mem_budget *budget);
+/* The reference of a piece: 8-byte aligned, zero. 0 when full. */
+uint32_t arena_alloc(struct arena *arena, size_t size);
+/* Has one chunk mapped ahead of the present one. False: the budget leaves no room for it. */
+bool arena_refill(struct arena *arena);
 /* Forgets everything; keeps the first chunk and has the kernel take its pages back. Nobody may
  * be inside. */
 void arena_reset(struct arena *arena);
-/* Half the bound. What is mapped already stays until the reset. */
-void arena_halve(struct arena *arena);
 size_t arena_used_bytes(const struct arena *arena);
 void arena_destroy(struct arena *arena);
 
@@ -41,12 +55,19 @@ void arena_destroy(struct arena *arena);
  *            | header | handed out, 8-byte aligned     |                           |
  *            +--------+--------------------------------+---------------------------+
  *
+ *   reference: | chunk's number (8 bits) | offset in the chunk / 8 (20 bits) |
+ *
  * Internal to agent/mem.
  */
+#define ARENA_OFFSET_BITS 20
+_Static_assert(ARENA_CHUNK_MAX_BYTES / 8 == 1u << ARENA_OFFSET_BITS, "offsets of a chunk");
+_Static_assert(ARENA_CHUNKS_MAX == 1u << (ARENA_REFERENCE_BITS - ARENA_OFFSET_BITS), "numbers");
+
 struct arena_chunk {
     size_t size;                        /* with this header */
     _Atomic size_t used;                /* with this header */
     _Atomic(struct arena_chunk *) next; /* mapped ahead by arena_refill */
+    uint32_t number;
 };
 _Static_assert(sizeof(struct arena_chunk) % 8 == 0, "what follows is 8-byte aligned");
 
@@ -54,9 +75,16 @@ struct arena {
     _Atomic(struct arena_chunk *) current;
     struct arena_chunk *first;
     enum component component;
-    _Atomic size_t wanted_bytes; /* what a handler found no room for, for arena_refill */
-    size_t bound_bytes;
-    size_t mapped_bytes;
+    struct mem_budget *budget;
+    /* By number. Filled before a chunk is next: who has a reference sees the chunk. */
+    char *chunks[ARENA_CHUNKS_MAX];
 };
+
+/* The piece of a reference; any but 0. */
+static inline void *arena_at(const struct arena *arena, uint32_t reference)
+{
+    return arena->chunks[reference >> ARENA_OFFSET_BITS] +
+           (size_t)(reference & ((1u << ARENA_OFFSET_BITS) - 1)) * 8;
+}
 
 #endif

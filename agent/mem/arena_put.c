@@ -1,10 +1,10 @@
 /* Signal context: this file reaches no symbol outside of itself. */
 #include "agent/mem/arena.h"
 
-void *arena_alloc(struct arena *arena, size_t size)
+uint32_t arena_alloc(struct arena *arena, size_t size)
 {
     if (size > ARENA_CHUNK_MAX_BYTES)
-        return NULL;
+        return 0;
     size = (size + 7) & ~(size_t)7;
     /* Acquire pairs with arena_refill's release of next: the chunk's header is seen filled. */
     struct arena_chunk *chunk = atomic_load_explicit(&arena->current, memory_order_acquire);
@@ -13,13 +13,11 @@ void *arena_alloc(struct arena *arena, size_t size)
         while (size <= chunk->size - used) {
             if (atomic_compare_exchange_weak_explicit(&chunk->used, &used, used + size,
                                                       memory_order_relaxed, memory_order_relaxed))
-                return (char *)chunk + used;
+                return chunk->number << ARENA_OFFSET_BITS | (uint32_t)(used / 8);
         }
         struct arena_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
-        if (next == NULL)
-            atomic_store_explicit(&arena->wanted_bytes, size, memory_order_relaxed);
         if (next == NULL || size > next->size - sizeof *next)
-            return NULL;
+            return 0;
         /* Whoever comes second finds it done; current never goes back, so a handler that was
          * interrupted here for long only takes a step again. */
         struct arena_chunk *expected = chunk;

@@ -323,6 +323,28 @@ static void print_breaker(const json_t *status, FILE *out)
     print_line("breaker", line, out);
 }
 
+static void print_lost_stacks(const json_t *status, FILE *out)
+{
+    char line[300];
+    int64_t over = 0, late = 0;
+    const json_t *lost = json_object_get(status, "lost_stacks");
+    if (!number_of(lost, "over_budget", &over) || !number_of(lost, "late", &late) ||
+        over + late == 0)
+        return;
+    int used = snprintf(line, sizeof line, "%s, shown as [over budget]: ",
+                        units_count(over + late).text);
+    if (over > 0)
+        used += snprintf(line + used, sizeof line - (size_t)used,
+                         "%s because the %s for the stacks of a chunk were used up (memory=, "
+                         "traces=, or a shorter chunk=)%s",
+                         units_count(over).text, bytes_of(lost, "bound_bytes").text,
+                         late > 0 ? "; " : "");
+    if (late > 0)
+        snprintf(line + used, sizeof line - (size_t)used,
+                 "%s because they came faster than room was mapped", units_count(late).text);
+    print_line("stacks lost", line, out);
+}
+
 static void print_figures(const json_t *status, const char *file, FILE *out)
 {
     int64_t count;
@@ -333,6 +355,7 @@ static void print_figures(const json_t *status, const char *file, FILE *out)
         print_line("samples", line, out);
     }
     print_counters("dropped", json_object_get(status, "dropped"), out);
+    print_lost_stacks(status, out);
     print_counters("walks", json_object_get(status, "walks"), out);
     if (number_of(status, "torn_contexts", &count) && count != 0)
         print_line("torn contexts", units_count(count).text, out);

@@ -105,9 +105,13 @@ for jdk in $(agent_jdks); do
 
     # --- no room ---
     jvm_start "$jdk" small "-agentpath:$AGENT=start,cpu=1ms,memory=8M,chunk=60s,file=$file" \
-        DeepRecursion 1000000
+        RandomStacks 100000000
     check "$JVM_NAME: stacks find no room any more" wait_for 30 status_is '.without_trace > 0'
     check "$JVM_NAME: the recording" profile stop
+    is "$JVM_NAME: the status says how many and why" \
+        "$(status '.lost_stacks | .over_budget + .late') $("$NMTWATCH" profile "$JVM_PID" status |
+            sed -nE 's/^stacks lost .*because the (.*) for the stacks of a chunk were used up.*/\1/p')" \
+        "$(status .without_trace) 3 MB"
     is "$JVM_NAME: and their samples are counted all the same" \
         "$(status '.stored + .dropped.slots + .dropped.buffers == .samples')" true
     is "$JVM_NAME: in one frame that says so" "$(jfr_text "$file" | grep -c 'over budget')" \
@@ -148,7 +152,8 @@ done
 # --- its own memory: a bound for stacks that is beyond the bound of the whole ---
 jdk=$(agent_jdks | tail -n 1)
 jvm_start "$jdk" silent \
-    "-agentpath:$AGENT=start,cpu=1ms,memory=8M,traces=64M,chunk=1h,file=$file" DeepRecursion 1000000
+    "-agentpath:$AGENT=start,cpu=1ms,memory=8M,traces=64M,chunk=1h,file=$file" \
+    RandomStacks 100000000 2 1000
 check "$JVM_NAME: what it holds is beyond memory=" wait_for 40 status_is \
     '.breaker.state == "shedding" or .breaker.state == "silent"'
 check "$JVM_NAME: giving way is not enough: no more samples" wait_for 40 status_is \

@@ -1,5 +1,6 @@
 /*
- * calltrace_stress SECONDS: four threads put stacks while the drain rotates as fast as it can.
+ * calltrace_stress SECONDS: four threads put stacks while the drain rotates as fast as it can, or
+ * doubles the tables.
  *
  * Checked at each rotation: every stack of the chunk is whole and there once, every id that a
  * thread was given in the chunk is that stack's, and no stack is there that nobody put. At the end:
@@ -16,7 +17,7 @@
 #include <time.h>
 
 #define THREADS   4
-#define STACKS    3000
+#define STACKS    20000
 #define DEPTH_MAX 24
 
 static struct calltrace_storage *storage;
@@ -118,10 +119,16 @@ static void check_chunk(const struct chunk *chunk)
     }
 }
 
+/* Most chunks are as short as can be; each eighth is long enough for its indexes to double. */
 static int64_t turn(struct chunk *chunk)
 {
+    static int64_t number;
     memset(chunk, 0, sizeof *chunk);
-    calltrace_refill(storage);
+    for (int i = number++ % 8 == 7 ? 200 : 1; i > 0; i--) {
+        const struct timespec pause = {.tv_nsec = i == 1 ? 0 : 1000000};
+        calltrace_refill(storage);
+        nanosleep(&pause, NULL);
+    }
     calltrace_rotate(storage);
     int64_t stored = calltrace_collect(storage, see, chunk);
     if (stored > 0)
@@ -154,7 +161,7 @@ int main(int argc, char **argv)
     stored += turn(&chunk);
     calltrace_counts(storage, &counts);
     if (counts.offered != puts || counts.stored_new != stored ||
-        counts.dropped_full + counts.dropped_slots != dropped ||
+        counts.dropped_budget + counts.dropped_late + counts.dropped_slots != dropped ||
         counts.stored_new + counts.stored_seen + dropped != puts)
         complain("the counts do not add up", 0);
     calltrace_destroy(storage);

@@ -58,11 +58,12 @@ static void change_map(unsigned *seed)
 static void use_arena(unsigned *seed)
 {
     size_t words = (size_t)rand_r(seed) % 20 + 1;
-    uint64_t *piece = arena_alloc(arena, words * sizeof *piece);
-    if (piece == NULL) {
+    uint32_t reference = arena_alloc(arena, words * sizeof(uint64_t));
+    if (reference == 0) {
         atomic_fetch_add_explicit(&refused, 1, memory_order_relaxed);
         return;
     }
+    uint64_t *piece = arena_at(arena, reference);
     for (size_t i = 0; i < words; i++) {
         if (piece[i] != 0)
             fail("a piece of the arena was handed out twice");
@@ -144,7 +145,8 @@ int main(int argc, char **argv)
     mem_set_level(MEM_DETAIL);
     mem_free(mem_alloc(COMPONENT_CONTROL, 1)); /* the table of sites is there from here on */
     mem_snapshot(&before);
-    arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, 64 << 20);
+    struct mem_budget budget = {.bound_bytes = 64 << 20};
+    arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, &budget);
     for (int i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, generations, (void *)(uintptr_t)(i + 1));
     time_t end = time(NULL) + seconds;

@@ -1,6 +1,7 @@
 #include "agent/calltrace/calltrace.h"
 
 #include "agent/mem/mem.h"
+#include "tests/unit/stacks.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 
 #define ME            4711
 #define BOUND         ((size_t)64 << 20)
+#define BOUND_DEFAULT (3 * ((size_t)64 << 20) / 8) /* of memory=64M, as control/recording.c has it */
 #define MANY          70000 /* more than 75 % of the first level, and than all of it */
 #define DEPTH_MAX     2048
 #define ENTRIES_FIRST ((int64_t)CALLTRACE_CAPACITY_FIRST)
@@ -60,7 +62,8 @@ static struct calltrace_counts counts_of(const struct calltrace_storage *storage
 {
     struct calltrace_counts counts;
     calltrace_counts(storage, &counts);
-    assert_int_equal(counts.offered, counts.stored_new + counts.stored_seen + counts.dropped_full +
+    assert_int_equal(counts.offered, counts.stored_new + counts.stored_seen +
+                                         counts.dropped_budget + counts.dropped_late +
                                          counts.dropped_slots);
     return counts;
 }
@@ -189,67 +192,210 @@ static void test_doubles_without_loss(void **state)
     struct calltrace_counts counts = counts_of(storage);
     assert_int_equal(counts.stored_new, MANY);
     assert_int_equal(counts.used, MANY);
-    assert_int_equal(counts.dropped_full, 0);
+    assert_int_equal(counts.dropped_budget + counts.dropped_late, 0);
     assert_int_equal(counts.capacity, 2 * ENTRIES_FIRST);
     for (int64_t n = 0; n < MANY; n++)
         assert_int_equal(put(storage, n), id[n]);
     calltrace_rotate(storage);
     assert_int_equal(calltrace_collect(storage, see, seen), MANY);
     assert_memory_equal(seen->id, id, MANY * sizeof *id);
-    /* The table that was doubled stays so for one more quiet turn, then a burst is forgotten. */
-    for (int turn = 0; turn < 6; turn++) {
+    /* A table at rest is small again. */
+    for (int turn = 0; turn < 3; turn++) {
+        assert_int_equal(counts_of(storage).capacity, ENTRIES_FIRST);
         put(storage, turn);
         calltrace_rotate(storage);
         memset(seen, 0, sizeof *seen);
         assert_int_equal(calltrace_collect(storage, see, seen), 1);
     }
-    assert_int_equal(counts_of(storage).capacity, ENTRIES_FIRST);
     free(id);
     free(seen);
     calltrace_destroy(storage);
 }
 
-/* Without anybody mapping ahead: what finds no room is counted, all else is there. */
-static void test_drops_are_counted(void **state)
+/* Beyond the budget, and without anybody mapping ahead: what finds no room is counted by its reason,
+ * all else is there, and nothing is damaged. */
+static void check_drops(size_t bound_bytes, bool refill)
 {
-    (void)state;
-    struct calltrace_storage *storage = calltrace_create(0);
+    struct calltrace_storage *storage = calltrace_create(bound_bytes);
     struct seen *seen = calloc(1, sizeof *seen);
+    uint32_t *id = calloc(MANY, sizeof *id);
     int64_t stored = 0;
-    for (int64_t n = 0; n < MANY; n++)
-        stored += put(storage, n) > 0;
+    for (int64_t n = 0; n < MANY; n++) {
+        if (refill && n % 64 == 0)
+            calltrace_refill(storage);
+        id[n] = put(storage, n);
+        stored += id[n] > 0;
+    }
     struct calltrace_counts counts = counts_of(storage);
     assert_in_range(stored, 100, MANY - 1);
     assert_int_equal(counts.stored_new, stored);
-    assert_int_equal(counts.dropped_full, MANY - stored);
+    assert_int_equal(counts.dropped_budget, refill ? MANY - stored : 0);
+    assert_int_equal(counts.dropped_late, refill ? 0 : MANY - stored);
+    for (int64_t n = 0; n < MANY; n++) /* what is there is found, what is not finds no room again */
+        assert_int_equal(put(storage, n), id[n]);
     calltrace_rotate(storage);
+    assert_true(put(storage, 1) > 0); /* the next table is clean, and has room of its own */
     assert_int_equal(calltrace_collect(storage, see, seen), stored);
-    assert_true(put(storage, 1) > 0); /* the next table is clean */
+    assert_memory_equal(seen->id, id, MANY * sizeof *id);
+    free(id);
     free(seen);
     calltrace_destroy(storage);
 }
 
-/* At the bound, with room for stacks: entries end at a load of three quarters and more. */
-static void test_load_at_the_bound(void **state)
+static void test_drops_are_counted(void **state)
 {
     (void)state;
-    struct calltrace_storage *storage =
-        calltrace_create(3 * (((size_t)1 << 20) + ((size_t)6 << 20)));
-    struct frame frame = {.bci = 1};
-    int64_t first_drop = 0, puts = 0;
+    check_drops((size_t)4 << 20, true);
+    check_drops(0, true);
+    check_drops(BOUND, false);
+}
+
+/* --- at default options ------------------------------------------------------------------------ */
+
+struct given {
+    uint32_t id, number;
+};
+
+static int by_id(const void *a, const void *b)
+{
+    const struct given *first = a, *second = b;
+    return first->id < second->id ? -1 : first->id > second->id;
+}
+
+struct expected {
+    const struct frame *stacks;
+    struct given *given; /* sorted by id */
+    size_t count, visits;
+};
+
+static void see_given(void *context, const struct calltrace *trace)
+{
+    struct expected *expected = context;
+    const struct given key = {.id = trace->id}, *given;
+    given = bsearch(&key, expected->given, expected->count, sizeof key, by_id);
+    assert_non_null(given);
+    assert_int_equal(trace->depth, STACK_FRAMES);
+    assert_memory_equal(trace->frames, expected->stacks + (size_t)given->number * STACK_FRAMES,
+                        STACK_FRAMES * sizeof *trace->frames);
+    expected->visits++;
+}
+
+static uint32_t put_made(struct calltrace_storage *storage, const struct frame *stack)
+{
     int slot = calltrace_enter(storage, ME);
-    for (; first_drop == 0; puts++) {
-        if (puts % 64 == 0)
-            calltrace_refill(storage);
-        frame.value = (uintptr_t)puts * 8;
-        if (calltrace_put(storage, slot, &frame, 1, false) == 0)
-            first_drop = puts;
-    }
+    uint32_t id = calltrace_put(storage, slot, stack, STACK_FRAMES, false);
     calltrace_leave(storage, slot);
-    assert_int_equal(counts_of(storage).capacity, ENTRIES_FIRST);
-    print_message("first drop at %.1f %%\n", (double)first_drop * 100 / (double)ENTRIES_FIRST);
-    assert_in_range(first_drop, ENTRIES_FIRST * 3 / 4, ENTRIES_FIRST);
+    return id;
+}
+
+/* So many different stacks of 40 frames in the share of the default memory=, none lost. */
+static void check_holds(void (*make)(uint64_t *, struct frame *), size_t count, int chunks)
+{
+    struct calltrace_storage *storage = calltrace_create(BOUND_DEFAULT);
+    struct expected expected = {.stacks = stacks_make(make, count), .count = count};
+    expected.given = calloc(count, sizeof *expected.given);
+    assert_true(expected.stacks != NULL && expected.given != NULL);
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        int64_t capacity = counts_of(storage).capacity;
+        assert_int_equal(capacity, ENTRIES_FIRST);
+        for (uint32_t n = 0; n < count; n++) {
+            const struct frame *stack = expected.stacks + (size_t)n * STACK_FRAMES;
+            if (n % 1000 == 0) /* 10 000 samples a second, ten refills */
+                calltrace_refill(storage);
+            uint32_t id = put_made(storage, stack);
+            assert_int_not_equal(id, 0);
+            expected.given[n] = (struct given){id, n};
+        }
+        struct calltrace_counts counts = counts_of(storage);
+        assert_int_equal(counts.used, count);
+        for (; capacity * 3 / 4 < (int64_t)count; capacity *= 2) /* doubled as the load passed 75 % */
+            assert_true(counts.capacity > capacity);
+        assert_int_equal(counts.dropped_budget + counts.dropped_late, 0);
+        for (uint32_t n = 0; n < count; n += 7)
+            assert_int_equal(put_made(storage, expected.stacks + (size_t)n * STACK_FRAMES),
+                             expected.given[n].id);
+        struct mem_snapshot now;
+        mem_snapshot(&now);
+        int64_t bytes = now.component[COMPONENT_CALL_TRACE_STORAGE].resident_bytes;
+        print_message("%zu stacks: %.1f bytes each\n", count, (double)bytes / (double)count);
+        assert_in_range(bytes, 1, BOUND_DEFAULT);
+        qsort(expected.given, count, sizeof *expected.given, by_id);
+        calltrace_rotate(storage);
+        expected.visits = 0;
+        assert_int_equal(calltrace_collect(storage, see_given, &expected), count);
+        assert_int_equal(expected.visits, count);
+    }
+    free((void *)expected.stacks);
+    free(expected.given);
     calltrace_destroy(storage);
+}
+
+static void test_holds_stacks_of_an_application(void **state)
+{
+    (void)state;
+    check_holds(stack_application_make, 250000, 1);
+}
+
+static void test_holds_random_stacks(void **state)
+{
+    (void)state;
+    check_holds(stack_random_make, 100000, 2); /* a table that has been used holds as much */
+}
+
+struct letters {
+    const char *const *texts;
+    int count;
+};
+
+static void see_letters(void *context, const struct calltrace *trace)
+{
+    const struct letters *letters = context;
+    char text[16] = "";
+    assert_in_range(trace->depth, 0, 8);
+    for (int i = 0; i < trace->depth; i++)
+        text[trace->depth - 1 - i] = (char)trace->frames[i].value;
+    for (int i = 0; i < letters->count; i++) {
+        if (strcmp(text, letters->texts[i]) == 0)
+            return;
+    }
+    fail_msg("nobody put %s", text);
+}
+
+/* One that ends inside of another, goes on where another ends, leaves it at its first frame or its
+ * last; in each order. */
+static void test_shared_frames(void **state)
+{
+    (void)state;
+    static const char *const STACKS[] = {"abcdef", "abc", "abcdefgh", "abcxyz", "abcxyw",
+                                         "xbc",    "a",   "abcdeg",   "",       "abcdefg"};
+    enum { COUNT = sizeof STACKS / sizeof *STACKS };
+    for (int first = 0; first < COUNT; first++) {
+        struct calltrace_storage *storage = calltrace_create(BOUND);
+        struct frame frames[8];
+        uint32_t id[COUNT][2];
+        int slot = calltrace_enter(storage, ME);
+        for (int turn = 0; turn < 2; turn++) {
+            for (int i = 0; i < COUNT; i++) {
+                int n = (first + (turn == 0 ? i : COUNT - i)) % COUNT;
+                int depth = (int)strlen(STACKS[n]);
+                for (int at = 0; at < depth; at++) /* outermost first */
+                    frames[depth - 1 - at] = (struct frame){.value = (uintptr_t)STACKS[n][at]};
+                for (int cut = 0; cut < 2; cut++) {
+                    uint32_t now = calltrace_put(storage, slot, frames, depth, cut != 0);
+                    assert_int_not_equal(now, 0);
+                    if (turn == 0)
+                        id[n][cut] = now;
+                    assert_int_equal(id[n][cut], now);
+                }
+            }
+        }
+        calltrace_leave(storage, slot);
+        calltrace_rotate(storage);
+        assert_int_equal(counts_of(storage).stored_new, 2 * COUNT);
+        struct letters letters = {.texts = STACKS, .count = COUNT};
+        assert_int_equal(calltrace_collect(storage, see_letters, &letters), 2 * COUNT);
+        calltrace_destroy(storage);
+    }
 }
 
 static void see_nothing(void *context, const struct calltrace *trace)
@@ -274,15 +420,11 @@ static void test_shrinks(void **state)
     assert_int_equal(counts_of(storage).capacity, 2 * ENTRIES_FIRST);
     calltrace_shrink(storage);
     calltrace_shrink(storage);
-    for (int chunk = 0; chunk < 3; chunk++) { /* until it is that table's turn again */
-        calltrace_rotate(storage);
-        calltrace_collect(storage, see_nothing, NULL);
-    }
-    assert_int_equal(counts_of(storage).capacity, ENTRIES_FIRST);
-    assert_int_equal(counts_of(storage).dropped_full, 0);
+    calltrace_rotate(storage);
+    calltrace_collect(storage, see_nothing, NULL);
     put_many(storage);
     assert_int_equal(counts_of(storage).capacity, ENTRIES_FIRST);
-    assert_true(counts_of(storage).dropped_full > 0);
+    assert_true(counts_of(storage).dropped_budget > 0);
     calltrace_destroy(storage);
 }
 
@@ -325,7 +467,7 @@ static void test_account(void **state)
     assert_int_equal(slots->requested_bytes, component_documented_bytes(COMPONENT_REFCOUNT_SLOTS));
     assert_int_equal(slots->requested_bytes, 524288);
     assert_in_range(slots->resident_bytes, 1, 8192); /* what one thread needs */
-    assert_in_range(with.component[COMPONENT_CALL_TRACE_STORAGE].requested_bytes, (uint64_t)3 << 20,
+    assert_in_range(with.component[COMPONENT_CALL_TRACE_STORAGE].requested_bytes, (uint64_t)2 << 20,
                     BOUND);
     assert_in_range(with.component[COMPONENT_CALL_TRACE_STORAGE].resident_bytes, 1, 65536);
     calltrace_destroy(storage);
@@ -342,7 +484,9 @@ int main(void)
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_doubles_without_loss),
         cmocka_unit_test(test_drops_are_counted),
-        cmocka_unit_test(test_load_at_the_bound),
+        cmocka_unit_test(test_shared_frames),
+        cmocka_unit_test(test_holds_stacks_of_an_application),
+        cmocka_unit_test(test_holds_random_stacks),
         cmocka_unit_test(test_shrinks),
         cmocka_unit_test(test_slots_end),
         cmocka_unit_test(test_account),

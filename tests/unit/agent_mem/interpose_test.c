@@ -170,7 +170,8 @@ static void load(enum mem_level level)
     srandom(1);
     for (int i = 0; i < THINGS; i++)
         thing[i].component = (enum component)(i % COMPONENT_COUNT);
-    struct arena *arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, 4 << 20);
+    struct mem_budget budget = {.bound_bytes = 4 << 20};
+    struct arena *arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, &budget);
     for (int i = 0; i < 20000; i++) {
         change(&thing[random() % THINGS]);
         arena_alloc(arena, (size_t)random() % 500);

@@ -72,7 +72,8 @@ static void sites_are_distinct(void **state)
 
 static __attribute__((noinline)) struct arena *an_arena(void)
 {
-    struct arena *arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, 1 << 20);
+    static struct mem_budget budget = {.bound_bytes = 1 << 20};
+    struct arena *arena = arena_create(COMPONENT_CALL_TRACE_STORAGE, &budget);
     __asm__ volatile("" ::: "memory");
     return arena;
 }
