@@ -42,7 +42,7 @@ struct alloc_profile {
     double pool_exact;                 /* bytes of the threads that are calibrated together ... */
     struct weight_sums pool;           /* ... and their samples, over all chunks */
     struct alloc_counts counts;
-    bool gave_way, closed; /* closed: the chunk that was going on then has ended, too */
+    bool stopped_early, closed; /* closed: the chunk that was going on then has ended, too */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ void alloc_profile_give_way(struct alloc_profile *profile)
 {
     alloc_profile_quiet(profile);
     pthread_mutex_lock(&profile->lock);
-    profile->gave_way = true;
+    profile->stopped_early = true;
     pthread_mutex_unlock(&profile->lock);
 }
 
@@ -353,7 +353,7 @@ void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct 
         alloc_classes_at(profile->classes, i)->pool_id = 0;
     for (int32_t i = 0; i < alloc_threads_count(profile->threads); i++)
         alloc_threads_at(profile->threads, i)->sums = (struct weight_sums){0};
-    profile->closed = profile->gave_way;
+    profile->closed = profile->stopped_early;
     pthread_mutex_unlock(&profile->lock);
     write_samples(profile, &samples, writer, classes);
 }
@@ -388,7 +388,7 @@ void alloc_profile_json(struct alloc_profile *profile, struct json *json, const 
     json_begin(json, name, '{');
     alloc_counts_json(&counts, json);
     json_int(json, "short_threads_bytes", counts.short_bytes);
-    json_bool(json, "gave_way", profile->gave_way);
+    json_bool(json, "stopped_early", profile->stopped_early);
     json_int_if(json, "total_bytes", counts.total_bytes, counts.total_bytes >= 0);
     alloc_classes_json(profile->classes, pool_calibration(profile), json);
     json_end(json, '}');

@@ -76,8 +76,8 @@ bool method_reading_begin(uintptr_t method, struct method_reading *reading)
                         &reading->signature);
 }
 
-/* The indexes of optional tables stand at the end of a ConstMethod, before the pointers to annotations.
- */
+/* The indexes of optional tables stand at the end of a ConstMethod, before the pointers to
+ * annotations. */
 bool method_reading_generic(const struct method_reading *reading, struct method_text *text)
 {
     const int64_t annotations[] = {

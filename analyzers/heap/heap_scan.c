@@ -1005,8 +1005,8 @@ bool heap_scan_end(struct heap_scan *scan)
 {
     struct heap *heap = scan->heap;
     heap_scan_leave(scan);
-    int64_t *sum = &heap->counts.instances;
-    const int64_t *own = &scan->counts.instances;
+    int64_t *sum = (int64_t *)&heap->counts;
+    const int64_t *own = (const int64_t *)&scan->counts;
     for (size_t i = 0; i < sizeof heap->counts / sizeof *sum; i++)
         sum[i] += own[i];
     for (int i = 0; i < 4; i++) {

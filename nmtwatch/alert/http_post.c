@@ -18,9 +18,10 @@
     F(global_init)                                                                                 \
     F(easy_init)                                                                                   \
     F(easy_setopt)                                                                                 \
-    F(easy_getinfo) F(easy_strerror) F(easy_cleanup) F(slist_append) F(slist_free_all)             \
-        F(multi_init) F(multi_setopt) F(multi_add_handle) F(multi_remove_handle)                   \
-            F(multi_socket_action) F(multi_info_read) F(multi_cleanup)
+    F(easy_getinfo)                                                                                \
+    F(easy_strerror) F(easy_cleanup) F(slist_append) F(slist_free_all) F(multi_init)               \
+        F(multi_setopt) F(multi_add_handle) F(multi_remove_handle) F(multi_socket_action)          \
+            F(multi_info_read) F(multi_cleanup)
 
 struct curl_functions {
 #define MEMBER(name) __typeof__(&curl_##name) name;

@@ -104,7 +104,7 @@ struct callers {
     pthread_mutex_t lock;
     int in_all, of_address, places;
     uint64_t numbers;
-    int64_t gave_way;
+    int64_t displaced;
     struct caller *list; /* places */
 };
 
@@ -201,7 +201,7 @@ static void give_way(struct callers *callers, struct caller *caller)
         return;
     shutdown(caller->fd, SHUT_RDWR);
     caller->state = ENDING;
-    callers->gave_way++;
+    callers->displaced++;
 }
 
 static int free_place(const struct callers *callers, int *here)
@@ -247,10 +247,10 @@ void callers_go(struct callers *callers, int place)
     pthread_mutex_unlock(&callers->lock);
 }
 
-int64_t callers_gave_way(struct callers *callers)
+int64_t callers_displaced(struct callers *callers)
 {
     pthread_mutex_lock(&callers->lock);
-    int64_t count = callers->gave_way;
+    int64_t count = callers->displaced;
     pthread_mutex_unlock(&callers->lock);
     return count;
 }

@@ -31,7 +31,7 @@ struct callers *callers_create(int in_all, int of_address);
 int callers_come(struct callers *callers, const struct sockaddr *address, int fd);
 void callers_go(struct callers *callers, int place);
 /* How many gave way so far. */
-int64_t callers_gave_way(struct callers *callers);
+int64_t callers_displaced(struct callers *callers);
 void callers_destroy(struct callers *callers);
 
 /*

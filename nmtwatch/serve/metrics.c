@@ -428,7 +428,7 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
          "Memory held for replies of JVMs."},
         {"nmtwatch_replies_refused", EXPOSITION_COUNTER, "", (double)own->replies_refused,
          "Times that reply_memory or reply_memory_per_user was used up."},
-        {"nmtwatch_http_connections_displaced", EXPOSITION_COUNTER, "", (double)own->gave_way,
+        {"nmtwatch_http_connections_displaced", EXPOSITION_COUNTER, "", (double)own->displaced,
          "Connections that gave way to newer ones."},
         {"nmtwatch_processes_unreadable", EXPOSITION_GAUGE, "", (double)own->unreadable,
          "Processes of other users that may be JVMs."},

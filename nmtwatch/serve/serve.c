@@ -141,7 +141,7 @@ static void fill_own(struct serve *serve, struct own_view *own)
         own->state_errors = saved_state_errors(serve->state, &last);
     if (serve->web != NULL) {
         web_answers(serve->web, own->http_answers);
-        own->gave_way = web_gave_way(serve->web);
+        own->displaced = web_displaced(serve->web);
     }
     outlets_counts(serve->outlets, own);
 }

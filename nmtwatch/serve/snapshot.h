@@ -117,7 +117,7 @@ struct own_view {
     int over_limit;    /* JVMs that found no room */
     int64_t postponed; /* looks at processes whose user had used up his time */
     int64_t reply_bytes, replies_refused;
-    int64_t gave_way; /* connections */
+    int64_t displaced; /* connections */
     int64_t recording_bytes, recording_errors;
     int64_t state_errors;
     bool notifying;

@@ -549,9 +549,9 @@ void web_answers(const struct web *web, int64_t answers[6])
         answers[i] = atomic_load_explicit(&web->answers[i], memory_order_relaxed);
 }
 
-int64_t web_gave_way(const struct web *web)
+int64_t web_displaced(const struct web *web)
 {
-    return callers_gave_way(web->callers);
+    return callers_displaced(web->callers);
 }
 
 void web_stop(struct web *web)

@@ -35,7 +35,7 @@ int web_port(const struct web *web);
 /* Answers so far by the first digit of their status. */
 void web_answers(const struct web *web, int64_t answers[6]);
 /* Connections that gave way to newer ones. */
-int64_t web_gave_way(const struct web *web);
+int64_t web_displaced(const struct web *web);
 void web_stop(struct web *web);
 
 /*

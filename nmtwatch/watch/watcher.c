@@ -78,7 +78,7 @@ static void complete_identity(struct watcher *watcher)
 }
 
 /* Its own words, at each step: what the alert's figures do not say. */
-static void tell_why_the_agent_gave_way(struct watcher *watcher, const struct sample *sample)
+static void note_why_the_breaker_tripped(struct watcher *watcher, const struct sample *sample)
 {
     char reason[200];
     int64_t step, before = 0;
@@ -100,7 +100,7 @@ static bool look(struct watcher *watcher, struct sample *sample)
         watcher->target.perfdata[0] = '\0';
     }
     agent_figures_sample(&watcher->target, sample);
-    tell_why_the_agent_gave_way(watcher, sample);
+    note_why_the_breaker_tripped(watcher, sample);
     return true;
 }
 

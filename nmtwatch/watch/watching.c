@@ -217,13 +217,17 @@ static bool make_room(struct watching *watching)
     size_t capacity = watching->capacity == 0 ? 8 : (size_t)watching->capacity * 2;
     size_t fd_count = capacity + WATCHING_OTHERS_MAX + 1;
     struct watched **jvms = reallocarray(watching->jvms, capacity, sizeof(void *));
-    watching->jvms = jvms != NULL ? jvms : watching->jvms;
-    struct pollfd *fds = reallocarray(watching->fds, fd_count, sizeof *fds);
-    watching->fds = fds != NULL ? fds : watching->fds;
-    struct watched **owner = reallocarray(watching->fd_owner, fd_count, sizeof(void *));
-    watching->fd_owner = owner != NULL ? owner : watching->fd_owner;
-    if (jvms == NULL || fds == NULL || owner == NULL)
+    if (jvms == NULL)
         return false;
+    watching->jvms = jvms;
+    struct pollfd *fds = reallocarray(watching->fds, fd_count, sizeof *fds);
+    if (fds == NULL)
+        return false;
+    watching->fds = fds;
+    struct watched **owner = reallocarray(watching->fd_owner, fd_count, sizeof(void *));
+    if (owner == NULL)
+        return false;
+    watching->fd_owner = owner;
     watching->capacity = (int)capacity;
     return true;
 }

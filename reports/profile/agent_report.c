@@ -97,10 +97,10 @@ static int collect_notes(const struct alloc_report *report, const json_t *profil
                  "%s samples found no room; the others stand for them: a longer interval, or "
                  "shorter chunks.",
                  units_count(number).text);
-    if (json_is_true(json_object_get(profile, "gave_way")))
+    if (json_is_true(json_object_get(profile, "stopped_early")))
         snprintf(notes[count++], sizeof notes[0],
-                 "The agent gave way because of what it costs (--memory, --shed): allocations were "
-                 "sampled and counted until then only.");
+                 "The agent stopped sampling because of what it costs (--memory, --shed): "
+                 "allocations were sampled and counted until then only.");
     number = count_at(profile, "threads_refused");
     if (number > 0)
         snprintf(notes[count++], sizeof notes[0],

@@ -137,8 +137,8 @@ on_demand() {
     sleep 1
     profile alloc --json >"$SCRATCH/alloc.json"
     is "$JVM_NAME: what it did not look at is in no total" "$(answer \
-        '.gave_way and (.total_bytes | . > 0) and .total_bytes < 1.2 * ([.classes[].bytes] | add)')" true
-    contains "$JVM_NAME: which is said" "$(profile stop)" "note: The agent gave way"
+        '.stopped_early and (.total_bytes | . > 0) and .total_bytes < 1.2 * ([.classes[].bytes] | add)')" true
+    contains "$JVM_NAME: which is said" "$(profile stop)" "note: The agent stopped sampling"
     "$NMTWATCH" profile "$JVM_PID" alloc --for 60s >"$SCRATCH/out" 2>&1 &
     wait_for 30 eval 'profile status 2>&1 | grep -q "^allocations"'
     kill_jvm "$JVM_PID"

@@ -152,8 +152,10 @@ hold_connections() {
     for ((;;)); do
         for ((i = 0; i < 300; i++)); do
             if [ -z "${fds[i]-}" ] || ! printf y >&"${fds[i]}"; then
+                # shellcheck disable=SC1083 # an element of an array
                 [ -z "${fds[i]-}" ] || exec {fds[i]}>&-
                 fds[i]=
+                # shellcheck disable=SC1083 # an element of an array
                 exec {fds[i]}<>"/dev/tcp/127.0.0.1/$port" || fds[i]=
                 [ -z "${fds[i]-}" ] || printf 'GET / HTTP/1.1\r\nHost: localhost\r\nX: ' >&"${fds[i]}"
             fi

@@ -69,7 +69,7 @@ static void is_read(void **state)
     assert_int_equal(value, 0);
 }
 
-static void why_it_gave_way(void **state)
+static void why_the_breaker_tripped(void **state)
 {
     (void)state;
     struct published published = honest();
@@ -185,7 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_read),
-        cmocka_unit_test(why_it_gave_way),
+        cmocka_unit_test(why_the_breaker_tripped),
         cmocka_unit_test(without_an_agent_it_is_missing),
         cmocka_unit_test(of_another_process_it_is_missing),
         cmocka_unit_test(half_written_or_lying_it_is_missing),

@@ -55,13 +55,13 @@ static void what_has_to_be_known_is_said(void **state)
     assert_non_null(strstr(text, "the total is an estimate, too"));
     report.answer =
         "{\"alloc\":{\"interval_bytes\":1024,\"samples\":9,\"without_stack\":9,\"lost\":"
-        "5,\"threads_refused\":2,\"short_threads_bytes\":500,\"gave_way\":true,"
+        "5,\"threads_refused\":2,\"short_threads_bytes\":500,\"stopped_early\":true,"
         "\"total_bytes\":1000,"
         "\"classes\":[]},\"notes\":\"\"}";
     assert_true(write_with(alloc_report_print, &report));
     static const char *const said[] = {"500 B were allocated by threads that ended",
                                        "9 of the samples have no stack", "5 samples found no room",
-                                       "The agent gave way", "What 2 threads allocated"};
+                                       "The agent stopped sampling", "What 2 threads allocated"};
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         assert_non_null(strstr(text, said[i]));
 }

@@ -56,7 +56,7 @@ static void the_oldest_of_the_largest_gives_way(void **state)
     struct end newcomer = come(callers, "10.0.0.4");
     assert_true(ended(&many[0]));
     assert_false(ended(&many[1]) || ended(&few) || ended(&another) || ended(&newcomer));
-    assert_int_equal(callers_gave_way(callers), 1);
+    assert_int_equal(callers_displaced(callers), 1);
     go(callers, &many[0]);
     struct end again = come(callers, "10.0.0.5");
     assert_true(ended(&many[1]));
