@@ -78,7 +78,7 @@ bool class_source_is_code(struct span source);
  * A hostile name cannot make it slow or deep: after PATTERN_STEPS_MAX steps the answer is no.
  * Calling context: any thread.
  */
-#define PATTERN_STEPS_MAX 20000 /* 0.1 ms; the dearest of 106 000 real names took 540 */
+#define PATTERN_STEPS_MAX 20000 /* 0.1 ms; the most expensive of 106 000 real names took 540 */
 
 /* True when pattern matches somewhere in text (anywhere, unless it says ^ and $). */
 bool pattern_match(const char *pattern, struct span text);
@@ -94,7 +94,7 @@ bool pattern_match(const char *pattern, struct span text);
  *   com.acme.orders.ProxyFactory.proxyFor            the caller: the first of another producer
  *   ...
  *
- * Producers are told apart by the first two parts of their packages (Groovy has three of those).
+ * Producers are distinguished by the first two parts of their packages (Groovy has three of those).
  * Frames of the JDK are nobody's own decision: lambdas, proxies and reflection are made by it for
  * whoever called.
  *

@@ -12,7 +12,7 @@
 #include "analyzers/parse/class_tables.h"
 
 /*
- * loader_leak: one application loaded k times, told from VM.classloader_stats alone.
+ * loader_leak: one application loaded k times, found from VM.classloader_stats alone.
  *
  * A redeployment that leaks leaves the old deployment's class loader behind: several loaders of one
  * type, each with about the same, large number of classes. A generator's loaders hold one class or

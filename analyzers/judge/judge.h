@@ -29,7 +29,7 @@ enum alert_state { ALERT_RAISED, ALERT_CLEARED };
 struct alert {
     enum alert_state state;
     int64_t ms;         /* of the event that decided */
-    int64_t started_ms; /* of the episode, as far as it can be told */
+    int64_t started_ms; /* of the episode, as far as it is known */
     struct finding finding;
 };
 
@@ -75,7 +75,7 @@ void judge_view(const struct judge *judge, struct judge_view *view);
  * as those of judge_feed. */
 int judge_active_alerts(const struct judge *judge, struct alert *out, int max);
 
-/* Would names help now? The watch's ladder asks this before it pays for a census: true while the
+/* Would names help now? A watch asks this before it pays for class counts: true while the
  * class-load rate has stayed above SUSPICION_RATE_PER_S for some seconds and no family explains
  * it yet. */
 bool judge_wants_names(const struct judge *judge);

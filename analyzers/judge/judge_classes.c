@@ -238,7 +238,7 @@ bool judge_wants_names(const struct judge *judge)
            per_s >= (double)judge_threshold(judge, TH_SUSPICION_RATE_PER_S) / 2;
 }
 
-/* --- class loaders of one type that multiply -------------------------------------------------- */
+/* --- class loaders of one type whose number grows --------------------------------------------- */
 
 /* Redeploys that leak, plug-ins, a loader per script. */
 static struct loader_track *loader_of(struct judge *judge, const char *type)

@@ -64,7 +64,7 @@ struct watched {
     struct verdict_series *series; /* NULL: no memory for it, no verdict */
     struct growth_alarm alarm;
     int64_t asked_ms;
-    int64_t alarm_ms; /* when the alarm was last told */
+    int64_t alarm_ms; /* when the alarm was last fed */
     struct verdict verdict;
 };
 
@@ -167,7 +167,7 @@ bool judge_had_chance_to_unload(const struct judge *judge);
 bool judge_bytes_per_class(const struct judge *judge, int64_t *bytes);
 void judge_describe_unloading(const struct judge *judge, char *out, size_t size);
 
-/* Class loaders of one type that multiply. */
+/* Class loaders of one type whose number grows. */
 void judge_loaders(struct judge *judge, const struct loaders_event *loaders);
 
 /* judge_names.c */

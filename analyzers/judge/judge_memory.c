@@ -12,7 +12,7 @@
 /* --- whether Internal, and Class + Metaspace, converge: a verdict each ------------------------ */
 
 #define ASK_EVERY_MS 60000
-/* Certain growth that is slower than the threshold of the slope is told when it has come to this: a
+/* Certain growth that is slower than the threshold of the slope is reported when it has come to this: a
  * leak of 1 MB/h after most of a day. */
 #define SLOW_BYTES   (16 * MB)
 

@@ -227,9 +227,8 @@ static bool starts_with_host(const char *name, const char *host)
 }
 
 /* Several families may grow for one reason: a host that is generated brings its lambdas, a plug-in
- * that is loaded again brings all its classes, a new interface brings a proxy. The reason is told
- * by names where they tell it; else by equal counts, and then a family that is known and has a fix
- * speaks for those that are not. */
+ * that is loaded again brings all its classes, a new interface brings a proxy. Names show the
+ * reason, or else equal counts: then the family that is known and has a fix is reported. */
 static bool follows(const struct family_row *row, const struct family_row *leader)
 {
     if (has_role(row, FAMILY_HOSTED))

@@ -35,9 +35,9 @@ bool class_metaspace_bytes(const struct sample *sample, int64_t *bytes);
  * class and one loader for all; docs/internals/memory-budget.md has the command):
  *
  *   JDK 8 to 25   8(n+1)             cache of the class         freed at unload
- *                 8 max(n,8)         slots                      kept for ever
- *                 24                 node of the block list     kept for ever
- *                 16 a loader        the list itself            kept for ever
+ *                 8 max(n,8)         slots                      never freed
+ *                 24                 node of the block list     never freed
+ *                 16 a loader        the list itself            never freed
  *   JDK 26+       24 n               table entries              freed at unload
  *                 8(n+1)             cache of the class         freed at unload
  *                 24 + 8 c a loader  its list of ids, capacity c = 32, 64, ... freed at unload

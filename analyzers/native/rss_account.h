@@ -2,7 +2,7 @@
  * rss_account: the resident memory of a JVM against what its Native Memory Tracking knows.
  *
  * /proc/PID/smaps says what is resident and not whose it is; NMT says whose it is and not what is
- * resident. Ranges the JVM told (heap from GC.heap_info, all mappings from the map of a detail) are
+ * resident. Ranges the JVM printed (heap from GC.heap_info, all mappings from the map of a detail) are
  * found in smaps; malloc is known by glibc's ways ([heap], arenas that begin at multiples of
  * 64 MiB); the rest is anonymous. What NMT knows cannot be resident more than once, therefore
  *

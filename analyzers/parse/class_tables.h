@@ -65,7 +65,7 @@ bool classloader_stats_next(struct classloader_stats *stats, struct loader_stats
  * The name of a hidden class contains a slash itself. Lines "implements X/null (declared intf)"
  * of the -i option repeat interfaces that have a line of their own and are passed over.
  *
- * The tree has no end mark: a text cut between two lines cannot be told from a smaller tree; one
+ * The tree has no end mark: a text cut between two lines looks like a smaller tree; one
  * cut inside a line is PARSE_INCOMPLETE.
  */
 struct class_hierarchy_row {
@@ -87,7 +87,7 @@ bool class_hierarchy_next(struct class_hierarchy *hierarchy, struct class_hierar
 /*
  * classes: the classes that `VM.classes` prints (JDK 21 and later), arrays included.
  *
- * The list has no end mark: a text cut between two lines cannot be told from a shorter list; one
+ * The list has no end mark: a text cut between two lines looks like a shorter list; one
  * cut inside a line is PARSE_INCOMPLETE. The details that -verbose adds below a class are passed
  * over.
  */

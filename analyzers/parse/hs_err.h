@@ -1,6 +1,6 @@
 /*
  * hs_err: what an error file of a JVM (hs_err_pid.log, the same lines on a console, VM.info) says
- * of itself: how the JVM ended, and the limits and figures by which an exhausted resource is told.
+ * of itself: how the JVM ended, and the limits and figures that show which resource was exhausted.
  *
  *   # There is insufficient memory for the Java Runtime Environment to continue.
  *   # Native memory allocation (mmap) failed to map 12288 bytes for committing reserved memory.

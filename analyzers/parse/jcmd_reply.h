@@ -32,7 +32,7 @@ enum jcmd_reply_kind {
 
 struct jcmd_reply {
     enum jcmd_reply_kind kind;
-    struct span message; /* the line that told, trimmed; empty for JCMD_OK and JCMD_EMPTY */
+    struct span message; /* the line that says so, trimmed; empty for JCMD_OK and JCMD_EMPTY */
     struct span rest;    /* JCMD_OK: the output, without the "<pid>:" line; else what follows */
 };
 

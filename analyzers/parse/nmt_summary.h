@@ -6,7 +6,7 @@
  * for, whatever stands before it. Output is always bytes; `scale_bytes` tells how coarse they are.
  *
  * The table has no end mark, but every category's block ends with a blank line: a text cut inside a
- * block is PARSE_INCOMPLETE. A text cut exactly between two blocks cannot be told from a shorter
+ * block is PARSE_INCOMPLETE. A text cut exactly between two blocks looks like a shorter
  * table: nmt_summary_check_total tells. `consumed` is where the text of another command begins.
  *
  * A value that was not printed is missing, not zero; a delta that was not printed is zero, because

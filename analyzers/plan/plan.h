@@ -51,7 +51,7 @@ struct plan {
 
     int64_t classes;           /* at the end of the plan */
     struct jmethodid_cost ids; /* of those */
-    int64_t ids_kept_bytes;    /* of what came and went: for ever */
+    int64_t ids_kept_bytes;    /* of what came and went: never freed */
     struct class_cost formula; /* of those classes */
     double bytes_per_class;    /* of one more: measured where it could be, else by formula */
     int64_t classes_bytes;     /* of all classes; measured level and what comes to it */

@@ -3,7 +3,7 @@
  * arithmetic of comparing two recordings.
  *
  * The window is cut into blocks of equal time, of which only the medians count: a spike is not
- * seen, and neighbouring samples, which know of each other, do not pretend to be independent.
+ * seen, and neighbouring samples, which are correlated, do not count as independent.
  * Blocks are made twice as long while the residuals of neighbours still agree (lag-1
  * autocorrelation r above 0.3); what agreement is left widens the interval by sqrt((1+r)/(1-r)),
  * the usual correction of the effective number of samples for AR(1) noise (Bayley & Hammersley, J.

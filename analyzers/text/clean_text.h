@@ -1,6 +1,6 @@
 /*
- * clean_text: a text as somebody pasted it -> the text as the JVM printed it, as far as can be
- * told.
+ * clean_text: a text as somebody pasted it -> the text as the JVM printed it, as far as it
+ * can be found.
  *
  * A stage of its own before recognition (parse/text_kind): it takes away what stands around a text,
  * in tickets, chats and logs: encoding, quotes, comment leaders, indentation, bullets, Markdown,

@@ -1,15 +1,15 @@
 /*
  * drawdown: how far a series falls by itself, and how often, at every time scale.
  *
- * The problem: the last tooth of a sawtooth, the morning of a day and a leak look the same while
+ * The problem: the last rise of a sawtooth, the morning of a day and a leak look the same while
  * they last. What tells them apart is the past: a series that has fallen by 50 MB before has to
  * rise by more than that to show anything new. But the falls of mere noise say nothing about a
  * growth of hours, over which noise is averaged away. So falls are measured on averages of 1, 2, 4,
- * 8, ... samples: a tooth is there at every scale up to its own length, noise shrinks from scale to
+ * 8, ... samples: a sawtooth is there at every scale up to its period, noise shrinks from scale to
  * scale.
  *
  * At each scale the turns are followed: a fall begins when the average is lower, by half the
- * largest fall so far, than the height before it. A fall is forgotten by and by; after
+ * largest fall so far, than the height before it. The weight of a fall decays: after
  * DRAWDOWN_HALF_LIFE averages of its scale it counts half.
  *
  *   struct drawdown {0} -> drawdown_add ... -> drawdown_at

@@ -71,7 +71,7 @@ void history_free(struct history *history);
  *
  * A Hampel filter (Hampel, J. Am. Stat. Assoc. 69, 1974) of width five: a sample that is further
  * from the median of itself and its two neighbours on each side than six times their median
- * deviation, and than DESPIKE_BYTES, becomes that median. An edge, a ramp and a tooth pass
+ * deviation, and than DESPIKE_BYTES, becomes that median. An edge, a ramp and a sawtooth pass
  * unchanged: they are not alone. The price is a delay of two samples.
  *
  *   struct despike {0} -> despike_push ...

@@ -125,8 +125,8 @@ static int64_t mended(struct verdict_series *series, int64_t ms)
 }
 
 /* Without a counter a restart shows as one fall, by a good part of the level, to where the life
- * began, from which the series does not come back at once. A tooth that begins at its lowest point
- * looks the same: so this is believed once, and what falls again is a tooth. */
+ * began, from which the series does not come back at once. A sawtooth that begins at its lowest point
+ * looks the same: so this is believed once, and what falls again is a sawtooth. */
 bool verdict_has_fallen(const struct verdict_series *series)
 {
     const struct drawdown_scale *scale = &series->drawdown.scale[FALL_SCALE];

@@ -125,7 +125,7 @@ const char *verdict_state_meaning(enum verdict_state state);
 #define GROWTH_ALARM_NEED   3
 #define GROWTH_ALARM_OF     5
 
-/* Page's sum over the level, told by verdicts. */
+/* Page's sum over the level that verdicts report. */
 struct cusum {
     int level_looks; /* that made mean and variance */
     int out_looks;   /* out of control in a row */

@@ -239,7 +239,7 @@ static enum judgement judge(struct look *look, struct window *window, enum verdi
         look->below_old_heights = true;
         return SAYS_NOTHING;
     }
-    /* What is told must not contradict what is decided. */
+    /* What is reported must not contradict what is decided. */
     if (window->line.slope <= trend_line_reach(&window->line, 0.05))
         return SAYS_NOTHING;
     *state = shape_of(look, window);
@@ -256,7 +256,7 @@ static double from_life_h(const struct look *look)
     return (double)(look->life_from_ms - look->series->history.first_ms) / WINDOW_HOUR_MS;
 }
 
-static void tell_segment(const struct look *look, const struct window *window, double from_h)
+static void set_segment(const struct look *look, const struct window *window, double from_h)
 {
     struct verdict *out = look->out;
     double reach = trend_line_reach(&window->line, 0.05);
@@ -281,7 +281,7 @@ static bool find_growth(struct look *look)
         double from_h = (age_ms - span_ms) / WINDOW_HOUR_MS;
         if (judgement == GROWS || (judgement == MAY_GROW && !may)) {
             look->out->state = state;
-            tell_segment(look, &window, from_h);
+            set_segment(look, &window, from_h);
         }
         if (judgement == GROWS)
             return true;
@@ -364,8 +364,8 @@ static bool rises_now(const struct look *look, const struct window *window)
 }
 
 /* From when on the series has stood where it stands now; false when it rises just now, which it has
- * done before: then the whole life is told. */
-static bool tell_level(const struct look *look)
+ * done before: then the whole life is reported. */
+static bool find_level(const struct look *look)
 {
     const struct window *life = &look->life;
     int from = life->n - life->n / 5, tail = life->n / 8 + 1;
@@ -384,10 +384,10 @@ static bool tell_level(const struct look *look)
     int64_t from_ms = history->first_ms + rounded(life->x[from] * WINDOW_HOUR_MS);
     if (from > 0 && window_take(&level, history, from_ms) && window_draw(&level, look->quantum) &&
         !rises_now(look, &level)) {
-        tell_segment(look, &level, life->x[from]);
+        set_segment(look, &level, life->x[from]);
         return true;
     }
-    tell_segment(look, life, from_life_h(look));
+    set_segment(look, life, from_life_h(look));
     look->out->have_slope = !rises_now(look, life);
     return from == 0;
 }
@@ -462,7 +462,7 @@ static void decide(struct look *look)
 {
     if (find_growth(look) || find_seasonality(look))
         return;
-    bool level = tell_level(look), swings = look->life.envelope.fall > look->floor;
+    bool level = find_level(look), swings = look->life.envelope.fall > look->floor;
     struct verdict *out = look->out;
     if (is_in_doubt(look)) {
         out->state = VERDICT_WARMING;
@@ -498,7 +498,7 @@ static double baseline(const struct look *look)
     return has_started_up(look) ? fit->a + fit->b : look->life.y[0];
 }
 
-static void tell_regressor(const struct look *look)
+static void set_regressor(const struct look *look)
 {
     const struct window *life = &look->life;
     struct verdict *out = look->out;
@@ -514,7 +514,7 @@ static void tell_regressor(const struct look *look)
         .value = regressor.left, .low = regressor.left_low, .high = regressor.left_high};
 }
 
-static void tell_eta(const struct verdict_options *options, struct verdict *out)
+static void set_eta(const struct verdict_options *options, struct verdict *out)
 {
     const struct verdict_interval *slope = &out->slope_bytes_per_h;
     if (options->limit_bytes <= 0 || out->answer != VERDICT_GROWING || slope->value <= 0)
@@ -557,7 +557,7 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
         curve_fit_measure(look.life.x, look.life.y, look.life.n, look.quantum,
                           &look.life.curve_fit)) {
         decide(&look);
-        tell_regressor(&look);
+        set_regressor(&look);
         out->baseline_bytes = rounded((double)series->origin + baseline(&look));
     }
     bool young = out->state == VERDICT_TOO_SHORT || out->state == VERDICT_WARMING;
@@ -565,6 +565,6 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
         out->state = VERDICT_RESTARTED;
     out->growth_bytes = rounded((double)out->level_bytes - (double)out->baseline_bytes);
     out->answer = answer_of(out->state);
-    tell_eta(&series->options, out);
+    set_eta(&series->options, out);
     verdict_write_sentence(&series->options, out);
 }

@@ -25,7 +25,7 @@ struct verdict_series {
     int64_t regressor;    /* newest, or VERDICT_MISSING */
     int64_t life_from_ms; /* start, or the last restart */
     int restarts;
-    bool fell_back; /* one of them was told from the values alone */
+    bool fell_back; /* one of them was found from the values alone */
 };
 
 /* Looks like a restart that no counter tells of; too new to be believed. */

@@ -64,7 +64,7 @@ bool window_draw(struct window *window, double quantum)
     return true;
 }
 
-/* A wild bin would decide which curve is told from which: it becomes the median of its five. */
+/* A wild bin would decide which curve fits better: it is replaced by the median of its five. */
 static void tame(struct window *window)
 {
     double *y = window->tame, wild = WILD * window->envelope.roughness;

@@ -2,7 +2,7 @@
  * window: a series from some moment up to now as a few points, and whether it rises in it.
  *
  * What a verdict weighs: the bins of a history, as means or as low points, whichever lies closer to
- * a line (a GC's teeth leave the low points alone, noise the means); its line, its curve, its
+ * a line (a GC's sawtooth leaves the low points alone, noise the means); its line, its curve, its
  * envelope.
  *
  *   window_take -> window_weigh -> the fields
@@ -17,11 +17,11 @@
 #include "analyzers/trend/trend_line.h"
 
 /*
- * envelope: how a series climbed, told from its lower envelope.
+ * envelope: how a series climbed, from its lower envelope.
  *
  * The envelope of a point is the least of all that came after it, itself included: a height counts
  * as gained when the series did not fall below it again. It never decreases, whatever rises and
- * falls over it, so the ways to climb can be told apart:
+ * falls over it, so the ways to climb can be distinguished:
  *
  * rises: (sum of increments)^2 / sum of squared increments. 1 for one jump, k for k equal ones, as
  * many as there are points for a line.
@@ -61,8 +61,8 @@ struct window {
     double regressor[HISTORY_LEVEL];
     double tame[HISTORY_LEVEL]; /* y without wild bins: what curves are fitted to */
     bool by_low;
-    struct trend_line line;   /* through y: what is told */
-    struct trend_line growth; /* the same without its curvature: what is decided by */
+    struct trend_line line;   /* through y: what is reported */
+    struct trend_line growth; /* the same without its curvature: what decides */
     struct curve_fit curve_fit;
     struct envelope envelope;
 };

@@ -10,7 +10,7 @@
  *   dossier_reader_create -> [dossier_reader_expect ...] -> dossier_reader_feed for each file -> dossier_reader_finish
  *                         -> dossier_reader_count, dossier_reader_at -> dossier_reader_destroy
  *
- * on_input is told of every part as it is recognised. Texts are not kept. Memory: a dossier and a
+ * on_input is called for every part as it is recognised. Texts are not kept. Memory: a dossier and a
  * census for each JVM, at most DOSSIER_READER_JVMS_MAX of them. One thread.
  */
 #ifndef ANALYZERS_TRIAGE_DOSSIER_READ_H

@@ -176,7 +176,7 @@ static void take_table(struct dossier *dossier, const struct nmt_summary *summar
 }
 
 /* What was not understood, and where. */
-static void tell_reading(const struct nmt_summary *summary, const struct nmt_reading *reading,
+static void note_reading(const struct nmt_summary *summary, const struct nmt_reading *reading,
                          struct dossier_input *input)
 {
     struct nmt_total_check check = nmt_summary_check_total(summary);
@@ -222,7 +222,7 @@ static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
         note(input, "in a coarser unit than another summary of this JVM: not compared");
     } else {
         input->used = true;
-        tell_reading(summary, &reading, input);
+        note_reading(summary, &reading, input);
         if (summary->is_diff || part->kind == TEXT_NMT_SUMMARY_DIFF ||
             part->kind == TEXT_NMT_DETAIL_DIFF)
             take_difference(&jvm->dossier, summary);
@@ -594,7 +594,7 @@ static bool read_perfcounter(struct dossier_jvm *jvm, const struct text_part *pa
 }
 
 /* "Metaspace       used 34049K, capacity 34422K, committed 34992K, reserved 49572K", where no better
- * source has told. */
+ * source has it. */
 static void take_metaspace_line(struct dossier *dossier, struct span text)
 {
     static const struct {

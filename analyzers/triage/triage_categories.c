@@ -72,7 +72,7 @@ static enum nmt_category category_of(const struct finding *finding, int jdk_majo
     }
 }
 
-static bool told(const struct triage *out, enum nmt_category category, int jdk_major)
+static bool is_reported(const struct triage *out, enum nmt_category category, int jdk_major)
 {
     for (int i = 0; i < out->finding_count; i++) {
         enum nmt_category of = category_of(&out->findings[i], jdk_major);
@@ -102,7 +102,7 @@ static void growth(const struct dossier *dossier, const struct dossier_category 
     int jdk = dossier->identity.jdk_major;
     if (advice == NULL || advice->growth_bytes == 0 || !grown(row, &bytes, &before) ||
         bytes < advice->growth_bytes || bytes < before / GROWN_PART ||
-        told(out, row->category, jdk))
+        is_reported(out, row->category, jdk))
         return;
     struct finding *finding = triage_add(out, advice->kind);
     if (finding == NULL)
@@ -191,8 +191,8 @@ static void note_largest(const struct dossier *dossier, struct triage *out)
 }
 
 /* A level is counted from the JVM's start; what a difference says of it stands behind. */
-static void tell_change(const struct dossier *dossier, enum nmt_category category,
-                        struct finding *finding)
+static void add_change(const struct dossier *dossier, enum nmt_category category,
+                       struct finding *finding)
 {
     const struct evidence *since = finding_evidence(finding, "since");
     if (since == NULL || since->text == NULL || strcmp(since->text, "start") != 0)
@@ -216,7 +216,7 @@ void triage_categories(const struct dossier *dossier, struct triage *out)
     for (int i = 0; i < out->finding_count; i++) {
         struct finding *finding = &out->findings[i];
         category_advise(category_of(finding, jdk), finding);
-        tell_change(dossier, category_of(finding, jdk), finding);
+        add_change(dossier, category_of(finding, jdk), finding);
         warned = warned || finding->severity > SEVERITY_INFO;
     }
     if (!warned && (dossier->category_count > 0 || dossier->nmt_committed_bytes > 0))

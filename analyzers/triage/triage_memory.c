@@ -107,7 +107,7 @@ static void category_grew(const struct dossier *dossier, enum nmt_category categ
         (double)grown < GROWN_SHARE * (double)level_of(dossier, category))
         return;
     for (int i = 0; i < out->finding_count; i++) {
-        if (out->findings[i].kind == kind) { /* its level was told */
+        if (out->findings[i].kind == kind) { /* its level was reported */
             finding_add_int(&out->findings[i], "growth_within_look_bytes", grown);
             return;
         }

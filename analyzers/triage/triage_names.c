@@ -10,7 +10,7 @@
 #define FLOW_LOADS_MIN   50
 /* Of a family's loads so many fall into the last third of the log, or it has stopped. */
 #define LATE_SHARE_MIN   0.20
-/* A list of live classes has no time: only a crowd is a finding. */
+/* A list of live classes has no time: only a large number is a finding. */
 #define STOCK_MIN        200
 /* Lambdas and the like are many in healthy programs. */
 #define STOCK_HOSTED_MIN 3000
@@ -84,8 +84,8 @@ static void flow_row(const struct dossier *dossier, const struct family_row *row
 static void stock_row(const struct family_row *row, struct triage *out)
 {
     const struct family *family = family_by_id(row->family);
-    int64_t crowd = family != NULL && family->role == FAMILY_HOSTED ? STOCK_HOSTED_MIN : STOCK_MIN;
-    if (row->loads < crowd)
+    int64_t least = family != NULL && family->role == FAMILY_HOSTED ? STOCK_HOSTED_MIN : STOCK_MIN;
+    if (row->loads < least)
         return;
     struct finding *finding = triage_add(out, FINDING_CLASS_EXPLOSION);
     if (finding == NULL)
@@ -97,10 +97,10 @@ static void stock_row(const struct family_row *row, struct triage *out)
 }
 
 /* The families of a list; secondary ones only when nobody else explains the loads. */
-static bool any_producer(const struct dossier_names *names, int64_t crowd)
+static bool any_producer(const struct dossier_names *names, int64_t least)
 {
     for (int i = 0; i < names->row_count; i++) {
-        if (!is_secondary(family_by_id(names->rows[i].family)) && names->rows[i].loads >= crowd)
+        if (!is_secondary(family_by_id(names->rows[i].family)) && names->rows[i].loads >= least)
             return true;
     }
     return false;
