@@ -61,7 +61,7 @@ static void read_symbols(struct elf_file *file, int fd, const Elf64_Shdr *table,
     Elf64_Sym *symbols = read_part(fd, table->sh_offset, table->sh_size, TABLE_MAX);
     char *text = read_part(fd, names->sh_offset, names->sh_size, TABLE_MAX);
     size_t count = table->sh_size / sizeof *symbols;
-    struct function *all = calloc(count + 1, sizeof *all);
+    struct function *all = symbols != NULL ? calloc(count + 1, sizeof *all) : NULL;
     if (symbols == NULL || text == NULL || all == NULL) {
         free(symbols);
         free(text);
