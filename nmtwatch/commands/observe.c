@@ -26,6 +26,8 @@ static bool write_as(const struct observe_report *report, enum profile_format fo
         return observe_report_json(report, out);
     case PROFILE_TOP_TEXT:
         return observe_report_print(report, ROWS, out);
+    case PROFILE_PPROF:
+        return observe_report_pprof(report, out);
     case PROFILE_JFR:
         break;
     }
@@ -80,7 +82,7 @@ static int run(int argc, char **argv)
         {0, "interval", "TIME", option_take_span_ms, &interval_ms,
          "of cpu: CPU time between two samples (10ms)"},
         {'o', "output", "FILE", option_take_text, &output,
-         "a flame graph (.html), collapsed stacks (.txt), the table (.top, .json)"},
+         "a flame graph (.html), collapsed stacks (.txt), the table (.top, .json), pprof (.pb.gz)"},
         {0, "json", NULL, NULL, &json, "the table as one JSON object"},
     };
     int operands, code;
@@ -95,7 +97,7 @@ static int run(int argc, char **argv)
                                                "alloc, jmethodids");
     if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
         return options_error(&command_observe,
-                             "-o '%s': expected a name in .html, .txt, .top or .json", output);
+                             "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz", output);
     if (output != NULL && !profile_output_possible(output, error, sizeof error)) {
         tell_error("nmtwatch observe: %s\n", error);
         return EXIT_IO;

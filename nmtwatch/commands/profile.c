@@ -125,7 +125,7 @@ static int alloc_verb(const char *pid, const struct alloc_arguments *arguments,
         return options_error(&command_profile, "how long? --for TIME");
     if (run->output != NULL && !profile_output_format(run->output, &format))
         return options_error(&command_profile,
-                             "-o '%s': expected a name in .html, .txt, .top, .json or .jfr",
+                             "-o '%s': expected a name in .html, .txt, .top, .json, .pb.gz or .jfr",
                              run->output);
     int code = fill_in(arguments, start);
     if (code != 0)
@@ -324,7 +324,7 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
                              "what to do? start, stop, status, memory, dump; or --for and -o");
     if (!profile_output_format(arguments->output, &shot.format))
         return options_error(&command_profile,
-                             "-o '%s': expected a name in .html, .txt, .json or .jfr",
+                             "-o '%s': expected a name in .html, .txt, .top, .json, .pb.gz or .jfr",
                              arguments->output);
     if (shot.by_state && shot.format == PROFILE_JFR)
         return options_error(&command_profile,
@@ -358,7 +358,7 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
         return options_error(&command_profile, "how long? --for is missing");
     if (shot.output != NULL && !profile_output_format(shot.output, &shot.format))
         return options_error(&command_profile,
-                             "-o '%s': expected a name in .html, .txt, .json, .top or .jfr",
+                             "-o '%s': expected a name in .html, .txt, .top, .json, .pb.gz or .jfr",
                              shot.output);
     if (arguments->start.value[OPTION_FILE] != NULL)
         return options_error(&command_profile, "--file goes with start: the recording is in -o");
@@ -404,7 +404,7 @@ static int run(int argc, char **argv)
         {0, "for", "TIME", take_wait, &arguments.duration_ms,
          "start, wait so long, stop, and write -o"},
         {'o', "output", "FILE", option_take_text, &arguments.output,
-         ".html flame graph, .txt collapsed, .top or .json table, .jfr"},
+         ".html flame graph, .txt collapsed, .top or .json table, .pb.gz pprof, .jfr"},
         {0, "agent", "FILE", option_take_text, &arguments.library,
          "libnmtagent.so to load (beside nmtwatch)"},
         {0, "alloc-interval", "SIZE", option_take_text, &arguments.alloc.interval,

@@ -236,6 +236,20 @@ bool jfr_profile_flamegraph(const struct jfr_profile *profile, const char *title
     return flamegraph_write(tree, &page, out);
 }
 
+bool jfr_profile_pprof(const struct jfr_profile *profile, FILE *out)
+{
+    const char *unit;
+    const struct call_tree *tree = jfr_profile_samples(profile, &unit);
+    bool bytes = tree == profile->alloc;
+    const struct pprof_about about = {
+        .type = bytes ? "alloc_space" : "samples",
+        .unit = bytes ? "bytes" : "count",
+        .start_ns = profile->start_ns,
+        .duration_ns = profile->end_ns - profile->start_ns,
+    };
+    return pprof_write(tree, &about, out);
+}
+
 static bool put_methods(struct json_out *out, const struct call_tree *tree, uint32_t node)
 {
     struct toptable *table = toptable_create(tree, node);

@@ -45,11 +45,12 @@ struct observation {
 
 static const struct {
     const char *name, *unit;
+    const char *type, *type_unit; /* as pprof names them */
 } MODE[OBSERVE_MODES] = {
-    [OBSERVE_CPU] = {"cpu", "CPU samples"},
-    [OBSERVE_CLASSES] = {"classes", "classes loaded"},
-    [OBSERVE_JMETHODIDS] = {"jmethodids", "jmethodIDs made"},
-    [OBSERVE_ALLOC] = {"alloc", "bytes allocated, by TLAB"},
+    [OBSERVE_CPU] = {"cpu", "CPU samples", "cpu", "nanoseconds"},
+    [OBSERVE_CLASSES] = {"classes", "classes loaded", "classes", "count"},
+    [OBSERVE_JMETHODIDS] = {"jmethodids", "jmethodIDs made", "jmethodids", "count"},
+    [OBSERVE_ALLOC] = {"alloc", "bytes allocated, by TLAB", "alloc_space", "bytes"},
 };
 
 bool observe_mode_by_name(const char *name, enum observe_mode *mode)
@@ -466,6 +467,10 @@ bool observe_run(const struct target *target, const struct observe_options *opti
     *report = (struct observe_report){
         .what = MODE[options->mode].name,
         .unit = MODE[options->mode].unit,
+        .type = MODE[options->mode].type,
+        .type_unit = MODE[options->mode].type_unit,
+        .interval_ns = options->mode == OBSERVE_CPU ? options->interval_ns : 0,
+        .start_ns = clock_us(CLOCK_REALTIME) * 1000,
         .bytes = options->mode == OBSERVE_ALLOC,
         .pid = target->pid,
         .outcome_count = STACK_OUTCOMES,

@@ -111,6 +111,17 @@ static bool write_flamegraph(const struct story *story, const char *title, FILE 
                             &page, out);
 }
 
+static bool write_pprof(const struct story *story, FILE *out)
+{
+    bool classes = story->kind == STORY_CLASSES;
+    const struct pprof_about about = {
+        .type = classes ? "classes" : "inuse_space",
+        .unit = classes ? "count" : "bytes",
+        .duration_ns = (classes ? story->classes.duration_ms : story->live.duration_ms) * 1000000,
+    };
+    return pprof_write(classes ? story->classes.tree : story->live.tree, &about, out);
+}
+
 static bool write_format(const struct story *story, enum profile_format format, const char *title,
                          FILE *out)
 {
@@ -125,6 +136,8 @@ static bool write_format(const struct story *story, enum profile_format format, 
     case PROFILE_TOP_TEXT:
         print_table(story, SIZE_MAX, out);
         return !ferror(out);
+    case PROFILE_PPROF:
+        return write_pprof(story, out);
     case PROFILE_JFR:
         break;
     }
@@ -300,7 +313,8 @@ bool profile_output_format(const char *name, enum profile_format *format)
                     {".html", PROFILE_HTML},
                     {".txt", PROFILE_COLLAPSED},
                     {".json", PROFILE_TOP},
-                    {".top", PROFILE_TOP_TEXT}};
+                    {".top", PROFILE_TOP_TEXT},
+                    {".pb.gz", PROFILE_PPROF}};
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         size_t suffix = strlen(suffixes[i].suffix);
@@ -339,6 +353,8 @@ static bool write_summary(const struct jfr_profile *profile, enum profile_format
         return jfr_profile_top_json(profile, out);
     case PROFILE_TOP_TEXT:
         return jfr_profile_top(profile, TOP_ROWS, out);
+    case PROFILE_PPROF:
+        return jfr_profile_pprof(profile, out);
     case PROFILE_JFR:
         break;
     }

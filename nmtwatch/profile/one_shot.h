@@ -18,9 +18,10 @@
  *
  *   .jfr  the recording itself        .txt  collapsed stacks
  *   .html a flame graph               .json the top table
+ *   .pb.gz  for pprof                 .top  the top table as text
  */
 
-enum profile_format { PROFILE_JFR, PROFILE_HTML, PROFILE_COLLAPSED, PROFILE_TOP, PROFILE_TOP_TEXT };
+enum profile_format { PROFILE_JFR, PROFILE_HTML, PROFILE_COLLAPSED, PROFILE_TOP, PROFILE_TOP_TEXT, PROFILE_PPROF };
 
 /* By the name's suffix; false: by none of them. */
 bool profile_output_format(const char *name, enum profile_format *format);

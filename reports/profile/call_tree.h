@@ -66,6 +66,14 @@ uint32_t call_tree_next(const struct call_tree *tree, uint32_t node, int *depth)
  * cursor is escaped; samples without a stack are the line "[no stack]". False when out failed, or
  * memory. */
 bool collapsed_write(const struct call_tree *tree, FILE *out);
+/* A finished tree as pprof reads it: profile.proto, gzipped. Names are escaped as for a terminal.
+ * False when out failed, or memory. */
+struct pprof_about {
+    const char *type, *unit;       /* of a sample: "cpu" "nanoseconds", "alloc_space" "bytes" */
+    int64_t each;                  /* what a sample of the tree stands for in that unit; 0: one */
+    int64_t start_ns, duration_ns; /* start: since the epoch */
+};
+bool pprof_write(const struct call_tree *tree, const struct pprof_about *about, FILE *out);
 void call_tree_destroy(struct call_tree *tree);
 
 /* Methods by the samples in which they ran themselves (self) or were on the stack (total), of those

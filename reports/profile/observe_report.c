@@ -124,6 +124,18 @@ bool observe_report_flamegraph(const struct observe_report *report, FILE *out)
     return flamegraph_write(report->tree, &page, out);
 }
 
+bool observe_report_pprof(const struct observe_report *report, FILE *out)
+{
+    const struct pprof_about about = {
+        .type = report->type,
+        .unit = report->type_unit,
+        .each = report->interval_ns,
+        .start_ns = report->start_ns,
+        .duration_ns = report->elapsed_ms * 1000000,
+    };
+    return pprof_write(report->tree, &about, out);
+}
+
 void observe_report_free(struct observe_report *report)
 {
     if (report->tree != NULL && report->tree != report->makers.tree)

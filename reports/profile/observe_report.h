@@ -21,6 +21,9 @@ struct observe_report {
     struct call_tree *tree; /* finished; of classes that of makers */
     struct class_makers makers; /* of classes */
     const char *unit;           /* of the tree's samples, for people */
+    const char *type, *type_unit; /* as pprof names them: "cpu" "nanoseconds" */
+    int64_t interval_ns;          /* of cpu: what a sample stands for */
+    int64_t start_ns;             /* since the epoch */
     bool bytes;                 /* the tree's samples are bytes */
     int64_t elapsed_ms;
     /* Exact, of the kernel: classes loaded, jmethodIDs made, times that AllocTracer was called; ns of CPU
@@ -43,6 +46,7 @@ bool observe_report_print(const struct observe_report *report, uint32_t rows, FI
 /* One object, one line (docs/json/observe.md). */
 bool observe_report_json(const struct observe_report *report, FILE *out);
 bool observe_report_flamegraph(const struct observe_report *report, FILE *out);
+bool observe_report_pprof(const struct observe_report *report, FILE *out);
 void observe_report_free(struct observe_report *report);
 
 #endif
