@@ -28,7 +28,7 @@
 #define HANDLERS_MAX   16
 #define METHODS_MAX    65535 /* of a class file */
 #define BUCKETS_FIRST  1024
-#define KLASS_TRIES    10   /* the mirror may be moved while it is read */
+#define KLASS_TRIES    100  /* the mirror may be moved while it is read */
 #define REDEFINE_TRIES 1000 /* events until a redefinition counts as failed */
 
 struct watched {
@@ -203,16 +203,18 @@ static void settle(JNIEnv *env)
 /* --- what comes --------------------------------------------------------------------------------- */
 
 /* 0: no class with methods, or not to be read. */
-static uintptr_t klass_of(jclass mirror)
+static uintptr_t klass_of(JNIEnv *env, jclass mirror)
 {
     char *signature = NULL;
     uintptr_t klass = 0;
     if ((*asgst.jvmti)->GetClassSignature(asgst.jvmti, mirror, &signature, NULL) !=
         JVMTI_ERROR_NONE)
         return 0;
-    if (signature[0] == 'L')
-        for (int i = 0; klass == 0 && i < KLASS_TRIES; i++)
-            klass = class_klass(mirror, signature);
+    for (int i = 0; signature[0] == 'L' && klass == 0 && i < KLASS_TRIES; i++) {
+        if (i > 0) /* returns when the safepoint is over that may move it */
+            (*env)->IsSameObject(env, mirror, NULL);
+        klass = class_klass(mirror, signature);
+    }
     (*asgst.jvmti)->Deallocate(asgst.jvmti, (unsigned char *)signature);
     return klass;
 }
@@ -238,7 +240,7 @@ static struct watched *add(JNIEnv *env, uintptr_t klass, jclass mirror)
 
 static struct watched *find_or_add(JNIEnv *env, jclass mirror)
 {
-    uintptr_t klass = klass_of(mirror);
+    uintptr_t klass = klass_of(env, mirror);
     struct watched *class = klass != 0 ? find(klass) : NULL;
     if (class != NULL && is_gone(env, class)) { /* and nobody has counted it */
         look_through(env);
@@ -449,7 +451,7 @@ ASGST_Class ASGST_JClassToClass(jclass klass)
         env != NULL ? (*env)->NewLocalRef(env, klass) : NULL; /* as class_klass wants it */
     if (local == NULL)
         return NULL;
-    ASGST_Class found = (ASGST_Class)klass_of(local);
+    ASGST_Class found = (ASGST_Class)klass_of(env, local);
     (*env)->DeleteLocalRef(env, local);
     return found;
 }

@@ -53,7 +53,8 @@ seen_of() { # FILE CONDITION...: what holds of every profiler
 }
 
 known_methods() { # JDK
-    jvm_start "$1" "known methods" "-agentpath:$SCRATCH/profiler.so=40,$SCRATCH/first,compare" AsgstLoad 1500
+    jvm_start "$1" "known methods" "-agentpath:$SCRATCH/profiler.so=40,$SCRATCH/first,compare" \
+        -XX:CompileCommand=quiet -XX:CompileCommand=dontinline,AsgstLoad::leaf AsgstLoad 1500
     jvm_wait result || return
     jvm_end 0
     seen_of "$SCRATCH/first"

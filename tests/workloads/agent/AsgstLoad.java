@@ -1,20 +1,23 @@
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.List;
 import java.util.zip.Deflater;
 
-/** Known methods at known lines, interpreted, compiled, inlined and native, for so many milliseconds. */
+/** Known methods at known lines, interpreted, compiled, inlined and native, for so many milliseconds of CPU. */
 public final class AsgstLoad<T extends Comparable<T>> {
     private static volatile long sink;
 
     public static void main(String[] args) throws Exception {
-        long end = System.nanoTime() + Long.parseLong(args[0]) * 1_000_000;
+        ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+        long end = clock.getCurrentThreadCpuTime() + Long.parseLong(args[0]) * 1_000_000;
         AsgstLoad<Long> load = new AsgstLoad<>();
         List<Long> values = List.of(3L, 1L, 2L);
         byte[] bytes = new byte[1 << 16];
         Stage.ready();
         do {
-            sink += load.spin(values, 20_000);
+            sink += load.spin(values, 5_000);
             sink += deflate(bytes);
-        } while (System.nanoTime() < end);
+        } while (clock.getCurrentThreadCpuTime() < end);
         Stage.result("done");
     }
 
@@ -27,8 +30,17 @@ public final class AsgstLoad<T extends Comparable<T>> {
         return sum;
     } // last line of spin
 
+    /** Inlined into spin. */
     private static long mix(long sum, int value) {
-        return sum * 31 + Long.rotateLeft(value, 7);
+        return leaf(sum + value);
+    }
+
+    /** With -XX:CompileCommand=dontinline,AsgstLoad::leaf a call, which has a description of its place. */
+    private static long leaf(long sum) {
+        for (int i = 0; i < 20; i++) {
+            sum = sum * 31 + Long.rotateLeft(sum, 7);
+        }
+        return sum;
     }
 
     private static int deflate(byte[] bytes) {
