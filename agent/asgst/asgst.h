@@ -96,7 +96,7 @@ enum ASGST_TraceKind {
 typedef struct {
     jint num_frames; /* out: how many there are; <= 0: none, ASGST_Error says why */
     uint8_t kind;    /* in: which ASGST_TraceKinds are wanted, 0: all; out: which it is */
-    jint state; /* in: bits of which the thread must have one, 0: any; out: ASGST_ThreadState */
+    jint state;      /* in: bits of which the thread must have one, 0: any; out: JVMTI's bits */
     ASGST_CallFrame *frames; /* in: room for depth frames; filled innermost first */
     void *frame_info;        /* out: NULL */
 } ASGST_CallTrace;
@@ -177,7 +177,7 @@ typedef struct {
     char *generic_signature;
     jint generic_signature_length;
     jint modifiers;
-    jint idnum;        /* in its class; stays when the class is redefined */
+    jint idnum;        /* in its class; stays when the class is redefined; -1: made by the JVM */
     jlong class_idnum; /* ASGST_GetClassIdNum */
 } ASGST_MethodInfo;
 
@@ -197,7 +197,7 @@ typedef struct {
 
 /* All of them signal safe. */
 void ASGST_GetMethodInfo(ASGST_Method method, ASGST_MethodInfo *info);
-/* -1: this is no method. */
+/* -1: this is no method, or one that the JVM made (MethodHandle.linkToStatic and the like). */
 jint ASGST_GetMethodIdNum(ASGST_Method method);
 /* NULL: this is no method. */
 ASGST_Class ASGST_GetClass(ASGST_Method method);

@@ -8,6 +8,7 @@
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "agent/hotspot/scopes.h"
+#include "agent/hotspot/thread_state.h"
 #include "agent/methods/method_reading.h"
 #include "agent/stack/engine.h"
 #include "agent/stack/native.h"
@@ -66,14 +67,36 @@ static bool is_on_stack(uintptr_t thread, uintptr_t sp)
     return sp < high && high - sp <= size;
 }
 
-/* What the JVM says the thread is at, as JVMTI's bits. */
-static jint state_of(uintptr_t thread)
+/* As JVMTI's bits. ucontext NULL: it was not interrupted. */
+static jint state_of(uintptr_t thread, const ucontext_t *context)
 {
-    uint32_t state = load_u32(thread + (uintptr_t)layout.thread_state, 0);
-    if (state == layout.thread_in_native)
-        return JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_RUNNABLE |
-               JVMTI_THREAD_STATE_IN_NATIVE;
-    return JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_RUNNABLE;
+    enum { WAITING = JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_WAITING };
+    static const jint STATES[] = {
+        [THREAD_RUNNABLE] = JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_RUNNABLE,
+        [THREAD_IN_NATIVE] =
+            JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_RUNNABLE | JVMTI_THREAD_STATE_IN_NATIVE,
+        [THREAD_SLEEPING] =
+            WAITING | JVMTI_THREAD_STATE_WAITING_WITH_TIMEOUT | JVMTI_THREAD_STATE_SLEEPING,
+        [THREAD_IN_OBJECT_WAIT] =
+            WAITING | JVMTI_THREAD_STATE_WAITING_INDEFINITELY | JVMTI_THREAD_STATE_IN_OBJECT_WAIT,
+        [THREAD_IN_OBJECT_WAIT_TIMED] =
+            WAITING | JVMTI_THREAD_STATE_WAITING_WITH_TIMEOUT | JVMTI_THREAD_STATE_IN_OBJECT_WAIT,
+        [THREAD_PARKED] =
+            WAITING | JVMTI_THREAD_STATE_WAITING_INDEFINITELY | JVMTI_THREAD_STATE_PARKED,
+        [THREAD_PARKED_TIMED] =
+            WAITING | JVMTI_THREAD_STATE_WAITING_WITH_TIMEOUT | JVMTI_THREAD_STATE_PARKED,
+        [THREAD_BLOCKED] = JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER,
+    };
+    struct call_registers registers = {0};
+#ifdef __x86_64__
+    if (context != NULL)
+        registers = (struct call_registers){
+            .pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP],
+            .result = (uintptr_t)context->uc_mcontext.gregs[REG_RAX],
+            .fourth = (uintptr_t)context->uc_mcontext.gregs[REG_R10],
+        };
+#endif
+    return STATES[thread_state(thread, &registers)];
 }
 
 /* --- frames ------------------------------------------------------------------------------------- */
@@ -175,7 +198,7 @@ static jint walk_thread(ASGST_CallTrace *trace, jint depth, void *ucontext, uint
         return ASGST_THREAD_NOT_JAVA;
     if (env == NULL)
         return native ? put_native(ucontext, trace->frames, depth) : 0;
-    trace->state = state_of(thread_of(env));
+    trace->state = state_of(thread_of(env), ucontext);
     if (states != 0 && (states & trace->state) == 0)
         return ASGST_WRONG_STATE;
     if (ucontext != NULL && !is_on_stack(thread_of(env), interrupted_sp(ucontext)))
@@ -198,7 +221,7 @@ jint ASGST_ThreadState(void)
 {
     int saved_errno = errno;
     JNIEnv *env = asgst_is_ready() ? own_env() : NULL;
-    jint state = env != NULL ? state_of(thread_of(env)) : 0;
+    jint state = env != NULL ? state_of(thread_of(env), NULL) : 0;
     errno = saved_errno;
     return state;
 }

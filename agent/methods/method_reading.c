@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define MODIFIERS_WRITTEN   0x7fff /* what stands in class files; JDK 17 keeps more beside it */
+#define ACC_NATIVE          0x0100
+#define ACC_SYNTHETIC       0x1000
 #define LINES_ESCAPE        0xff
 #define LINES_LINE_BITS     3
 #define UNSIGNED5_LAST      192 /* a byte below it ends a number */
@@ -105,9 +107,11 @@ bool method_reading_generic(const struct method_reading *reading, struct method_
                         load_u16(end - sizeof(uint16_t), 0), text);
 }
 
+/* Of those the JVM makes itself (MethodHandle.linkToStatic and the like) all have 0. */
 int32_t method_reading_idnum(const struct method_reading *reading)
 {
-    return layout.const_idnum < 0
+    const int32_t made = ACC_NATIVE | ACC_SYNTHETIC;
+    return layout.const_idnum < 0 || (reading->modifiers & made) == made
                ? -1
                : load_u16(reading->const_method + (uintptr_t)layout.const_idnum, 0);
 }

@@ -57,7 +57,7 @@ size_t method_reading_lines(const struct method_reading *reading, uint8_t *out, 
 
 /* A generic signature is not part of what is hashed. False: it has none. */
 bool method_reading_generic(const struct method_reading *reading, struct method_text *text);
-/* Its number in its class, which stays when the class is redefined. */
+/* Its number in its class, which stays when the class is redefined; -1: it has none, the JVM made it. */
 int32_t method_reading_idnum(const struct method_reading *reading);
 
 /* Of a Klass *: false: it is none, as far as can be seen; generic.length 0: it has none. */

@@ -43,7 +43,7 @@ typedef struct {
             X(idnum_changed) X(unloaded) X(unloaded_methods) X(unloaded_twice) X(redefined)        \
                 X(redefined_methods) X(first_line) X(last_line) X(lines) X(states)                 \
                     X(kind_of_pthread) X(frames_of_pthread) X(refused_pthread) X(here)             \
-                        X(runnable_refused)
+                        X(runnable_refused) X(running)
 #define ENUM(name) COUNT_##name,
 #define TEXT(name) #name,
 enum { COUNTERS(ENUM) COUNTER_COUNT };
@@ -84,6 +84,8 @@ static void check_names(ASGST_Method method, const ASGST_MethodInfo *info, unsig
         ADD(stale, 1);
     atomic_store(&known[at].name, name);
     atomic_store(&known[at].method, method);
+    if (info->idnum < 0)
+        return;
     at = (unsigned)(info->class_idnum / 8 * 31 + info->idnum) % IDNUMS;
     if (atomic_load(&by_idnum[at].class_idnum) == info->class_idnum &&
         atomic_load(&by_idnum[at].idnum) == info->idnum) {
@@ -188,6 +190,8 @@ static void on_signal(int number, siginfo_t *info, void *ucontext)
     for (int i = 0; i < trace.num_frames; i++)
         see(&frames[i]);
     atomic_fetch_or(&counts[COUNT_states], trace.state);
+    if (trace.state & JVMTI_THREAD_STATE_RUNNABLE)
+        ADD(running, 1);
     if (trace.num_frames > 0 && trace.num_frames < DEPTH) {
         ASGST_RunWithIterator(ucontext, 0, count_frames, &count);
         if (count != trace.num_frames)

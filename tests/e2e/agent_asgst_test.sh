@@ -63,6 +63,7 @@ known_methods() { # JDK
         holds $name -gt 0
     done
     holds failed -le 5
+    check "$JVM_NAME: what uses the CPU runs" [ "$(sees running)" -gt $(($(sees samples) * 8 / 10)) ]
     is "$JVM_NAME: states are looked at" "$(sees runnable_refused)" "$(sees samples)"
     same=$(sees same) differs=$(sees differs)
     check "$JVM_NAME: stacks are those of AsyncGetCallTrace ($same, $differs differ)" \
