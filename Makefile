@@ -153,7 +153,7 @@ $(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out 
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
-# A unit test mirrors its source: tests/unit/parse/span_test.c tests analyzers/parse/span.c.
+# A unit test is named for its source, or for the part of it that it tests: tests/unit/parse/span_test.c.
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*_test.c tests/golden/*_test.c))
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 

@@ -33,6 +33,15 @@ static void put(struct dossier *dossier, enum sample_field field, int64_t value)
     sample_set(&dossier->sample, field, value);
 }
 
+static void put_all(struct dossier *dossier, const struct sample *look)
+{
+    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
+        int64_t value;
+        if (sample_get(look, (enum sample_field)i, &value))
+            put(dossier, (enum sample_field)i, value);
+    }
+}
+
 /* --- NMT ----------------------------------------------------------------------------- */
 
 static void take_off(struct nmt_amount *amount, const struct nmt_row *row)
@@ -87,11 +96,7 @@ static void take_look(struct dossier_jvm *jvm, const struct nmt_summary *summary
     struct sample look;
     sample_clear(&look);
     sample_add_nmt(&look, summary);
-    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
-        int64_t value;
-        if (sample_get(&look, (enum sample_field)i, &value))
-            put(dossier, (enum sample_field)i, value);
-    }
+    put_all(dossier, &look);
     for (int i = 0; i < summary->row_count; i++) {
         int64_t threads;
         if (nmt_row_get(&summary->rows[i], NMT_ROW_THREADS_COUNT, &threads))
@@ -633,11 +638,7 @@ static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part
     }
     sample_clear(&look);
     sample_add_metaspace(&look, &metaspace);
-    for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
-        int64_t value;
-        if (sample_get(&look, (enum sample_field)i, &value))
-            put(&jvm->dossier, (enum sample_field)i, value);
-    }
+    put_all(&jvm->dossier, &look);
     take_metaspace_line(&jvm->dossier, part->text);
     input->used = true;
     return true;

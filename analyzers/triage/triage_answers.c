@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MB                (INT64_C(1) << 20)
 #define HEAP_FULL_PERCENT 97
 #define OBJECTS_MIN       1000 /* of a class, for a note */
 

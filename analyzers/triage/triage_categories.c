@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define MB                 (INT64_C(1) << 20)
 #define GROWN_PART         10 /* of what it was: less is noise of a large thing */
 #define STACKS_GROWN_BYTES (1024 * MB)
 #define NOTED_MIN_BYTES    (64 * MB)

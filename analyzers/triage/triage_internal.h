@@ -4,6 +4,10 @@
 
 #include "analyzers/triage/triage.h"
 
+#define KB (INT64_C(1) << 10)
+#define MB (INT64_C(1) << 20)
+#define GB (INT64_C(1) << 30)
+
 /* A new finding at the end of the list; NULL when the list is full. */
 struct finding *triage_add(struct triage *out, enum finding_kind kind);
 bool triage_has(const struct triage *out, enum finding_kind kind);

@@ -4,9 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define KB (INT64_C(1) << 10)
-#define MB (INT64_C(1) << 20)
-
 #define OUTSIDE_GROWN_MIN_BYTES (8 * MB)
 #define FREED_UNKNOWN_BYTES     (32 * MB)
 #define OUTSIDE_LEVEL_MIN_BYTES (256 * MB)
@@ -207,8 +204,6 @@ void triage_memory(const struct dossier *dossier, struct triage *out)
 /* --- agents ----------------------------------------------------------------------------------- */
 
 /* What agents cost: jmethodIDs they preallocate, results they keep. */
-#define KB (INT64_C(1) << 10)
-#define MB (INT64_C(1) << 20)
 
 /* Results of GetClassMethods are given back at once: what stands there is forgotten. */
 #define METHOD_ARRAYS_MIN_BYTES (64 * KB)

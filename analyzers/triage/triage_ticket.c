@@ -8,10 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KB (INT64_C(1) << 10)
-#define MB (INT64_C(1) << 20)
-#define GB (INT64_C(1) << 30)
-
 #define OUTSIDE_MIN_BYTES      (256 * MB)
 #define OUTSIDE_SHARE          0.25 /* of what is resident */
 #define ARENAS_MIN             3
