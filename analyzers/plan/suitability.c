@@ -106,10 +106,10 @@ static void too_many(const struct suitability_facts *facts, struct suitability_v
 
 void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict)
 {
+    memset(verdict, 0, sizeof *verdict);
     int64_t loaded = facts->loaded;
     char *reason = verdict->reason;
     const size_t size = sizeof verdict->reason;
-    memset(verdict, 0, sizeof *verdict);
     verdict->suitability = SUITABILITY_NOT_APPROPRIATE;
     if (facts->explosion != NULL) {
         snprintf(reason, size,
