@@ -299,10 +299,10 @@ done
 is_there() {
     compgen -G '/tmp/nmtwatch-*/heap.hprof' >/dev/null
 }
-interrupt() { # JDK write|read
+interrupt() { # JDK write|read CODE COMMAND...
     local code pid=$HOST
     for _ in 1 2 3 4 5; do
-        spawn "$NMTWATCH" holders --allow-pause "$HOST" >"$SCRATCH/interrupted" 2>&1
+        spawn "$NMTWATCH" "${@:4}" --allow-pause "$HOST" >"$SCRATCH/interrupted" 2>&1
         if [ "$2" = write ]; then
             until is_there || ! kill -0 "$SPAWNED" 2>/dev/null; do :; done
         else
@@ -314,9 +314,9 @@ interrupt() { # JDK write|read
         kill -CONT "$pid" 2>/dev/null
         code=0
         wait "$SPAWNED" || code=$?
-        [ $code -le 1 ] || break
+        ! grep -q interrupted "$SCRATCH/interrupted" || break
     done
-    is "JDK $1: interrupted during $2" "$code $(grep -c interrupted "$SCRATCH/interrupted")" "74 1"
+    is "JDK $1: $4 interrupted during $2" "$code $(grep -c interrupted "$SCRATCH/interrupted")" "$3 1"
     is "... nothing is left" "$(find /tmp -maxdepth 1 -regextype egrep -regex '/tmp/nmtwatch-[0-9a-f]{16}' -newer "$tried" | wc -l)" 0
     check "... the JVM is unharmed" "${HOMES[$1]}/bin/jcmd" "$HOST" VM.version
 }
@@ -324,8 +324,11 @@ for version in "${!HOMES[@]}"; do
     start_host "ballast-$version" "${HOMES[$version]}/bin/java" -Xmx200m -XX:+UseSerialGC -Dballast=1000000 \
         -cp "$SCRATCH/$version/host" Host leak 0 "$SCRATCH/$version/plugins" registry
     host_ready "ballast-$version" || continue
-    interrupt "$version" write
-    interrupt "$version" read
+    interrupt "$version" write 74 holders
+    interrupt "$version" read 74 holders
+    # What was seen before is told.
+    interrupt "$version" write 0 triage --level thorough --heap --for 1s -o "$SCRATCH/interrupted-$version"
+    check "... with its report" test -s "$SCRATCH/interrupted-$version/report.html"
     kill_jvm "$HOST"
 done
 start_host live "$home/bin/java" -Xmx64m -cp "$SCRATCH/$jdk/host" Host leak 5 "$SCRATCH/$jdk/plugins" registry
