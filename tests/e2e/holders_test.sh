@@ -327,8 +327,8 @@ for version in "${!HOMES[@]}"; do
     interrupt "$version" write 74 holders
     interrupt "$version" read 74 holders
     # What was seen before is told.
-    interrupt "$version" write 0 triage --level thorough --heap --for 1s -o "$SCRATCH/interrupted-$version"
-    check "... with its report" test -s "$SCRATCH/interrupted-$version/report.html"
+    interrupt "$version" write 0 triage --level thorough --heap --for 1s -o "$SCRATCH/ended-$version"
+    check "... with its report" test -s "$SCRATCH/ended-$version/report.html"
     kill_jvm "$HOST"
 done
 start_host live "$home/bin/java" -Xmx64m -cp "$SCRATCH/$jdk/host" Host leak 5 "$SCRATCH/$jdk/plugins" registry
