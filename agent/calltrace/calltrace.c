@@ -10,7 +10,7 @@
 #define TRACES_FIRST_BYTES (CALLTRACE_CAPACITY_FIRST * sizeof(uint64_t))
 #define REFILL_VISITS      2048
 /* Of a table at rest. */
-#define TABLE_BYTES (FRAMES_FIRST_BYTES + TRACES_FIRST_BYTES + ARENA_CHUNK_FIRST_BYTES)
+#define TABLE_BYTES        (FRAMES_FIRST_BYTES + TRACES_FIRST_BYTES + ARENA_CHUNK_FIRST_BYTES)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
@@ -203,12 +203,11 @@ struct calltrace_storage *calltrace_create(size_t bound_bytes)
     struct calltrace_storage *storage = mem_map(COMPONENT_CALL_TRACE_STORAGE, sizeof *storage);
     if (storage == NULL)
         return NULL;
-    storage->budget.bound_bytes = bound_bytes > CALLTRACE_TABLES * TABLE_BYTES
-                                      ? bound_bytes
-                                      : CALLTRACE_TABLES * TABLE_BYTES;
+    storage->budget.bound_bytes =
+        bound_bytes > CALLTRACE_TABLES * TABLE_BYTES ? bound_bytes : CALLTRACE_TABLES * TABLE_BYTES;
     storage->slots = mem_map(COMPONENT_REFCOUNT_SLOTS, REFCOUNT_SLOTS * sizeof *storage->slots);
-    storage->unfolded = mem_map(COMPONENT_CALL_TRACE_STORAGE,
-                                CALLTRACE_DEPTH_MAX * sizeof *storage->unfolded);
+    storage->unfolded =
+        mem_map(COMPONENT_CALL_TRACE_STORAGE, CALLTRACE_DEPTH_MAX * sizeof *storage->unfolded);
     bool good = storage->slots != NULL && storage->unfolded != NULL;
     for (int i = 0; good && i < CALLTRACE_TABLES; i++) {
         struct table *table = &storage->tables[i];
@@ -305,8 +304,7 @@ static int64_t visit_all(struct calltrace_storage *storage, const struct table *
     return visited;
 }
 
-int64_t calltrace_look(struct calltrace_storage *storage, calltrace_visit_fn *visit,
-                       void *context)
+int64_t calltrace_look(struct calltrace_storage *storage, calltrace_visit_fn *visit, void *context)
 {
     return storage->standby == NULL ? 0 : visit_all(storage, storage->standby, visit, context);
 }
@@ -322,8 +320,7 @@ int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn 
     return visited;
 }
 
-int64_t calltrace_peek(struct calltrace_storage *storage, calltrace_visit_fn *visit,
-                       void *context)
+int64_t calltrace_peek(struct calltrace_storage *storage, calltrace_visit_fn *visit, void *context)
 {
     return visit_all(storage, active_table(storage), visit, context);
 }

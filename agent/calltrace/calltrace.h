@@ -64,15 +64,13 @@ void calltrace_rotate(struct calltrace_storage *storage);
 /* Walks standby after a rotation and leaves it there. Frames are valid during the visit. Returns
  * how many stacks. */
 typedef void calltrace_visit_fn(void *context, const struct calltrace *trace);
-int64_t calltrace_look(struct calltrace_storage *storage, calltrace_visit_fn *visit,
-                       void *context);
+int64_t calltrace_look(struct calltrace_storage *storage, calltrace_visit_fn *visit, void *context);
 /* The same, then clears it into scratch. */
 int64_t calltrace_collect(struct calltrace_storage *storage, calltrace_visit_fn *visit,
                           void *context);
 /* Walks what is in the active table by now, and leaves it there. For events that were flushed after
  * the rotation and are from after it: with these stacks too, the chunk they are in is complete. */
-int64_t calltrace_peek(struct calltrace_storage *storage, calltrace_visit_fn *visit,
-                       void *context);
+int64_t calltrace_peek(struct calltrace_storage *storage, calltrace_visit_fn *visit, void *context);
 /* Maps what the active table will need next. Call it a few times a second. */
 void calltrace_refill(struct calltrace_storage *storage);
 

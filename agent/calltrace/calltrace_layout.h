@@ -39,8 +39,8 @@
 #include <stdatomic.h>
 
 #define CALLTRACE_TABLES          3
-#define CALLTRACE_LEVELS_MAX      9 /* 65 536 x 2^8 traces: more than a bound of 1 GB pays for */
-#define CALLTRACE_LINE            8 /* entries of a cache line; windows begin at one */
+#define CALLTRACE_LEVELS_MAX      9  /* 65 536 x 2^8 traces: more than a bound of 1 GB pays for */
+#define CALLTRACE_LINE            8  /* entries of a cache line; windows begin at one */
 #define CALLTRACE_WINDOW          96 /* the first one is full at a load of 75 % */
 #define CALLTRACE_FRAMES_CAPACITY 16384 /* of level 0 of the index of frames */
 #define CALLTRACE_SLOT_TRIES      16
@@ -73,8 +73,8 @@ struct trace_index {
     /* Level n + 1 has twice the entries of level n. Mapped: level 0, the present one, and from half
      * full on the next one. Read by every put. */
     struct index_level levels[CALLTRACE_LEVELS_MAX];
-    _Atomic int level;       /* the present one */
-    _Atomic int level_count; /* level + 1, or + 2: the next one may be used */
+    _Atomic int level;                /* the present one */
+    _Atomic int level_count;          /* level + 1, or + 2: the next one may be used */
     alignas(64) _Atomic int64_t used; /* written when something is new */
 };
 

@@ -119,7 +119,8 @@ struct wanted {
     struct table *table;
     const struct frame *frame; /* NULL: the stack ends here */
     /* Of a trace. */
-    const struct frame *frames; /* innermost first; frame is the one before frames[depth - shared] */
+    const struct frame
+        *frames; /* innermost first; frame is the one before frames[depth - shared] */
     uint32_t parent, shared, depth;
     bool truncated;
 };
@@ -284,8 +285,8 @@ static uint32_t put(struct wanted *wanted, bool *made)
     for (;;) {
         bool ends = wanted->shared == wanted->depth;
         wanted->frame = ends ? NULL : &wanted->frames[wanted->depth - 1 - wanted->shared];
-        uint32_t child = find_or_make(&table->traces, child_hash(wanted), wanted, is_child,
-                                      make_trace, made);
+        uint32_t child =
+            find_or_make(&table->traces, child_hash(wanted), wanted, is_child, make_trace, made);
         if (child == 0 || *made || ends)
             return child;
         const struct trace *trace = trace_at(table, child);

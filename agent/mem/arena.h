@@ -22,7 +22,7 @@
 #define ARENA_CHUNK_MAX_BYTES   (8u << 20)
 #define ARENA_CHUNKS_MAX        256 /* 2 GB */
 /* References lie below this. */
-#define ARENA_REFERENCE_BITS 28
+#define ARENA_REFERENCE_BITS    28
 
 /* What several parts may map together. Drain thread only. */
 struct mem_budget {

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define ME            4711
-#define BOUND         ((size_t)64 << 20)
-#define BOUND_DEFAULT (3 * ((size_t)64 << 20) / 8) /* of memory=64M, as control/recording.c has it */
-#define MANY          70000 /* more than 75 % of the first level, and than all of it */
+#define ME    4711
+#define BOUND ((size_t)64 << 20)
+#define BOUND_DEFAULT                                                                              \
+    (3 * ((size_t)64 << 20) / 8) /* of memory=64M, as control/recording.c has it */
+#define MANY          70000      /* more than 75 % of the first level, and than all of it */
 #define DEPTH_MAX     2048
 #define ENTRIES_FIRST ((int64_t)CALLTRACE_CAPACITY_FIRST)
 
@@ -294,7 +295,8 @@ static void check_holds(void (*make)(uint64_t *, struct frame *), size_t count, 
     struct calltrace_storage *storage = calltrace_create(BOUND_DEFAULT);
     struct expected expected = {.stacks = stacks_make(make, count), .count = count};
     expected.given = calloc(count, sizeof *expected.given);
-    assert_true(expected.stacks != NULL && expected.given != NULL);
+    if (expected.stacks == NULL || expected.given == NULL)
+        abort();
     for (int chunk = 0; chunk < chunks; chunk++) {
         int64_t capacity = counts_of(storage).capacity;
         assert_int_equal(capacity, ENTRIES_FIRST);
@@ -308,7 +310,8 @@ static void check_holds(void (*make)(uint64_t *, struct frame *), size_t count, 
         }
         struct calltrace_counts counts = counts_of(storage);
         assert_int_equal(counts.used, count);
-        for (; capacity * 3 / 4 < (int64_t)count; capacity *= 2) /* doubled as the load passed 75 % */
+        for (; capacity * 3 / 4 < (int64_t)count;
+             capacity *= 2) /* doubled as the load passed 75 % */
             assert_true(counts.capacity > capacity);
         assert_int_equal(counts.dropped_budget + counts.dropped_late, 0);
         for (uint32_t n = 0; n < count; n += 7)
