@@ -194,7 +194,8 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         return false;
     }
     expand_file(options->text[OPTION_FILE], profiler.file, sizeof profiler.file);
-    profiler.native_missing[0] = '\0';
+    snprintf(profiler.native_missing, sizeof profiler.native_missing, "%s",
+             options->number[OPTION_NATIVE] != 0 ? "" : "not asked for (native=false)");
     bool native = options->number[OPTION_NATIVE] != 0 &&
                   native_setup(profiler.native_missing, sizeof profiler.native_missing);
     find_code_cache();

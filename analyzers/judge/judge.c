@@ -141,7 +141,7 @@ struct judge *judge_create(const struct target_identity *identity,
                                      : value > row->max ? row->max
                                                         : value;
     }
-    judge->baseline_ms = -1;
+    judge->baseline_ms = judge->metaspace_left_s = -1;
     judge->classes_loaded = judge->classes_unloaded = judge->gc_old = -1;
     judge->suspicious_ms = judge->names_ms = -1;
     warmup_init(&judge->warmup,
@@ -222,6 +222,7 @@ void judge_view(const struct judge *judge, struct judge_view *view)
         view->internal_growth_bytes = judge->internal_bytes - judge->internal_baseline_bytes;
     view->internal_verdict = judge->internal_series.verdict;
     view->class_metaspace_verdict = judge->class_metaspace_series.verdict;
+    view->metaspace_left_s = judge->metaspace_left_s;
     view->have_class_metaspace = judge->have_class_metaspace;
     view->class_metaspace_bytes = judge->class_metaspace_bytes;
     if (judge->have_class_metaspace_baseline)

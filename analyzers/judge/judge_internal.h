@@ -124,6 +124,8 @@ struct judge {
     struct watched class_metaspace_series;
     struct floor_window class_metaspace_floor;
     struct floor_window metaspace_committed_floor;
+    struct rate metaspace_rate; /* of what is committed */
+    int64_t metaspace_left_s;   /* to MaxMetaspaceSize; -1: not on its way there */
     int heap_count;
     struct heap_track *heap; /* HEAP_TRACKS_MAX; NULL until there is a histogram */
 

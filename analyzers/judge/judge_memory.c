@@ -44,7 +44,16 @@ void judge_watched_add(const struct judge *judge, struct watched *watched, int64
     growth_alarm_add(&watched->alarm, &watched->verdict);
 }
 
-/* True when the verdict is a new one. The alarm has a slower schedule. */
+/* Certain growth that reaches the first documented step within an hour. */
+static bool is_steep(const struct judge *judge, const struct verdict *verdict)
+{
+    return verdict->answer == VERDICT_GROWING &&
+           verdict->slope_bytes_per_h.low >
+               (double)judge_threshold(judge, TH_INTERNAL_INVESTIGATE_BYTES);
+}
+
+/* True when the verdict is a new one. The alarm has a slower schedule, unless the growth is steep:
+ * three verdicts are then three minutes. */
 static bool add(const struct judge *judge, struct watched *watched, int64_t bytes,
                 enum growth_alarm_change *change)
 {
@@ -55,7 +64,8 @@ static bool add(const struct judge *judge, struct watched *watched, int64_t byte
     watched->asked_ms = judge->now_ms;
     verdict_ask(watched->series, &watched->verdict);
     *change = GROWTH_ALARM_NONE;
-    if (judge->now_ms - watched->alarm_ms >= GROWTH_ALARM_ASK_MS) {
+    if (judge->now_ms - watched->alarm_ms >= GROWTH_ALARM_ASK_MS ||
+        is_steep(judge, &watched->verdict)) {
         watched->alarm_ms = judge->now_ms;
         *change = growth_alarm_add(&watched->alarm, &watched->verdict);
     }
@@ -66,7 +76,9 @@ static bool is_relevant(const struct judge *judge, const struct verdict *verdict
 {
     int64_t span_ms = verdict->to_ms - verdict->from_ms;
     double low = verdict->slope_bytes_per_h.low;
-    if (span_ms < judge_threshold(judge, TH_INTERNAL_SLOPE_SPAN_S) * 1000)
+    int64_t needed_ms = judge_threshold(judge, TH_INTERNAL_SLOPE_SPAN_S) * 1000;
+    /* Segments are found by halves: one of 400 s at the least is there 800 s after it began. */
+    if (span_ms < (is_steep(judge, verdict) ? needed_ms / 3 * 2 : needed_ms))
         return false;
     return low > (double)judge_threshold(judge, TH_INTERNAL_SLOPE_BYTES_PER_H) ||
            low * (double)span_ms / 3600000 > SLOW_BYTES;
@@ -217,29 +229,60 @@ static void class_metaspace(struct judge *judge)
     judge_raise(judge, &finding, "", judge->baseline_ms);
 }
 
-static void metaspace_limit(struct judge *judge, int64_t max_bytes)
+/* Rising and not slowing down: at this pace it is so many seconds to the limit; -1: not so. Before
+ * warm-up has ended only the second half of the way counts for it: start-ups are steep, and stop. */
+#define PACE_MS 10000
+static int64_t metaspace_left_s(const struct judge *judge, int64_t bytes, int64_t max_bytes)
+{
+    double per_s, before_per_s;
+    const struct rate *rate = &judge->metaspace_rate;
+    int64_t left = max_bytes - bytes;
+    if (!rate_over(rate, PACE_MS, &per_s) || per_s <= 0 || left > max_bytes / 2)
+        return -1;
+    if (!judge->warmup.over && left > max_bytes / 4)
+        return -1;
+    if (rate_before(rate, PACE_MS, PACE_MS, &before_per_s) && per_s < 0.7 * before_per_s)
+        return -1;
+    return left > 0 ? (int64_t)((double)left / per_s) : 0;
+}
+
+static void metaspace_limit(struct judge *judge, int64_t bytes, int64_t max_bytes)
 {
     int64_t floor;
-    if (max_bytes <= 0 || !floor_value(&judge->metaspace_committed_floor, &floor))
+    if (max_bytes <= 0)
+        return;
+    judge->metaspace_left_s = metaspace_left_s(judge, bytes, max_bytes);
+    bool soon = judge->metaspace_left_s >= 0 &&
+                judge->metaspace_left_s < judge_threshold(judge, TH_METASPACE_LIMIT_S);
+    /* On its way there is no floor to wait for. */
+    if (soon)
+        floor = bytes;
+    else if (!floor_value(&judge->metaspace_committed_floor, &floor))
         return;
     int64_t percent = (int64_t)((double)floor * 100.0 / (double)max_bytes);
     struct episode *episode = judge_episode(judge, FINDING_METASPACE_LIMIT, "");
     if (episode != NULL) {
         judge_hold(judge, episode,
-                   percent * 100 < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT) *
-                                       judge_threshold(judge, TH_CLEAR_PERCENT));
+                   !soon && percent * 100 < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT) *
+                                                judge_threshold(judge, TH_CLEAR_PERCENT));
         return;
     }
-    if (percent < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT))
+    if (!soon && percent < judge_threshold(judge, TH_METASPACE_LIMIT_PERCENT))
         return;
+    char when[80] = "";
+    if (judge->metaspace_left_s >= 0)
+        snprintf(when, sizeof when, "; at this pace it is reached in %" PRId64 " s",
+                 judge->metaspace_left_s);
     struct finding finding;
     finding_init(&finding, &judge->texts, FINDING_METASPACE_LIMIT);
-    finding_title(&finding, "%s: %.0f MB committed of %.0f MB, %" PRId64 " %%",
+    finding_title(&finding, "%s: %.0f MB committed of %.0f MB, %" PRId64 " %%%s",
                   finding_row(finding.kind)->title, (double)floor / MB, (double)max_bytes / MB,
-                  percent);
+                  percent, when);
     finding_add_int(&finding, "metaspace_committed_bytes", floor);
     finding_add_int(&finding, "metaspace_max_bytes", max_bytes);
     finding_add_int(&finding, "percent", percent);
+    if (judge->metaspace_left_s >= 0)
+        finding_add_int(&finding, "limit_in_s", judge->metaspace_left_s);
     judge_raise(judge, &finding, "", judge->now_ms);
 }
 
@@ -248,8 +291,9 @@ void judge_memory_sample(struct judge *judge, const struct sample *sample)
     int64_t bytes, max_bytes;
     if (sample_get(sample, SAMPLE_METASPACE_COMMITTED_BYTES, &bytes)) {
         floor_add(&judge->metaspace_committed_floor, bytes);
+        rate_add(&judge->metaspace_rate, judge->now_ms, bytes);
         if (sample_get(sample, SAMPLE_METASPACE_MAX_BYTES, &max_bytes))
-            metaspace_limit(judge, max_bytes);
+            metaspace_limit(judge, bytes, max_bytes);
     }
     if (class_metaspace_bytes(sample, &bytes)) {
         judge->have_class_metaspace = true;

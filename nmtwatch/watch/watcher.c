@@ -226,6 +226,18 @@ void ask_charge(struct watcher *watcher)
 /* Without hsperfdata NMT is all that counts classes, and a rate needs more than one count in 4 s.
  * A summary is no safepoint and 50-240 us. */
 #define COUNT_CLASSES_MS 1000
+#define LIMIT_NEAR_MS    1000
+#define LIMIT_NEAR_LOOKS 24
+
+/* At its pace Metaspace reaches MaxMetaspaceSize within a few looks: there would be none before the
+ * end. */
+static bool limit_is_near(const struct watcher *watcher, int64_t interval_ms)
+{
+    struct judge_view view;
+    judge_view(watcher->judge, &view);
+    return view.metaspace_left_s >= 0 &&
+           view.metaspace_left_s * 1000 < LIMIT_NEAR_LOOKS * interval_ms;
+}
 
 static bool ask_memory(struct watcher *watcher)
 {
@@ -234,6 +246,8 @@ static bool ask_memory(struct watcher *watcher)
     int64_t interval_ms = watcher->options.nmt_interval_ms;
     if (watcher->perfdata == NULL && !watcher->nmt_off && interval_ms > COUNT_CLASSES_MS)
         interval_ms = COUNT_CLASSES_MS;
+    if (interval_ms > LIMIT_NEAR_MS && limit_is_near(watcher, interval_ms))
+        interval_ms = LIMIT_NEAR_MS;
     watcher->next_memory_ms += interval_ms; /* from when it was due: ticks are never early */
     if (watcher->next_memory_ms <= watcher->now_ms)
         watcher->next_memory_ms = watcher->now_ms + interval_ms;

@@ -566,6 +566,65 @@ static void test_slope_of_internal(void **state)
     }
 }
 
+/* 2 MB/s, from the start and from any moment on: told within 15 minutes. */
+static void test_steep_growth_of_internal_is_told_in_time(void **state)
+{
+    (void)state;
+    static const int from_s[] = {0, 60, 300, 500, 1700, 4000};
+    for (size_t i = 0; i < sizeof from_s / sizeof *from_s; i++) {
+        static struct jvm jvm;
+        unsigned seed = 7;
+        thresholds_default(&jvm.thresholds);
+        start(&jvm, 17, 600000, 0);
+        for (int s = 0; s <= from_s[i] + 900; s += 5) {
+            double mb = 50 + (s > from_s[i] ? 2 * (s - from_s[i]) : 0) + 0.5 * noise(&seed);
+            jvm.ms = s * INT64_C(1000);
+            memory(&jvm, (int64_t)(mb * (double)MB), MB);
+            if (s < from_s[i] + 60)
+                assert_int_equal(count(&jvm, FINDING_INTERNAL_NOT_CONVERGING, ALERT_RAISED), 0);
+        }
+        assert_int_equal(count(&jvm, FINDING_INTERNAL_NOT_CONVERGING, ALERT_RAISED), 1);
+        judge_destroy(jvm.judge);
+    }
+}
+
+static void metaspace(struct jvm *jvm, int64_t committed)
+{
+    struct event event = {.kind = EVENT_SAMPLE, .ms = jvm->ms};
+    sample_set(&event.sample, SAMPLE_METASPACE_COMMITTED_BYTES, committed);
+    sample_set(&event.sample, SAMPLE_METASPACE_MAX_BYTES, 64 * MB);
+    feed(jvm, &event);
+    jvm->ms += 5000;
+}
+
+/* The end is told while there is time: by the pace, not by the share alone. */
+static void test_metaspace_runs_to_its_limit(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    thresholds_default(&jvm.thresholds);
+    start(&jvm, 17, 600000, 0);
+    second(&jvm, 0, 0);
+    for (int64_t kb = 10 << 10; kb < 64 << 10 && jvm.alerts == 0; kb += 4096) /* 0.8 MB/s */
+        metaspace(&jvm, kb << 10);
+    assert_int_equal(count(&jvm, FINDING_METASPACE_LIMIT, ALERT_RAISED), 1);
+    int64_t left_s = finding_evidence(&jvm.alert[0].finding, "limit_in_s")->number;
+    assert_in_range(left_s, 15, 59);
+    judge_destroy(jvm.judge);
+
+    start(&jvm, 17, 600000, 0); /* as fast, and levels off at half of it; later it is 91 % */
+    second(&jvm, 0, 0);
+    for (int64_t kb = 10 << 10; kb < 26 << 10; kb += 4096)
+        metaspace(&jvm, kb << 10);
+    for (int64_t kb = 26 << 10, step = 2048; kb < 30 << 10; kb += step, step = step * 3 / 5 + 1)
+        metaspace(&jvm, kb << 10);
+    assert_int_equal(jvm.alerts, 0);
+    for (int i = 0; i < 10; i++)
+        metaspace(&jvm, 59 * MB);
+    assert_int_equal(count(&jvm, FINDING_METASPACE_LIMIT, ALERT_RAISED), 1);
+    judge_destroy(jvm.judge);
+}
+
 static void test_plateau_of_internal_is_silent(void **state)
 {
     (void)state;
@@ -759,6 +818,8 @@ int main(void)
         cmocka_unit_test(test_stocks_close_together),
         cmocka_unit_test(test_documented_steps_on_internal),
         cmocka_unit_test(test_slope_of_internal),
+        cmocka_unit_test(test_steep_growth_of_internal_is_told_in_time),
+        cmocka_unit_test(test_metaspace_runs_to_its_limit),
         cmocka_unit_test(test_plateau_of_internal_is_silent),
         cmocka_unit_test(test_loaders_that_multiply),
         cmocka_unit_test(test_steps_of_the_agents_breaker),
