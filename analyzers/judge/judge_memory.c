@@ -229,17 +229,14 @@ static void class_metaspace(struct judge *judge)
     judge_raise(judge, &finding, "", judge->baseline_ms);
 }
 
-/* Rising and not slowing down: at this pace it is so many seconds to the limit; -1: not so. Before
- * warm-up has ended only the second half of the way counts for it: start-ups are steep, and stop. */
-#define PACE_MS 10000
+/* Rising and not slowing down: at this pace it is so many seconds to the limit; -1: not so. */
+#define PACE_MS 8000 /* two looks, 5 s apart */
 static int64_t metaspace_left_s(const struct judge *judge, int64_t bytes, int64_t max_bytes)
 {
     double per_s, before_per_s;
     const struct rate *rate = &judge->metaspace_rate;
     int64_t left = max_bytes - bytes;
-    if (!rate_over(rate, PACE_MS, &per_s) || per_s <= 0 || left > max_bytes / 2)
-        return -1;
-    if (!judge->warmup.over && left > max_bytes / 4)
+    if (!rate_over(rate, PACE_MS, &per_s) || per_s <= 0)
         return -1;
     if (rate_before(rate, PACE_MS, PACE_MS, &before_per_s) && per_s < 0.7 * before_per_s)
         return -1;
@@ -252,8 +249,10 @@ static void metaspace_limit(struct judge *judge, int64_t bytes, int64_t max_byte
     if (max_bytes <= 0)
         return;
     judge->metaspace_left_s = metaspace_left_s(judge, bytes, max_bytes);
+    /* Start-ups are steep, and stop: before warm-up has ended only the last quarter counts. */
     bool soon = judge->metaspace_left_s >= 0 &&
-                judge->metaspace_left_s < judge_threshold(judge, TH_METASPACE_LIMIT_S);
+                judge->metaspace_left_s < judge_threshold(judge, TH_METASPACE_LIMIT_S) &&
+                max_bytes - bytes <= max_bytes / (judge->warmup.over ? 2 : 4);
     /* On its way there is no floor to wait for. */
     if (soon)
         floor = bytes;

@@ -229,16 +229,6 @@ void ask_charge(struct watcher *watcher)
 #define LIMIT_NEAR_MS    1000
 #define LIMIT_NEAR_LOOKS 24
 
-/* At its pace Metaspace reaches MaxMetaspaceSize within a few looks: there would be none before the
- * end. */
-static bool limit_is_near(const struct watcher *watcher, int64_t interval_ms)
-{
-    struct judge_view view;
-    judge_view(watcher->judge, &view);
-    return view.metaspace_left_s >= 0 &&
-           view.metaspace_left_s * 1000 < LIMIT_NEAR_LOOKS * interval_ms;
-}
-
 static bool ask_memory(struct watcher *watcher)
 {
     if (watcher->now_ms < watcher->next_memory_ms)
@@ -246,8 +236,6 @@ static bool ask_memory(struct watcher *watcher)
     int64_t interval_ms = watcher->options.nmt_interval_ms;
     if (watcher->perfdata == NULL && !watcher->nmt_off && interval_ms > COUNT_CLASSES_MS)
         interval_ms = COUNT_CLASSES_MS;
-    if (interval_ms > LIMIT_NEAR_MS && limit_is_near(watcher, interval_ms))
-        interval_ms = LIMIT_NEAR_MS;
     watcher->next_memory_ms += interval_ms; /* from when it was due: ticks are never early */
     if (watcher->next_memory_ms <= watcher->now_ms)
         watcher->next_memory_ms = watcher->now_ms + interval_ms;
@@ -353,6 +341,18 @@ static void count_classes(const struct watcher *watcher, int64_t classes, struct
     sample_set(sample, SAMPLE_CLASSES_UNLOADED, unloaded);
 }
 
+/* At its pace Metaspace reaches MaxMetaspaceSize within a few looks: there would be none before the
+ * end. */
+static void hurry_when_the_limit_is_near(struct watcher *watcher)
+{
+    struct judge_view view;
+    judge_view(watcher->judge, &view);
+    if (view.metaspace_left_s >= 0 &&
+        view.metaspace_left_s * 1000 < LIMIT_NEAR_LOOKS * watcher->options.nmt_interval_ms &&
+        watcher->next_memory_ms > watcher->now_ms + LIMIT_NEAR_MS)
+        watcher->next_memory_ms = watcher->now_ms + LIMIT_NEAR_MS;
+}
+
 static void answered_memory(struct watcher *watcher, struct span reply)
 {
     struct sample sample;
@@ -390,6 +390,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
                      reading.total_holds ? "add" : "do not add");
     }
     emit_sample(watcher, &sample);
+    hurry_when_the_limit_is_near(watcher);
 }
 
 static void answered_loaders(struct watcher *watcher, struct span reply)
