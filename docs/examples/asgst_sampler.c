@@ -53,7 +53,8 @@ static char *put_frame(char *at, char *end, const ASGST_CallFrame *frame)
     char name[256], class_name[256];
     ASGST_MethodInfo method = {.method_name = name, .method_name_length = sizeof name};
     ASGST_ClassInfo class = {.class_name = class_name, .class_name_length = sizeof class_name};
-    if (frame->type > ASGST_FRAME_JAVA_NATIVE) /* its name: afterwards, by dladdr and symbol tables */
+    if (frame->type >
+        ASGST_FRAME_JAVA_NATIVE) /* its name: afterwards, by dladdr and symbol tables */
         return put_address(at, end, (uintptr_t)frame->non_java_frame.pc);
     ASGST_GetMethodInfo(frame->java_frame.method, &method);
     ASGST_GetClassInfo(method.klass, &class);

@@ -25,13 +25,14 @@ static struct known *classes[4096];
 
 static struct known **find(ASGST_Class class)
 {
-    struct known **at = &classes[(uintptr_t)class / 64 % 4096];
+    struct known **at = &classes[(uintptr_t) class / 64 % 4096];
     while (*at != NULL && (*at)->class != class)
         at = &(*at)->next;
     return at;
 }
 
-static void on_gone(ASGST_Class class, ASGST_Method *methods, int count, bool redefined, void *argument)
+static void on_gone(ASGST_Class class, ASGST_Method *methods, int count, bool redefined,
+                    void *argument)
 {
     (void)methods, (void)argument;
     pthread_mutex_lock(&lock);
