@@ -4,7 +4,7 @@
 #
 # usage: bench/million.sh [BUILD]     CLASSES (1000000), METHODS (15), JDK (17), SHAPE (one: one loader)
 #
-# Takes 6 GB of memory and some minutes for each of the two JVMs; it does not begin when there is not
+# Takes 5 GB of memory and one to three minutes for each of the two JVMs; it does not begin when there is not
 # enough. CLASSES=100000 is a tenth of both. Committed bytes by NMT, resident ones by /proc; what ten
 # million would take is ten times that, and called computed. The last line is the result as JSON.
 
@@ -22,7 +22,7 @@ broken() {
     exit 1
 }
 
-needed_kb=$((classes * 6)) # measured: 5.4 KB a class of 15 methods in one loader, with jmethodIDs
+needed_kb=$((classes * 5)) # measured: 4.5 KB a class of 15 methods in one loader, with jmethodIDs
 free_kb=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
 [ "$free_kb" -gt $((needed_kb + 1000000)) ] ||
     broken "$((needed_kb / 1000000)) GB are needed and $((free_kb / 1000000)) are free: CLASSES=100000"
