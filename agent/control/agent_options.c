@@ -158,8 +158,9 @@ static bool file_pattern_good(const char *text)
 /* Tags are fields of the samples: identifiers that no field of a sample has already. */
 static bool tag_name_good(const char *name, size_t length)
 {
-    static const char *const taken[] = {"startTime", "sampledThread", "stackTrace", "state",
-                                        "spanId",    "rootSpanId",    "duration",   "eventThread"};
+    static const char *const taken[] = {"startTime",  "sampledThread", "stackTrace",
+                                        "state",      "inNative",      "spanId",
+                                        "rootSpanId", "duration",      "eventThread"};
     if (length == 0 || length > 63 || (name[0] >= '0' && name[0] <= '9'))
         return false;
     for (size_t i = 0; i < length; i++)

@@ -5,11 +5,16 @@
 #include "analyzers/model/memory_reply.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jvm/target.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
+#include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/tell.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
+#include "nmtwatch/serve/member.h"
+#include "nmtwatch/serve/scan.h"
+#include "nmtwatch/serve/target_rules.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
@@ -50,49 +55,73 @@ static int fill_in(const struct alloc_arguments *arguments, struct start_options
     return options_error(&command_profile, "%s", error);
 }
 
-/* Those of a host that the rules fit, moved to the front. */
-static size_t keep_fitting(struct discovery *discovery, const struct match_rules *rules)
+/* A JVM is asked when it is this old, or has told its name. */
+#define NAMELESS_MS  2000
+#define LOOK_EACH_MS 1000
+
+/* JVMs that are wanted, those that start while it runs included. */
+struct wanted {
+    struct target_match match;
+    char host[256];
+    struct scan *scan;
+    struct alloc_group *group;
+    int64_t next_look_ms;
+};
+
+static enum scan_answer wanted_found(void *context, const struct target *target)
 {
-    size_t kept = 0;
-    for (int i = 0; i < discovery->count; i++) {
-        if (rules->count > 0 && !match_rules_fit(rules, &discovery->targets[i]))
-            continue;
-        struct target target = discovery->targets[i];
-        discovery->targets[i] = discovery->targets[kept];
-        discovery->targets[kept++] = target;
-    }
-    return kept;
+    struct wanted *wanted = context;
+    struct facts facts;
+    if (target->identity.uptime_ms < NAMELESS_MS && target->perfdata[0] == '\0')
+        return SCAN_LATER;
+    facts_read(&facts, target);
+    struct target_facts view = facts_view(&facts);
+    bool fits = target_match_fits(&wanted->match, &view, target->pid, wanted->host);
+    facts_free(&facts);
+    if (!fits)
+        return SCAN_REFUSED;
+    alloc_take(wanted->group, target);
+    return SCAN_TAKEN;
+}
+
+static void look(void *context, struct alloc_group *group)
+{
+    struct wanted *wanted = context;
+    int64_t now_ms = clock_ms(CLOCK_BOOTTIME);
+    if (now_ms < wanted->next_look_ms)
+        return;
+    wanted->group = group;
+    scan_begin(wanted->scan, now_ms);
+    while (!scan_step(wanted->scan, now_ms, wanted_found, wanted) && signals_asked() == 0)
+        continue;
+    wanted->next_look_ms = now_ms + LOOK_EACH_MS;
 }
 
 static int run_all(const struct alloc_arguments *arguments, const struct alloc_run *run)
 {
-    struct match_rules rules = {0};
-    struct discovery discovery;
+    struct wanted wanted = {0};
     char error[300];
     if (arguments->match != NULL &&
-        !match_rules_parse(&rules, arguments->match, error, sizeof error))
+        !target_match_parse(&wanted.match, arguments->match, error, sizeof error))
         return options_error(&command_profile, "--match: %s", error);
     int code = target_option_proc(&command_profile);
     if (code != 0)
         return code;
-    if (discover_jvms(&discovery) != 0) {
-        tell_error("nmtwatch profile: /proc cannot be read: %s\n", strerror(errno));
+    gethostname(wanted.host, sizeof wanted.host - 1);
+    wanted.scan = scan_create();
+    if (wanted.scan == NULL) {
+        tell_error("nmtwatch profile: out of memory\n");
         return EXIT_IO;
     }
-    size_t count = keep_fitting(&discovery, &rules);
-    if (count == 0) {
-        tell_error("nmtwatch profile: there is no JVM%s%s\n",
-                   arguments->match != NULL ? " that fits " : "",
-                   arguments->match != NULL ? escape_name(arguments->match).text : "");
-        code = failure_exit_code(FAILURE_NOT_A_JVM);
-    } else if (count > 1 && run->output != NULL && !pid_path_is_pattern(run->output)) {
-        code = options_error(&command_profile, "-o '%s' for %zu JVMs: %%p in the name is the pid",
-                             run->output, count);
-    } else {
-        code = alloc_run(run, discovery.targets, count);
-    }
-    discovery_free(&discovery);
-    return code;
+    scan_set_user_budget(wanted.scan, LOOK_EACH_MS);
+    code = alloc_run_matching(run, look, &wanted);
+    scan_destroy(wanted.scan);
+    if (code >= 0)
+        return code;
+    tell_error("nmtwatch profile: there is no JVM%s%s\n",
+               arguments->match != NULL ? " that fits " : "",
+               arguments->match != NULL ? escape_name(arguments->match).text : "");
+    return failure_exit_code(FAILURE_NOT_A_JVM);
 }
 
 static int run_one(const char *pid, const struct alloc_run *run)
@@ -107,7 +136,7 @@ static int run_one(const char *pid, const struct alloc_run *run)
         tell_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     } else if (code == 0)
-        code = alloc_run(run, &target, 1);
+        code = alloc_run(run, &target);
     target_close(&target);
     return code;
 }
@@ -411,7 +440,7 @@ static int run(int argc, char **argv)
          "alloc: bytes a thread allocates between two samples (512K)"},
         {0, "all", NULL, NULL, &arguments.alloc.all, "alloc: every JVM"},
         {0, "match", "RULES", option_take_text, &arguments.alloc.match,
-         "alloc: of these the ones that fit: main=PATTERN,cgroup=PATTERN;pid=N"},
+         "alloc: of these the ones that fit: main=PATTERN,user=PATTERN;pid=N"},
         {0, "by-state", NULL, NULL, &arguments.by_state,
          "-o by what threads were doing: of wall-clock samples, each 10ms unless --wall is given"},
         {0, "sites", NULL, NULL, &arguments.sites,
@@ -482,7 +511,11 @@ const struct command command_profile = {
         "was\n"
         "started with --alloc. RULES are separated by ';', one has to fit; its terms by ',', all "
         "have\n"
-        "to: main=PATTERN (main class or jar), cgroup=PATTERN, pid=N, patterns as of the shell.\n"
+        "to: main=PATTERN (main class or jar), user=PATTERN, cgroup=PATTERN, host=PATTERN (the "
+        "name\n"
+        "of this host), env:NAME=PATTERN, prop:NAME=PATTERN, pid=N, patterns as of the shell. "
+        "JVMs\n"
+        "that start while --for lasts are taken, too, from then on.\n"
         "\n"
         "--by-state: stacks begin with what the thread was doing: the JDK's names, such as\n"
         "STATE_PARKED_TIMED, and STATE_RUNNABLE (in native code).\n"

@@ -48,15 +48,17 @@ static bool any_left(const struct target *const *targets, size_t count)
     return false;
 }
 
-void timed_wait(const char *what, const struct target *const *targets, size_t count,
-                int64_t duration_ms)
+void timed_wait(const char *what, struct timed *timed, int64_t duration_ms)
 {
     bool terminal = isatty(STDERR_FILENO);
     int64_t began_ms = clock_ms(CLOCK_MONOTONIC), shown_ms = -PROGRESS_MS, passed_ms;
     while ((passed_ms = clock_ms(CLOCK_MONOTONIC) - began_ms) < duration_ms &&
-           signals_asked() == 0 && any_left(targets, count)) {
+           signals_asked() == 0 &&
+           (timed->look != NULL || any_left(timed->targets, timed->count))) {
+        if (timed->look != NULL)
+            timed->look(timed->context, timed);
         if (terminal && passed_ms - shown_ms >= PROGRESS_MS) {
-            show_progress(what, targets, count, passed_ms, duration_ms);
+            show_progress(what, timed->targets, timed->count, passed_ms, duration_ms);
             shown_ms = passed_ms;
         }
         int64_t left_ms = duration_ms - passed_ms;

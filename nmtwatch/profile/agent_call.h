@@ -82,11 +82,18 @@ void agent_session_close(struct agent_session *session);
 /*
  * timed: waits while an agent works, for those verbs that start it, wait and stop it.
  *
- * Ends early on SIGINT, SIGTERM and SIGHUP (signals_catch: a stop is owed), and when every target has ended. On a terminal a line
- * on standard error tells how long it still takes. One thread, once a process.
+ * Ends early on SIGINT, SIGTERM and SIGHUP (signals_catch: a stop is owed), and when every target has
+ * ended and nobody looks for more. On a terminal a line on standard error tells how long it still
+ * takes. One thread, once a process.
  */
+struct timed {
+    const struct target *const *targets;
+    size_t count;
+    void (*look)(void *context,
+                 struct timed *timed); /* NULL; or adds targets, five times a second */
+    void *context;
+};
 /* what: "profiling", "sampling allocations of". */
-void timed_wait(const char *what, const struct target *const *targets, size_t count,
-                int64_t duration_ms);
+void timed_wait(const char *what, struct timed *timed, int64_t duration_ms);
 
 #endif

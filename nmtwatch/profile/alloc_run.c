@@ -9,8 +9,6 @@
 #include "nmtwatch/process/tell.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +20,7 @@
 
 /* One of the JVMs. */
 struct sampled {
+    struct target target;
     struct agent_session session;
     bool open, started;
     int64_t began_ms;
@@ -162,38 +161,118 @@ static int finish(struct sampled *sampled, const struct alloc_run *run, bool sev
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-int alloc_run(const struct alloc_run *run, const struct target *targets, size_t count)
+/* Those that are under way: pointers, because a session may not move. */
+struct alloc_group {
+    const struct alloc_run *run;
+    struct sampled *at[ALLOC_TARGETS_MAX];
+    const struct target *target[ALLOC_TARGETS_MAX];
+    int count, code;
+    alloc_look_fn *look;
+    void *context;
+};
+
+static void failed(struct alloc_group *group, int code)
 {
-    struct sampled *sampled = calloc(count + 1, sizeof *sampled);
-    const struct target **waiting = calloc(count + 1, sizeof *waiting);
-    size_t started = 0;
-    int code = 0, failed;
-    if (sampled == NULL || waiting == NULL) {
-        tell_error("nmtwatch profile: out of memory\n");
+    if (code != 0)
+        group->code = code;
+}
+
+/* NULL after having said why not. */
+static struct sampled *place_for(struct alloc_group *group, const struct target *target)
+{
+    const char *output = group->run->output;
+    if (group->count > 0 && output != NULL && !pid_path_is_pattern(output)) {
+        tell_error("nmtwatch profile: pid %d is left out: -o '%s' is one file; %%p in its name is "
+                   "the pid\n",
+                   (int)target->pid, escape_name(output).text);
+        failed(group, EXIT_USAGE);
+        return NULL;
+    }
+    struct sampled *sampled = group->count < ALLOC_TARGETS_MAX ? calloc(1, sizeof *sampled) : NULL;
+    if (sampled == NULL) {
+        tell_error("nmtwatch profile: pid %d is left out: %s\n", (int)target->pid,
+                   group->count < ALLOC_TARGETS_MAX ? "out of memory" : "there are too many");
+        failed(group, EXIT_IO);
+    }
+    return sampled;
+}
+
+void alloc_take(struct alloc_group *group, const struct target *target)
+{
+    struct sampled *sampled = place_for(group, target);
+    struct target unwanted = *target;
+    if (sampled != NULL) {
+        sampled->target = *target;
+        failed(group, begin(sampled, group->run, &sampled->target));
+        group->at[group->count] = sampled;
+        group->target[group->count++] = &sampled->target;
+    } else if (group->look != NULL) {
+        target_close(&unwanted);
+    }
+}
+
+static void look_for_more(void *context, struct timed *timed)
+{
+    struct alloc_group *group = context;
+    group->look(group->context, group);
+    timed->count = (size_t)group->count;
+}
+
+static int run_group(struct alloc_group *group)
+{
+    struct timed timed = {.targets = group->target, .count = (size_t)group->count};
+    bool started = group->look != NULL;
+    for (int i = 0; i < group->count; i++)
+        started = started || group->at[i]->started;
+    if (group->look != NULL) {
+        timed.look = look_for_more;
+        timed.context = group;
+    }
+    if (started)
+        timed_wait("sampling allocations of", &timed, group->run->duration_ms);
+    for (int i = 0; i < group->count; i++) {
+        struct sampled *sampled = group->at[i];
+        if (sampled->started)
+            failed(group, finish(sampled, group->run, group->count > 1));
+        if (sampled->open)
+            agent_session_close(&sampled->session);
+        if (group->look != NULL)
+            target_close(&sampled->target);
         free(sampled);
-        free(waiting);
-        return EXIT_IO;
     }
-    signals_catch(SIGNALS_END);
-    for (size_t i = 0; i < count; i++) {
-        failed = begin(&sampled[i], run, &targets[i]);
-        if (failed != 0)
-            code = failed;
-        else
-            waiting[started++] = &targets[i];
-    }
-    if (started > 0)
-        timed_wait("sampling allocations of", waiting, started, run->duration_ms);
-    for (size_t i = 0; i < count; i++) {
-        failed = sampled[i].started ? finish(&sampled[i], run, count > 1) : 0;
-        if (failed != 0)
-            code = failed;
-        if (sampled[i].open)
-            agent_session_close(&sampled[i].session);
-    }
-    free(sampled);
-    free(waiting);
+    int code = group->look != NULL && group->count == 0 && group->code == 0 ? -1 : group->code;
+    free(group);
     return code;
+}
+
+static struct alloc_group *new_group(const struct alloc_run *run)
+{
+    struct alloc_group *group = calloc(1, sizeof *group);
+    if (group == NULL)
+        tell_error("nmtwatch profile: out of memory\n");
+    else
+        group->run = run;
+    signals_catch(SIGNALS_END);
+    return group;
+}
+
+int alloc_run(const struct alloc_run *run, const struct target *target)
+{
+    struct alloc_group *group = new_group(run);
+    if (group == NULL)
+        return EXIT_IO;
+    alloc_take(group, target);
+    return run_group(group);
+}
+
+int alloc_run_matching(const struct alloc_run *run, alloc_look_fn *look, void *context)
+{
+    struct alloc_group *group = new_group(run);
+    if (group == NULL)
+        return EXIT_IO;
+    group->look = look;
+    group->context = context;
+    return run_group(group);
 }
 
 int alloc_run_ask(const struct target *target, const char *library, bool json)
@@ -209,121 +288,4 @@ int alloc_run_ask(const struct target *target, const char *library, bool json)
     free(answer);
     agent_session_close(&session);
     return code;
-}
-
-/* --- match rules ----------------------------------------------------------------------------- */
-
-#define CGROUP_BYTES_MAX 16384
-
-static const char *const keys[] = {
-    [MATCH_MAIN] = "main=", [MATCH_CGROUP] = "cgroup=", [MATCH_PID] = "pid="};
-
-static bool take_term(struct match_term *term, const char *text, size_t length, char *error,
-                      size_t error_size)
-{
-    int shown = length < 60 ? (int)length : 60;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        size_t key = strlen(keys[i]);
-        if (length <= key || strncmp(text, keys[i], key) != 0)
-            continue;
-        if (length - key >= sizeof term->pattern) {
-            snprintf(error, error_size, "'%.*s...' is too long", shown, text);
-            return false;
-        }
-        term->key = i;
-        memcpy(term->pattern, text + key, length - key);
-        term->pattern[length - key] = '\0';
-        if (i != MATCH_PID)
-            return true;
-        char *end;
-        errno = 0;
-        long pid = strtol(term->pattern, &end, 10);
-        term->pid = (pid_t)pid;
-        if (errno == 0 && *end == '\0' && pid > 0 && term->pid == pid)
-            return true;
-    }
-    snprintf(error, error_size, "'%.*s': expected main=PATTERN, cgroup=PATTERN or pid=NUMBER",
-             shown, text);
-    return false;
-}
-
-bool match_rules_parse(struct match_rules *rules, const char *text, char *error, size_t error_size)
-{
-    bool first = true;
-    *rules = (struct match_rules){0};
-    for (;;) {
-        size_t length = strcspn(text, ",;");
-        struct match_term *term = &rules->term[rules->count];
-        if (rules->count == MATCH_TERMS_MAX) {
-            snprintf(error, error_size, "more than %d terms", MATCH_TERMS_MAX);
-            return false;
-        }
-        if (!take_term(term, text, length, error, error_size))
-            return false;
-        term->first = first;
-        rules->count++;
-        if (text[length] == '\0')
-            return true;
-        first = text[length] == ';';
-        text += length + 1;
-    }
-}
-
-static bool any_cgroup(const char *pattern, const char *cgroup)
-{
-    char path[4096];
-    for (const char *line = cgroup; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        const char *colon = memchr(line, ':', length);
-        if (colon != NULL)
-            colon = memchr(colon + 1, ':', length - (size_t)(colon + 1 - line));
-        if (colon != NULL) {
-            snprintf(path, sizeof path, "%.*s", (int)(line + length - colon - 1), colon + 1);
-            if (fnmatch(pattern, path, 0) == 0)
-                return true;
-        }
-        line += length + (line[length] == '\n');
-    }
-    return false;
-}
-
-bool match_rules_fit_text(const struct match_rules *rules, pid_t pid, const char *main,
-                          const char *cgroup)
-{
-    bool fits = false;
-    for (int i = 0; i < rules->count; i++) {
-        const struct match_term *term = &rules->term[i];
-        if (term->first && fits)
-            return true;
-        if (term->first)
-            fits = true;
-        switch (term->key) {
-        case MATCH_MAIN:
-            fits = fits && fnmatch(term->pattern, main, 0) == 0;
-            break;
-        case MATCH_CGROUP:
-            fits = fits && any_cgroup(term->pattern, cgroup);
-            break;
-        case MATCH_PID:
-            fits = fits && term->pid == pid;
-            break;
-        }
-    }
-    return fits;
-}
-
-bool match_rules_fit(const struct match_rules *rules, const struct target *target)
-{
-    char path[64], cgroup[CGROUP_BYTES_MAX] = "";
-    size_t used = 0;
-    snprintf(path, sizeof path, "/proc/%d/cgroup", (int)target->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    for (ssize_t got = 1; fd >= 0 && got > 0 && used < sizeof cgroup - 1; used += (size_t)got) {
-        got = read(fd, cgroup + used, sizeof cgroup - 1 - used);
-        if (got < 0)
-            break;
-    }
-    if (fd >= 0)
-        close(fd);
-    return match_rules_fit_text(rules, target->pid, target->identity.main, cgroup);
 }

@@ -4,7 +4,7 @@
  *
  * Loads the agent, starts it with allocations alone, waits, stops it. Where a profiler runs already
  * it is left alone, and that is an error. It ends early on SIGINT or SIGTERM, and when the targets
- * end. While it runs the recordings lie in private folders in the targets' /tmp.
+ * end; with alloc_run_matching JVMs that start meanwhile are taken, too, until the end. While it runs the recordings lie in private folders in the targets' /tmp.
  */
 #ifndef NMTWATCH_PROFILE_ALLOC_RUN_H
 #define NMTWATCH_PROFILE_ALLOC_RUN_H
@@ -26,41 +26,17 @@ struct alloc_run {
     bool json;
 };
 
-/* The exit code: of several JVMs that of the last one that failed. What went wrong is a line each
- * on stderr. */
-int alloc_run(const struct alloc_run *run, const struct target *targets, size_t count);
+#define ALLOC_TARGETS_MAX 1024
+
+/* The exit code: that of a start or an answer that failed. What went wrong is a line on stderr. */
+int alloc_run(const struct alloc_run *run, const struct target *target);
+/* The same for all JVMs that are wanted. look is called five times a second, and takes each of them
+ * once; the target is taken over. The exit code of the last one that failed; -1: there was none. */
+struct alloc_group;
+typedef void alloc_look_fn(void *context, struct alloc_group *group);
+int alloc_run_matching(const struct alloc_run *run, alloc_look_fn *look, void *context);
+void alloc_take(struct alloc_group *group, const struct target *target);
 /* The table of a profiler that runs already. */
 int alloc_run_ask(const struct target *target, const char *library, bool json);
-
-/*
- * match_rules: which of the JVMs of a host are meant.
- *
- *   main=org.example.*,cgroup=/system.slice/shop*;pid=4711
- *
- * Rules are separated by ';' and one of them has to fit; the terms of a rule are separated by ','
- * and all of them have to. main: the main class or jar, cgroup: any of its control groups, both as
- * patterns of the shell (*, ?, [...]; '*' takes '/' as well). pid: exactly.
- *
- * Pure, but for match_rules_fit, which reads /proc/PID/cgroup when a rule asks for it.
- */
-
-#define MATCH_TERMS_MAX 32
-
-struct match_rules {
-    int count;
-    struct match_term {
-        enum { MATCH_MAIN, MATCH_CGROUP, MATCH_PID } key;
-        bool first; /* of its rule */
-        pid_t pid;
-        char pattern[256];
-    } term[MATCH_TERMS_MAX];
-};
-
-/* False with one sentence. */
-bool match_rules_parse(struct match_rules *rules, const char *text, char *error, size_t error_size);
-/* cgroup: as in /proc/PID/cgroup: lines of "number:controllers:path". */
-bool match_rules_fit_text(const struct match_rules *rules, pid_t pid, const char *main,
-                          const char *cgroup);
-bool match_rules_fit(const struct match_rules *rules, const struct target *target);
 
 #endif

@@ -259,7 +259,7 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
         return complain(&failure);
     free(answer);
     const struct target *target = &session->target;
-    timed_wait("profiling", &target, 1, shot->duration_ms);
+    timed_wait("profiling", &(struct timed){.targets = &target, .count = 1}, shot->duration_ms);
 
     int code = 0;
     if (agent_call(session, "stop", &answer, &failure) != FAILURE_NONE)

@@ -1,7 +1,9 @@
 #include "nmtwatch/serve/target_rules.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 128
@@ -222,4 +224,114 @@ void target_rules_label(const struct target_rules *rules, const struct target_fa
     }
     if (label[0] == '\0')
         snprintf(label, TARGET_LABEL_MAX, "jvm");
+}
+
+/* --- on a command line ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *key;
+    int kind;
+    enum target_fact fact;
+} terms[] = {{"main=", TERM_FACT, FACT_MAIN},     {"user=", TERM_FACT, FACT_USER},
+             {"cgroup=", TERM_FACT, FACT_CGROUP}, {"host=", TERM_HOST, FACT_COUNT},
+             {"env:", TERM_ENV, FACT_COUNT},      {"prop:", TERM_PROP, FACT_COUNT},
+             {"pid=", TERM_PID, FACT_COUNT}};
+
+/* NAME=PATTERN of env: and prop:, PATTERN of the others. */
+static bool take_value(struct target_term *term, const char *value, size_t length)
+{
+    if (term->kind == TERM_ENV || term->kind == TERM_PROP) {
+        const char *equals = memchr(value, '=', length);
+        size_t name = equals != NULL ? (size_t)(equals - value) : 0;
+        if (name == 0 || name >= sizeof term->name)
+            return false;
+        memcpy(term->name, value, name);
+        value += name + 1;
+        length -= name + 1;
+    }
+    if (length == 0 || length >= sizeof term->rule.pattern)
+        return false;
+    memcpy(term->rule.pattern, value, length);
+    if (term->kind != TERM_PID)
+        return true;
+    char *end;
+    errno = 0;
+    long pid = strtol(term->rule.pattern, &end, 10);
+    term->pid = (int)pid;
+    return errno == 0 && *end == '\0' && pid > 0 && term->pid == pid;
+}
+
+static bool take_term(struct target_term *term, const char *text, size_t length, char *error,
+                      size_t size)
+{
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        size_t key = strlen(terms[i].key);
+        if (length <= key || strncmp(text, terms[i].key, key) != 0)
+            continue;
+        term->kind = terms[i].kind;
+        term->rule.fact = terms[i].fact;
+        if (take_value(term, text + key, length - key))
+            return true;
+    }
+    snprintf(
+        error, size,
+        "'%.*s': expected main=, user=, cgroup=, host=, env:NAME= or prop:NAME=PATTERN of 1 to "
+        "%zu bytes, or pid=NUMBER",
+        length < 60 ? (int)length : 60, text, sizeof term->rule.pattern - 1);
+    return false;
+}
+
+bool target_match_parse(struct target_match *match, const char *text, char *error, size_t size)
+{
+    bool first = true;
+    *match = (struct target_match){0};
+    for (;;) {
+        size_t length = strcspn(text, ",;");
+        if (match->count == TARGET_TERMS_MAX) {
+            snprintf(error, size, "more than %d terms", TARGET_TERMS_MAX);
+            return false;
+        }
+        struct target_term *term = &match->term[match->count];
+        if (!take_term(term, text, length, error, size))
+            return false;
+        term->first = first;
+        match->count++;
+        if (text[length] == '\0')
+            return true;
+        first = text[length] == ';';
+        text += length + 1;
+    }
+}
+
+static bool term_fits(const struct target_term *term, const struct target_facts *facts, int pid,
+                      const char *host)
+{
+    char value[VALUE_MAX];
+    switch (term->kind) {
+    case TERM_FACT:
+        return matches(NULL, &term->rule, facts);
+    case TERM_HOST:
+        return fnmatch(term->rule.pattern, host, 0) == 0;
+    case TERM_ENV:
+    case TERM_PROP:
+        return facts->look_up(facts->context, term->kind == TERM_PROP, term->name, value,
+                              sizeof value) &&
+               fnmatch(term->rule.pattern, value, 0) == 0;
+    case TERM_PID:
+        return term->pid == pid;
+    }
+    return false;
+}
+
+bool target_match_fits(const struct target_match *match, const struct target_facts *facts, int pid,
+                       const char *host)
+{
+    bool fits = match->count == 0;
+    for (int i = 0; i < match->count; i++) {
+        const struct target_term *term = &match->term[i];
+        if (term->first && fits)
+            return true;
+        fits = (term->first || fits) && term_fits(term, facts, pid, host);
+    }
+    return fits;
 }

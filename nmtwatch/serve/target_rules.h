@@ -65,6 +65,34 @@ bool target_rules_watch(const struct target_rules *rules, const struct target_fa
 /* Never empty: "jvm" when nothing is known. */
 void target_rules_label(const struct target_rules *rules, const struct target_facts *facts,
                         char label[static TARGET_LABEL_MAX]);
+/*
+ * target_match: which JVMs of a host are meant on a command line, by the same facts and patterns.
+ *
+ *   main=org.example.*,user=shop;env:STAGE=test;pid=4711
+ *
+ * Rules are separated by ';' and one of them has to fit; the terms of a rule are separated by ','
+ * and all of them have to. main, user, cgroup: as in an include; env:NAME, prop:NAME: as in a
+ * template, which a JVM without it does not fit; host: the name of this host; pid: exactly.
+ */
+#define TARGET_TERMS_MAX 32
+
+struct target_match {
+    int count;
+    struct target_term {
+        enum { TERM_FACT, TERM_HOST, TERM_ENV, TERM_PROP, TERM_PID } kind;
+        bool first;              /* of its rule */
+        struct target_rule rule; /* its pattern; of a fact which one */
+        char name[64];           /* of a variable or property */
+        int pid;
+    } term[TARGET_TERMS_MAX];
+};
+
+/* False with one sentence. */
+bool target_match_parse(struct target_match *match, const char *text, char *error, size_t size);
+/* Without terms everything fits. */
+bool target_match_fits(const struct target_match *match, const struct target_facts *facts, int pid,
+                       const char *host);
+
 /* The short form of a main class: "/opt/app/orders-1.2.jar" -> "orders-1.2". */
 void target_main_name(const char *main_text, char *out, size_t size);
 

@@ -104,6 +104,20 @@ on_demand() {
     "$NMTWATCH" profile alloc --match "main=Nobody;main=AllocMix*,pid=$JVM_PID" --for 1s --json \
         >"$SCRATCH/alloc.json" 2>"$SCRATCH/error"
     is "$JVM_NAME: found by a rule" "$(answer '"\(.pid) \(.classes | length >= 9)"')" "$JVM_PID true"
+    # One that starts while it lasts; by user and environment, as the rules of serve.
+    "$NMTWATCH" profile alloc --match "main=AllocMix,user=$(id -un),env:MATCH_ME=y*" --for 60s \
+        --json >"$SCRATCH/alloc.json" 2>"$SCRATCH/error" &
+    local asked=$! first=$JVM_PID out=$JVM_OUT log=$JVM_LOG name=$JVM_NAME later
+    MATCH_ME=yes jvm_start "$jdk" later AllocMix 20 2 60
+    later=$JVM_PID
+    wait_for 30 eval 'profile status 2>&1 | grep -q "^allocations"'
+    sleep 1
+    kill -INT $asked
+    wait $asked
+    is "$JVM_NAME: a JVM that started meanwhile is taken, others are not" \
+        "$? $(answer '"\(.pid) \(.classes | length >= 9)"')" "0 $later true"
+    kill_jvm "$later"
+    JVM_PID=$first JVM_OUT=$out JVM_LOG=$log JVM_NAME=$name
     check "$JVM_NAME: starts with allocations" profile start --alloc 512k --cpu 10ms --file "$file"
     contains "$JVM_NAME: a profiler at work is left alone" "$(profile alloc --for 1s 2>&1)" \
         "already running"

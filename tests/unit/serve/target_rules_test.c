@@ -144,6 +144,83 @@ static void test_control_groups(void **state)
     assert_string_equal(path, "");
 }
 
+/* --- on a command line ------------------------------------------------------------------------ */
+
+static bool fits(const char *text, const char *main_text)
+{
+    char error[300];
+    struct target_match match;
+    struct target_facts about = facts(main_text);
+    if (!target_match_parse(&match, text, error, sizeof error))
+        fail_msg("%s", error);
+    return target_match_fits(&match, &about, 4711, "shop-7.example.org");
+}
+
+static void test_a_rule_fits_when_all_its_terms_do(void **state)
+{
+    (void)state;
+    assert_true(fits("main=org.example.*", "org.example.Main"));
+    assert_true(fits("main=orders-*", "/opt/app/orders-1.2.jar"));
+    assert_false(fits("main=org.example.*", "org.other.Main"));
+    assert_true(fits("main=*Main,pid=4711", "a.Main"));
+    assert_false(fits("main=*Main,pid=4712", "a.Main"));
+    assert_false(fits("pid=4711,main=*Main", "a.Other"));
+    assert_true(fits("user=tom*,cgroup=/system.slice/*", "a"));
+    assert_true(fits("user=998", "a"));
+    assert_false(fits("user=root", "a"));
+    assert_true(fits("host=shop-*,env:APP=order?", "a"));
+    assert_false(fits("host=db-*", "a"));
+    assert_true(fits("prop:app.name=billing", "a"));
+    assert_false(fits("env:NONE=*", "a"));
+}
+
+static void test_one_of_the_rules_has_to_fit(void **state)
+{
+    (void)state;
+    assert_true(fits("main=a,pid=1;pid=4711", "b"));
+    assert_true(fits("main=a,pid=4711;pid=2", "a"));
+    assert_false(fits("main=a,pid=4711;pid=2", "b"));
+    assert_true(fits("pid=2;main=a,pid=4711;pid=3", "a"));
+    struct target_facts about = facts("a");
+    assert_true(target_match_fits(&(struct target_match){0}, &about, 1, ""));
+}
+
+static void test_wrong_terms_are_a_sentence(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "main",
+                                        "main=",
+                                        "pid=0",
+                                        "pid=-3",
+                                        "pid=4711x",
+                                        "pid=99999999999999999999",
+                                        "label=me",
+                                        "main=a;",
+                                        ";pid=1",
+                                        "env:=a",
+                                        "env:A",
+                                        "env:A=",
+                                        "main=a,,pid=1",
+                                        "prop:a",
+                                        "host=",
+                                        "main=a,user:me",
+                                        "jdk=17"};
+    char error[300], longest[600] = "main=", most[10 * (TARGET_TERMS_MAX + 1)] = "pid=1";
+    struct target_match match;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        error[0] = '\0';
+        if (target_match_parse(&match, wrong[i], error, sizeof error) || error[0] == '\0')
+            fail_msg("'%s' is taken for rules", wrong[i]);
+    }
+    memset(longest + 5, 'x', 500);
+    assert_false(target_match_parse(&match, longest, error, sizeof error));
+    for (int i = 0; i < TARGET_TERMS_MAX; i++)
+        strcat(most, ";pid=1");
+    assert_false(target_match_parse(&match, most, error, sizeof error));
+    assert_non_null(strstr(error, "more than"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +230,9 @@ int main(void)
         cmocka_unit_test(test_include_and_exclude),
         cmocka_unit_test(test_bad_rules_are_refused),
         cmocka_unit_test(test_control_groups),
+        cmocka_unit_test(test_a_rule_fits_when_all_its_terms_do),
+        cmocka_unit_test(test_one_of_the_rules_has_to_fit),
+        cmocka_unit_test(test_wrong_terms_are_a_sentence),
     };
     return cmocka_run_group_tests_name("target_rules", tests, NULL, NULL);
 }
