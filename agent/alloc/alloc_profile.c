@@ -16,7 +16,8 @@
 
 struct alloc_sample {
     int64_t ticks, size;
-    double weight; /* at the end of the chunk */
+    int64_t interval; /* by which it was drawn */
+    double weight;    /* at the end of the chunk */
     uint32_t class, trace;
     int32_t tid;
     int32_t thread; /* of alloc_threads; -1: none */
@@ -31,7 +32,7 @@ struct sample_list {
 struct alloc_profile {
     jvmtiEnv *jvmti;
     struct thread_names names; /* finds threads, their ids and their JNIEnv */
-    int64_t interval_bytes;
+    int64_t interval_bytes;    /* the largest there was */
     bool exact;
     /* Callbacks and the drain thread meet in what follows. Java threads wait for it in native code:
      * a safepoint does not wait for them. */
@@ -84,13 +85,23 @@ struct alloc_profile *alloc_profile_create(JavaVM *vm, jvmtiEnv *jvmti, JNIEnv *
     return NULL;
 }
 
+/* Known from now on, if it was not: its next gap is drawn by the present interval. -1: no room. */
+static int32_t know(struct alloc_profile *profile, const void *env, int64_t java_id, int64_t bytes)
+{
+    int32_t number = alloc_threads_add(profile->threads, env, java_id, bytes);
+    struct alloc_thread *thread = number >= 0 ? alloc_threads_at(profile->threads, number) : NULL;
+    if (thread != NULL && thread->gap_bytes == 0)
+        thread->gap_bytes = profile->counts.interval_bytes;
+    return number;
+}
+
 static void add_thread(void *context, JNIEnv *jni, jthread thread, const void *env)
 {
     struct alloc_profile *profile = context;
     int64_t java_id = thread_names_java_id(&profile->names, jni, thread);
     int64_t bytes = exact_bytes_of(jni, java_id);
     if (bytes >= 0)
-        alloc_threads_add(profile->threads, env, java_id, bytes);
+        know(profile, env, java_id, bytes);
 }
 
 bool alloc_profile_begin(struct alloc_profile *profile, char *error, size_t error_size)
@@ -108,6 +119,25 @@ bool alloc_profile_begin(struct alloc_profile *profile, char *error, size_t erro
         return true;
     snprintf(error, error_size, "this JVM refuses to sample allocations: JVMTI error %d",
              (int)code);
+    return false;
+}
+
+bool alloc_profile_set_interval(struct alloc_profile *profile, int64_t interval_bytes, char *error,
+                                size_t error_size)
+{
+    jvmtiEnv *jvmti = profile->jvmti;
+    pthread_mutex_lock(&profile->lock);
+    jvmtiError code = (*jvmti)->SetHeapSamplingInterval(jvmti, (jint)interval_bytes);
+    if (code == JVMTI_ERROR_NONE && interval_bytes != profile->counts.interval_bytes) {
+        profile->counts.interval_bytes = interval_bytes;
+        profile->counts.interval_changes++;
+        if (interval_bytes > profile->interval_bytes)
+            profile->interval_bytes = interval_bytes;
+    }
+    pthread_mutex_unlock(&profile->lock);
+    if (code == JVMTI_ERROR_NONE)
+        return true;
+    snprintf(error, error_size, "this JVM refuses the interval: JVMTI error %d", (int)code);
     return false;
 }
 
@@ -177,14 +207,19 @@ void alloc_profile_sample(struct alloc_profile *profile, JNIEnv *env, const stru
     struct alloc_sample *sample = new_sample(&profile->samples);
     /* A thread that nothing has reported: a carrier of virtual threads, or one on its way out.
      * What it allocated before this is not known to be of our time. */
-    int32_t number = seen->thread_bytes < 0 ? -1
-                                            : alloc_threads_add(profile->threads, env, 0,
-                                                                seen->thread_bytes - seen->size);
-    if (number >= 0)
-        alloc_threads_read(alloc_threads_at(profile->threads, number), seen->thread_bytes);
+    int32_t number =
+        seen->thread_bytes < 0 ? -1 : know(profile, env, 0, seen->thread_bytes - seen->size);
+    int64_t interval = profile->counts.interval_bytes;
+    if (number >= 0) {
+        struct alloc_thread *thread = alloc_threads_at(profile->threads, number);
+        alloc_threads_read(thread, seen->thread_bytes);
+        interval = thread->gap_bytes;
+        thread->gap_bytes = profile->counts.interval_bytes; /* the JVM has drawn the next one */
+    }
     if (sample != NULL) {
         *sample = (struct alloc_sample){.ticks = seen->ticks,
                                         .size = seen->size,
+                                        .interval = interval,
                                         .class = seen->class,
                                         .trace = trace,
                                         .tid = tid,
@@ -225,7 +260,7 @@ void alloc_profile_thread_started(struct alloc_profile *profile, JNIEnv *env, jt
         end_thread(profile, before, -1); /* its JNIEnv is ours now, so it is gone */
     /* All it has allocated up to now is of our time, but for the first threads of a recording that
      * is just beginning: those have been added by then. */
-    alloc_threads_add(profile->threads, env, java_id, 0);
+    know(profile, env, java_id, 0);
     pthread_mutex_unlock(&profile->lock);
 }
 
@@ -262,7 +297,7 @@ static void sum_up_threads(struct alloc_profile *profile, JNIEnv *env,
         const struct alloc_sample *sample = &samples->at[i];
         struct weight_sums *sums =
             sample->thread >= 0 ? &alloc_threads_at(threads, sample->thread)->sums : &profile->pool;
-        weight_sums_add(sums, sample->size, profile->interval_bytes);
+        weight_sums_add(sums, sample->size, sample->interval);
     }
     for (int32_t i = 0; i < count; i++) {
         struct alloc_thread *thread = alloc_threads_at(threads, i);
@@ -290,19 +325,18 @@ static void weigh(struct alloc_profile *profile, struct alloc_sample *sample, do
     const struct alloc_thread *thread =
         sample->thread >= 0 ? alloc_threads_at(profile->threads, sample->thread) : NULL;
     struct alloc_class *class = alloc_classes_at(profile->classes, sample->class);
-    double unscaled = weight_unscaled(sample->size, profile->interval_bytes);
+    double unscaled = weight_unscaled(sample->size, sample->interval);
     bool pooled = thread == NULL || thread->pooled;
     sample->weight = weight_of(sample->size, unscaled, pooled ? pool : thread->calibration);
     class->samples++;
     class->counted_bytes +=
-        (double)(sample->size > profile->interval_bytes ? sample->size : profile->interval_bytes);
+        (double)(sample->size > sample->interval ? sample->size : sample->interval);
     if (pooled) {
-        weight_sums_add(&class->pool, sample->size, profile->interval_bytes);
+        weight_sums_add(&class->pool, sample->size, sample->interval);
         return;
     }
     class->settled_bytes += sample->weight;
-    class->settled_variance +=
-        weight_variance(sample->size, profile->interval_bytes, sample->weight);
+    class->settled_variance += weight_variance(sample->size, sample->interval, sample->weight);
 }
 
 /* Names of classes may be added to meanwhile: the lock. */
@@ -373,8 +407,11 @@ void alloc_profile_counts(struct alloc_profile *profile, struct alloc_counts *co
 void alloc_counts_json(const struct alloc_counts *counts, struct json *json)
 {
     static const struct json_field FIELDS[] = {
-        JSON_FIELD(struct alloc_counts, interval_bytes),  JSON_FIELD(struct alloc_counts, samples),
-        JSON_FIELD(struct alloc_counts, without_stack),   JSON_FIELD(struct alloc_counts, lost),
+        JSON_FIELD(struct alloc_counts, interval_bytes),
+        JSON_FIELD(struct alloc_counts, interval_changes),
+        JSON_FIELD(struct alloc_counts, samples),
+        JSON_FIELD(struct alloc_counts, without_stack),
+        JSON_FIELD(struct alloc_counts, lost),
         JSON_FIELD(struct alloc_counts, threads_refused),
     };
     json_ints(json, FIELDS, JSON_COUNT(FIELDS), counts);

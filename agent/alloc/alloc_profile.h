@@ -44,6 +44,11 @@ struct alloc_profile *alloc_profile_create(JavaVM *vm, jvmtiEnv *jvmti, JNIEnv *
  * on. False with a sentence. */
 bool alloc_profile_begin(struct alloc_profile *profile, char *error, size_t error_size);
 
+/* Another interval from now on. A thread's next sample comes after a gap that was drawn by the interval
+ * before, and is weighed by that one. False with a sentence. Whoever holds the commands' lock. */
+bool alloc_profile_set_interval(struct alloc_profile *profile, int64_t interval_bytes, char *error,
+                                size_t error_size);
+
 /* What a sampled allocation is, before its stack: asks the JVM. */
 struct alloc_seen {
     int64_t size, thread_bytes;
@@ -69,8 +74,9 @@ void alloc_profile_end_chunk(struct alloc_profile *profile, JNIEnv *env, struct 
                              struct dictionary *classes);
 
 struct alloc_counts {
-    int64_t interval_bytes;
-    int64_t samples; /* weighted ones; = with and without a stack */
+    int64_t interval_bytes;   /* the present one */
+    int64_t interval_changes; /* while it ran */
+    int64_t samples;          /* weighted ones; = with and without a stack */
     int64_t without_stack;
     int64_t lost;        /* found no room */
     int64_t total_bytes; /* exact; -1: this JVM does not report it */

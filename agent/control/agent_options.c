@@ -23,9 +23,9 @@ static const struct {
 _Static_assert(AGENT_OPTION_COUNT <= 32, "a bit each in agent_options.given");
 
 static const char *const commands[AGENT_COMMAND_COUNT] = {
-    [AGENT_START] = "start",   [AGENT_STOP] = "stop",         [AGENT_DUMP] = "dump",
-    [AGENT_STATUS] = "status", [AGENT_MEMORY] = "memory",     [AGENT_ALLOC] = "alloc",
-    [AGENT_SITES] = "sites",   [AGENT_BASELINE] = "baseline",
+    [AGENT_START] = "start",   [AGENT_STOP] = "stop",     [AGENT_DUMP] = "dump",
+    [AGENT_STATUS] = "status", [AGENT_MEMORY] = "memory", [AGENT_ALLOC] = "alloc",
+    [AGENT_SET] = "set",       [AGENT_SITES] = "sites",   [AGENT_BASELINE] = "baseline",
 };
 
 /* What a number may be; 0 at both ends: anything that its type can hold. */
@@ -350,7 +350,8 @@ static bool take_option(struct piece piece, struct agent_options *options,
         return refuse(complaint, "unknown option '%.*s'", shown(name.length), name.text);
     if ((options->given & 1u << option) != 0)
         return refuse(complaint, "%s is given twice", table[option].name);
-    if (options->command != AGENT_START && option != OPTION_ANSWER)
+    bool settable = options->command == AGENT_SET && option == OPTION_ALLOC;
+    if (options->command != AGENT_START && option != OPTION_ANSWER && !settable)
         return refuse(complaint, "%s takes no option %s", commands[options->command],
                       table[option].name);
     if (table[option].type == AGENT_TYPE_FLAG && equals != NULL)

@@ -90,6 +90,19 @@ static void alloc(JNIEnv *env, struct answer *answer)
         profiler_alloc_json(&answer->json);
 }
 
+static void set(const struct agent_options *options, struct answer *answer)
+{
+    char error[400];
+    if (!profiler_is_running())
+        answer_refuse(answer, "not running");
+    else if ((options->given & 1u << OPTION_ALLOC) == 0)
+        answer_refuse(answer, "set what? alloc=SIZE");
+    else if (!profiler_set_alloc(options->number[OPTION_ALLOC], error, sizeof error))
+        answer_refuse(answer, "%s", error);
+    else
+        profiler_status_json(&answer->json, NULL);
+}
+
 static void *stop_itself(void *argument)
 {
     char name[] = "nmtagent-stop", notes[1024];
@@ -153,6 +166,9 @@ static void obey(const struct agent_options *options, JNIEnv *env, struct answer
         profiler_memory_json(&answer->json, options->command == AGENT_SITES);
         if (options->command == AGENT_BASELINE)
             profiler_memory_baseline();
+        break;
+    case AGENT_SET:
+        set(options, answer);
         break;
     case AGENT_ALLOC:
         alloc(env, answer);

@@ -304,6 +304,18 @@ bool profiler_has_alloc(void)
     return profiler.allocs != NULL;
 }
 
+bool profiler_set_alloc(int64_t interval_bytes, char *error, size_t error_size)
+{
+    if (profiler.allocs == NULL)
+        snprintf(error, error_size, "it runs without allocations: start it with alloc=512k");
+    else if (profiler.live != NULL)
+        snprintf(error, error_size,
+                 "live objects are followed: what one stands for is by the interval it began with");
+    else
+        return alloc_profile_set_interval(profiler.allocs, interval_bytes, error, error_size);
+    return false;
+}
+
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)
 {
     return profiler_stop_reporting(env, NULL, notes, notes_size);

@@ -41,6 +41,8 @@ void profiler_memory_json(struct json *json, bool sites);
 /* From now on the answers above report what has grown since. */
 void profiler_memory_baseline(void);
 bool profiler_has_alloc(void);
+/* Another interval from now on. False with a sentence. */
+bool profiler_set_alloc(int64_t interval_bytes, char *error, size_t error_size);
 /* Of whole chunks: dump first. */
 void profiler_alloc_json(struct json *json);
 

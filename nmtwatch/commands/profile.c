@@ -226,10 +226,11 @@ static void beside_nmt_print(struct attach *attach, int jdk_major, FILE *out)
 
 typedef bool print_fn(const char *json, FILE *out);
 static print_fn *const printers[AGENT_COMMAND_COUNT] = {
-    [AGENT_START] = agent_print_started, [AGENT_STOP] = agent_print_stopped,
-    [AGENT_DUMP] = agent_print_dumped,   [AGENT_STATUS] = agent_print_status,
-    [AGENT_MEMORY] = agent_print_memory, [AGENT_ALLOC] = NULL, /* has a verb of its own */
-    [AGENT_SITES] = agent_print_memory,  [AGENT_BASELINE] = agent_print_memory,
+    [AGENT_START] = agent_print_started,   [AGENT_STOP] = agent_print_stopped,
+    [AGENT_DUMP] = agent_print_dumped,     [AGENT_STATUS] = agent_print_status,
+    [AGENT_MEMORY] = agent_print_memory,   [AGENT_ALLOC] = NULL, /* has a verb of its own */
+    [AGENT_SET] = agent_print_status,      [AGENT_SITES] = agent_print_memory,
+    [AGENT_BASELINE] = agent_print_memory,
 };
 
 struct arguments {
@@ -309,7 +310,7 @@ static int run_command(const char *pid, const char *word, const struct arguments
     if (!command_of(word, &command))
         return options_error(
             &command_profile,
-            "'%s': expected start, stop, status, memory, dump, alloc, live or classes", word);
+            "'%s': expected start, stop, status, memory, dump, set, alloc, live or classes", word);
     if (arguments->sites && arguments->baseline)
         return options_error(&command_profile, "--sites or --baseline, one after the other");
     command = arguments->sites ? AGENT_SITES : arguments->baseline ? AGENT_BASELINE : command;
@@ -350,7 +351,7 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
     struct one_shot shot = shot_of(arguments);
     if (arguments->duration_ms <= 0 || arguments->output == NULL)
         return options_error(&command_profile,
-                             "what to do? start, stop, status, memory, dump; or --for and -o");
+                             "what to do? start, stop, status, memory, dump, set; or --for and -o");
     if (!profile_output_format(arguments->output, &shot.format))
         return options_error(&command_profile,
                              "-o '%s': expected a name in .html, .txt, .top, .json, .pb.gz or .jfr",
@@ -481,6 +482,7 @@ const struct command command_profile = {
     .summary = "profile a JVM with the agent",
     .usage =
         "Usage: nmtwatch profile PID start|stop|status|memory|dump [options]\n"
+        "       nmtwatch profile PID set --alloc SIZE\n"
         "       nmtwatch profile --for TIME PID -o FILE [options]\n"
         "       nmtwatch profile PID classes|live --for TIME [-o FILE]\n"
         "       nmtwatch profile PID alloc [--for TIME [--alloc-interval SIZE] [-o FILE]]\n"
@@ -492,7 +494,10 @@ const struct command command_profile = {
         "waits, stops and writes the result. `status` shows what was sampled and lost, `memory`\n"
         "what the agent itself costs, component by component, with --sites by the code that asked\n"
         "for it, and after `memory --baseline` what has grown since; `dump` makes the recording\n"
-        "whole up to now. The agent stays loaded after `stop` (a JVM cannot unload one): it has no "
+        "whole up to now; `set` gives the allocations of a running profile another interval: what "
+        "is\n"
+        "sampled from then on is weighed by it. The agent stays loaded after `stop` (a JVM cannot "
+        "unload one): it has no "
         "thread, "
         "timer\n"
         "or handler then, and its memory is a few KB. JDK 25 lets virtual threads pay for any "

@@ -120,8 +120,11 @@ static void print_head(const struct alloc_report *report, const json_t *profile,
             units_bytes(exact ? json_integer_value(total) : estimate).text);
     if (report->duration_ms > 0)
         fprintf(out, " in %s", units_duration(report->duration_ms).text);
-    fprintf(out, "; %s samples, one each %s\n", units_count(count_at(profile, "samples")).text,
-            units_bytes(count_at(profile, "interval_bytes")).text);
+    fprintf(out, "; %s samples, one each %s%s\n", units_count(count_at(profile, "samples")).text,
+            units_bytes(count_at(profile, "interval_bytes")).text,
+            json_integer_value(json_object_get(profile, "interval_changes")) > 0
+                ? " at the end, other intervals before"
+                : "");
 }
 
 static bool print_table(const json_t *classes, int64_t all, FILE *out)
@@ -391,8 +394,9 @@ static void print_alloc(const json_t *alloc, FILE *out)
     char line[240];
     if (!json_is_object(alloc))
         return;
-    snprintf(line, sizeof line, "%s samples, one each %s; %s allocated%s",
+    snprintf(line, sizeof line, "%s samples, one each %s%s; %s allocated%s",
              count_of(alloc, "samples").text, bytes_of(alloc, "interval_bytes").text,
+             json_integer_value(json_object_get(alloc, "interval_changes")) > 0 ? " now" : "",
              bytes_of(alloc, "total_bytes").text,
              json_is_false(json_object_get(alloc, "stacks"))
                  ? "; without stacks, which this engine cannot walk"

@@ -85,6 +85,27 @@ threads() { # NAME ARGUMENT...
     jvm_end 0
 }
 
+# The interval changed in the middle: what was sampled by either stands for what was allocated.
+another_interval() {
+    jvm_start "$jdk" "set" "-agentpath:$AGENT=start,alloc=2m,cpu=0,chunk=200ms,file=$file" \
+        -Xmx300m AllocMix 600
+    wait_for 60 eval '[ "$(profile status --json 2>/dev/null | jq ".alloc.samples // 0")" -ge 50 ]'
+    profile set --alloc 64k --json >"$SCRATCH/set.json" 2>"$SCRATCH/error"
+    is "$JVM_NAME: another interval" \
+        "$(cat "$SCRATCH/error")$(jq -c '.alloc | [.interval_bytes, .interval_changes]' "$SCRATCH/set.json")" \
+        "[65536,1]"
+    jvm_wait result || return
+    contains "$JVM_NAME: status tells it" "$(profile status)" "one each 64 KB now"
+    contains "$JVM_NAME: the CPU's stays" "$(profile set --cpu 1ms 2>&1)" "set takes no option cpu"
+    profile stop --json >"$SCRATCH/alloc.json" 2>"$SCRATCH/error"
+    within "$JVM_NAME: bytes in all, per mille of what the JVM counts" \
+        "$(($(answer .alloc.total_bytes) * 1000 / $(result total)))" 995 1005
+    within "$JVM_NAME: samples, in per mille of those at 2 MB" \
+        "$(($(answer .alloc.samples) * 1000 / ($(result total) / 2097152)))" 1200 35000
+    [ "$jdk" -lt 25 ] || unbiased
+    jvm_end 0
+}
+
 on_demand() {
     jvm_start "$jdk" demand AllocMix 20 2 60
     jvm_wait ready || return
@@ -178,6 +199,7 @@ for jdk in $(agent_jdks); do
     [ "$jdk" -lt 25 ] || unbiased
     threads short 1000
     [ "$jdk" -lt 21 ] || threads virtual 1000 virtual
+    another_interval
     on_demand
     scalar_replaced
 done
