@@ -55,8 +55,11 @@ static int fill_in(const struct alloc_arguments *arguments, struct start_options
     return options_error(&command_profile, "%s", error);
 }
 
-/* A JVM is asked when it is this old, or has told its name. */
+/* A JVM is asked when it is this old, and when it has told its name or is older than those that have
+ * not yet. Up to YOUNG_MS it may refuse, and is asked again. */
+#define ASKED_MS     1000
 #define NAMELESS_MS  2000
+#define YOUNG_MS     10000
 #define LOOK_EACH_MS 1000
 
 /* JVMs that are wanted, those that start while it runs included. */
@@ -72,7 +75,8 @@ static enum scan_answer wanted_found(void *context, const struct target *target)
 {
     struct wanted *wanted = context;
     struct facts facts;
-    if (target->identity.uptime_ms < NAMELESS_MS && target->perfdata[0] == '\0')
+    int64_t age_ms = target->identity.uptime_ms;
+    if (age_ms < ASKED_MS || (age_ms < NAMELESS_MS && target->perfdata[0] == '\0'))
         return SCAN_LATER;
     facts_read(&facts, target);
     struct target_facts view = facts_view(&facts);
@@ -80,8 +84,7 @@ static enum scan_answer wanted_found(void *context, const struct target *target)
     facts_free(&facts);
     if (!fits)
         return SCAN_REFUSED;
-    alloc_take(wanted->group, target);
-    return SCAN_TAKEN;
+    return alloc_take(wanted->group, target, age_ms < YOUNG_MS) ? SCAN_TAKEN : SCAN_LATER;
 }
 
 static void look(void *context, struct alloc_group *group)

@@ -51,7 +51,11 @@ static int usage_error(const char *problem)
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-static int begin(struct sampled *sampled, const struct alloc_run *run, const struct target *target)
+#define TRY_AGAIN (-1)
+
+/* again: a JVM that refuses may only be too young for it: TRY_AGAIN, without a word. */
+static int begin(struct sampled *sampled, const struct alloc_run *run, const struct target *target,
+                 bool again)
 {
     struct failure failure;
     char file[256], text[AGENT_WHOLE_MAX], error[400], *answer = NULL;
@@ -59,13 +63,13 @@ static int begin(struct sampled *sampled, const struct alloc_run *run, const str
         return too_old(target);
     if (agent_session_open(&sampled->session, target, AGENT_START, run->library, &failure) !=
         FAILURE_NONE)
-        return complain(&failure);
+        return again ? TRY_AGAIN : complain(&failure);
     sampled->open = true;
     snprintf(file, sizeof file, "%s/" EXCHANGE_RECORDING, sampled->session.exchange.theirs);
     if (!start_options_text(run->start, AGENT_START, file, text, sizeof text, error, sizeof error))
         return usage_error(error);
     if (agent_call(&sampled->session, text, &answer, &failure) != FAILURE_NONE)
-        return complain(&failure);
+        return again ? TRY_AGAIN : complain(&failure);
     free(answer);
     sampled->started = true;
     sampled->began_ms = clock_ms(CLOCK_MONOTONIC);
@@ -197,18 +201,27 @@ static struct sampled *place_for(struct alloc_group *group, const struct target 
     return sampled;
 }
 
-void alloc_take(struct alloc_group *group, const struct target *target)
+bool alloc_take(struct alloc_group *group, const struct target *target, bool again)
 {
     struct sampled *sampled = place_for(group, target);
     struct target unwanted = *target;
-    if (sampled != NULL) {
-        sampled->target = *target;
-        failed(group, begin(sampled, group->run, &sampled->target));
-        group->at[group->count] = sampled;
-        group->target[group->count++] = &sampled->target;
-    } else if (group->look != NULL) {
-        target_close(&unwanted);
+    if (sampled == NULL) {
+        if (group->look != NULL)
+            target_close(&unwanted);
+        return true;
     }
+    sampled->target = *target;
+    int code = begin(sampled, group->run, &sampled->target, again);
+    if (code == TRY_AGAIN) {
+        if (sampled->open)
+            agent_session_close(&sampled->session);
+        free(sampled);
+        return false;
+    }
+    failed(group, code);
+    group->at[group->count] = sampled;
+    group->target[group->count++] = &sampled->target;
+    return true;
 }
 
 static void look_for_more(void *context, struct timed *timed)
@@ -261,7 +274,7 @@ int alloc_run(const struct alloc_run *run, const struct target *target)
     struct alloc_group *group = new_group(run);
     if (group == NULL)
         return EXIT_IO;
-    alloc_take(group, target);
+    alloc_take(group, target, false);
     return run_group(group);
 }
 

@@ -35,7 +35,8 @@ int alloc_run(const struct alloc_run *run, const struct target *target);
 struct alloc_group;
 typedef void alloc_look_fn(void *context, struct alloc_group *group);
 int alloc_run_matching(const struct alloc_run *run, alloc_look_fn *look, void *context);
-void alloc_take(struct alloc_group *group, const struct target *target);
+/* again: it may be too young to answer. False: it is, and stays the caller's. */
+bool alloc_take(struct alloc_group *group, const struct target *target, bool again);
 /* The table of a profiler that runs already. */
 int alloc_run_ask(const struct target *target, const char *library, bool json);
 
