@@ -475,7 +475,7 @@ static void leave(struct fleet *fleet, int at)
 static void reap(struct fleet *fleet)
 {
     for (int i = fleet->count - 1; i >= 0; i--) {
-        if (watcher_ended(fleet->members[i]->watcher))
+        if (fleet->members[i]->watched->ended)
             leave(fleet, i);
     }
 }

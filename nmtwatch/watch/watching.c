@@ -246,6 +246,7 @@ struct watched *watching_add(struct watching *watching, const struct target *tar
     jvm->watching = watching;
     jvm->origin_ms = origin_ms;
     jvm->due_ms = watching->now_ms + first_look_ms;
+    jvm->fd = -1;
     jvm->owner = owner;
     jvm->watcher = watcher_create(target, watching->options, &sink, jvm->due_ms - origin_ms);
     if (jvm->watcher == NULL) {
@@ -283,26 +284,31 @@ void watching_remove(struct watched *jvm)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
+/* What each turn asks of all JVMs stands in `watched`: a watcher is not touched unless it is due. */
+static void settle(struct watched *jvm, int64_t ms)
+{
+    jvm->ended = watcher_ended(jvm->watcher);
+    jvm->fd = jvm->ended ? -1 : watcher_fd(jvm->watcher, &jvm->fd_events);
+    jvm->due_ms =
+        jvm->ended ? INT64_MAX : jvm->watching->now_ms + watcher_wait_ms(jvm->watcher, ms);
+}
+
 static void step(struct watched *jvm)
 {
     int64_t ms = watched_ms(jvm);
     watcher_step(jvm->watcher, ms);
-    jvm->due_ms = watcher_ended(jvm->watcher)
-                      ? INT64_MAX
-                      : jvm->watching->now_ms + watcher_wait_ms(jvm->watcher, ms);
+    settle(jvm, ms);
 }
 
 /* Those who owe an answer, behind the `count` descriptors that are there. */
 static int gather(struct watching *watching, int count)
 {
     for (int i = 0; i < watching->count; i++) {
-        struct pollfd *waiting = &watching->fds[count];
-        if (watcher_ended(watching->jvms[i]->watcher))
+        struct watched *jvm = watching->jvms[i];
+        if (jvm->fd < 0)
             continue;
-        waiting->fd = watcher_fd(watching->jvms[i]->watcher, &waiting->events);
-        waiting->revents = 0;
-        watching->fd_owner[count] = watching->jvms[i];
-        count += waiting->fd >= 0;
+        watching->fds[count] = (struct pollfd){.fd = jvm->fd, .events = jvm->fd_events};
+        watching->fd_owner[count++] = jvm;
     }
     return count;
 }
@@ -351,6 +357,7 @@ bool watching_all_ended(const struct watching *watching)
 void watched_stop(struct watched *jvm)
 {
     watcher_stop(jvm->watcher, watched_ms(jvm));
+    settle(jvm, watched_ms(jvm));
     jvm->due_ms = jvm->watching->now_ms;
 }
 

@@ -27,6 +27,9 @@ struct watched {
     struct watcher *watcher;
     int64_t origin_ms; /* the loop's time at ms 0 of the watch */
     int64_t due_ms;
+    int fd; /* what an answer is waited for on, for fd_events of poll(2); -1: none */
+    short fd_events;
+    bool ended;                /* watcher_ended, after its last step */
     struct recorder *recorder; /* NULL: none */
     bool record_failed;
     struct watch_cost cost; /* of the commands that have stopped it */
