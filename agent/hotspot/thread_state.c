@@ -33,7 +33,8 @@ static bool waits_for_condition(uintptr_t thread)
         return true;
     uintptr_t os = load_pointer(thread + (uintptr_t)layout.thread_os);
     uint32_t state = load_u32(os + (uintptr_t)layout.os_state, 0);
-    return state == layout.os_condition_wait || state == layout.os_sleeping;
+    return state == layout.os_condition_wait || state == layout.os_sleeping ||
+           state == layout.os_object_wait;
 }
 
 /* The class whose native method the thread has called. */
