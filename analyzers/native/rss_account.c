@@ -87,7 +87,7 @@ static bool is_library(const struct proc_map *map)
            span_find(map->path, SPAN_LITERAL(".so.")) >= 0;
 }
 
-static enum rss_kind kind_of(struct rss_account *account, const struct proc_map *map)
+enum rss_kind rss_account_kind(struct rss_account *account, const struct proc_map *map)
 {
     const struct rss_range *range = range_of(account, map);
     if (range != NULL) {
@@ -142,7 +142,7 @@ static void keep_largest(struct rss_account *account, const struct smaps_mapping
 
 void rss_account_add(struct rss_account *account, const struct smaps_mapping *mapping)
 {
-    enum rss_kind kind = kind_of(account, &mapping->map);
+    enum rss_kind kind = rss_account_kind(account, &mapping->map);
     account->mappings++;
     account->rss_bytes += mapping->rss_bytes;
     account->swap_bytes += mapping->swap_bytes;

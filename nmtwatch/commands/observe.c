@@ -94,7 +94,7 @@ static int run(int argc, char **argv)
         return code;
     if (operands != 2 || !observe_mode_by_name(argv[2], &options.mode))
         return options_error(&command_observe, "expected a process id and one of cpu, classes, "
-                                               "alloc, jmethodids");
+                                               "alloc, rss, jmethodids");
     if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
         return options_error(&command_observe,
                              "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz", output);
@@ -114,9 +114,9 @@ static int run(int argc, char **argv)
 
 const struct command command_observe = {
     .name = "observe",
-    .summary = "what a JVM does, seen from outside: classes, allocations, CPU; nothing is loaded",
+    .summary = "what a JVM does, seen from outside: CPU, classes, allocations, growth of RSS",
     .usage =
-        "Usage: nmtwatch observe PID cpu|classes|alloc|jmethodids [--for TIME] [-o FILE] [--json]\n"
+        "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids [--for TIME] [-o FILE] [--json]\n"
         "\n"
         "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"
         "written into it, no restart. Java and native stacks are walked by this program, over a\n"
@@ -125,6 +125,8 @@ const struct command command_observe = {
         "  cpu         where CPU time is spent (perf_event_open)\n"
         "  classes     each class definition, and the code that asked for it (USDT probes)\n"
         "  alloc       what fills TLABs, and what is allocated outside of them (uprobes)\n"
+        "  rss         what anonymous memory grows by, and who touches it, outside of NMT as well\n"
+        "              (page faults, smaps)\n"
         "  jmethodids  who makes jmethodIDs: none on a healthy JVM (a uprobe)\n"
         "\n"
         "Counts are the kernel's and exact. Stacks that found no room or were not walked to their\n"

@@ -4,6 +4,7 @@
 #include "agent/hotspot/load.h"
 #include "analyzers/classes/normalize.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/rss.h"
 #include "nmtwatch/observe/stacks.h"
 #include "nmtwatch/observe/uprobes.h"
 #include "nmtwatch/process/clock.h"
@@ -22,7 +23,7 @@
 #define HOT_MS         3000 /* between looks at how often places are hit */
 
 /* What an event of the mode is taken for. */
-enum event_role { ROLE_SAMPLE, ROLE_CLASS_LOADED, ROLE_CLASS_UNLOADED, ROLE_ID, ROLE_TLAB, ROLE_OUTSIDE };
+enum event_role { ROLE_SAMPLE, ROLE_CLASS_LOADED, ROLE_CLASS_UNLOADED, ROLE_ID, ROLE_TLAB, ROLE_OUTSIDE, ROLE_FAULT };
 
 struct place_event {
     enum event_role role;
@@ -33,6 +34,7 @@ struct observation {
     const struct observe_options *options;
     struct observe_report *report;
     struct class_makers_builder *builder; /* of classes */
+    struct rss_watch *rss;                /* of rss */
     struct perf_want clock;
     struct uprobe_place places[UPROBES_MAX];
     struct place_event event[UPROBES_MAX];
@@ -51,6 +53,7 @@ static const struct {
     [OBSERVE_CLASSES] = {"classes", "classes loaded", "classes", "count"},
     [OBSERVE_JMETHODIDS] = {"jmethodids", "jmethodIDs made", "jmethodids", "count"},
     [OBSERVE_ALLOC] = {"alloc", "bytes allocated, by TLAB", "alloc_space", "bytes"},
+    [OBSERVE_RSS] = {"rss", "bytes of RSS grown by", "rss_space", "bytes"},
 };
 
 bool observe_mode_by_name(const char *name, enum observe_mode *mode)
@@ -130,6 +133,12 @@ static bool add_function(struct observation *observation, const struct elf_file 
 static bool add_events(struct observation *observation, char *error, size_t error_size)
 {
     enum observe_mode mode = observation->options->mode;
+    if (mode == OBSERVE_RSS) {
+        observation->event[observation->count++] = (struct place_event){.role = ROLE_FAULT};
+        observation->clock = (struct perf_want){
+            .what = PERF_PAGE_FAULTS, .period = 1, .stack_bytes = PERF_STACK_BYTES};
+        return true;
+    }
     if (mode == OBSERVE_CPU) {
         observation->event[observation->count++] = (struct place_event){.role = ROLE_SAMPLE};
         observation->clock = (struct perf_want){
@@ -325,11 +334,16 @@ static void take(void *context, const struct perf_sample *sample)
     int count = 0;
     enum stack_outcome outcome;
     int depth = stacks_walk(sample, frames, STACK_FRAMES_MAX, &outcome);
-    int first = event->role == ROLE_SAMPLE ? 0 : without_vm(frames, depth);
+    bool native = event->role == ROLE_SAMPLE || event->role == ROLE_FAULT;
+    int first = native ? 0 : without_vm(frames, depth);
     report->samples++;
     report->outcome[outcome].stacks++;
     if (event->role == ROLE_CLASS_LOADED) {
         take_class(observation, sample, event, frames + first, depth - first, outcome);
+        return;
+    }
+    if (event->role == ROLE_FAULT) {
+        rss_touch(observation->rss, sample->address, sample->weight, frames, depth);
         return;
     }
     if (event->role == ROLE_TLAB || event->role == ROLE_OUTSIDE) {
@@ -415,7 +429,7 @@ static void count_events(struct observation *observation)
 
 static bool open_events(struct observation *observation, pid_t pid, char *error, size_t error_size)
 {
-    if (observation->options->mode == OBSERVE_CPU)
+    if (observation->clock.period != 0)
         observation->perf = perf_events_open(pid, &observation->clock, 1, error, error_size);
     else
         observation->uprobes =
@@ -426,7 +440,6 @@ static bool open_events(struct observation *observation, pid_t pid, char *error,
 static void sum_up(struct observation *observation)
 {
     struct observe_report *report = observation->report;
-    count_events(observation);
     if (observation->builder == NULL) {
         call_tree_finish(report->tree);
         return;
@@ -452,12 +465,16 @@ static bool open_all(struct observation *observation, const struct target *targe
     }
     if (!remote_open(target, error, error_size))
         return false;
-    if (!stacks_open(report->note, sizeof report->note) && mode != OBSERVE_CPU) {
+    if (!stacks_open(report->note, sizeof report->note) && mode != OBSERVE_CPU &&
+        mode != OBSERVE_RSS) {
         snprintf(error, error_size, "%s", report->note);
         return false;
     }
-    return add_events(observation, error, error_size) &&
-           open_events(observation, target->pid, error, error_size);
+    if (!add_events(observation, error, error_size))
+        return false;
+    if (mode == OBSERVE_RSS && (observation->rss = rss_open(target, error, error_size)) == NULL)
+        return false;
+    return open_events(observation, target->pid, error, error_size);
 }
 
 bool observe_run(const struct target *target, const struct observe_options *options,
@@ -471,7 +488,7 @@ bool observe_run(const struct target *target, const struct observe_options *opti
         .type_unit = MODE[options->mode].type_unit,
         .interval_ns = options->mode == OBSERVE_CPU ? options->interval_ns : 0,
         .start_ns = clock_us(CLOCK_REALTIME) * 1000,
-        .bytes = options->mode == OBSERVE_ALLOC,
+        .bytes = options->mode == OBSERVE_ALLOC || options->mode == OBSERVE_RSS,
         .pid = target->pid,
         .outcome_count = STACK_OUTCOMES,
     };
@@ -481,8 +498,12 @@ bool observe_run(const struct target *target, const struct observe_options *opti
     bool good = open_all(&observation, target, error, error_size);
     if (good) {
         look(&observation, target);
-        sum_up(&observation);
+        count_events(&observation);
     }
+    if (observation.rss != NULL)
+        good = rss_close(observation.rss, good ? target : NULL, report, error, error_size) && good;
+    if (good)
+        sum_up(&observation);
     perf_events_close(observation.perf);
     uprobes_close(observation.uprobes);
     free(observation.builder);

@@ -4,6 +4,7 @@
  *   cpu          where CPU time is spent: the kernel's clock event, user stacks
  *   classes      each class definition, by the USDT probes hotspot:class__loaded and class__unloaded
  *   jmethodids   each jmethodID that is made, by a uprobe on Method::make_jmethod_id
+ *   rss          what anonymous memory grows by, and who touches it (rss.h)
  *   alloc        what fills TLABs and what is allocated outside of them, by uprobes on AllocTracer
  *
  * Stacks are walked here (stacks.h). A count is the kernel's own and is exact; stacks that were lost or not
@@ -19,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum observe_mode { OBSERVE_CPU, OBSERVE_CLASSES, OBSERVE_JMETHODIDS, OBSERVE_ALLOC, OBSERVE_MODES };
+enum observe_mode { OBSERVE_CPU, OBSERVE_CLASSES, OBSERVE_JMETHODIDS, OBSERVE_ALLOC, OBSERVE_RSS, OBSERVE_MODES };
 /* "cpu"; false: there is no such. */
 bool observe_mode_by_name(const char *name, enum observe_mode *mode);
 

@@ -368,6 +368,16 @@ static uintptr_t find_thread(uintptr_t sp)
     return low > 0 && sp < stacks.thread[low - 1].stack_high ? stacks.thread[low - 1].thread : 0;
 }
 
+void stacks_each_thread(void (*visit)(void *context, uintptr_t low, uintptr_t high), void *context)
+{
+    if (!stacks.java)
+        return;
+    remote_forget();
+    read_threads();
+    for (size_t i = 0; i < stacks.threads; i++)
+        visit(context, stacks.thread[i].stack_low, stacks.thread[i].stack_high);
+}
+
 /* The JavaThread whose stack that is; 0: it is no thread of Java's. By the stack and not by its number: a
  * JVM in a container has other numbers. */
 static uintptr_t java_thread(uintptr_t sp)

@@ -46,6 +46,8 @@ int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int m
                 enum stack_outcome *outcome);
 /* The name of a class by its Symbol *, with dots; false: it cannot be read. */
 bool stacks_symbol(uintptr_t symbol, char *out, size_t size);
+/* The stacks of Java's threads as they are now. */
+void stacks_each_thread(void (*visit)(void *context, uintptr_t low, uintptr_t high), void *context);
 /* The file of libjvm, read when it is asked for first; NULL with a sentence. */
 struct elf_file;
 const struct elf_file *stacks_jvm_file(char *error, size_t error_size);

@@ -48,6 +48,8 @@ static void print_head(const struct observe_report *report, FILE *out)
     else if (is(report, "alloc"))
         fprintf(out, "%s in %s TLABs and large objects\n\n",
                 units_bytes(call_tree_samples(report->tree)).text, units_count(report->count).text);
+    else if (is(report, "rss"))
+        fprintf(out, "RSS grew by %s of anonymous memory\n\n", units_growth(report->count).text);
     else
         fprintf(out, "classes\n");
 }
@@ -60,6 +62,9 @@ bool observe_report_print(const struct observe_report *report, uint32_t rows, FI
     if (is(report, "classes")) {
         class_makers_print(&report->makers, rows, out);
     } else {
+        for (int i = 0; i < report->growth_count; i++)
+            fprintf(out, "%12s  %s%s", units_growth(report->growth[i].bytes).text,
+                    report->growth[i].name, i == report->growth_count - 1 ? "\n\n" : "\n");
         struct toptable *table = toptable_create(report->tree, 0);
         good = table != NULL && toptable_print(table, rows, out);
         toptable_destroy(table);
@@ -93,6 +98,16 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
     json_out_bool(&json, "ended", report->ended);
     json_out_bool(&json, "hot", report->hot);
     json_out_text_if(&json, "note", report->note);
+    if (is(report, "rss")) {
+        json_out_begin(&json, "growth", '[');
+        for (int i = 0; i < report->growth_count; i++) {
+            json_out_begin(&json, NULL, '{');
+            json_out_text(&json, "of", report->growth[i].name);
+            json_out_int(&json, "bytes", report->growth[i].bytes);
+            json_out_end(&json, '}');
+        }
+        json_out_end(&json, ']');
+    }
     json_out_text(&json, "unit", report->unit);
     json_out_int(&json, "samples", call_tree_samples(report->tree));
     if (is(report, "classes"))

@@ -14,8 +14,16 @@
 
 #define OBSERVE_OUTCOMES_MAX 8
 
+#define OBSERVE_GROWTH_MAX 16
+
+/* What RSS grew by. */
+struct observe_growth {
+    const char *name;
+    int64_t bytes; /* negative: given back */
+};
+
 struct observe_report {
-    const char *what; /* "cpu", "classes", "alloc", "jmethodids" */
+    const char *what; /* "cpu", "classes", "alloc", "jmethodids", "rss" */
     int64_t pid;
     char main[256];         /* what it runs; "" not known */
     struct call_tree *tree; /* finished; of classes that of makers */
@@ -27,8 +35,10 @@ struct observe_report {
     bool bytes;                 /* the tree's samples are bytes */
     int64_t elapsed_ms;
     /* Exact, of the kernel: classes loaded, jmethodIDs made, times that AllocTracer was called; ns of CPU
-     * time. */
+     * time; of rss the bytes of anonymous memory that the process grew by. */
     int64_t count, unloaded;
+    int growth_count;
+    struct observe_growth growth[OBSERVE_GROWTH_MAX]; /* of rss: adds up to count */
     int64_t samples; /* stacks that were taken */
     int64_t lost;    /* that found no room */
     int outcome_count;

@@ -74,7 +74,7 @@ for jdk in $(agent_jdks); do
         grep -v 'modules\|\.jsa\|libzip\|/classes\|libj\|libn' | grep '^>')" ""
     jvm_end 0
 
-    start "$jdk" cpu cpu 4 || continue
+    start "$jdk" cpu cpu 7 || continue
     touch "$GO"
     observe cpu --for 3s --interval 5ms --json
     wait $OBSERVER
@@ -110,6 +110,26 @@ for jdk in $(agent_jdks); do
     check "$JVM_NAME: what is allocated most" jq -e \
         '(.methods | map(select(.kind == "class")) | max_by(.self) | .name) == "long[]"' "$SCRATCH/answer"
     check "$JVM_NAME: and where" jq -e 'any(.methods[]; .name == "Observed.fill")' "$SCRATCH/answer"
+    jvm_end 0
+
+    # 200 Deflaters that nobody ends: memory outside of NMT, by the line that makes them.
+    start "$jdk" deflaters deflaters 200 -Xms128m -XX:+AlwaysPreTouch || continue
+    observe rss --for 60s --json
+    wait_for 20 attached perf_event
+    sleep 1
+    anonymous=$(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status")
+    touch "$GO"
+    jvm_wait result
+    kill -INT $OBSERVER
+    wait $OBSERVER
+    anonymous=$(($(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status") - anonymous))
+    check "$JVM_NAME: the rows add up" jq -e '([.growth[].bytes] | add) == .count' "$SCRATCH/answer"
+    check "$JVM_NAME: to the growth of anonymous RSS, $anonymous KB" jq -e --argjson kb $anonymous \
+        '.count > $kb * 1024 * 0.9 and .count < $kb * 1024 * 1.1' "$SCRATCH/answer"
+    check "$JVM_NAME: most of it is outside of NMT, by one method" jq -e '
+        ([.growth[] | select(.of | endswith("outside of NMT")) | .bytes] | add) as $outside
+        | $outside > 12000000 and any(.methods[]; .name == "Observed.deflater" and .total > $outside * 0.8)' \
+        "$SCRATCH/answer"
     jvm_end 0
 
     # A thread that starts meanwhile starts, and is seen.

@@ -1,13 +1,17 @@
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.Deflater;
 
 /**
  * Work that is known beforehand, for who looks from outside. It begins when the file {@code -Dgo=FILE} is
  * there.
  *
- * <pre>Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | threads COUNT</pre>
+ * <pre>Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | threads COUNT | deflaters COUNT</pre>
  */
 public final class Observed {
+    static final List<Deflater> NEVER_ENDED = new ArrayList<>();
     static volatile Object kept;
     static volatile long sum;
 
@@ -43,6 +47,12 @@ public final class Observed {
                     fill();
                 }
             }
+            case "deflaters" -> {
+                for (int i = 0; i < number; i++) {
+                    deflater();
+                    Thread.sleep(1);
+                }
+            }
             case "threads" -> {
                 for (int i = 0; i < number; i++) {
                     Thread thread = new Thread(() -> burn(3_000_000));
@@ -63,6 +73,15 @@ public final class Observed {
 
     static void rule(byte[] bytes) {
         kept = new Loader().define(bytes);
+    }
+
+    /** 260 KB of zlib's, never ended. */
+    static void deflater() {
+        Deflater deflater = new Deflater();
+        deflater.setInput(new byte[1000]);
+        deflater.finish();
+        deflater.deflate(new byte[100]);
+        NEVER_ENDED.add(deflater);
     }
 
     static void fill() {
