@@ -37,8 +37,7 @@ static bool read_layout(jvmtiEnv *jvmti, JNIEnv *env, char *error, size_t error_
     struct layout now = {0};
     if (layout.env_offset != 0)
         return true;
-    if (!layout_fill(&now, error, error_size) ||
-        !find_thread(&now, jvmti, env, error, error_size))
+    if (!layout_fill(&now, error, error_size) || !find_thread(&now, jvmti, env, error, error_size))
         return false;
     layout = now;
     return true;

@@ -97,7 +97,8 @@ static int run(int argc, char **argv)
                                                "alloc, rss, jmethodids");
     if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
         return options_error(&command_observe,
-                             "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz", output);
+                             "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz",
+                             output);
     if (output != NULL && !profile_output_possible(output, error, sizeof error)) {
         tell_error("nmtwatch observe: %s\n", error);
         return EXIT_IO;
@@ -116,7 +117,8 @@ const struct command command_observe = {
     .name = "observe",
     .summary = "what a JVM does, seen from outside: CPU, classes, allocations, growth of RSS",
     .usage =
-        "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids [--for TIME] [-o FILE] [--json]\n"
+        "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids [--for TIME] [-o FILE] "
+        "[--json]\n"
         "\n"
         "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"
         "written into it, no restart. Java and native stacks are walked by this program, over a\n"
@@ -137,7 +139,8 @@ const struct command command_observe = {
         "libjvm that is not stripped; classes one that was built with DTrace probes, as those of\n"
         "Debian, Temurin and Oracle are.\n"
         "\n"
-        "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK does\n"
+        "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK "
+        "does\n"
         "not have what it takes), 64 usage, 74 writing failed.\n",
     .run = run,
 };

@@ -16,9 +16,8 @@ static int64_t bounded(int64_t number, int64_t most)
 
 static void keep_family(struct class_makers_builder *builder, const struct jfr_event *event)
 {
-    struct class_family *family = event->family.family != NULL
-                                      ? class_makers_family(builder, event->family.family)
-                                      : NULL;
+    struct class_family *family =
+        event->family.family != NULL ? class_makers_family(builder, event->family.family) : NULL;
     if (family == NULL)
         return;
     family->loaded = bounded(event->family.loaded, FIGURE_MAX);

@@ -90,9 +90,8 @@ static bool read_sections(struct elf_file *file, int fd, const Elf64_Ehdr *head)
                                     SECTIONS_MAX * sizeof *section);
     if (section == NULL)
         return false;
-    const Elf64_Shdr *table = NULL, *text = head->e_shstrndx < head->e_shnum
-                                                ? &section[head->e_shstrndx]
-                                                : NULL;
+    const Elf64_Shdr *table = NULL,
+                     *text = head->e_shstrndx < head->e_shnum ? &section[head->e_shstrndx] : NULL;
     char *names = text != NULL ? read_part(fd, text->sh_offset, text->sh_size, TABLE_MAX) : NULL;
     for (int i = 0; i < head->e_shnum; i++) {
         const char *name =

@@ -23,7 +23,15 @@
 #define HOT_MS         3000 /* between looks at how often places are hit */
 
 /* What an event of the mode is taken for. */
-enum event_role { ROLE_SAMPLE, ROLE_CLASS_LOADED, ROLE_CLASS_UNLOADED, ROLE_ID, ROLE_TLAB, ROLE_OUTSIDE, ROLE_FAULT };
+enum event_role {
+    ROLE_SAMPLE,
+    ROLE_CLASS_LOADED,
+    ROLE_CLASS_UNLOADED,
+    ROLE_ID,
+    ROLE_TLAB,
+    ROLE_OUTSIDE,
+    ROLE_FAULT
+};
 
 struct place_event {
     enum event_role role;
@@ -80,8 +88,8 @@ static bool is_as_in_file(int fd, uint64_t address, uint64_t offset)
 }
 
 static bool add_place(struct observation *observation, const struct elf_file *file,
-                      uint64_t address, struct place_event event, bool stack,
-                      char *error, size_t error_size)
+                      uint64_t address, struct place_event event, bool stack, char *error,
+                      size_t error_size)
 {
     uint64_t offset;
     if (!elf_file_offset(file, address, &offset) ||
@@ -105,7 +113,8 @@ static bool add_probe(struct observation *observation, const struct elf_file *fi
     int count = elf_file_probes(file, "hotspot", name, probes, PROBES_MAX);
     if (count == 0) {
         snprintf(error, error_size,
-                 "this JDK's libjvm has no USDT probe hotspot:%s (built without DTrace support)", name);
+                 "this JDK's libjvm has no USDT probe hotspot:%s (built without DTrace support)",
+                 name);
         return false;
     }
     for (int i = 0; i < count; i++) {
@@ -126,8 +135,8 @@ static bool add_function(struct observation *observation, const struct elf_file 
         snprintf(error, error_size, "this JDK's libjvm has no symbol %s (it is stripped)", symbol);
         return false;
     }
-    return add_place(observation, file, address, (struct place_event){.role = role}, true,
-                     error, error_size);
+    return add_place(observation, file, address, (struct place_event){.role = role}, true, error,
+                     error_size);
 }
 
 static bool add_events(struct observation *observation, char *error, size_t error_size)
@@ -157,19 +166,17 @@ static bool add_events(struct observation *observation, char *error, size_t erro
              observation->library_fd);
     switch (mode) {
     case OBSERVE_CLASSES:
-        return add_probe(observation, file, "class__loaded", ROLE_CLASS_LOADED, true,
-                         error, error_size) &&
+        return add_probe(observation, file, "class__loaded", ROLE_CLASS_LOADED, true, error,
+                         error_size) &&
                add_probe(observation, file, "class__unloaded", ROLE_CLASS_UNLOADED, false, error,
                          error_size);
     case OBSERVE_JMETHODIDS:
-        return add_function(observation, file, "_ZN6Method15make_jmethod_idE",
-                            ROLE_ID, error, error_size);
+        return add_function(observation, file, "_ZN6Method15make_jmethod_idE", ROLE_ID, error,
+                            error_size);
     case OBSERVE_ALLOC:
-        return add_function(observation, file,
-                            "_ZN11AllocTracer27send_allocation_in_new_tlabE",
+        return add_function(observation, file, "_ZN11AllocTracer27send_allocation_in_new_tlabE",
                             ROLE_TLAB, error, error_size) &&
-               add_function(observation, file,
-                            "_ZN11AllocTracer28send_allocation_outside_tlabE",
+               add_function(observation, file, "_ZN11AllocTracer28send_allocation_outside_tlabE",
                             ROLE_OUTSIDE, error, error_size);
     default:
         return false;
@@ -186,13 +193,14 @@ static bool probe_argument(const struct perf_sample *sample, const char *argumen
         const char *names;
         enum perf_register at;
     } REGISTER[] = {
-        {"rax eax ax al ", PERF_AX},    {"rbx ebx bx bl ", PERF_BX},   {"rcx ecx cx cl ", PERF_CX},
-        {"rdx edx dx dl ", PERF_DX},    {"rsi esi si sil ", PERF_SI},  {"rdi edi di dil ", PERF_DI},
-        {"rbp ebp bp bpl ", PERF_BP},   {"rsp esp sp spl ", PERF_SP},  {"r8 r8d r8w r8b ", PERF_R8},
-        {"r9 r9d r9w r9b ", PERF_R9},   {"r10 r10d r10w r10b ", PERF_R10},
-        {"r11 r11d r11w r11b ", PERF_R11}, {"r12 r12d r12w r12b ", PERF_R12},
-        {"r13 r13d r13w r13b ", PERF_R13}, {"r14 r14d r14w r14b ", PERF_R14},
-        {"r15 r15d r15w r15b ", PERF_R15},
+        {"rax eax ax al ", PERF_AX},       {"rbx ebx bx bl ", PERF_BX},
+        {"rcx ecx cx cl ", PERF_CX},       {"rdx edx dx dl ", PERF_DX},
+        {"rsi esi si sil ", PERF_SI},      {"rdi edi di dil ", PERF_DI},
+        {"rbp ebp bp bpl ", PERF_BP},      {"rsp esp sp spl ", PERF_SP},
+        {"r8 r8d r8w r8b ", PERF_R8},      {"r9 r9d r9w r9b ", PERF_R9},
+        {"r10 r10d r10w r10b ", PERF_R10}, {"r11 r11d r11w r11b ", PERF_R11},
+        {"r12 r12d r12w r12b ", PERF_R12}, {"r13 r13d r13w r13b ", PERF_R13},
+        {"r14 r14d r14w r14b ", PERF_R14}, {"r15 r15d r15w r15b ", PERF_R15},
     };
     const char *at = arguments;
     for (; index > 0 && at != NULL; index--) {
@@ -252,15 +260,16 @@ static bool probed_class(const struct perf_sample *sample, const struct place_ev
 /* An argument of a function that has just been entered (System V ABI). */
 static uint64_t function_argument(const struct perf_sample *sample, int index)
 {
-    static const enum perf_register ORDER[] = {PERF_DI, PERF_SI, PERF_DX, PERF_CX, PERF_R8, PERF_R9};
+    static const enum perf_register ORDER[] = {PERF_DI, PERF_SI, PERF_DX,
+                                               PERF_CX, PERF_R8, PERF_R9};
     return sample->registers != NULL ? sample->registers[ORDER[index]] : 0;
 }
 
 /* "byte[]" of "[B", "java.lang.String[]" of "[Ljava.lang.String;". */
 static void source_name(char *name, size_t size)
 {
-    static const char *const PRIMITIVE[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat", "Iint",
-                                            "Jlong", "Sshort", "Zboolean"};
+    static const char *const PRIMITIVE[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat",
+                                            "Iint",  "Jlong", "Sshort",  "Zboolean"};
     char element[STEM_MAX];
     size_t dimensions = strspn(name, "[");
     if (dimensions == 0)
@@ -313,9 +322,8 @@ static void take_class(struct observation *observation, const struct perf_sample
     if (family == NULL)
         return;
     for (int i = 0; i < depth; i++)
-        labelled[count++] =
-            (struct labelled_frame){frames[i].name, frames[i].line,
-                                    frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
+        labelled[count++] = (struct labelled_frame){
+            frames[i].name, frames[i].line, frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
     if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
         labelled[count++] = (struct labelled_frame){STACK_CUT, 0, CALL_FRAME_NATIVE};
     family->loaded++;

@@ -20,7 +20,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum observe_mode { OBSERVE_CPU, OBSERVE_CLASSES, OBSERVE_JMETHODIDS, OBSERVE_ALLOC, OBSERVE_RSS, OBSERVE_MODES };
+enum observe_mode {
+    OBSERVE_CPU,
+    OBSERVE_CLASSES,
+    OBSERVE_JMETHODIDS,
+    OBSERVE_ALLOC,
+    OBSERVE_RSS,
+    OBSERVE_MODES
+};
 /* "cpu"; false: there is no such. */
 bool observe_mode_by_name(const char *name, enum observe_mode *mode);
 

@@ -22,9 +22,9 @@
 #define RECORD_MAX     65536
 
 static const uint8_t REGISTER[PERF_REGISTERS] = {
-    PERF_REG_X86_AX,  PERF_REG_X86_BX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,    PERF_REG_X86_SI,
-    PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_IP,    PERF_REG_X86_FLAGS,
-    PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11,   PERF_REG_X86_R12,
+    PERF_REG_X86_AX,  PERF_REG_X86_BX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,  PERF_REG_X86_SI,
+    PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_IP,  PERF_REG_X86_FLAGS,
+    PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11, PERF_REG_X86_R12,
     PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15,
 };
 
@@ -90,8 +90,8 @@ static void fill(const struct perf_want *want, struct perf_event_attr *attr)
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
         .type = PERF_TYPE_SOFTWARE,
-        .config = want->what == PERF_CPU_TIME ? PERF_COUNT_SW_CPU_CLOCK
-                                              : PERF_COUNT_SW_PAGE_FAULTS_MIN,
+        .config =
+            want->what == PERF_CPU_TIME ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_PAGE_FAULTS_MIN,
         .watermark = 1,
         .wakeup_watermark = 65536,
     };
@@ -106,8 +106,9 @@ static bool refuse(int reason, char *error, size_t error_size)
                  "(kernel.perf_event_paranoid is %d)",
                  paranoid);
     else if (reason == EMFILE)
-        snprintf(error, error_size, "perf_event_open: too many threads and CPUs for the limit of "
-                                    "open files (ulimit -n)");
+        snprintf(error, error_size,
+                 "perf_event_open: too many threads and CPUs for the limit of "
+                 "open files (ulimit -n)");
     else
         snprintf(error, error_size, "perf_event_open: %s", strerror(reason));
     return false;
@@ -116,7 +117,8 @@ static bool refuse(int reason, char *error, size_t error_size)
 static bool map_ring(struct perf_events *events, struct ring *ring, int fd)
 {
     for (size_t bytes = events->ring_bytes; bytes >= RING_BYTES_MIN / 2; bytes /= 2) {
-        void *map = mmap(NULL, bytes + events->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *map =
+            mmap(NULL, bytes + events->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (map != MAP_FAILED) {
             ring->map = map;
             ring->fd = fd;
@@ -236,8 +238,8 @@ struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, i
     events->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     events->record = malloc(RECORD_MAX);
     size_t each = RINGS_BYTES / (size_t)events->rings;
-    for (events->ring_bytes = RING_BYTES_MAX; events->ring_bytes > each &&
-                                              events->ring_bytes > RING_BYTES_MIN;)
+    for (events->ring_bytes = RING_BYTES_MAX;
+         events->ring_bytes > each && events->ring_bytes > RING_BYTES_MIN;)
         events->ring_bytes /= 2;
     raise_file_limit();
     bool good = events->record != NULL;

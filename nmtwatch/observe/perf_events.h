@@ -32,18 +32,34 @@ struct perf_want {
 
 /* As the kernel numbers them (asm/perf_regs.h, x86-64). */
 enum perf_register {
-    PERF_AX, PERF_BX, PERF_CX, PERF_DX, PERF_SI, PERF_DI, PERF_BP, PERF_SP, PERF_IP, PERF_FLAGS,
-    PERF_R8, PERF_R9, PERF_R10, PERF_R11, PERF_R12, PERF_R13, PERF_R14, PERF_R15,
+    PERF_AX,
+    PERF_BX,
+    PERF_CX,
+    PERF_DX,
+    PERF_SI,
+    PERF_DI,
+    PERF_BP,
+    PERF_SP,
+    PERF_IP,
+    PERF_FLAGS,
+    PERF_R8,
+    PERF_R9,
+    PERF_R10,
+    PERF_R11,
+    PERF_R12,
+    PERF_R13,
+    PERF_R14,
+    PERF_R15,
     PERF_REGISTERS
 };
 
 struct perf_sample {
     int want; /* index; of a place, in uprobes.h */
     pid_t thread;
-    uint64_t time_ns; /* CLOCK_MONOTONIC */
-    uint64_t address; /* PERF_PAGE_FAULTS: that was touched */
-    uint64_t weight;  /* what it stands for: the event's period */
-    bool in_kernel;   /* where it was taken; registers are those of user space */
+    uint64_t time_ns;          /* CLOCK_MONOTONIC */
+    uint64_t address;          /* PERF_PAGE_FAULTS: that was touched */
+    uint64_t weight;           /* what it stands for: the event's period */
+    bool in_kernel;            /* where it was taken; registers are those of user space */
     const uint64_t *registers; /* PERF_REGISTERS; NULL: it has no user space */
     const void *stack;         /* from registers[PERF_SP] */
     size_t stack_bytes;

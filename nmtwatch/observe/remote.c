@@ -15,15 +15,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE_BYTES       ((uintptr_t)4096)
-#define PAGES            2048 /* 8 MB */
-#define LIBRARIES_MAX    1024
-#define LIBRARY_MAX      (INT64_C(1) << 31) /* bytes of a file */
-#define MAPS_AGAIN_MS    1000
-#define DYNAMIC_MAX      256
-#define HASH_CHAIN_MAX   4096
-#define PROGRAM_HEADERS  64
-#define STACK_MAX        (UINT64_C(1) << 30)
+#define PAGE_BYTES      ((uintptr_t)4096)
+#define PAGES           2048 /* 8 MB */
+#define LIBRARIES_MAX   1024
+#define LIBRARY_MAX     (INT64_C(1) << 31) /* bytes of a file */
+#define MAPS_AGAIN_MS   1000
+#define DYNAMIC_MAX     256
+#define HASH_CHAIN_MAX  4096
+#define PROGRAM_HEADERS 64
+#define STACK_MAX       (UINT64_C(1) << 30)
 
 static struct {
     const struct target *target;
@@ -42,7 +42,7 @@ static struct {
     size_t libraries;
     struct {
         uintptr_t low, high;
-    } *anonymous; /* writable mappings without a file, ascending: where stacks are */
+    } * anonymous; /* writable mappings without a file, ascending: where stacks are */
     size_t anonymous_count;
     int64_t maps_read_ms;
 } remote;
@@ -175,8 +175,11 @@ static void add_library(uintptr_t low, uintptr_t high, uint64_t inode, const cha
     struct remote_library *library = calloc(1, sizeof *library);
     if (library == NULL)
         return;
-    *library = (struct remote_library){
-        .low = low, .high = high, .inode = inode, .is_jvm = is_jvm_path(path), .path = strdup(path)};
+    *library = (struct remote_library){.low = low,
+                                       .high = high,
+                                       .inode = inode,
+                                       .is_jvm = is_jvm_path(path),
+                                       .path = strdup(path)};
     if (library->path == NULL || !read_bias(library)) {
         free(library->path);
         free(library);
@@ -188,8 +191,8 @@ static void add_library(uintptr_t low, uintptr_t high, uint64_t inode, const cha
 static void add_anonymous(uintptr_t low, uintptr_t high)
 {
     if (remote.anonymous_count % 256 == 0) {
-        void *more = realloc(remote.anonymous,
-                             (remote.anonymous_count + 256) * sizeof *remote.anonymous);
+        void *more =
+            realloc(remote.anonymous, (remote.anonymous_count + 256) * sizeof *remote.anonymous);
         if (more == NULL)
             return;
         remote.anonymous = more;
@@ -226,8 +229,8 @@ static bool read_maps(void)
         char rights[5] = "";
         int path_at = 0;
         bool more = getline(&line, &room, maps) > 0;
-        if (more && sscanf(line, "%lx-%lx %4s %*x %*s %lu %n", &low, &high, rights, &inode,
-                           &path_at) < 4)
+        if (more &&
+            sscanf(line, "%lx-%lx %4s %*x %*s %lu %n", &low, &high, rights, &inode, &path_at) < 4)
             continue;
         if (!more || inode != open_inode || inode == 0) {
             if (open_inode != 0 && code && open_path != NULL)
@@ -297,7 +300,7 @@ static uintptr_t mapping_end(uintptr_t address)
             high = middle;
     }
     return low > 0 && address < remote.anonymous[low - 1].high ? remote.anonymous[low - 1].high
-                                                              : address;
+                                                               : address;
 }
 
 void remote_stack(uintptr_t low, const void *bytes, size_t size)
@@ -432,10 +435,10 @@ bool remote_open(const struct target *target, char *error, size_t error_size)
     const struct remote_library *jvm = remote_jvm();
     errno = 0;
     if (jvm == NULL)
-        snprintf(error, error_size, remote.libraries > 0
-                                        ? "it maps no libjvm.so"
-                                        : "its memory cannot be read (needs its user's rights, or "
-                                          "CAP_SYS_PTRACE)");
+        snprintf(error, error_size,
+                 remote.libraries > 0 ? "it maps no libjvm.so"
+                                      : "its memory cannot be read (needs its user's rights, or "
+                                        "CAP_SYS_PTRACE)");
     else if (!read_now(jvm->low, &word, sizeof word))
         snprintf(error, error_size, "its memory cannot be read: %s", strerror(errno));
     else

@@ -41,8 +41,8 @@ struct remote_library {
     uintptr_t bias;      /* address - address in the file's program headers */
     uint64_t inode;
     bool is_jvm;
-    char *path; /* as the process names it */
-    void *use;  /* what somebody else keeps for it ... */
+    char *path;                 /* as the process names it */
+    void *use;                  /* what somebody else keeps for it ... */
     void (*release)(void *use); /* ... and how remote_close gives that back; NULL: nothing */
 };
 /* NULL: none. Maps are read again where an address is new, at most once a second. */

@@ -102,8 +102,7 @@ static bool read_mappings(struct rss_watch *watch, const struct target *target,
     bool good = true;
     while (good && smaps_next(&smaps, &mapping)) {
         if (mappings->count == mappings->room) {
-            void *more = realloc(mappings->at,
-                                 (mappings->room * 2 + 1024) * sizeof *mappings->at);
+            void *more = realloc(mappings->at, (mappings->room * 2 + 1024) * sizeof *mappings->at);
             good = more != NULL;
             if (!good)
                 break;
@@ -224,8 +223,7 @@ static uint32_t keep_stack(struct rss_watch *watch, const struct stack_frame *fr
 void rss_touch(struct rss_watch *watch, uint64_t address, uint64_t faults,
                const struct stack_frame *frames, int depth)
 {
-    uint32_t stack =
-        watch->touches < TOUCHES_MAX ? keep_stack(watch, frames, depth) : UINT32_MAX;
+    uint32_t stack = watch->touches < TOUCHES_MAX ? keep_stack(watch, frames, depth) : UINT32_MAX;
     if (stack == UINT32_MAX) {
         watch->dropped += (double)faults;
         return;
@@ -290,7 +288,8 @@ static const char *row_name(enum rss_kind kind, enum owner owner)
     case RSS_MALLOC_ARENAS:
         return jvm ? "malloc of the JVM" : "malloc outside of NMT";
     case RSS_ANONYMOUS:
-        return jvm ? "mappings of the JVM (Metaspace, GC, direct buffers, large mallocs)" : "mappings outside of NMT";
+        return jvm ? "mappings of the JVM (Metaspace, GC, direct buffers, large mallocs)"
+                   : "mappings outside of NMT";
     case RSS_LIBRARIES:
         return "data of libraries";
     default:
@@ -332,8 +331,8 @@ static void share_out(struct rss_watch *watch, const struct mappings *after,
         const struct mapping *mapping = mapping_of(after, watch->touch[i].address);
         if (mapping == NULL || mapping->growth <= 0)
             continue;
-        int64_t bytes = (int64_t)((double)mapping->growth * (double)watch->touch[i].faults /
-                                  mapping->weight);
+        int64_t bytes =
+            (int64_t)((double)mapping->growth * (double)watch->touch[i].faults / mapping->weight);
         const char *row = row_name(mapping->kind, stack->owner);
         uint32_t depth = stack->depth < STACK_FRAMES_MAX ? stack->depth : STACK_FRAMES_MAX;
         memcpy(frames, watch->frames + stack->first, depth * sizeof *frames);

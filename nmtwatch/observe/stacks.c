@@ -19,16 +19,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define METHODS_SLOTS   65536 /* a power of two */
-#define METHODS_MAX     49152
-#define PLACES_SLOTS    65536 /* of native code */
-#define PLACES_MAX      49152
-#define THREADS_MAX     65536
+#define METHODS_SLOTS    65536 /* a power of two */
+#define METHODS_MAX      49152
+#define PLACES_SLOTS     65536 /* of native code */
+#define PLACES_MAX       49152
+#define THREADS_MAX      65536
 #define THREADS_AGAIN_MS 200
-#define TABLES_MAX      (UINT64_C(64) << 20) /* of one library */
-#define NATIVE_MAX      256                  /* frames from the sample to Java */
-#define PROGRAMS_MAX    64
-#define PAGE_BYTES      ((uintptr_t)4096)
+#define TABLES_MAX       (UINT64_C(64) << 20) /* of one library */
+#define NATIVE_MAX       256                  /* frames from the sample to Java */
+#define PROGRAMS_MAX     64
+#define PAGE_BYTES       ((uintptr_t)4096)
 
 /* What is kept for a library. */
 struct library_use {
@@ -103,7 +103,8 @@ static struct library_use *use_of(struct remote_library *library)
     return library->use;
 }
 
-static const struct elf_file *file_of(struct remote_library *library, char *error, size_t error_size)
+static const struct elf_file *file_of(struct remote_library *library, char *error,
+                                      size_t error_size)
 {
     struct library_use *use = use_of(library);
     snprintf(error, error_size, "the library's file cannot be opened");
@@ -145,8 +146,8 @@ static void read_tables(const struct remote_library *library, struct library_use
         size_t extent = library->high - library->low;
         if (from < library->low || end > library->high || from >= end || end - from > TABLES_MAX)
             return;
-        void *image = mmap(NULL, extent, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                           0);
+        void *image =
+            mmap(NULL, extent, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (image == MAP_FAILED)
             return;
         use->image = image;
@@ -295,8 +296,7 @@ static const char *name_of_place(uintptr_t pc)
     if (library == NULL || stacks.places == PLACES_MAX)
         return library == NULL ? "[unknown]" : "[more places than are kept]";
     const struct elf_file *file = file_of(library, unheard, sizeof unheard);
-    const char *symbol =
-        file != NULL ? elf_file_function(file, pc - library->bias, NULL) : NULL;
+    const char *symbol = file != NULL ? elf_file_function(file, pc - library->bias, NULL) : NULL;
     if (symbol != NULL)
         symbol_name(symbol, function, sizeof function);
     library_name(library->path, short_name, sizeof short_name);
@@ -477,10 +477,10 @@ int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int m
         depth += put_java(walked, java, out + depth);
         end = code == WALK_OK;
     }
-    *outcome = end && depth < max                            ? STACK_COMPLETE
-               : remote_stack_exceeded() || depth >= max     ? STACK_DEEPER
-               : is_java(start.pc)                           ? STACK_BROKEN
-                                                             : STACK_NATIVE;
+    *outcome = end && depth < max                        ? STACK_COMPLETE
+               : remote_stack_exceeded() || depth >= max ? STACK_DEEPER
+               : is_java(start.pc)                       ? STACK_BROKEN
+                                                         : STACK_NATIVE;
     remote_stack(0, NULL, 0);
     return depth;
 }

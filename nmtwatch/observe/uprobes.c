@@ -15,13 +15,13 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-#define RING_BYTES     (32u << 20)
-#define PAGE           4096
-#define PAGES          8 /* of stack that are copied, the first one's rest included or not */
-#define LOST           UPROBES_MAX /* its place in the counters */
-#define COUNTERS       (UPROBES_MAX + 1)
-#define CODE_MAX       256
-#define KERNEL_WORDS   21 /* of struct pt_regs */
+#define RING_BYTES   (32u << 20)
+#define PAGE         4096
+#define PAGES        8 /* of stack that are copied, the first one's rest included or not */
+#define LOST         UPROBES_MAX /* its place in the counters */
+#define COUNTERS     (UPROBES_MAX + 1)
+#define CODE_MAX     256
+#define KERNEL_WORDS 21 /* of struct pt_regs */
 
 /* What the program writes. */
 struct record {
@@ -207,13 +207,16 @@ static bool refuse(const char *what, char *error, size_t error_size)
 {
     int reason = errno;
     if (reason == EPERM || reason == EACCES)
-        snprintf(error, error_size,
-                 "%s is not permitted: needs root, or CAP_BPF and CAP_PERFMON (and a kernel that is "
-                 "not locked down)",
-                 what);
+        snprintf(
+            error, error_size,
+            "%s is not permitted: needs root, or CAP_BPF and CAP_PERFMON (and a kernel that is "
+            "not locked down)",
+            what);
     else if (reason == ENOSYS || reason == EINVAL)
-        snprintf(error, error_size, "%s: this kernel cannot do it (needs Linux 5.8 with "
-                                    "CONFIG_BPF_SYSCALL and CONFIG_UPROBE_EVENTS)", what);
+        snprintf(error, error_size,
+                 "%s: this kernel cannot do it (needs Linux 5.8 with "
+                 "CONFIG_BPF_SYSCALL and CONFIG_UPROBE_EVENTS)",
+                 what);
     else
         snprintf(error, error_size, "%s: %s", what, strerror(reason));
     return false;
@@ -290,8 +293,8 @@ static bool map_ring(struct uprobes *uprobes, char *error, size_t error_size)
            refuse("mapping a BPF ring", error, error_size);
 }
 
-static bool open_all(struct uprobes *uprobes, pid_t pid, const struct uprobe_place *places, int count,
-                     char *error, size_t error_size)
+static bool open_all(struct uprobes *uprobes, pid_t pid, const struct uprobe_place *places,
+                     int count, char *error, size_t error_size)
 {
     /* Kernels before 5.11 count maps as locked memory. */
     const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
@@ -343,8 +346,8 @@ static void take_record(const struct record *record,
     /* struct pt_regs begins as struct user_regs_struct does. */
     static const size_t AT[PERF_REGISTERS] = {
 #define AT(member) offsetof(struct user_regs_struct, member) / 8
-        AT(rax), AT(rbx), AT(rcx), AT(rdx),    AT(rsi), AT(rdi), AT(rbp), AT(rsp), AT(rip),
-        AT(eflags), AT(r8), AT(r9), AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15),
+        AT(rax),    AT(rbx), AT(rcx), AT(rdx), AT(rsi), AT(rdi), AT(rbp), AT(rsp), AT(rip),
+        AT(eflags), AT(r8),  AT(r9),  AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15),
 #undef AT
     };
     uint64_t registers[PERF_REGISTERS];

@@ -19,8 +19,8 @@
 #include <stdio.h>
 
 #define CLASS_MAKERS_FRAMES_MAX 4096
-#define CLASS_WAYS_MAX       8
-#define CLASS_WAY_FRAMES_MAX 40
+#define CLASS_WAYS_MAX          8
+#define CLASS_WAY_FRAMES_MAX    40
 
 /* One way to come to a definition; texts are owned. */
 struct class_way {
@@ -44,8 +44,8 @@ struct class_makers {
     int64_t loaded, unloaded, bytes, sized; /* bytes -1: not known */
     size_t family_count;
     struct class_family **families; /* most loaded first */
-    struct call_tree *tree;       /* stacks with the family on top, weighted by classes; finished */
-    char damage[600];             /* "" when the recording is whole */
+    struct call_tree *tree; /* stacks with the family on top, weighted by classes; finished */
+    char damage[600];       /* "" when the recording is whole */
 };
 
 struct labelled_frame {

@@ -20,17 +20,20 @@ static int losses(const struct observe_report *report, char sentence[][256], int
     for (int i = 1; i < report->outcome_count && count < max; i++) {
         if (report->outcome[i].stacks > 0)
             snprintf(sentence[count++], sizeof *sentence, "%s of %s stacks: %s.",
-                     units_count(report->outcome[i].stacks).text,
-                     units_count(report->samples).text, report->outcome[i].text);
+                     units_count(report->outcome[i].stacks).text, units_count(report->samples).text,
+                     report->outcome[i].text);
     }
     if (report->lost > 0 && count < max)
-        snprintf(sentence[count++], sizeof *sentence, "%s stacks found no room in the ring: they are missing here.",
+        snprintf(sentence[count++], sizeof *sentence,
+                 "%s stacks found no room in the ring: they are missing here.",
                  units_count(report->lost).text);
     if (report->hot && count < max)
-        snprintf(sentence[count++], sizeof *sentence,
-                 "More than 10 000 hits a second: the probes were taken away before the time was over.");
+        snprintf(
+            sentence[count++], sizeof *sentence,
+            "More than 10 000 hits a second: the probes were taken away before the time was over.");
     if (report->ended && count < max)
-        snprintf(sentence[count++], sizeof *sentence, "The process has ended before the time was over.");
+        snprintf(sentence[count++], sizeof *sentence,
+                 "The process has ended before the time was over.");
     if (report->note[0] != '\0' && count < max)
         snprintf(sentence[count++], sizeof *sentence, "No Java frames: %s.", report->note);
     return count;
@@ -134,8 +137,8 @@ bool observe_report_flamegraph(const struct observe_report *report, FILE *out)
     };
     for (int i = 0; i < page.note_count; i++)
         notes[i] = sentence[i];
-    snprintf(title, sizeof title, "%s of pid %" PRId64 "%s%s, from outside", report->what, report->pid,
-             report->main[0] != '\0' ? " " : "", report->main);
+    snprintf(title, sizeof title, "%s of pid %" PRId64 "%s%s, from outside", report->what,
+             report->pid, report->main[0] != '\0' ? " " : "", report->main);
     return flamegraph_write(report->tree, &page, out);
 }
 

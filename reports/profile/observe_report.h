@@ -25,30 +25,30 @@ struct observe_growth {
 struct observe_report {
     const char *what; /* "cpu", "classes", "alloc", "jmethodids", "rss" */
     int64_t pid;
-    char main[256];         /* what it runs; "" not known */
-    struct call_tree *tree; /* finished; of classes that of makers */
-    struct class_makers makers; /* of classes */
-    const char *unit;           /* of the tree's samples, for people */
+    char main[256];               /* what it runs; "" not known */
+    struct call_tree *tree;       /* finished; of classes that of makers */
+    struct class_makers makers;   /* of classes */
+    const char *unit;             /* of the tree's samples, for people */
     const char *type, *type_unit; /* as pprof names them: "cpu" "nanoseconds" */
     int64_t interval_ns;          /* of cpu: what a sample stands for */
     int64_t start_ns;             /* since the epoch */
-    bool bytes;                 /* the tree's samples are bytes */
+    bool bytes;                   /* the tree's samples are bytes */
     int64_t elapsed_ms;
     /* Exact, of the kernel: classes loaded, jmethodIDs made, times that AllocTracer was called; ns of CPU
      * time; of rss the bytes of anonymous memory that the process grew by. */
     int64_t count, unloaded;
     int growth_count;
     struct observe_growth growth[OBSERVE_GROWTH_MAX]; /* of rss: adds up to count */
-    int64_t samples; /* stacks that were taken */
-    int64_t lost;    /* that found no room */
+    int64_t samples;                                  /* stacks that were taken */
+    int64_t lost;                                     /* that found no room */
     int outcome_count;
     struct {
         const char *text;
         int64_t stacks;
     } outcome[OBSERVE_OUTCOMES_MAX]; /* how far they were walked; the first: whole */
-    bool ended;      /* the process has, before the time was over */
-    bool hot;        /* it was hit too often, and was let go */
-    char note[200]; /* what could not be done; "" */
+    bool ended;                      /* the process has, before the time was over */
+    bool hot;                        /* it was hit too often, and was let go */
+    char note[200];                  /* what could not be done; "" */
 };
 
 /* The table, and what is not in it. False when out failed, or memory. */

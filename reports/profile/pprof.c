@@ -7,7 +7,15 @@
 #include <zlib.h>
 
 /* Of profile.proto (github.com/google/pprof). */
-enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6, PROFILE_TIME = 9, PROFILE_DURATION = 10 };
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6,
+    PROFILE_TIME = 9,
+    PROFILE_DURATION = 10
+};
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
 enum { LOCATION_ID = 1, LOCATION_LINE = 4 };
@@ -119,9 +127,8 @@ static bool write_gzip(const struct bytes *bytes, FILE *out)
     uint8_t block[16384];
     z_stream stream = {.next_in = bytes->at, .avail_in = (uInt)bytes->length};
     int state = Z_OK;
-    if (bytes->length > UINT32_MAX ||
-        deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
-            Z_OK)
+    if (bytes->length > UINT32_MAX || deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED,
+                                                   15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
     bool good = true;
     while (good && state != Z_STREAM_END) {

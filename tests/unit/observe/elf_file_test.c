@@ -66,7 +66,8 @@ static void symbols(void **state)
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_int_equal(pread(fd, bytes, sizeof bytes, (off_t)offset), sizeof bytes);
     close(fd);
-    assert_memory_equal(bytes, (const void *)(uintptr_t)elf_file_test_marked_function, sizeof bytes);
+    assert_memory_equal(bytes, (const void *)(uintptr_t)elf_file_test_marked_function,
+                        sizeof bytes);
     elf_file_free(file);
 }
 
