@@ -252,6 +252,12 @@ bool layout_fill(struct layout *out, char *error, size_t error_size)
     return check_shape(out, error, error_size);
 }
 
+void layout_forget(void)
+{
+    memset(&tables, 0, sizeof tables);
+    memset(&layout, 0, sizeof layout);
+}
+
 bool layout_code_cache(uintptr_t *low, uintptr_t *high)
 {
     char unheard[2];

@@ -42,6 +42,8 @@ extern struct layout layout;
 /* Fills all but env_offset, from the process that load.h reads. False with one sentence. Setup
  * context. */
 bool layout_fill(struct layout *out, char *error, size_t error_size);
+/* Forgets where the tables are: for a reader of another process. Setup context. */
+void layout_forget(void);
 /* Where generated code lies; needs nothing else of the tables, so that it is known, too, where
  * layout_read fails. Setup context. */
 bool layout_code_cache(uintptr_t *low, uintptr_t *high);

@@ -78,6 +78,7 @@ void plan_measured_none(struct plan_measured *measured)
         .threads = -1,
         .loads_per_s = -1.0,
         .unloads_per_s = -1.0,
+        .methods_per_class = -1.0,
         .rss_bytes = -1,
         .nmt_bytes = -1,
         .heap_bytes = -1,
@@ -203,6 +204,7 @@ void plan_measured_input(const struct plan_measured *measured, struct plan_input
     double loaders = (double)measured->loaders + further * fmax(0.0, measured->loaders_per_class);
     if (measured->loaders >= 0)
         offer(input, PLAN_LOADERS, fmin(classes, round(loaders)));
+    offer(input, PLAN_METHODS_PER_CLASS, measured->methods_per_class);
     offer(input, PLAN_THREADS, (double)measured->threads);
     offer(input, PLAN_HEAP, (double)measured->heap_bytes);
     offer(input, PLAN_LIMIT, (double)measured->limit_bytes);

@@ -35,6 +35,7 @@ struct plan_measured {
     double span_s; /* between the two measurements; 0: one look */
     int64_t classes, loaded, unloaded, loaders, threads;
     double loads_per_s, unloads_per_s; /* below 0: not known */
+    double methods_per_class;          /* counted; below 0: not known */
 
     int64_t rss_bytes, nmt_bytes;
     int64_t heap_bytes;      /* reserved: what -Xmx allows */

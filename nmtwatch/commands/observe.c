@@ -1,9 +1,13 @@
 /* nmtwatch observe: what a JVM does, seen from outside. */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/observe/observe.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/profile/one_shot.h"
+#include "reports/page/page.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DURATION_MS 10000
-#define INTERVAL_MS 10
-#define ROWS        30
+#define DURATION_MS   10000
+#define INTERVAL_MS   10
+#define ROWS          30
+#define JSON_FAMILIES 200
 
 static bool write_as(const struct observe_report *report, enum profile_format format, FILE *out)
 {
@@ -72,6 +77,78 @@ static int observe(const struct target *target, const struct observe_options *op
     return code;
 }
 
+/* --- methods ---------------------------------------------------------------------------------- */
+
+static bool methods_json(const struct target *target, const struct loaded_methods *methods)
+{
+    struct json_out json = {0};
+    json_out_begin(&json, NULL, '{');
+    json_out_text(&json, "observed", "methods");
+    json_out_int(&json, "pid", target->pid);
+    json_out_text_if(&json, "main", target->identity.main);
+    json_out_int(&json, "loaders", methods->loaders);
+    json_out_int(&json, "classes", methods->classes);
+    json_out_int(&json, "methods", methods->methods);
+    json_out_int(&json, "own_classes", methods->own_classes);
+    json_out_int(&json, "own_methods", methods->own_methods);
+    json_out_real(&json, "methods_per_class", loaded_methods_per_class(methods));
+    json_out_int_if(&json, "jmethodids", methods->ids >= 0, methods->ids);
+    json_out_int(&json, "family_count", (int64_t)methods->family_count);
+    json_out_begin(&json, "families", '[');
+    for (size_t i = 0; i < methods->family_count && i < JSON_FAMILIES; i++) {
+        json_out_begin(&json, NULL, '{');
+        json_out_text(&json, "family", methods->families[i].name);
+        json_out_int(&json, "classes", methods->families[i].classes);
+        json_out_int(&json, "methods", methods->families[i].methods);
+        json_out_end(&json, '}');
+    }
+    json_out_end(&json, ']');
+    json_out_end(&json, '}');
+    return json_out_print(&json, stdout);
+}
+
+static bool methods_print(const struct target *target, const struct loaded_methods *methods)
+{
+    static const char *const HEADS[] = {"#classes", "#methods", "#a class", "family", NULL};
+    struct page page;
+    char each[32];
+    printf("pid %d (%s): %s methods in %s classes of %s class loaders\n", (int)target->pid,
+           escape_name(target->identity.main).text, units_count(methods->methods).text,
+           units_count(methods->classes).text, units_count(methods->loaders).text);
+    printf("Without the boot loader's: %s in %s classes, %.1f a class\n",
+           units_count(methods->own_methods).text, units_count(methods->own_classes).text,
+           loaded_methods_per_class(methods));
+    if (methods->ids >= 0)
+        printf("jmethodIDs: %s\n", units_count(methods->ids).text);
+    putchar('\n');
+    page_begin(&page, "", "", SEVERITY_INFO);
+    page_table(&page, HEADS);
+    for (size_t i = 0; i < methods->family_count && i < ROWS; i++) {
+        const struct loaded_family *family = &methods->families[i];
+        snprintf(each, sizeof each, "%.1f", (double)family->methods / (double)family->classes);
+        page_row(&page, units_count(family->classes).text, units_count(family->methods).text, each,
+                 family->name);
+    }
+    return page_print(&page, stdout);
+}
+
+static int count_methods(const struct target *target, bool json)
+{
+    struct loaded_methods methods;
+    char error[400] = "";
+    int code = 0;
+    if (!loaded_methods_read(target, &methods, error, sizeof error)) {
+        tell_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
+        code = failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
+    } else if (!(json ? methods_json : methods_print)(target, &methods)) {
+        code = EXIT_IO;
+    }
+    loaded_methods_free(&methods);
+    return code;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
 static int run(int argc, char **argv)
 {
     const char *output = NULL;
@@ -92,9 +169,12 @@ static int run(int argc, char **argv)
     char error[400] = "";
     if (!options_parse(&command_observe, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;
-    if (operands != 2 || !observe_mode_by_name(argv[2], &options.mode))
+    bool methods = operands == 2 && strcmp(argv[2], "methods") == 0;
+    if (methods && output != NULL)
+        return options_error(&command_observe, "methods is a table: no -o");
+    if (operands != 2 || (!methods && !observe_mode_by_name(argv[2], &options.mode)))
         return options_error(&command_observe, "expected a process id and one of cpu, classes, "
-                                               "alloc, rss, jmethodids");
+                                               "alloc, rss, jmethodids, methods");
     if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
         return options_error(&command_observe,
                              "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz",
@@ -107,7 +187,8 @@ static int run(int argc, char **argv)
     options.interval_ns = interval_ms * 1000000;
     code = target_option_open(&command_observe, argv[1], &target);
     if (code == 0) {
-        code = observe(&target, &options, json, output, format);
+        code = methods ? count_methods(&target, json)
+                       : observe(&target, &options, json, output, format);
         target_close(&target);
     }
     return code;
@@ -129,6 +210,8 @@ const struct command command_observe = {
         "  alloc       what fills TLABs, and what is allocated outside of them (uprobes)\n"
         "  rss         what anonymous memory grows by, and who touches it, outside of NMT as well\n"
         "              (page faults, smaps)\n"
+        "  methods     how many classes and methods there are now, by family, and how many\n"
+        "              jmethodIDs: read from the JVM's structures, at once\n"
         "  jmethodids  who makes jmethodIDs: none on a healthy JVM (a uprobe)\n"
         "\n"
         "Counts are the kernel's and exact. Stacks that found no room or were not walked to their\n"

@@ -518,5 +518,5 @@ void stacks_close(void)
     free(stacks.place);
     free(stacks.thread);
     memset(&stacks, 0, sizeof stacks);
-    memset(&layout, 0, sizeof layout);
+    layout_forget();
 }

@@ -63,6 +63,12 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: none lost" "$(answer '.lost')" 0
     is "$JVM_NAME: the definitions, each once" "$(answer \
         '[.families[] | select(.family == "ChurnVictim_#") | .loaded]')" "[3000]"
+    "$NMTWATCH" observe "$JVM_PID" methods --json >"$SCRATCH/methods" 2>&1
+    is "$JVM_NAME: a class's methods are those that javap shows" \
+        "$(jq -c '.families[] | select(.family == "Observed") | [.classes, .methods]' "$SCRATCH/methods")" \
+        "[1,$("${JVM_JFR%/jfr}/javap" -p -cp "$AGENT_CLASSES" Observed | grep -c '(\|{};')]"
+    check "$JVM_NAME: methods of all classes" jq -e '.classes > 500 and .methods > 5000 and
+        .methods_per_class > 0' "$SCRATCH/methods"
     line=$(awk '/kept = new Loader/ { print NR }' tests/workloads/agent/Observed.java)
     is "$JVM_NAME: the line that asked for them" "$(answer \
         '[.families[] | select(.family == "ChurnVictim_#") | .ways[] | .frames[]

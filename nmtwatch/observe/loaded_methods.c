@@ -1,0 +1,179 @@
+#include "nmtwatch/observe/loaded_methods.h"
+
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "nmtwatch/observe/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOADERS_MAX     (INT64_C(4) << 20)
+#define CLASSES_MAX     (INT64_C(32) << 20)
+#define METHODS_MAX     65535 /* of a class file */
+#define PLACES          8192  /* of families, twice as many and more */
+#define OTHER           "[other families]"
+#define IDS_ELSEWHERE   26 /* since this JDK */
+#define OWN_CLASSES_MIN 200
+
+struct walk {
+    struct loaded_methods *out;
+    uint16_t place[PLACES]; /* family + 1; 0: free */
+    bool ids;
+};
+
+static uintptr_t field(uintptr_t structure, int32_t offset)
+{
+    return load_pointer(structure + (uintptr_t)offset);
+}
+
+static bool is_known(char *error, size_t error_size)
+{
+    bool known = layout.loaders_head != 0 && layout.loader_next >= 0 &&
+                 layout.loader_classes >= 0 && layout.klass_next >= 0 &&
+                 layout.klass_loader_data >= 0 && layout.instance_methods >= 0 &&
+                 layout.any_array_length >= 0 && layout.klass_layout_helper >= 0;
+    if (!known)
+        snprintf(error, error_size, "JDK %d does not tell where its classes are", layout.jdk_major);
+    return known;
+}
+
+/* The last row takes what finds no room. */
+static struct loaded_family *family_of(struct walk *walk, const char *name)
+{
+    struct loaded_methods *out = walk->out;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *at = name; *at != '\0'; at++)
+        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+    size_t place = (size_t)(hash ^ hash >> 32) % PLACES;
+    while (walk->place[place] != 0 && strcmp(out->families[walk->place[place] - 1].name, name) != 0)
+        place = (place + 1) % PLACES;
+    if (walk->place[place] != 0)
+        return &out->families[walk->place[place] - 1];
+    if (out->family_count == LOADED_FAMILIES_MAX)
+        return &out->families[LOADED_FAMILIES_MAX - 1];
+    struct loaded_family *family = &out->families[out->family_count++];
+    walk->place[place] = (uint16_t)out->family_count;
+    bool last = out->family_count == LOADED_FAMILIES_MAX;
+    snprintf(family->name, sizeof family->name, "%s", last ? OTHER : name);
+    return family;
+}
+
+static bool read_name(uintptr_t klass, char out[CLASS_NAME_MAX])
+{
+    char name[CLASS_NAME_MAX];
+    uintptr_t symbol = field(klass, layout.klass_name);
+    size_t length = load_u16(symbol + (uintptr_t)layout.symbol_length, 0);
+    if (length == 0)
+        return false;
+    if (length > sizeof name - 1)
+        length = sizeof name - 1;
+    if (!load_bytes(symbol + (uintptr_t)layout.symbol_body, name, length) ||
+        memchr(name, '\0', length) != NULL)
+        return false;
+    name[length] = '\0';
+    class_name_readable(name, out);
+    return true;
+}
+
+/* The class's cache: its length, then an id for each method, 0 while there is none. */
+static int64_t ids_of(uintptr_t klass, int64_t methods)
+{
+    int64_t count = 0;
+    uintptr_t cache = field(klass, layout.instance_method_ids);
+    uint64_t length = cache != 0 ? load_u64(cache, 0) : 0;
+    if (length > METHODS_MAX + 1)
+        return 0;
+    for (uint64_t i = 0; i < length && (int64_t)i <= methods + 1; i++)
+        count += load_pointer(cache + (i + 1) * (uintptr_t)WORD_BYTES) != 0;
+    return count;
+}
+
+/* False: that is no class of this loader (any more): the list cannot be followed. */
+static bool take_class(struct walk *walk, uintptr_t klass, uintptr_t loader, bool boot)
+{
+    char name[CLASS_NAME_MAX], family_name[CLASS_FAMILY_MAX];
+    struct loaded_methods *out = walk->out;
+    if (field(klass, layout.klass_loader_data) != loader)
+        return false;
+    if ((int32_t)load_u32(klass + (uintptr_t)layout.klass_layout_helper, 0) < 0)
+        return true; /* an array's */
+    uintptr_t array = field(klass, layout.instance_methods);
+    int64_t methods =
+        array != 0 ? (int64_t)load_u32(array + (uintptr_t)layout.any_array_length, 0) : 0;
+    if (methods > METHODS_MAX || !read_name(klass, name))
+        return true; /* being loaded */
+    class_family(name, strlen(name), family_name);
+    struct loaded_family *family = family_of(walk, family_name);
+    family->classes++;
+    family->methods += methods;
+    out->classes++;
+    out->methods += methods;
+    out->own_classes += !boot;
+    out->own_methods += boot ? 0 : methods;
+    if (walk->ids)
+        out->ids += ids_of(klass, methods);
+    return true;
+}
+
+static void take_loaders(struct walk *walk)
+{
+    uintptr_t loader = load_pointer(layout.loaders_head);
+    for (int64_t i = 0; loader != 0 && i < LOADERS_MAX; i++) {
+        /* The boot loader's is the last of the list. */
+        uintptr_t next = field(loader, layout.loader_next);
+        uintptr_t klass = field(loader, layout.loader_classes);
+        walk->out->loaders++;
+        for (int64_t j = 0; klass != 0 && j < CLASSES_MAX; j++) {
+            if (!take_class(walk, klass, loader, next == 0))
+                break;
+            klass = field(klass, layout.klass_next);
+        }
+        loader = next;
+    }
+}
+
+static int by_methods(const void *a, const void *b)
+{
+    const struct loaded_family *left = a, *right = b;
+    if (left->methods != right->methods)
+        return left->methods < right->methods ? 1 : -1;
+    return strcmp(left->name, right->name);
+}
+
+bool loaded_methods_read(const struct target *target, struct loaded_methods *out, char *error,
+                         size_t error_size)
+{
+    *out = (struct loaded_methods){0};
+    struct walk *walk = calloc(1, sizeof *walk);
+    out->families = calloc(LOADED_FAMILIES_MAX, sizeof *out->families);
+    bool good = walk != NULL && out->families != NULL;
+    if (!good)
+        snprintf(error, error_size, "out of memory");
+    layout_forget();
+    good = good && remote_open(target, error, error_size) &&
+           layout_fill(&layout, error, error_size) && is_known(error, error_size);
+    if (good) {
+        walk->out = out;
+        walk->ids = layout.instance_method_ids >= 0 && layout.jdk_major < IDS_ELSEWHERE;
+        take_loaders(walk);
+        out->ids = walk->ids ? out->ids : -1;
+        qsort(out->families, out->family_count, sizeof *out->families, by_methods);
+    }
+    free(walk);
+    remote_close();
+    return good;
+}
+
+double loaded_methods_per_class(const struct loaded_methods *methods)
+{
+    if (methods->own_classes >= OWN_CLASSES_MIN)
+        return (double)methods->own_methods / (double)methods->own_classes;
+    return methods->classes > 0 ? (double)methods->methods / (double)methods->classes : 0.0;
+}
+
+void loaded_methods_free(struct loaded_methods *methods)
+{
+    free(methods->families);
+    methods->families = NULL;
+}
