@@ -95,12 +95,8 @@ for jdk in $(agent_jdks); do
     contains "$JVM_NAME: with the method in it" "$(cat "$SCRATCH/$jdk.html")" "Observed.burn"
     "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms --interval 2ms -o "$SCRATCH/$jdk.pb.gz" 2>"$SCRATCH/error"
     is "$JVM_NAME: a profile for pprof" "$? $(cat "$SCRATCH/error")" "0 "
-    if command -v go >/dev/null; then
-        contains "$JVM_NAME: which reads it" "$(go tool pprof -top "$SCRATCH/$jdk.pb.gz" 2>&1)" "Observed.burn"
-    else
-        contains "$JVM_NAME: with the method in it" "$(zcat "$SCRATCH/$jdk.pb.gz" | tr -c '[:print:]' ' ')" \
-            "Observed.burn"
-    fi
+    contains "$JVM_NAME: with the method in it" "$(zcat "$SCRATCH/$jdk.pb.gz" | tr -c '[:print:]' ' ')" \
+        "Observed.burn"
     jvm_wait result
     jvm_end 0
 
