@@ -34,7 +34,7 @@ static void *read_part(int fd, uint64_t offset, uint64_t size, uint64_t max)
 {
     if (size > max || offset > INT64_MAX)
         return NULL;
-    char *bytes = malloc(size + 1);
+    char *bytes = calloc(1, size + 1);
     size_t at = 0;
     while (bytes != NULL && at < size) {
         ssize_t got = pread(fd, bytes + at, size - at, (off_t)(offset + at));

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define LOADERS_MAX     (INT64_C(4) << 20)
-#define CLASSES_MAX     (INT64_C(32) << 20)
-#define METHODS_MAX     65535 /* of a class file */
-#define PLACES          8192  /* of families, twice as many and more */
+#define CLASSES_MAX     (INT64_C(16) << 20) /* of all loaders: a list may be a circle */
+#define METHODS_MAX     65535               /* of a class file */
+#define PLACES          8192                /* of families, twice as many and more */
 #define OTHER           "[other families]"
 #define IDS_ELSEWHERE   26 /* since this JDK */
 #define OWN_CLASSES_MIN 200
@@ -20,6 +20,7 @@ struct walk {
     struct loaded_methods *out;
     uint16_t place[PLACES]; /* family + 1; 0: free */
     bool ids;
+    int64_t steps; /* classes looked at */
 };
 
 static uintptr_t field(uintptr_t structure, int32_t offset)
@@ -124,7 +125,7 @@ static void take_loaders(struct walk *walk)
         uintptr_t next = field(loader, layout.loader_next);
         uintptr_t klass = field(loader, layout.loader_classes);
         walk->out->loaders++;
-        for (int64_t j = 0; klass != 0 && j < CLASSES_MAX; j++) {
+        while (klass != 0 && walk->steps++ < CLASSES_MAX) {
             if (!take_class(walk, klass, loader, next == 0))
                 break;
             klass = field(klass, layout.klass_next);

@@ -207,7 +207,7 @@ static bool probe_argument(const struct perf_sample *sample, const char *argumen
         at = strchr(at, ' ');
         at = at != NULL ? at + 1 : NULL;
     }
-    char name[8];
+    char name[8], key[sizeof name + 1];
     int size = 8, used = 0;
     long offset = 0;
     if (at == NULL || sample->registers == NULL || sscanf(at, "%d@%n", &size, &used) != 1)
@@ -227,9 +227,9 @@ static bool probe_argument(const struct perf_sample *sample, const char *argumen
     }
     if (sscanf(at, "%%%6[a-z0-9]", name) != 1)
         return false;
-    strcat(name, " ");
+    snprintf(key, sizeof key, "%s ", name);
     for (size_t i = 0; i < sizeof REGISTER / sizeof *REGISTER; i++) {
-        const char *found = strstr(REGISTER[i].names, name);
+        const char *found = strstr(REGISTER[i].names, key);
         if (found == NULL || (found != REGISTER[i].names && found[-1] != ' '))
             continue;
         uint64_t number = sample->registers[REGISTER[i].at];

@@ -216,6 +216,8 @@ static int list_cpus(struct ring *rings, int max)
             rings[count++] = (struct ring){.cpu = (int)cpu, .fd = -1};
         at += *at == ',';
     }
+    if (count == 0)
+        rings[count++] = (struct ring){.cpu = 0, .fd = -1};
     return count;
 }
 

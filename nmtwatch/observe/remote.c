@@ -153,7 +153,7 @@ static bool is_jvm_path(const char *path)
 static bool read_bias(struct remote_library *library)
 {
     Elf64_Ehdr head;
-    Elf64_Phdr program[PROGRAM_HEADERS];
+    Elf64_Phdr program[PROGRAM_HEADERS] = {0};
     if (!load_bytes(library->low, &head, sizeof head) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
         head.e_phentsize != sizeof *program || head.e_phnum > PROGRAM_HEADERS ||

@@ -81,6 +81,7 @@ static void add(struct code *code, int to, int from)
 
 static void add_number(struct code *code, int to, int32_t number)
 {
+    /* NOLINTNEXTLINE(misc-redundant-expression): two of them are 0 */
     put(code, BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, number);
 }
 

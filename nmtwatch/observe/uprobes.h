@@ -8,6 +8,9 @@
  *
  *   uprobes_open -> uprobes_drain ... -> uprobes_count -> uprobes_close
  *
+ * The BPF programs (write_program) may be used under the GPL, version 2, and under the MIT licence as well: the
+ * kernel lets no others read the memory of a process.
+ *
  * The kernel puts a breakpoint at the place in that process's code; it is taken away with the last
  * descriptor, however this process ends. A hit costs 1 to 2 us on hardware and 10 to 18 us on some
  * virtual machines: nothing hotter than UPROBES_HITS_MAX a second. One thread.

@@ -34,6 +34,8 @@ struct bytes {
 
 static void put_bytes(struct bytes *out, const void *bytes, size_t length)
 {
+    if (length == 0)
+        return;
     if (out->room - out->length < length) {
         size_t room = (out->length + length) * 2 + 4096;
         uint8_t *more = out->failed ? NULL : realloc(out->at, room);
