@@ -421,6 +421,7 @@ static void count_events(struct observation *observation)
 {
     struct observe_report *report = observation->report;
     if (observation->perf != NULL) {
+        report->user_only = perf_events_user_only(observation->perf);
         report->lost = (int64_t)perf_events_lost(observation->perf);
         report->count = (int64_t)perf_events_count(observation->perf, 0);
         return;

@@ -49,6 +49,7 @@ struct perf_events {
     struct opened *opened;
     size_t opened_count, opened_room;
     uint64_t lost;
+    bool user_only;
     uint8_t *record; /* RECORD_MAX: one that goes around the ring's end */
 };
 
@@ -190,6 +191,17 @@ static bool open_threads(struct perf_events *events, pid_t pid, struct perf_even
     return good;
 }
 
+/* Without rights the kernel's own part of a process is not to be seen (perf_event_paranoid 2). */
+static void restrict_to_user(struct perf_events *events, pid_t pid, struct perf_event_attr *attrs)
+{
+    int fd = (int)syscall(SYS_perf_event_open, attrs, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    events->user_only = fd < 0 && (errno == EACCES || errno == EPERM);
+    if (fd >= 0)
+        close(fd);
+    for (int i = 0; i < events->want_count; i++)
+        attrs[i].exclude_kernel = events->user_only;
+}
+
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -247,6 +259,7 @@ struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, i
     bool good = events->record != NULL;
     for (int i = 0; i < count; i++)
         fill(&wants[i], &attrs[i]);
+    restrict_to_user(events, pid, attrs);
     if (good && open_threads(events, pid, attrs, error, error_size)) {
         if (events->opened_count > 0)
             return events;
@@ -385,6 +398,11 @@ uint64_t perf_events_count(const struct perf_events *events, int want)
             sum += value;
     }
     return sum;
+}
+
+bool perf_events_user_only(const struct perf_events *events)
+{
+    return events->user_only;
 }
 
 uint64_t perf_events_lost(const struct perf_events *events)

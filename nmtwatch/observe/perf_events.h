@@ -76,6 +76,8 @@ size_t perf_events_drain(struct perf_events *events,
                          void *context);
 /* Hits of an event so far (ns of CPU time for PERF_CPU_TIME), by the kernel's count. */
 uint64_t perf_events_count(const struct perf_events *events, int want);
+/* Whether what the kernel does for the process is not seen, for want of rights. */
+bool perf_events_user_only(const struct perf_events *events);
 /* Samples that found no room in a ring. */
 uint64_t perf_events_lost(const struct perf_events *events);
 void perf_events_close(struct perf_events *events);

@@ -31,6 +31,9 @@ static int losses(const struct observe_report *report, char sentence[][256], int
         snprintf(
             sentence[count++], sizeof *sentence,
             "More than 10 000 hits a second: the probes were taken away before the time was over.");
+    if (report->user_only && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "What the kernel did for it is not seen: that needs root or CAP_PERFMON.");
     if (report->ended && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "The process has ended before the time was over.");
@@ -59,7 +62,7 @@ static void print_head(const struct observe_report *report, FILE *out)
 
 bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
 {
-    char sentence[OBSERVE_OUTCOMES_MAX + 4][256];
+    char sentence[OBSERVE_OUTCOMES_MAX + 5][256];
     bool good = true;
     print_head(report, out);
     if (is(report, "classes")) {
@@ -72,7 +75,7 @@ bool observe_report_print(const struct observe_report *report, uint32_t rows, FI
         good = table != NULL && toptable_print(table, rows, out);
         toptable_destroy(table);
     }
-    int count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 4);
+    int count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 5);
     for (int i = 0; i < count; i++)
         fprintf(out, "%s%s\n", i == 0 ? "\n" : "", sentence[i]);
     return good && !ferror(out);
@@ -99,6 +102,7 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
     }
     json_out_end(&json, ']');
     json_out_bool(&json, "ended", report->ended);
+    json_out_bool(&json, "user_only", report->user_only);
     json_out_bool(&json, "hot", report->hot);
     json_out_text_if(&json, "note", report->note);
     if (is(report, "rss")) {
@@ -126,14 +130,14 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
 
 bool observe_report_flamegraph(const struct observe_report *report, FILE *out)
 {
-    char sentence[OBSERVE_OUTCOMES_MAX + 4][256], title[400];
-    const char *notes[OBSERVE_OUTCOMES_MAX + 4];
+    char sentence[OBSERVE_OUTCOMES_MAX + 5][256], title[400];
+    const char *notes[OBSERVE_OUTCOMES_MAX + 5];
     struct flamegraph_page page = {
         .title = title,
         .unit = report->unit,
         .bytes = report->bytes,
         .notes = notes,
-        .note_count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 4),
+        .note_count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 5),
     };
     for (int i = 0; i < page.note_count; i++)
         notes[i] = sentence[i];
