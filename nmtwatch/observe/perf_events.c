@@ -48,6 +48,7 @@ struct perf_events {
     size_t ring_bytes, page_bytes;
     struct opened *opened;
     size_t opened_count, opened_room;
+    pid_t pid;
     uint64_t lost;
     bool user_only;
     uint8_t *record; /* RECORD_MAX: one that goes around the ring's end */
@@ -87,6 +88,7 @@ static void fill(const struct perf_want *want, struct perf_event_attr *attr)
         .sample_stack_user = want->stack_bytes,
         .disabled = 1,
         .inherit = 1,
+        .inherit_thread = 1, /* not by the processes it starts; Linux 5.13 */
         .exclude_hv = 1,
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
@@ -191,10 +193,15 @@ static bool open_threads(struct perf_events *events, pid_t pid, struct perf_even
     return good;
 }
 
-/* Without rights the kernel's own part of a process is not to be seen (perf_event_paranoid 2). */
-static void restrict_to_user(struct perf_events *events, pid_t pid, struct perf_event_attr *attrs)
+/* What this kernel does not know, and what it does not permit: without rights its own part of a process is
+ * not to be seen (perf_event_paranoid 2). */
+static void fit_to_kernel(struct perf_events *events, pid_t pid, struct perf_event_attr *attrs)
 {
     int fd = (int)syscall(SYS_perf_event_open, attrs, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    for (int i = 0; fd < 0 && errno == EINVAL && i < events->want_count; i++)
+        attrs[i].inherit_thread = 0;
+    if (fd < 0 && attrs->inherit_thread == 0)
+        fd = (int)syscall(SYS_perf_event_open, attrs, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     events->user_only = fd < 0 && (errno == EACCES || errno == EPERM);
     if (fd >= 0)
         close(fd);
@@ -245,6 +252,7 @@ struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, i
         refuse(ENOMEM, error, error_size);
         return NULL;
     }
+    events->pid = pid;
     events->wants = wants;
     events->want_count = count;
     events->ring = rings;
@@ -259,7 +267,7 @@ struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, i
     bool good = events->record != NULL;
     for (int i = 0; i < count; i++)
         fill(&wants[i], &attrs[i]);
-    restrict_to_user(events, pid, attrs);
+    fit_to_kernel(events, pid, attrs);
     if (good && open_threads(events, pid, attrs, error, error_size)) {
         if (events->opened_count > 0)
             return events;
@@ -302,12 +310,14 @@ static bool read_sample(const struct perf_events *events, const uint8_t *record,
     struct reading reading = {record, record + size};
     *sample = (struct perf_sample){.want = want_of(events, take_u64(&reading))};
     take_u64(&reading); /* ip: of the kernel where it was there */
-    sample->thread = (pid_t)(take_u64(&reading) >> 32);
+    uint64_t process_and_thread = take_u64(&reading);
+    sample->thread = (pid_t)(process_and_thread >> 32);
     sample->time_ns = take_u64(&reading);
     sample->address = take_u64(&reading);
     sample->weight = take_u64(&reading);
     sample->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    if (sample->want < 0)
+    /* A process that it started has other memory. */
+    if (sample->want < 0 || (pid_t)(uint32_t)process_and_thread != events->pid)
         return false;
     if (take_u64(&reading) != PERF_SAMPLE_REGS_ABI_64) /* none: the thread is the kernel's */
         return true;
