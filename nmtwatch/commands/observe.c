@@ -198,7 +198,7 @@ const struct command command_observe = {
     .name = "observe",
     .summary = "what a JVM does, seen from outside: CPU, classes, allocations, growth of RSS",
     .usage =
-        "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids [--for TIME] [-o FILE] "
+        "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids|methods [--for TIME] [-o FILE] "
         "[--json]\n"
         "\n"
         "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"
@@ -220,7 +220,7 @@ const struct command command_observe = {
         "\n"
         "Needs root, or CAP_PERFMON, CAP_BPF and CAP_SYS_PTRACE. alloc and jmethodids need a\n"
         "libjvm that is not stripped; classes one that was built with DTrace probes, as those of\n"
-        "Debian, Temurin and Oracle are.\n"
+        "Debian and Temurin are.\n"
         "\n"
         "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK "
         "does\n"

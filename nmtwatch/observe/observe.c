@@ -60,8 +60,8 @@ static const struct {
     [OBSERVE_CPU] = {"cpu", "CPU samples", "cpu", "nanoseconds"},
     [OBSERVE_CLASSES] = {"classes", "classes loaded", "classes", "count"},
     [OBSERVE_JMETHODIDS] = {"jmethodids", "jmethodIDs made", "jmethodids", "count"},
-    [OBSERVE_ALLOC] = {"alloc", "bytes allocated, by TLAB", "alloc_space", "bytes"},
-    [OBSERVE_RSS] = {"rss", "bytes of RSS grown by", "rss_space", "bytes"},
+    [OBSERVE_ALLOC] = {"alloc", "allocated, by TLAB", "alloc_space", "bytes"},
+    [OBSERVE_RSS] = {"rss", "of growth of RSS", "rss_space", "bytes"},
 };
 
 bool observe_mode_by_name(const char *name, enum observe_mode *mode)
