@@ -2,7 +2,9 @@
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "analyzers/classes/stem_table.h"
 #include "nmtwatch/observe/remote.h"
+#include "nmtwatch/observe/stacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,10 +45,7 @@ static bool is_known(char *error, size_t error_size)
 static struct loaded_family *family_of(struct walk *walk, const char *name)
 {
     struct loaded_methods *out = walk->out;
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const char *at = name; *at != '\0'; at++)
-        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
-    size_t place = (size_t)(hash ^ hash >> 32) % PLACES;
+    size_t place = stem_hash(span_from_cstr(name)) % PLACES;
     while (walk->place[place] != 0 && strcmp(out->families[walk->place[place] - 1].name, name) != 0)
         place = (place + 1) % PLACES;
     if (walk->place[place] != 0)
@@ -58,23 +57,6 @@ static struct loaded_family *family_of(struct walk *walk, const char *name)
     bool last = out->family_count == LOADED_FAMILIES_MAX;
     snprintf(family->name, sizeof family->name, "%s", last ? OTHER : name);
     return family;
-}
-
-static bool read_name(uintptr_t klass, char out[CLASS_NAME_MAX])
-{
-    char name[CLASS_NAME_MAX];
-    uintptr_t symbol = field(klass, layout.klass_name);
-    size_t length = load_u16(symbol + (uintptr_t)layout.symbol_length, 0);
-    if (length == 0)
-        return false;
-    if (length > sizeof name - 1)
-        length = sizeof name - 1;
-    if (!load_bytes(symbol + (uintptr_t)layout.symbol_body, name, length) ||
-        memchr(name, '\0', length) != NULL)
-        return false;
-    name[length] = '\0';
-    class_name_readable(name, out);
-    return true;
 }
 
 /* The class's cache: its length, then an id for each method, 0 while there is none. */
@@ -102,7 +84,7 @@ static bool take_class(struct walk *walk, uintptr_t klass, uintptr_t loader, boo
     uintptr_t array = field(klass, layout.instance_methods);
     int64_t methods =
         array != 0 ? (int64_t)load_u32(array + (uintptr_t)layout.any_array_length, 0) : 0;
-    if (methods > METHODS_MAX || !read_name(klass, name))
+    if (methods > METHODS_MAX || !stacks_class_name(klass, name))
         return true; /* being loaded */
     class_family(name, strlen(name), family_name);
     struct loaded_family *family = family_of(walk, family_name);

@@ -270,7 +270,7 @@ static void source_name(char *name, size_t size)
 {
     static const char *const PRIMITIVE[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat",
                                             "Iint",  "Jlong", "Sshort",  "Zboolean"};
-    char element[STEM_MAX];
+    char element[CLASS_NAME_MAX];
     size_t dimensions = strspn(name, "[");
     if (dimensions == 0)
         return;
@@ -291,11 +291,11 @@ static void source_name(char *name, size_t size)
         used += (size_t)snprintf(name + used, size - used, "[]");
 }
 
-static bool allocated_class(uintptr_t klass, char *out, size_t size)
+static bool allocated_class(uintptr_t klass, char out[CLASS_NAME_MAX])
 {
-    if (!stacks_symbol(load_pointer(klass + (uintptr_t)layout.klass_name), out, size))
+    if (!stacks_class_name(klass, out))
         return false;
-    source_name(out, size);
+    source_name(out, CLASS_NAME_MAX);
     return true;
 }
 
@@ -334,10 +334,10 @@ static void take(void *context, const struct perf_sample *sample)
 {
     struct observation *observation = context;
     struct observe_report *report = observation->report;
-    const struct place_event *event = &observation->event[sample->want];
+    const struct place_event *event = &observation->event[sample->place];
     struct stack_frame frames[STACK_FRAMES_MAX];
     struct call_frame put[STACK_FRAMES_MAX + 2];
-    char what[STEM_MAX];
+    char what[CLASS_NAME_MAX];
     int64_t weight = 1;
     int count = 0;
     enum stack_outcome outcome;
@@ -355,7 +355,7 @@ static void take(void *context, const struct perf_sample *sample)
         return;
     }
     if (event->role == ROLE_TLAB || event->role == ROLE_OUTSIDE) {
-        bool named = allocated_class(function_argument(sample, 0), what, sizeof what);
+        bool named = allocated_class(function_argument(sample, 0), what);
         weight = (int64_t)function_argument(sample, 2); /* of the TLAB, of the object */
         put[count++] = (struct call_frame){named ? what : "[class not read]", CALL_FRAME_CLASS};
     }
@@ -423,7 +423,7 @@ static void count_events(struct observation *observation)
     if (observation->perf != NULL) {
         report->user_only = perf_events_user_only(observation->perf);
         report->lost = (int64_t)perf_events_lost(observation->perf);
-        report->count = (int64_t)perf_events_count(observation->perf, 0);
+        report->count = (int64_t)perf_events_count(observation->perf);
         return;
     }
     report->lost = (int64_t)uprobes_lost(observation->uprobes);
@@ -439,7 +439,7 @@ static void count_events(struct observation *observation)
 static bool open_events(struct observation *observation, pid_t pid, char *error, size_t error_size)
 {
     if (observation->clock.period != 0)
-        observation->perf = perf_events_open(pid, &observation->clock, 1, error, error_size);
+        observation->perf = perf_events_open(pid, &observation->clock, error, error_size);
     else
         observation->uprobes =
             uprobes_open(pid, observation->places, observation->count, error, error_size);

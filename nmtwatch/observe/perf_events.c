@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CPUS_MAX       1024
@@ -34,19 +33,12 @@ struct ring {
     size_t bytes; /* of its data */
 };
 
-struct opened {
-    int fd;
-    int want;
-    uint64_t id;
-};
-
 struct perf_events {
-    const struct perf_want *wants;
-    int want_count;
+    bool stacks; /* are copied */
     struct ring *ring;
     int rings;
     size_t ring_bytes, page_bytes;
-    struct opened *opened;
+    int *opened;
     size_t opened_count, opened_room;
     pid_t pid;
     uint64_t lost;
@@ -63,7 +55,7 @@ static uint64_t register_mask(void)
 }
 
 /* The number in a file of sysfs; -1: none. */
-static int read_number(const char *path)
+int perf_kernel_number(const char *path)
 {
     int number = -1;
     FILE *file = fopen(path, "re");
@@ -80,8 +72,7 @@ static void fill(const struct perf_want *want, struct perf_event_attr *attr)
     *attr = (struct perf_event_attr){
         .size = sizeof *attr,
         .sample_period = want->period,
-        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-                       PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD |
+        .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_ADDR | PERF_SAMPLE_PERIOD |
                        PERF_SAMPLE_REGS_USER |
                        (want->stack_bytes > 0 ? (uint64_t)PERF_SAMPLE_STACK_USER : 0),
         .sample_regs_user = register_mask(),
@@ -90,8 +81,6 @@ static void fill(const struct perf_want *want, struct perf_event_attr *attr)
         .inherit = 1,
         .inherit_thread = 1, /* not by the processes it starts; Linux 5.13 */
         .exclude_hv = 1,
-        .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC,
         .type = PERF_TYPE_SOFTWARE,
         .config =
             want->what == PERF_CPU_TIME ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_PAGE_FAULTS_MIN,
@@ -102,7 +91,7 @@ static void fill(const struct perf_want *want, struct perf_event_attr *attr)
 
 static bool refuse(int reason, char *error, size_t error_size)
 {
-    int paranoid = read_number("/proc/sys/kernel/perf_event_paranoid");
+    int paranoid = perf_kernel_number("/proc/sys/kernel/perf_event_paranoid");
     if (reason == EACCES || reason == EPERM)
         snprintf(error, error_size,
                  "perf_event_open is not permitted: needs root or CAP_PERFMON "
@@ -132,7 +121,7 @@ static bool map_ring(struct perf_events *events, struct ring *ring, int fd)
     return false;
 }
 
-static bool open_one(struct perf_events *events, struct ring *ring, pid_t thread, int want,
+static bool open_one(struct perf_events *events, struct ring *ring, pid_t thread,
                      struct perf_event_attr *attr, char *error, size_t error_size)
 {
     int fd = (int)syscall(SYS_perf_event_open, attr, thread, ring->cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -148,31 +137,17 @@ static bool open_one(struct perf_events *events, struct ring *ring, pid_t thread
         events->opened = more;
         events->opened_room = room;
     }
-    struct opened *opened = &events->opened[events->opened_count++];
-    *opened = (struct opened){.fd = fd, .want = want};
-    bool good = ioctl(fd, PERF_EVENT_IOC_ID, &opened->id) == 0 &&
-                (ring->fd >= 0 ? ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0
+    events->opened[events->opened_count++] = fd;
+    bool good = (ring->fd >= 0 ? ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) == 0
                                : map_ring(events, ring, fd)) &&
                 ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
     return good || refuse(errno, error, error_size);
 }
 
-static bool open_thread(struct perf_events *events, pid_t thread, struct perf_event_attr *attrs,
-                        char *error, size_t error_size)
-{
-    for (int i = 0; i < events->rings; i++) {
-        for (int want = 0; want < events->want_count; want++) {
-            if (!open_one(events, &events->ring[i], thread, want, &attrs[want], error, error_size))
-                return false;
-        }
-    }
-    return true;
-}
-
 /* Those that are listed at first. A thread that one of them starts later inherits its events; what is
  * started while the list is gone through, by a thread that has none yet, is missed: opening it as well
  * could count one twice. */
-static bool open_threads(struct perf_events *events, pid_t pid, struct perf_event_attr *attrs,
+static bool open_threads(struct perf_events *events, pid_t pid, struct perf_event_attr *attr,
                          char *error, size_t error_size)
 {
     char path[48];
@@ -186,7 +161,8 @@ static bool open_threads(struct perf_events *events, pid_t pid, struct perf_even
     bool good = true;
     for (int i = 0; i < count; i++) {
         pid_t thread = (pid_t)atoi(entry[i]->d_name);
-        good = good && (thread <= 0 || open_thread(events, thread, attrs, error, error_size));
+        for (int ring = 0; good && thread > 0 && ring < events->rings; ring++)
+            good = open_one(events, &events->ring[ring], thread, attr, error, error_size);
         free(entry[i]);
     }
     free(entry);
@@ -195,18 +171,17 @@ static bool open_threads(struct perf_events *events, pid_t pid, struct perf_even
 
 /* What this kernel does not know, and what it does not permit: without rights its own part of a process is
  * not to be seen (perf_event_paranoid 2). */
-static void fit_to_kernel(struct perf_events *events, pid_t pid, struct perf_event_attr *attrs)
+static void fit_to_kernel(struct perf_events *events, pid_t pid, struct perf_event_attr *attr)
 {
-    int fd = (int)syscall(SYS_perf_event_open, attrs, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    for (int i = 0; fd < 0 && errno == EINVAL && i < events->want_count; i++)
-        attrs[i].inherit_thread = 0;
-    if (fd < 0 && attrs->inherit_thread == 0)
-        fd = (int)syscall(SYS_perf_event_open, attrs, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    int fd = (int)syscall(SYS_perf_event_open, attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0 && errno == EINVAL) {
+        attr->inherit_thread = 0;
+        fd = (int)syscall(SYS_perf_event_open, attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
     events->user_only = fd < 0 && (errno == EACCES || errno == EPERM);
     if (fd >= 0)
         close(fd);
-    for (int i = 0; i < events->want_count; i++)
-        attrs[i].exclude_kernel = events->user_only;
+    attr->exclude_kernel = events->user_only;
 }
 
 static void raise_file_limit(void)
@@ -240,35 +215,34 @@ static int list_cpus(struct ring *rings, int max)
     return count;
 }
 
-struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, int count,
-                                     char *error, size_t error_size)
+struct perf_events *perf_events_open(pid_t pid, const struct perf_want *want, char *error,
+                                     size_t error_size)
 {
-    struct perf_event_attr attrs[PERF_WANTS_MAX];
+    struct perf_event_attr attr;
     struct perf_events *events = calloc(1, sizeof *events);
     struct ring *rings = calloc(CPUS_MAX, sizeof *rings);
-    if (events == NULL || rings == NULL || count > PERF_WANTS_MAX) {
+    uint8_t *record = malloc(RECORD_MAX);
+    if (events == NULL || rings == NULL || record == NULL) {
         free(events);
         free(rings);
+        free(record);
         refuse(ENOMEM, error, error_size);
         return NULL;
     }
     events->pid = pid;
-    events->wants = wants;
-    events->want_count = count;
+    events->stacks = want->stack_bytes > 0;
     events->ring = rings;
     events->rings = list_cpus(rings, CPUS_MAX);
     events->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    events->record = malloc(RECORD_MAX);
+    events->record = record;
     size_t each = RINGS_BYTES / (size_t)events->rings;
     for (events->ring_bytes = RING_BYTES_MAX;
          events->ring_bytes > each && events->ring_bytes > RING_BYTES_MIN;)
         events->ring_bytes /= 2;
     raise_file_limit();
-    bool good = events->record != NULL;
-    for (int i = 0; i < count; i++)
-        fill(&wants[i], &attrs[i]);
-    fit_to_kernel(events, pid, attrs);
-    if (good && open_threads(events, pid, attrs, error, error_size)) {
+    fill(want, &attr);
+    fit_to_kernel(events, pid, &attr);
+    if (open_threads(events, pid, &attr, error, error_size)) {
         if (events->opened_count > 0)
             return events;
         snprintf(error, error_size, "the process has ended");
@@ -295,30 +269,16 @@ static uint64_t take_u64(struct reading *reading)
     return value;
 }
 
-static int want_of(const struct perf_events *events, uint64_t id)
-{
-    for (size_t i = 0; i < events->opened_count; i++) {
-        if (events->opened[i].id == id)
-            return events->opened[i].want;
-    }
-    return -1;
-}
-
 static bool read_sample(const struct perf_events *events, const uint8_t *record, size_t size,
-                        uint16_t misc, struct perf_sample *sample, uint64_t *registers)
+                        struct perf_sample *sample, uint64_t *registers)
 {
     struct reading reading = {record, record + size};
-    *sample = (struct perf_sample){.want = want_of(events, take_u64(&reading))};
-    take_u64(&reading); /* ip: of the kernel where it was there */
-    uint64_t process_and_thread = take_u64(&reading);
-    sample->thread = (pid_t)(process_and_thread >> 32);
-    sample->time_ns = take_u64(&reading);
+    *sample = (struct perf_sample){0};
+    /* A process that it started has other memory. */
+    if ((pid_t)(uint32_t)take_u64(&reading) != events->pid)
+        return false;
     sample->address = take_u64(&reading);
     sample->weight = take_u64(&reading);
-    sample->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-    /* A process that it started has other memory. */
-    if (sample->want < 0 || (pid_t)(uint32_t)process_and_thread != events->pid)
-        return false;
     if (take_u64(&reading) != PERF_SAMPLE_REGS_ABI_64) /* none: the thread is the kernel's */
         return true;
     /* In the order of their bits. */
@@ -330,7 +290,7 @@ static bool read_sample(const struct perf_events *events, const uint8_t *record,
     for (int i = 0; i < PERF_REGISTERS; i++)
         registers[i] = all[REGISTER[i]];
     sample->registers = registers;
-    if (events->wants[sample->want].stack_bytes > 0) {
+    if (events->stacks) {
         uint64_t room = take_u64(&reading);
         if (room > 0 && room + 8 <= (uint64_t)(reading.end - reading.at)) {
             uint64_t copied;
@@ -372,7 +332,7 @@ static size_t drain_ring(struct perf_events *events, struct ring *ring,
         if (header.type == PERF_RECORD_SAMPLE) {
             struct perf_sample sample;
             uint64_t registers[PERF_REGISTERS];
-            if (read_sample(events, record, bytes, header.misc, &sample, registers)) {
+            if (read_sample(events, record, bytes, &sample, registers)) {
                 take(context, &sample);
                 taken++;
             }
@@ -399,12 +359,11 @@ size_t perf_events_drain(struct perf_events *events,
     return taken;
 }
 
-uint64_t perf_events_count(const struct perf_events *events, int want)
+uint64_t perf_events_count(const struct perf_events *events)
 {
     uint64_t sum = 0, value;
     for (size_t i = 0; i < events->opened_count; i++) {
-        if (events->opened[i].want == want &&
-            read(events->opened[i].fd, &value, sizeof value) == sizeof value)
+        if (read(events->opened[i], &value, sizeof value) == sizeof value)
             sum += value;
     }
     return sum;
@@ -429,7 +388,7 @@ void perf_events_close(struct perf_events *events)
             munmap(events->ring[i].map, events->ring[i].bytes + events->page_bytes);
     }
     for (size_t i = 0; i < events->opened_count; i++)
-        close(events->opened[i].fd);
+        close(events->opened[i]);
     free(events->opened);
     free(events->ring);
     free(events->record);

@@ -4,7 +4,7 @@
  * event makes the process unable to start threads: the kernel reads the event's path again, from that
  * process's memory, and pthread_create fails with EFAULT. Measured on Linux 6.18.)
  *
- * Each event is opened for each thread and each CPU and is inherited by threads that come later.
+ * The event is opened for each thread and each CPU and is inherited by threads that come later.
  * Samples of a CPU share a ring; what finds no room there is counted by the kernel as lost, and hits are
  * counted by the kernel as well: so a count is exact where a sample is not.
  *
@@ -27,7 +27,6 @@ struct perf_want {
     uint64_t period;      /* ns of CPU time, or faults, for a sample */
     uint32_t stack_bytes; /* to copy, a multiple of 8; 0: no stack */
 };
-#define PERF_WANTS_MAX   8
 #define PERF_STACK_BYTES 32768
 
 /* As the kernel numbers them (asm/perf_regs.h, x86-64). */
@@ -54,12 +53,9 @@ enum perf_register {
 };
 
 struct perf_sample {
-    int want; /* index; of a place, in uprobes.h */
-    pid_t thread;
-    uint64_t time_ns;          /* CLOCK_MONOTONIC */
+    int place;                 /* index in those of uprobes.h; 0 */
     uint64_t address;          /* PERF_PAGE_FAULTS: that was touched */
     uint64_t weight;           /* what it stands for: the event's period */
-    bool in_kernel;            /* where it was taken; registers are those of user space */
     const uint64_t *registers; /* PERF_REGISTERS; NULL: it has no user space */
     const void *stack;         /* from registers[PERF_SP] */
     size_t stack_bytes;
@@ -68,14 +64,16 @@ struct perf_sample {
 struct perf_events;
 
 /* NULL with a sentence that names what is missing and what grants it. */
-struct perf_events *perf_events_open(pid_t pid, const struct perf_want *wants, int count,
-                                     char *error, size_t error_size);
+struct perf_events *perf_events_open(pid_t pid, const struct perf_want *want, char *error,
+                                     size_t error_size);
+/* The number in a file of the kernel's; -1: none. */
+int perf_kernel_number(const char *path);
 /* Calls take for each sample that waits; what it points to is valid during the call. The number taken. */
 size_t perf_events_drain(struct perf_events *events,
                          void (*take)(void *context, const struct perf_sample *sample),
                          void *context);
 /* Hits of an event so far (ns of CPU time for PERF_CPU_TIME), by the kernel's count. */
-uint64_t perf_events_count(const struct perf_events *events, int want);
+uint64_t perf_events_count(const struct perf_events *events);
 /* Whether what the kernel does for the process is not seen, for want of rights. */
 bool perf_events_user_only(const struct perf_events *events);
 /* Samples that found no room in a ring. */

@@ -15,15 +15,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE_BYTES      ((uintptr_t)4096)
-#define PAGES           2048 /* 8 MB */
-#define LIBRARIES_MAX   1024
-#define LIBRARY_MAX     (INT64_C(1) << 31) /* bytes of a file */
-#define MAPS_AGAIN_MS   1000
-#define DYNAMIC_MAX     256
-#define HASH_CHAIN_MAX  4096
-#define PROGRAM_HEADERS 64
-#define STACK_MAX       (UINT64_C(1) << 30)
+#define PAGE_BYTES     ((uintptr_t)4096)
+#define PAGES          2048 /* 8 MB */
+#define LIBRARIES_MAX  1024
+#define LIBRARY_MAX    (INT64_C(1) << 31) /* bytes of a file */
+#define MAPS_AGAIN_MS  1000
+#define DYNAMIC_MAX    256
+#define HASH_CHAIN_MAX 4096
 
 static struct {
     const struct target *target;
@@ -149,17 +147,18 @@ static bool is_jvm_path(const char *path)
     return length >= sizeof NAME - 1 && strcmp(path + length - (sizeof NAME - 1), NAME) == 0;
 }
 
-/* Where the program headers count from; false: it is no ELF file. */
-static bool read_bias(struct remote_library *library)
+/* False: it is no ELF file. */
+static bool read_headers(struct remote_library *library)
 {
     Elf64_Ehdr head;
-    Elf64_Phdr program[PROGRAM_HEADERS] = {0};
+    const Elf64_Phdr *program = library->program;
     if (!load_bytes(library->low, &head, sizeof head) ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-        head.e_phentsize != sizeof *program || head.e_phnum > PROGRAM_HEADERS ||
-        !load_bytes(library->low + head.e_phoff, program, head.e_phnum * sizeof *program))
+        head.e_phentsize != sizeof *program || head.e_phnum > REMOTE_PROGRAMS_MAX ||
+        !load_bytes(library->low + head.e_phoff, library->program, head.e_phnum * sizeof *program))
         return false;
-    for (int i = 0; i < head.e_phnum; i++) {
+    library->programs = head.e_phnum;
+    for (int i = 0; i < library->programs; i++) {
         if (program[i].p_type == PT_LOAD) {
             library->bias = library->low - (program[i].p_vaddr & ~(PAGE_BYTES - 1));
             return true;
@@ -180,7 +179,7 @@ static void add_library(uintptr_t low, uintptr_t high, uint64_t inode, const cha
                                        .inode = inode,
                                        .is_jvm = is_jvm_path(path),
                                        .path = strdup(path)};
-    if (library->path == NULL || !read_bias(library)) {
+    if (library->path == NULL || !read_headers(library)) {
         free(library->path);
         free(library);
         return;
@@ -353,13 +352,9 @@ static uintptr_t dynamic_pointer(const struct remote_library *library, uint64_t 
 
 static bool find_exports(const struct remote_library *library, struct exports *exports)
 {
-    Elf64_Ehdr head;
-    Elf64_Phdr program[PROGRAM_HEADERS];
+    const Elf64_Phdr *program = library->program;
     *exports = (struct exports){0};
-    if (!load_bytes(library->low, &head, sizeof head) || head.e_phnum > PROGRAM_HEADERS ||
-        !load_bytes(library->low + head.e_phoff, program, head.e_phnum * sizeof *program))
-        return false;
-    for (int i = 0; i < head.e_phnum; i++) {
+    for (int i = 0; i < library->programs; i++) {
         if (program[i].p_type != PT_DYNAMIC)
             continue;
         Elf64_Dyn entry = {.d_tag = DT_NULL};

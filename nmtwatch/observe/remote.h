@@ -17,6 +17,7 @@
 
 #include "nmtwatch/jvm/target.h"
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,11 +36,15 @@ uintptr_t remote_stack_end(void);
 /* Whether a load since remote_stack was of the part that has not been copied. */
 bool remote_stack_exceeded(void);
 
+#define REMOTE_PROGRAMS_MAX 64
+
 /* A file that is mapped with code in it. */
 struct remote_library {
     uintptr_t low, high; /* of all its mappings */
     uintptr_t bias;      /* address - address in the file's program headers */
     uint64_t inode;
+    Elf64_Phdr program[REMOTE_PROGRAMS_MAX]; /* its program headers */
+    int programs;
     bool is_jvm;
     char *path;                 /* as the process names it */
     void *use;                  /* what somebody else keeps for it ... */

@@ -12,7 +12,6 @@
 #include "nmtwatch/process/clock.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,6 @@
 #define THREADS_AGAIN_MS 200
 #define TABLES_MAX       (UINT64_C(64) << 20) /* of one library */
 #define NATIVE_MAX       256                  /* frames from the sample to Java */
-#define PROGRAMS_MAX     64
 #define PAGE_BYTES       ((uintptr_t)4096)
 
 /* What is kept for a library. */
@@ -127,17 +125,12 @@ const struct elf_file *stacks_jvm_file(char *error, size_t error_size)
 /* From .eh_frame_hdr to the end of its segment: linkers put .eh_frame behind it. */
 static void read_tables(const struct remote_library *library, struct library_use *use)
 {
-    Elf64_Ehdr head;
-    Elf64_Phdr program[PROGRAMS_MAX];
-    const Elf64_Phdr *tables = NULL;
-    if (!load_bytes(library->low, &head, sizeof head) || head.e_phnum > PROGRAMS_MAX ||
-        !load_bytes(library->low + head.e_phoff, program, head.e_phnum * sizeof *program))
-        return;
-    for (int i = 0; i < head.e_phnum; i++) {
+    const Elf64_Phdr *program = library->program, *tables = NULL;
+    for (int i = 0; i < library->programs; i++) {
         if (program[i].p_type == PT_GNU_EH_FRAME)
             tables = &program[i];
     }
-    for (int i = 0; tables != NULL && i < head.e_phnum; i++) {
+    for (int i = 0; tables != NULL && i < library->programs; i++) {
         const Elf64_Phdr *segment = &program[i];
         if (segment->p_type != PT_LOAD || tables->p_vaddr - segment->p_vaddr >= segment->p_filesz)
             continue;
@@ -307,17 +300,13 @@ static const char *name_of_place(uintptr_t pc)
     return name;
 }
 
-bool stacks_symbol(uintptr_t symbol, char *out, size_t size)
+bool stacks_class_name(uintptr_t klass, char out[CLASS_NAME_MAX])
 {
-    uint16_t length = load_u16(symbol + (uintptr_t)layout.symbol_length, 0);
-    if (!stacks.java || length == 0 || size == 0)
+    struct class_reading reading;
+    char name[METHOD_TEXT_MAX + 1];
+    if (!class_reading_begin(klass, &reading) || !method_reading_text(&reading.name, true, name))
         return false;
-    size_t bytes = length < size ? length : size - 1;
-    if (!load_bytes(symbol + (uintptr_t)layout.symbol_body, out, bytes) ||
-        memchr(out, '\0', bytes) != NULL)
-        return false;
-    out[bytes] = '\0';
-    dots(out);
+    class_name_readable(name, out);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #ifndef NMTWATCH_OBSERVE_STACKS_H
 #define NMTWATCH_OBSERVE_STACKS_H
 
+#include "analyzers/classes/normalize.h"
 #include "nmtwatch/observe/perf_events.h"
 #include "nmtwatch/observe/remote.h"
 
@@ -44,8 +45,8 @@ void stacks_close(void);
 /* Innermost first. The copy in the sample is used during the call only. */
 int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int max,
                 enum stack_outcome *outcome);
-/* The name of a class by its Symbol *, with dots; false: it cannot be read. */
-bool stacks_symbol(uintptr_t symbol, char *out, size_t size);
+/* The name of a class by its Klass *, as people read it; false: it cannot be read. `layout` is known. */
+bool stacks_class_name(uintptr_t klass, char out[CLASS_NAME_MAX]);
 /* The stacks of Java's threads as they are now. */
 void stacks_each_thread(void (*visit)(void *context, uintptr_t low, uintptr_t high), void *context);
 /* The file of libjvm, read when it is asked for first; NULL with a sentence. */

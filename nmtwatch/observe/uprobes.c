@@ -25,7 +25,7 @@
 
 /* What the program writes. */
 struct record {
-    uint64_t process_and_thread, time_ns, place, stack_bytes;
+    uint64_t place, stack_bytes;
     uint64_t registers[KERNEL_WORDS]; /* as struct pt_regs has them */
     uint8_t stack[PAGES * PAGE];
 };
@@ -153,10 +153,6 @@ static void write_program(struct code *code, const struct uprobes *uprobes, int 
         call(code, BPF_FUNC_ringbuf_reserve);
         code->to_lost[code->lost_count++] = jump_if_zero(code, 0);
         move(code, 7, 0);
-        call(code, BPF_FUNC_get_current_pid_tgid);
-        store(code, 7, offsetof(struct record, process_and_thread), 0);
-        call(code, BPF_FUNC_ktime_get_ns);
-        store(code, 7, offsetof(struct record, time_ns), 0);
         set(code, 1, place);
         store(code, 7, offsetof(struct record, place), 1);
         for (int i = 0; i < KERNEL_WORDS; i++) {
@@ -242,18 +238,6 @@ static int load_program(const struct code *code)
     return bpf(BPF_PROG_LOAD, &attr);
 }
 
-static int read_type(void)
-{
-    int type = -1;
-    FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
-    if (file != NULL) {
-        if (fscanf(file, "%d", &type) != 1)
-            type = -1;
-        fclose(file);
-    }
-    return type;
-}
-
 static int open_event(pid_t pid, const struct uprobe_place *place, int type)
 {
     struct perf_event_attr attr = {
@@ -300,7 +284,7 @@ static bool open_all(struct uprobes *uprobes, pid_t pid, const struct uprobe_pla
     /* Kernels before 5.11 count maps as locked memory. */
     const struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
     setrlimit(RLIMIT_MEMLOCK, &all);
-    int type = read_type();
+    int type = perf_kernel_number("/sys/bus/event_source/devices/uprobe/type");
     if (type < 0) {
         snprintf(error, error_size, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
         return false;
@@ -355,9 +339,7 @@ static void take_record(const struct record *record,
     for (int i = 0; i < PERF_REGISTERS; i++)
         registers[i] = record->registers[AT[i]];
     const struct perf_sample sample = {
-        .want = (int)record->place,
-        .thread = (pid_t)(uint32_t)record->process_and_thread,
-        .time_ns = record->time_ns,
+        .place = (int)record->place,
         .weight = 1,
         .registers = registers,
         .stack = record->stack,
