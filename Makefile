@@ -81,7 +81,7 @@ SERVE := mhd callers snapshot target_rules serve_options scan archive member sav
          outlets fleet metrics views web service confine helper serve
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
-OBSERVE := remote elf_file perf_events uprobes stacks rss loaded_methods observe
+OBSERVE := remote elf_file perf_events uprobes stacks rss loaded_methods observe observe_child
 # The agent's walker, over another process: remote.c takes the place of guarded_load.c.
 WALKER := hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
           methods/symbol_name methods/method_reading stack/call_frame stack/frame_rule

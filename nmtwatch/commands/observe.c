@@ -15,29 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DURATION_MS   10000
-#define INTERVAL_MS   10
-#define ROWS          30
-#define JSON_FAMILIES 200
-
-static bool write_as(const struct observe_report *report, enum profile_format format, FILE *out)
-{
-    switch (format) {
-    case PROFILE_HTML:
-        return observe_report_flamegraph(report, out);
-    case PROFILE_COLLAPSED:
-        return collapsed_write(report->tree, out);
-    case PROFILE_TOP:
-        return observe_report_json(report, out);
-    case PROFILE_TOP_TEXT:
-        return observe_report_print(report, ROWS, out);
-    case PROFILE_PPROF:
-        return observe_report_pprof(report, out);
-    case PROFILE_JFR:
-        break;
-    }
-    return false;
-}
+#define DURATION_MS 10000
+#define INTERVAL_MS 10
+#define ROWS        30
 
 static int write_file(const struct observe_report *report, enum profile_format format,
                       const char *path)
@@ -49,7 +29,7 @@ static int write_file(const struct observe_report *report, enum profile_format f
         return EXIT_IO;
     }
     errno = 0;
-    bool good = write_as(report, format, out);
+    bool good = observe_report_write(report, format, ROWS, out);
     if (fclose(out) == 0 && good)
         return 0;
     tell_error("nmtwatch observe: %s: %s\n", path,
@@ -72,65 +52,14 @@ static int observe(const struct target *target, const struct observe_options *op
     } else if (output != NULL)
         code = write_file(&report, format, output);
     else
-        code = write_as(&report, json ? PROFILE_TOP : PROFILE_TOP_TEXT, stdout) ? 0 : EXIT_IO;
+        code = observe_report_write(&report, json ? PROFILE_TOP : PROFILE_TOP_TEXT, ROWS, stdout)
+                   ? 0
+                   : EXIT_IO;
     observe_report_free(&report);
     return code;
 }
 
 /* --- methods ---------------------------------------------------------------------------------- */
-
-static bool methods_json(const struct target *target, const struct loaded_methods *methods)
-{
-    struct json_out json = {0};
-    json_out_begin(&json, NULL, '{');
-    json_out_text(&json, "observed", "methods");
-    json_out_int(&json, "pid", target->pid);
-    json_out_text_if(&json, "main", target->identity.main);
-    json_out_int(&json, "loaders", methods->loaders);
-    json_out_int(&json, "classes", methods->classes);
-    json_out_int(&json, "methods", methods->methods);
-    json_out_int(&json, "own_classes", methods->own_classes);
-    json_out_int(&json, "own_methods", methods->own_methods);
-    json_out_real(&json, "methods_per_class", loaded_methods_per_class(methods));
-    json_out_int_if(&json, "jmethodids", methods->ids >= 0, methods->ids);
-    json_out_int(&json, "family_count", (int64_t)methods->family_count);
-    json_out_begin(&json, "families", '[');
-    for (size_t i = 0; i < methods->family_count && i < JSON_FAMILIES; i++) {
-        json_out_begin(&json, NULL, '{');
-        json_out_text(&json, "family", methods->families[i].name);
-        json_out_int(&json, "classes", methods->families[i].classes);
-        json_out_int(&json, "methods", methods->families[i].methods);
-        json_out_end(&json, '}');
-    }
-    json_out_end(&json, ']');
-    json_out_end(&json, '}');
-    return json_out_print(&json, stdout);
-}
-
-static bool methods_print(const struct target *target, const struct loaded_methods *methods)
-{
-    static const char *const HEADS[] = {"#classes", "#methods", "#a class", "family", NULL};
-    struct page page;
-    char each[32];
-    printf("pid %d (%s): %s methods in %s classes of %s class loaders\n", (int)target->pid,
-           escape_name(target->identity.main).text, units_count(methods->methods).text,
-           units_count(methods->classes).text, units_count(methods->loaders).text);
-    printf("Without the boot loader's: %s in %s classes, %.1f a class\n",
-           units_count(methods->own_methods).text, units_count(methods->own_classes).text,
-           loaded_methods_per_class(methods));
-    if (methods->ids >= 0)
-        printf("jmethodIDs: %s\n", units_count(methods->ids).text);
-    putchar('\n');
-    page_begin(&page, "", "", SEVERITY_INFO);
-    page_table(&page, HEADS);
-    for (size_t i = 0; i < methods->family_count && i < ROWS; i++) {
-        const struct loaded_family *family = &methods->families[i];
-        snprintf(each, sizeof each, "%.1f", (double)family->methods / (double)family->classes);
-        page_row(&page, units_count(family->classes).text, units_count(family->methods).text, each,
-                 family->name);
-    }
-    return page_print(&page, stdout);
-}
 
 static int count_methods(const struct target *target, bool json)
 {
@@ -140,7 +69,8 @@ static int count_methods(const struct target *target, bool json)
     if (!loaded_methods_read(target, &methods, error, sizeof error)) {
         tell_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
         code = failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
-    } else if (!(json ? methods_json : methods_print)(target, &methods)) {
+    } else if (!loaded_methods_write(&methods, target, json ? PROFILE_TOP : PROFILE_TOP_TEXT,
+                                     stdout)) {
         code = EXIT_IO;
     }
     loaded_methods_free(&methods);
@@ -164,17 +94,17 @@ static int run(int argc, char **argv)
     };
     int operands, code;
     enum profile_format format = PROFILE_TOP_TEXT;
-    struct observe_options options;
+    struct observe_options options = {0};
     struct target target;
     char error[400] = "";
     if (!options_parse(&command_observe, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;
-    bool methods = operands == 2 && strcmp(argv[2], "methods") == 0;
-    if (methods && output != NULL)
-        return options_error(&command_observe, "methods is a table: no -o");
-    if (operands != 2 || (!methods && !observe_mode_by_name(argv[2], &options.mode)))
+    if (operands != 2 || !observe_mode_by_name(argv[2], &options.mode))
         return options_error(&command_observe, "expected a process id and one of cpu, classes, "
                                                "alloc, rss, jmethodids, methods");
+    bool methods = options.mode == OBSERVE_METHODS;
+    if (methods && output != NULL)
+        return options_error(&command_observe, "methods is a table: no -o");
     if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
         return options_error(&command_observe,
                              "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz",

@@ -171,6 +171,20 @@ bool privileged_do(enum privileged_kind kind, pid_t pid, uint64_t start_time_tic
     return put_text(&request, text, strlen(text)) && ask(&request, &answer, NULL);
 }
 
+/* Our end of the socket that goes with the request, or -1 with errno. */
+static int send_with_socket(struct privileged_request *request, const void *bytes, size_t length)
+{
+    int ends[2];
+    if (!put_text(request, bytes, length) ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return -1;
+    bool sent = send_request(request, ends[1]);
+    close(ends[1]);
+    if (!sent)
+        helper_gone();
+    return ends[0];
+}
+
 int privileged_connect(const struct target *target, bool as_owner, int64_t milliseconds,
                        const char *request_bytes, size_t length)
 {
@@ -179,15 +193,15 @@ int privileged_connect(const struct target *target, bool as_owner, int64_t milli
                                          .start_time_ticks = target->start_time_ticks,
                                          .milliseconds = (int32_t)milliseconds,
                                          .as_owner = as_owner};
-    int ends[2];
-    if (!put_text(&request, request_bytes, length) ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return -1;
-    bool sent = send_request(&request, ends[1]);
-    close(ends[1]);
-    if (!sent)
-        helper_gone();
-    return ends[0];
+    return send_with_socket(&request, request_bytes, length);
+}
+
+int privileged_observe(const struct target *target, const void *request_bytes, size_t size)
+{
+    struct privileged_request request = {.kind = PRIVILEGED_OBSERVE,
+                                         .pid = target->pid,
+                                         .start_time_ticks = target->start_time_ticks};
+    return send_with_socket(&request, request_bytes, size);
 }
 
 bool privileged_config(void *options, size_t size, char *error, size_t error_size)

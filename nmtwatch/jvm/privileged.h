@@ -30,13 +30,14 @@ enum privileged_kind {
     PRIVILEGED_TAP_REMOVE, /* ... removed */
     PRIVILEGED_TIDY,       /* agent_leftovers_remove */
     PRIVILEGED_CONNECT,    /* connect, send this request, hand the answering socket over */
+    PRIVILEGED_OBSERVE,    /* observe it in a child (observe/observe_child.h), hand its socket over */
     PRIVILEGED_CONFIG,     /* the configuration, read by the helper */
     PRIVILEGED_SECRET,     /* a file that the configuration names: passwords, certificate, key */
     PRIVILEGED_NOTIFY,     /* a message to systemd, which listens to the helper only */
     PRIVILEGED_KINDS,
 };
 
-/* As it is sent, with `length` bytes of text; CONNECT brings the socket to answer on. */
+/* As it is sent, with `length` bytes of text; CONNECT and OBSERVE bring the socket to answer on. */
 struct privileged_request {
     uint32_t kind;
     int32_t pid;
@@ -73,6 +74,9 @@ bool privileged_do(enum privileged_kind kind, pid_t pid, uint64_t start_time_tic
  * to which the request has been sent. Closing it gives up. -1 with errno. */
 int privileged_connect(const struct target *target, bool as_owner, int64_t milliseconds,
                        const char *request, size_t length);
+/* The socket on which the observing child answers; closing it ends the child. request: a struct
+ * observe_request. -1 with errno. */
+int privileged_observe(const struct target *target, const void *request, size_t size);
 /* The whole of the configuration as the helper has it. False with a sentence. */
 bool privileged_config(void *options, size_t size, char *error, size_t error_size);
 /* fopen(path, "re"), by the helper where there is one. */

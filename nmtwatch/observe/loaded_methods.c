@@ -5,11 +5,17 @@
 #include "analyzers/classes/stem_table.h"
 #include "nmtwatch/observe/remote.h"
 #include "nmtwatch/observe/stacks.h"
+#include "reports/json/json_out.h"
+#include "reports/page/page.h"
+#include "reports/text/escape.h"
+#include "reports/text/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define ROWS            30
+#define JSON_FAMILIES   200
 #define LOADERS_MAX     (INT64_C(4) << 20)
 #define CLASSES_MAX     (INT64_C(16) << 20) /* of all loaders: a list may be a circle */
 #define METHODS_MAX     65535               /* of a class file */
@@ -159,4 +165,75 @@ void loaded_methods_free(struct loaded_methods *methods)
 {
     free(methods->families);
     methods->families = NULL;
+}
+
+/* --- as a table and as JSON -------------------------------------------------------------------- */
+
+static bool write_json(const struct loaded_methods *methods, const struct target *target, FILE *out)
+{
+    struct json_out json = {0};
+    json_out_begin(&json, NULL, '{');
+    json_out_text(&json, "observed", "methods");
+    json_out_int(&json, "pid", target->pid);
+    json_out_text_if(&json, "main", target->identity.main);
+    json_out_int(&json, "loaders", methods->loaders);
+    json_out_int(&json, "classes", methods->classes);
+    json_out_int(&json, "methods", methods->methods);
+    json_out_int(&json, "own_classes", methods->own_classes);
+    json_out_int(&json, "own_methods", methods->own_methods);
+    json_out_real(&json, "methods_per_class", loaded_methods_per_class(methods));
+    json_out_int_if(&json, "jmethodids", methods->ids >= 0, methods->ids);
+    json_out_int(&json, "family_count", (int64_t)methods->family_count);
+    json_out_begin(&json, "families", '[');
+    for (size_t i = 0; i < methods->family_count && i < JSON_FAMILIES; i++) {
+        json_out_begin(&json, NULL, '{');
+        json_out_text(&json, "family", methods->families[i].name);
+        json_out_int(&json, "classes", methods->families[i].classes);
+        json_out_int(&json, "methods", methods->families[i].methods);
+        json_out_end(&json, '}');
+    }
+    json_out_end(&json, ']');
+    json_out_end(&json, '}');
+    return json_out_print(&json, out);
+}
+
+static bool write_table(const struct loaded_methods *methods, const struct target *target,
+                        FILE *out)
+{
+    static const char *const HEADS[] = {"#classes", "#methods", "#a class", "family", NULL};
+    struct page page;
+    char each[32];
+    fprintf(out, "pid %d (%s): %s methods in %s classes of %s class loaders\n", (int)target->pid,
+            escape_name(target->identity.main).text, units_count(methods->methods).text,
+            units_count(methods->classes).text, units_count(methods->loaders).text);
+    fprintf(out, "Without the boot loader's: %s in %s classes, %.1f a class\n",
+            units_count(methods->own_methods).text, units_count(methods->own_classes).text,
+            loaded_methods_per_class(methods));
+    if (methods->ids >= 0)
+        fprintf(out, "jmethodIDs: %s\n", units_count(methods->ids).text);
+    fputc('\n', out);
+    page_begin(&page, "", "", SEVERITY_INFO);
+    page_table(&page, HEADS);
+    for (size_t i = 0; i < methods->family_count && i < ROWS; i++) {
+        const struct loaded_family *family = &methods->families[i];
+        snprintf(each, sizeof each, "%.1f", (double)family->methods / (double)family->classes);
+        page_row(&page, units_count(family->classes).text, units_count(family->methods).text, each,
+                 family->name);
+    }
+    return page_print(&page, out);
+}
+
+bool loaded_methods_write(const struct loaded_methods *methods, const struct target *target,
+                          enum profile_format format, FILE *out)
+{
+    if (format == PROFILE_TOP)
+        return write_json(methods, target, out);
+    return format == PROFILE_TOP_TEXT && write_table(methods, target, out);
+}
+
+void loaded_methods_sentence(const struct loaded_methods *methods, char *out, size_t size)
+{
+    snprintf(out, size, "%s methods in %s classes of %s class loaders",
+             units_count(methods->methods).text, units_count(methods->classes).text,
+             units_count(methods->loaders).text);
 }

@@ -14,6 +14,7 @@
 
 #include "analyzers/classes/normalize.h"
 #include "nmtwatch/jvm/target.h"
+#include "reports/profile/call_tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +41,12 @@ bool loaded_methods_read(const struct target *target, struct loaded_methods *out
                          size_t error_size);
 /* A class's methods in the mean: of the application's where there are enough of them. */
 double loaded_methods_per_class(const struct loaded_methods *methods);
+/* PROFILE_TOP: one object, one line (docs/json/observe.md); PROFILE_TOP_TEXT: a table. False: another format,
+ * or out failed. */
+bool loaded_methods_write(const struct loaded_methods *methods, const struct target *target,
+                          enum profile_format format, FILE *out);
+/* In one line. */
+void loaded_methods_sentence(const struct loaded_methods *methods, char *out, size_t size);
 void loaded_methods_free(struct loaded_methods *methods);
 
 #endif

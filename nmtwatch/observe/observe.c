@@ -62,7 +62,13 @@ static const struct {
     [OBSERVE_JMETHODIDS] = {"jmethodids", "jmethodIDs made", "jmethodids", "count"},
     [OBSERVE_ALLOC] = {"alloc", "allocated, by TLAB", "alloc_space", "bytes"},
     [OBSERVE_RSS] = {"rss", "of growth of RSS", "rss_space", "bytes"},
+    [OBSERVE_METHODS] = {.name = "methods"},
 };
+
+const char *observe_mode_name(enum observe_mode mode)
+{
+    return MODE[mode].name;
+}
 
 bool observe_mode_by_name(const char *name, enum observe_mode *mode)
 {
@@ -399,9 +405,11 @@ static void look(struct observation *observation, const struct target *target)
     uint64_t before = 0;
     struct observe_report *report = observation->report;
     for (;;) {
-        struct pollfd wait = {.fd = signals_fd(), .events = POLLIN};
-        poll(&wait, 1, DRAIN_MS);
-        if (wait.revents != 0)
+        int stop_fd = observation->options->stop_fd;
+        struct pollfd wait[] = {{.fd = signals_fd(), .events = POLLIN},
+                                {.fd = stop_fd > 0 ? stop_fd : -1, .events = POLLIN}};
+        poll(wait, 2, DRAIN_MS);
+        if (wait[0].revents != 0)
             signals_seen();
         remote_forget();
         if (observation->perf != NULL)
@@ -412,7 +420,8 @@ static void look(struct observation *observation, const struct target *target)
         report->elapsed_ms = now - start;
         report->ended = !target_still_same(target);
         report->hot = is_hot(observation, now, &looked, &before);
-        if (now >= end || signals_asked() > 0 || report->ended || report->hot)
+        if (now >= end || signals_asked() > 0 || wait[1].revents != 0 || report->ended ||
+            report->hot)
             break;
     }
 }

@@ -5,6 +5,7 @@
  *   classes      each class definition, by the USDT probes hotspot:class__loaded and class__unloaded
  *   jmethodids   each jmethodID that is made, by a uprobe on Method::make_jmethod_id
  *   rss          what anonymous memory grows by, and who touches it (rss.h)
+ *   methods      how many classes, methods and jmethodIDs there are: loaded_methods.h, not here
  *   alloc        what fills TLABs and what is allocated outside of them, by uprobes on AllocTracer
  *
  * Stacks are walked here (stacks.h). A count is the kernel's own and is exact; stacks that were lost or not
@@ -26,14 +27,17 @@ enum observe_mode {
     OBSERVE_JMETHODIDS,
     OBSERVE_ALLOC,
     OBSERVE_RSS,
+    OBSERVE_METHODS, /* loaded_methods_read; the others are observe_run's */
     OBSERVE_MODES
 };
 /* "cpu"; false: there is no such. */
 bool observe_mode_by_name(const char *name, enum observe_mode *mode);
+const char *observe_mode_name(enum observe_mode mode);
 
 struct observe_options {
     enum observe_mode mode;
     int64_t duration_ms, interval_ns; /* interval: of cpu */
+    int stop_fd; /* not 0: it ends early when this is readable, or its other end has gone */
 };
 
 /* Until the time is over, the process is asked to end (signals.h) or the target ends. Fills the report;

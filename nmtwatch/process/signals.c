@@ -71,6 +71,16 @@ bool signals_catch(enum signals_mode wanted)
                                          catch_all(child, 1, SA_NOCLDSTOP));
 }
 
+bool signals_catch_in_child(void)
+{
+    int descriptor = wake_fd; /* the parent's as well */
+    wake_fd = -1;
+    if (descriptor >= 0)
+        close(descriptor);
+    asked_to_end = asked_to_reload = 0;
+    return signals_catch(SIGNALS_END);
+}
+
 int signals_fd(void)
 {
     return wake_fd;

@@ -9,6 +9,7 @@
 
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/start_options.h"
+#include "reports/profile/call_tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,8 +21,6 @@
  *   .html a flame graph               .json the top table
  *   .pb.gz  for pprof                 .top  the top table as text
  */
-
-enum profile_format { PROFILE_JFR, PROFILE_HTML, PROFILE_COLLAPSED, PROFILE_TOP, PROFILE_TOP_TEXT, PROFILE_PPROF };
 
 /* By the name's suffix; false: by none of them. */
 bool profile_output_format(const char *name, enum profile_format *format);

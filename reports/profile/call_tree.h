@@ -20,6 +20,16 @@
 #define CALL_TREE_NODES_MAX (2 << 20)
 #define CALL_TREE_NONE      UINT32_MAX
 
+/* What a profile is written as: PROFILE_TOP is JSON. */
+enum profile_format {
+    PROFILE_JFR,
+    PROFILE_HTML,
+    PROFILE_COLLAPSED,
+    PROFILE_TOP,
+    PROFILE_TOP_TEXT,
+    PROFILE_PPROF
+};
+
 /* CALL_FRAME_CLASS: what was allocated, in place of a callee. CALL_FRAME_STATE: what the thread was
  * doing, in place of the outermost caller. */
 enum call_frame_kind {

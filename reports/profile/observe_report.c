@@ -128,7 +128,7 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
     return json_out_print(&json, out) && !ferror(out);
 }
 
-bool observe_report_flamegraph(const struct observe_report *report, FILE *out)
+static bool write_flamegraph(const struct observe_report *report, FILE *out)
 {
     char sentence[OBSERVE_OUTCOMES_MAX + 5][256], title[400];
     const char *notes[OBSERVE_OUTCOMES_MAX + 5];
@@ -146,7 +146,7 @@ bool observe_report_flamegraph(const struct observe_report *report, FILE *out)
     return flamegraph_write(report->tree, &page, out);
 }
 
-bool observe_report_pprof(const struct observe_report *report, FILE *out)
+static bool write_pprof(const struct observe_report *report, FILE *out)
 {
     const struct pprof_about about = {
         .type = report->type,
@@ -156,6 +156,102 @@ bool observe_report_pprof(const struct observe_report *report, FILE *out)
         .duration_ns = report->elapsed_ms * 1000000,
     };
     return pprof_write(report->tree, &about, out);
+}
+
+bool observe_report_write(const struct observe_report *report, enum profile_format format,
+                          uint32_t rows, FILE *out)
+{
+    switch (format) {
+    case PROFILE_HTML:
+        return write_flamegraph(report, out);
+    case PROFILE_COLLAPSED:
+        return collapsed_write(report->tree, out);
+    case PROFILE_TOP:
+        return observe_report_json(report, out);
+    case PROFILE_TOP_TEXT:
+        return observe_report_print(report, rows, out);
+    case PROFILE_PPROF:
+        return write_pprof(report, out);
+    case PROFILE_JFR:
+        break;
+    }
+    return false;
+}
+
+/* The application's line that asked for most classes of a family; NULL: not known. */
+static const char *asker_of(const struct class_family *family)
+{
+    if (family->way_count == 0)
+        return NULL;
+    const struct class_way *way = &family->way[0];
+    return way->caller != NULL ? way->caller : way->definer;
+}
+
+static void say_classes(const struct observe_report *report, char *out, size_t size)
+{
+    const struct class_makers *makers = &report->makers;
+    int used = snprintf(out, size, "%s classes loaded in %s", units_count(report->count).text,
+                        units_duration(report->elapsed_ms).text);
+    if (makers->family_count == 0 || (size_t)used >= size)
+        return;
+    const struct class_family *most = makers->families[0];
+    const char *asker = asker_of(most);
+    snprintf(out + used, size - (size_t)used, ", %s of them %s%s%s", units_count(most->loaded).text,
+             most->name, asker != NULL ? ", asked for by " : "", asker != NULL ? asker : "");
+}
+
+/* The method that most of the tree's samples were in, of those that are no class and no row of growth. */
+static void say_most(const struct observe_report *report, char *out, size_t size)
+{
+    struct toptable *table = toptable_create(report->tree, 0);
+    int64_t all = call_tree_samples(report->tree);
+    for (uint32_t i = 0; table != NULL && all > 0 && i < toptable_row_count(table); i++) {
+        const struct top_row *row = toptable_row(table, i);
+        struct call_frame frame = call_tree_name(report->tree, row->name);
+        if (frame.kind == CALL_FRAME_STATE || row->self == 0)
+            continue;
+        snprintf(out, size, ", %" PRId64 " %% of it %s", row->self * 100 / all, frame.name);
+        break;
+    }
+    toptable_destroy(table);
+}
+
+/* The row that RSS grew by most. */
+static void say_growth(const struct observe_report *report, char *out, size_t size)
+{
+    const struct observe_growth *most = NULL;
+    for (int i = 0; i < report->growth_count; i++) {
+        if (report->growth[i].bytes > 0 && (most == NULL || report->growth[i].bytes > most->bytes))
+            most = &report->growth[i];
+    }
+    if (most != NULL)
+        snprintf(out, size, ", %s of it %s", units_bytes(most->bytes).text, most->name);
+}
+
+void observe_report_sentence(const struct observe_report *report, char *out, size_t size)
+{
+    struct units_text time = units_duration(report->elapsed_ms);
+    char most[300] = "";
+    if (is(report, "classes")) {
+        say_classes(report, out, size);
+        return;
+    }
+    if (is(report, "rss")) {
+        say_growth(report, most, sizeof most);
+        snprintf(out, size, "RSS grew by %s in %s%s", units_growth(report->count).text, time.text,
+                 most);
+        return;
+    }
+    say_most(report, most, sizeof most);
+    if (is(report, "cpu"))
+        snprintf(out, size, "%s of CPU time in %s%s", units_duration(report->count / 1000000).text,
+                 time.text, most);
+    else if (is(report, "alloc"))
+        snprintf(out, size, "%s allocated in %s%s",
+                 units_bytes(call_tree_samples(report->tree)).text, time.text, most);
+    else
+        snprintf(out, size, "%s %s in %s%s", units_count(report->count).text, report->unit,
+                 time.text, most);
 }
 
 void observe_report_free(struct observe_report *report)

@@ -56,8 +56,13 @@ struct observe_report {
 bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out);
 /* One object, one line (docs/json/observe.md). */
 bool observe_report_json(const struct observe_report *report, FILE *out);
-bool observe_report_flamegraph(const struct observe_report *report, FILE *out);
-bool observe_report_pprof(const struct observe_report *report, FILE *out);
+/* As a file of that format, with a table of so many rows. False when out failed, or memory; PROFILE_JFR:
+ * there is no such. */
+bool observe_report_write(const struct observe_report *report, enum profile_format format,
+                          uint32_t rows, FILE *out);
+/* What was seen, in one line: "3 000 classes loaded in 20 s, 2 998 of them ChurnVictim_#, asked for by
+ * Rules.eval:88". Names are raw. */
+void observe_report_sentence(const struct observe_report *report, char *out, size_t size);
 void observe_report_free(struct observe_report *report);
 
 #endif

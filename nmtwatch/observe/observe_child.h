@@ -1,0 +1,73 @@
+/*
+ * observe_child: one observation of a JVM (observe.h, loaded_methods.h) in a process of its own: what
+ * observes has state for one JVM, takes seconds, and reads what a stranger's process holds. Whoever started it
+ * goes on meanwhile, and a crash there is one sentence here.
+ *
+ *   observe_child_start -> poll(observe_child_fd, POLLIN) -> observe_child_ended -> observe_child_text ...
+ *                       -> observe_child_close
+ *
+ * Forked without exec: of the caller's descriptors the child keeps none but its answer's. In serve with a
+ * root helper (privileged.h) the helper forks it. The child ends by itself when the caller goes, with an
+ * alarm a minute after its time, and early, with what there is, on SIGINT, SIGTERM and observe_child_stop.
+ * One thread.
+ */
+#ifndef NMTWATCH_OBSERVE_OBSERVE_CHILD_H
+#define NMTWATCH_OBSERVE_OBSERVE_CHILD_H
+
+#include "nmtwatch/observe/observe.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OBSERVE_FORMATS_MAX  3
+#define OBSERVE_SENTENCE_MAX 600
+#define OBSERVE_TEXT_MAX     (64 << 20) /* bytes of one text */
+
+/* What is wanted: goes from process to process as it is, so without pointers. */
+struct observe_request {
+    struct observe_options options; /* stop_fd is the child's affair */
+    int format_count;
+    enum profile_format format[OBSERVE_FORMATS_MAX]; /* not PROFILE_JFR */
+};
+
+struct observe_result {
+    int code; /* 0; else the exit code of `nmtwatch observe` */
+    char sentence
+        [OBSERVE_SENTENCE_MAX]; /* what was seen, in one line; else why nothing was. Raw: names
+                                          * of a stranger are in it */
+    int64_t count;              /* of the report */
+    int64_t elapsed_ms, cpu_us; /* cpu: of the child */
+    uint64_t bytes[OBSERVE_FORMATS_MAX]; /* of each text */
+};
+
+struct observe_child;
+
+/* NULL with one sentence: there is no process for it. */
+struct observe_child *observe_child_start(const struct target *target,
+                                          const struct observe_request *request, char *error,
+                                          size_t error_size);
+/* Readable when it has ended. */
+int observe_child_fd(const struct observe_child *child);
+/* Whether it has; fills result then. Never waits. */
+bool observe_child_ended(struct observe_child *child, struct observe_result *result);
+/* Waits until it has; a request to end (signals.h) ends it early. */
+void observe_child_wait(struct observe_child *child, struct observe_result *result);
+/* Its time is over: the result comes in a moment. */
+void observe_child_stop(struct observe_child *child);
+/* The text of request.format[index], ended by NUL; the caller frees it. NULL: there is none, or no memory. */
+char *observe_child_text(const struct observe_child *child, int index, size_t *bytes);
+/* Ends it when it has not, and frees it. NULL is ignored. */
+void observe_child_close(struct observe_child *child);
+
+/* --- the other side: of the root helper as well ----------------------------------------------- */
+
+/* Whether a stranger's request may be served: the bytes are one, what is asked for exists, and its time is
+ * at most 10 minutes. */
+bool observe_request_valid(const void *bytes, size_t size);
+/* A child that answers on fd (SOCK_SEQPACKET), which stays the caller's. -1 with errno. */
+pid_t observe_child_fork(const struct target *target, const struct observe_request *request,
+                         int fd);
+
+#endif
