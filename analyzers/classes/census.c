@@ -33,8 +33,6 @@ struct invokes {
 
 struct census {
     struct stem_table table;
-    int64_t evict_loads;   /* stems seen no more than so often give up their place; 0: not yet */
-    int64_t next_eviction; /* not before so many loads: a fruitless sweep is not repeated at once */
     struct census_totals totals;
     struct tally tally[FAMILY_COUNT];
     struct invokes invokes[INVOKES_MAX];
@@ -68,8 +66,6 @@ void census_reset(struct census *census)
     memset(census->tally, 0, sizeof census->tally);
     memset(census->invokes, 0, sizeof census->invokes);
     census->totals = (struct census_totals){0};
-    census->evict_loads = 0;
-    census->next_eviction = 0;
 }
 
 void census_destroy(struct census *census)
@@ -103,27 +99,6 @@ static void evict(void *context, struct stem *stem)
         stem_destroy(stem);
 }
 
-/* A list of live classes is mostly names that come once; a generator's stems come again and again.
- * So when the table is full, those seen once make room, later those seen twice, and so on, but
- * never one that has been seen often. */
-static void make_room(struct census *census)
-{
-    struct stem_table *table = &census->table;
-    if (table->stem_count < table->max_stems || census->totals.loads < census->next_eviction)
-        return;
-    if (census->evict_loads == 0)
-        census->evict_loads = 1;
-    if (!stem_table_sweep(table, census->evict_loads, evict, census))
-        return;
-    if (table->stem_count <= table->max_stems / 4 * 3)
-        return;
-    if (census->evict_loads < OFTEN - 1)
-        census->evict_loads++;
-    else
-        census->next_eviction =
-            saturated_add(census->totals.loads, (int64_t)(table->max_stems / 4));
-}
-
 /* --- feeding ---------------------------------------------------------------------------------- */
 
 void census_load(struct census *census, struct span name, struct span source)
@@ -140,7 +115,7 @@ void census_load(struct census *census, struct span name, struct span source)
     struct arrival arrival;
     struct stem *stem = stem_table_find(&census->table, name, &arrival);
     if (stem == NULL) {
-        make_room(census);
+        stem_table_make_room(&census->table, census->totals.loads, evict, census);
         stem = stem_table_insert(&census->table, &arrival, source);
     }
     if (stem == NULL) {
@@ -159,7 +134,7 @@ void census_unload(struct census *census, struct span name)
     struct stem *stem = stem_table_find(&census->table, name, &arrival);
     if (stem != NULL) {
         stem->unloads++;
-    } else if (census->evict_loads > 0) {
+    } else if (census->table.evict_loads > 0) {
         const struct family *family = family_match(name);
         if (family != NULL && census->tally[family_index(family)].loads > 0)
             census->tally[family_index(family)].unloads++;

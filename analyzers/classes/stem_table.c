@@ -36,6 +36,7 @@ void stem_table_clear(struct stem_table *table)
         table->slots[i] = NULL;
     }
     table->stem_count = 0;
+    table->evict_loads = table->next_sweep = 0;
     memset(table->recent, 0, sizeof table->recent);
 }
 
@@ -239,8 +240,9 @@ void stem_family_name(const struct stem *stem, char *family, char *name)
         snprintf(family, EVENT_FAMILY_MAX, "unknown:%.*s", EVENT_NAME_MAX, name);
 }
 
-bool stem_table_sweep(struct stem_table *table, int64_t loads,
-                      void (*evict)(void *context, struct stem *stem), void *context)
+/* Takes out the entries that were loaded at most so often; false when out of memory. */
+static bool sweep(struct stem_table *table, int64_t loads,
+                  void (*evict)(void *context, struct stem *stem), void *context)
 {
     struct stem **slots = calloc(table->slot_count, sizeof slots[0]);
     if (slots == NULL)
@@ -265,6 +267,24 @@ bool stem_table_sweep(struct stem_table *table, int64_t loads,
     free(table->slots);
     table->slots = slots;
     memset(table->recent, 0, sizeof table->recent);
+    return true;
+}
+
+bool stem_table_make_room(struct stem_table *table, int64_t loads,
+                          void (*evict)(void *context, struct stem *stem), void *context)
+{
+    if (table->stem_count < table->max_stems || loads < table->next_sweep)
+        return false;
+    if (table->evict_loads == 0)
+        table->evict_loads = 1;
+    if (!sweep(table, table->evict_loads, evict, context))
+        return false;
+    if (table->stem_count > table->max_stems / 4 * 3) {
+        if (table->evict_loads < SHAPE_MEMBERS - 1)
+            table->evict_loads++;
+        else
+            table->next_sweep = saturated_add(loads, (int64_t)(table->max_stems / 4));
+    }
     return true;
 }
 

@@ -101,6 +101,8 @@ struct stem_table {
     struct stem **slots;
     size_t stem_count;                    /* entries */
     struct stem *recent[STEMS_RECENT][2]; /* met lately, by how names begin */
+    int64_t evict_loads; /* stems seen no more than so often have made room; 0: none yet */
+    int64_t next_sweep;  /* not before so many loads: a fruitless sweep is not repeated at once */
 };
 
 /* A class on its way to its stem. */
@@ -130,10 +132,12 @@ bool stem_is_generated(const struct stem *stem);
 /* Of a generated one: its family's id or "unknown:<stem>", and how its classes are called. family
  * has room for EVENT_FAMILY_MAX bytes, name for EVENT_NAME_MAX. */
 void stem_family_name(const struct stem *stem, char *family, char *name);
-/* Takes out the entries that were loaded at most so often and gives each to evict, which owns it
- * then. False, and nothing happened, when out of memory. */
-bool stem_table_sweep(struct stem_table *table, int64_t loads,
-                      void (*evict)(void *context, struct stem *stem), void *context);
+/* Names are mostly seen once, a generator's stems again and again. So when the table is full, those
+ * seen once make room, later those seen twice, and so on, never one that was seen SHAPE_MEMBERS
+ * times. Each goes to evict, which owns it then. loads: all classes seen up to now. True when there
+ * was a sweep: what stem_table_find has returned is no longer valid. */
+bool stem_table_make_room(struct stem_table *table, int64_t loads,
+                          void (*evict)(void *context, struct stem *stem), void *context);
 /* The entry after this one, in no order; NULL: the first, and after the last. */
 struct stem *stem_table_next(const struct stem_table *table, const struct stem *stem);
 /* Frees the entries; the table is empty and usable. */

@@ -110,27 +110,6 @@ static void evict(void *context, struct stem *stem)
     stem_destroy(stem);
 }
 
-/* As the census does: what was seen once makes room, later what was seen twice, ..., never what was
- * seen often. True when something has gone. */
-static bool make_room(struct class_rows *rows)
-{
-    struct stem_table *table = &rows->table;
-    if (table->stem_count < table->max_stems || rows->loads < rows->next_sweep)
-        return false;
-    if (rows->evict_loads == 0)
-        rows->evict_loads = 1;
-    if (!stem_table_sweep(table, rows->evict_loads, evict, rows))
-        return false;
-    rows->sweeps++;
-    if (table->stem_count > table->max_stems / 4 * 3) {
-        if (rows->evict_loads < SHAPE_MEMBERS - 1)
-            rows->evict_loads++;
-        else
-            rows->next_sweep = rows->loads + (int64_t)(table->max_stems / 4);
-    }
-    return true;
-}
-
 /* --- feeding ---------------------------------------------------------------------------------- */
 
 static void roll(struct class_row *row, uint32_t marks)
@@ -174,7 +153,7 @@ void class_rows_load(struct class_rows *rows, struct span name, struct span sour
         }
     }
     if (row == NULL) {
-        if (make_room(rows))
+        if (stem_table_make_room(&rows->table, rows->loads, evict, rows))
             stem_table_find(&rows->table, name, &arrival);
         row = insert(rows, &arrival, span_from_cstr(folded), at, time);
     }
@@ -204,7 +183,7 @@ void class_rows_unload(struct class_rows *rows, struct span name, struct log_pla
             row = (struct class_row *)(most = stem);
     }
     /* Loaded before the log began, or the row of its load has made room. */
-    if (row == NULL && rows->sweeps == 0)
+    if (row == NULL && rows->table.evict_loads == 0)
         row = insert(rows, &arrival, no_source, at, time);
     if (row == NULL) {
         fold_of(rows, family_match(name))->unloads++;

@@ -109,9 +109,6 @@ struct class_fold {
 
 struct class_rows {
     struct stem_table table;
-    int sweeps;
-    int64_t evict_loads;
-    int64_t next_sweep; /* not before so many loads in all */
     int64_t loads;
     struct class_fold fold[FAMILY_COUNT + 1]; /* by family_index; the last: all others */
 };

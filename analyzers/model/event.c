@@ -12,6 +12,17 @@ const char *census_method_name(enum census_method method)
     return (unsigned)method < CENSUS_METHOD_COUNT ? NAMES[method] : "?";
 }
 
+void flow_count_add(struct flow_count *count, int tap, int64_t now)
+{
+    if (count->tap != tap)
+        count->now = 0;
+    count->tap = tap;
+    if (now <= count->now)
+        return;
+    count->total = saturated_add(count->total, now - count->now);
+    count->now = now;
+}
+
 /* --- sample ----------------------------------------------------------------------------------- */
 
 static const char *const KEYS[SAMPLE_FIELD_COUNT] = {

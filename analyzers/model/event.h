@@ -126,6 +126,16 @@ struct names_event {
     const struct family_row *rows; /* most loads first */
 };
 
+/* A counter of a flow over all taps. Each tap counts from 0, and its events repeat what it has counted. */
+struct flow_count {
+    int64_t total; /* over all taps */
+    int64_t now;   /* in this tap */
+    int tap;       /* 0: none yet */
+};
+/* now: the counter as an event of the tap has it. Rows beyond the largest are not in an event: what
+ * was counted stays counted. */
+void flow_count_add(struct flow_count *count, int tap, int64_t now);
+
 /* One type of class loader. */
 struct loader_row {
     char type[EVENT_NAME_MAX];

@@ -43,40 +43,34 @@ static size_t family_at_name(const char *name)
     return family != NULL ? family_index(family) : FAMILY_COUNT;
 }
 
-/* A tap counts from its own beginning: what is new since the last event of it is added. A list of
- * live classes can only tell that there are more than in the one before. */
+/* A list of live classes can only tell that there are more than in the one before. */
 static void count_families(struct member *member, const struct names_event *names)
 {
-    struct family_count seen[FAMILY_COUNT + 1] = {0};
-    bool listed = names->method != CENSUS_TAP;
-    bool first = member->families == NULL;
-    if (first)
+    struct {
+        int64_t loads, unloads;
+    } seen[FAMILY_COUNT + 1] = {0};
+    int list = names->method != CENSUS_TAP ? 1 + (int)names->method : 0;
+    bool again = list == member->list;
+    if (member->families == NULL)
         member->families = calloc(FAMILY_COUNT + 1, sizeof *member->families);
     if (member->families == NULL)
         return;
+    member->list = list;
     for (int i = 0; i < names->row_count; i++) {
-        struct family_count *count = &seen[family_at_name(names->rows[i].family)];
-        count->loads += names->rows[i].loads;
-        count->unloads += names->rows[i].unloads;
+        size_t at = family_at_name(names->rows[i].family);
+        seen[at].loads += names->rows[i].loads;
+        seen[at].unloads += names->rows[i].unloads;
     }
-    int source = listed ? -1 - (int)names->method : names->tap;
-    bool fresh = first || source != member->source;
-    member->source = source;
     for (int i = 0; i <= FAMILY_COUNT; i++) {
         struct family_count *count = &member->families[i];
-        if (fresh)
-            count->tap_loads = listed ? INT64_MAX : 0;
-        if (fresh)
-            count->tap_unloads = 0;
-        if (seen[i].loads > count->tap_loads)
-            count->loads += seen[i].loads - count->tap_loads;
-        if (seen[i].unloads > count->tap_unloads)
-            count->unloads += seen[i].unloads - count->tap_unloads;
-        /* Rows beyond the largest are not told: what was counted stays counted. */
-        if (listed || seen[i].loads > count->tap_loads)
-            count->tap_loads = seen[i].loads;
-        if (seen[i].unloads > count->tap_unloads)
-            count->tap_unloads = seen[i].unloads;
+        if (list == 0) {
+            flow_count_add(&count->loads, names->tap, seen[i].loads);
+            flow_count_add(&count->unloads, names->tap, seen[i].unloads);
+            continue;
+        }
+        if (again && seen[i].loads > count->listed)
+            count->loads.total += seen[i].loads - count->listed;
+        count->listed = seen[i].loads;
     }
 }
 
@@ -164,7 +158,9 @@ void member_continue(struct member *member, const struct member *before)
 {
     member->spark = before->spark;
     member->families = before->families;
-    member->source = before->source;
+    /* Its taps are numbered from 1 again. */
+    for (int i = 0; member->families != NULL && i <= FAMILY_COUNT; i++)
+        member->families[i].loads.tap = member->families[i].unloads.tap = 0;
     member->have_loaders = before->have_loaders;
     member->loader_count = before->loader_count;
     memcpy(member->loaders, before->loaders, sizeof member->loaders);
@@ -246,9 +242,11 @@ int member_families(const struct member *member, int target, struct family_view 
     int count = 0;
     for (int i = 0; member->families != NULL && i <= FAMILY_COUNT && count < max; i++) {
         const struct family_count *family = &member->families[i];
-        if (family->loads > 0 || family->unloads > 0)
-            out[count++] = (struct family_view){
-                .target = target, .family = i, .loads = family->loads, .unloads = family->unloads};
+        if (family->loads.total > 0 || family->unloads.total > 0)
+            out[count++] = (struct family_view){.target = target,
+                                                .family = i,
+                                                .loads = family->loads.total,
+                                                .unloads = family->unloads.total};
     }
     return count;
 }

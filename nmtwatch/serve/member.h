@@ -17,10 +17,10 @@
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/serve/target_rules.h"
 
-/* Classes by family, summed up over all taps. */
+/* Classes by family, summed up over all taps and lists. */
 struct family_count {
-    int64_t loads, unloads;
-    int64_t tap_loads, tap_unloads; /* as the present tap, or the last list, had them */
+    struct flow_count loads, unloads;
+    int64_t listed; /* alive in the last list */
 };
 
 struct member {
@@ -34,7 +34,7 @@ struct member {
     struct archive_file *recording; /* NULL: none */
     struct sparkline spark;
     struct family_count *families; /* FAMILY_COUNT + 1; NULL until a name was seen */
-    int source; /* of what the families were counted from: the number of a tap, or a list */
+    int list; /* 1 + method of the last list of live classes; 0: names of a tap came after it */
     bool have_loaders;
     int loader_count;
     struct loader_view loaders[LOADER_VIEWS];

@@ -14,11 +14,9 @@
 #define CHANGED_BYTES (64 << 10) /* a category that moved less is a flat line */
 #define LARGE_BYTES   (4 << 20)  /* and one smaller than this is not worth a flat line */
 
-/* What a family has shown in the tap that is running, beside what finished taps have shown. */
-struct family_tap {
-    int tap;
-    int64_t loads, unloads, names, repeating; /* sums over finished taps */
-    int64_t observed_ms;
+/* What the taps have shown of a family. */
+struct family_flow {
+    struct flow_count loads, unloads, names, repeating, observed_ms;
 };
 
 /* The public struct is the first member: story_event gets back to the rest by a cast. */
@@ -27,7 +25,7 @@ struct story_state {
     int point_capacity;
     int64_t samples_per_point; /* doubled each time the points are halved */
     int64_t samples_in_last;
-    struct family_tap taps[STORY_FAMILIES_MAX];
+    struct family_flow flows[STORY_FAMILIES_MAX];
     int loader_censuses;
     int first_loader_count;
     struct loader_row first_loaders[EVENT_ROWS_MAX];
@@ -150,39 +148,34 @@ static int family_place(struct story_state *state, const struct family_row *row)
         story->family_count++;
     }
     memset(&story->families[place], 0, sizeof story->families[place]);
-    memset(&state->taps[place], 0, sizeof state->taps[place]);
+    memset(&state->flows[place], 0, sizeof state->flows[place]);
     snprintf(story->families[place].row.family, sizeof row->family, "%s", row->family);
     story->families[place].method = CENSUS_METHOD_COUNT;
     story->families[place].alive = -1;
     return place;
 }
 
-/* Counters of a flow are cumulative within its tap: they replace those of the same tap and are
- * added to those of earlier ones. */
-static void add_flow(struct story_family *family, struct family_tap *tap,
+static void add_flow(struct story_family *family, struct family_flow *flow,
                      const struct names_event *names, int64_t ms, const struct family_row *row)
 {
+    int64_t same_name = row->max_same_name;
     if (family->method != CENSUS_TAP)
-        memset(tap, 0, sizeof *tap); /* a flow says more than the stock seen so far */
-    else if (tap->tap != names->tap) {
-        tap->loads = family->row.loads;
-        tap->unloads = family->row.unloads;
-        tap->names = family->row.names;
-        tap->repeating = family->row.repeating;
-        tap->observed_ms = family->observed_ms;
-    }
-    tap->tap = names->tap;
-    int64_t same_name = family->method == CENSUS_TAP ? family->row.max_same_name : 0;
+        memset(flow, 0, sizeof *flow); /* a flow says more than the stock seen so far */
+    else if (family->row.max_same_name > same_name)
+        same_name = family->row.max_same_name;
+    flow_count_add(&flow->loads, names->tap, row->loads);
+    flow_count_add(&flow->unloads, names->tap, row->unloads);
+    flow_count_add(&flow->names, names->tap, row->names);
+    flow_count_add(&flow->repeating, names->tap, row->repeating);
+    flow_count_add(&flow->observed_ms, names->tap, bounded_ms(ms) - bounded_ms(names->from_ms));
     family->method = CENSUS_TAP;
     family->row = *row;
-    family->row.loads = saturated_add(row->loads, tap->loads);
-    family->row.unloads = saturated_add(row->unloads, tap->unloads);
-    family->row.names = saturated_add(row->names, tap->names);
-    family->row.repeating = saturated_add(row->repeating, tap->repeating);
-    if (same_name > family->row.max_same_name)
-        family->row.max_same_name = same_name;
-    int64_t observed_ms = bounded_ms(ms) - bounded_ms(names->from_ms);
-    family->observed_ms = saturated_add(tap->observed_ms, observed_ms > 0 ? observed_ms : 0);
+    family->row.loads = flow->loads.total;
+    family->row.unloads = flow->unloads.total;
+    family->row.names = flow->names.total;
+    family->row.repeating = flow->repeating.total;
+    family->row.max_same_name = same_name;
+    family->observed_ms = flow->observed_ms.total;
 }
 
 static void add_stock(struct story_family *family, enum census_method method,
@@ -207,7 +200,7 @@ static void add_names(struct story_state *state, const struct event *event)
             continue;
         struct story_family *family = &state->story.families[place];
         if (names->method == CENSUS_TAP)
-            add_flow(family, &state->taps[place], names, event->ms, row);
+            add_flow(family, &state->flows[place], names, event->ms, row);
         else
             add_stock(family, names->method, row);
     }

@@ -1,0 +1,84 @@
+/* Classes by family of a JVM under serve: what taps and lists add up to. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "nmtwatch/serve/member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct alerts NO_ALERTS;
+
+static void names(struct member *member, enum census_method method, int tap, const char *family,
+                  int64_t loads)
+{
+    struct family_row row = {.loads = loads, .unloads = loads / 2};
+    snprintf(row.family, sizeof row.family, "%s", family);
+    struct event event = {.kind = EVENT_NAMES};
+    event.names = (struct names_event){.method = method, .tap = tap, .row_count = 1, .rows = &row};
+    member_event(member, &event, &NO_ALERTS);
+}
+
+static int64_t loads_of(const struct member *member, const char *family)
+{
+    struct family_view views[FAMILY_COUNT + 1];
+    int count = member_families(member, 0, views, FAMILY_COUNT + 1);
+    for (int i = 0; i < count; i++) {
+        if (views[i].family == (int)family_index(family_by_id(family)))
+            return views[i].loads;
+    }
+    return 0;
+}
+
+/* Loader statistics come while a tap is open: what the tap had counted before was counted again. */
+static void a_list_in_between_adds_nothing_to_a_tap(void **state)
+{
+    (void)state;
+    struct member member = {0};
+    names(&member, CENSUS_TAP, 1, "cglib", 100);
+    names(&member, CENSUS_LOADER_TYPES, 0, "janino", 7);
+    names(&member, CENSUS_TAP, 1, "cglib", 150);
+    names(&member, CENSUS_TAP, 2, "cglib", 30);
+    assert_int_equal(loads_of(&member, "cglib"), 180);
+    assert_int_equal(loads_of(&member, "janino"), 0);
+    free(member.families);
+}
+
+static void lists_count_what_is_more(void **state)
+{
+    (void)state;
+    struct member member = {0};
+    names(&member, CENSUS_CLASSES, 0, "cglib", 100);
+    names(&member, CENSUS_CLASSES, 0, "cglib", 120);
+    names(&member, CENSUS_CLASSES, 0, "cglib", 90);
+    names(&member, CENSUS_CLASSES, 0, "cglib", 95);
+    assert_int_equal(loads_of(&member, "cglib"), 25);
+    free(member.families);
+}
+
+/* After a reload of the configuration the taps are numbered from 1 again: they counted from what
+ * tap 1 had before. */
+static void a_watch_anew_goes_on_counting(void **state)
+{
+    (void)state;
+    struct member before = {0}, member = {0};
+    names(&before, CENSUS_TAP, 1, "cglib", 100);
+    member_continue(&member, &before);
+    names(&member, CENSUS_TAP, 1, "cglib", 40);
+    names(&member, CENSUS_TAP, 1, "cglib", 60);
+    assert_int_equal(loads_of(&member, "cglib"), 160);
+    free(member.families);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_in_between_adds_nothing_to_a_tap),
+        cmocka_unit_test(lists_count_what_is_more),
+        cmocka_unit_test(a_watch_anew_goes_on_counting),
+    };
+    return cmocka_run_group_tests_name("member", tests, NULL, NULL);
+}
