@@ -76,7 +76,7 @@ ALERT := notify receiver message queue http_post delivery
 JFR := jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
-COMMANDS := options config list check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve
+COMMANDS := options config list check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet metrics views web service confine helper serve
 TRIAGE_RUN := saved recorded live

@@ -36,5 +36,6 @@ extern const struct command command_holders;
 extern const struct command command_observe;
 extern const struct command command_explain;
 extern const struct command command_serve;
+extern const struct command command_doctor;
 
 #endif

@@ -245,26 +245,34 @@ static void end_trigger(struct attach_connect *attempt)
     attempt->triggered = false;
 }
 
+enum failure_kind connect_obstacle(const struct target *target, const char **detail)
+{
+    *detail = NULL;
+    if (!target->libjvm_mapped)
+        return FAILURE_NOT_A_JVM;
+    if (target->attach_disabled)
+        return FAILURE_ATTACH_DISABLED;
+    struct target_state state = target_state_now(target);
+    if (state.stopped) { /* the signal would wait for it, and meet it without us */
+        *detail = "the process is stopped (state T)";
+        return FAILURE_NO_ANSWER;
+    }
+    if (!state.handles_sigquit)
+        return target_still_same(target) ? FAILURE_ATTACH_DISABLED : FAILURE_GONE;
+    return user_map_has(target->pid, target->uid, target->gid) ? FAILURE_NONE : FAILURE_NO_USER;
+}
+
 static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms)
 {
     const struct target *target = attempt->target;
-    if (!target->libjvm_mapped)
-        return fail(attempt, FAILURE_NOT_A_JVM, NULL);
-    if (target->attach_disabled)
-        return fail(attempt, FAILURE_ATTACH_DISABLED, NULL);
-    struct target_state state = target_state_now(target);
-    if (state.stopped) /* the signal would wait for it, and meet it without us */
-        return fail(attempt, FAILURE_NO_ANSWER, "the process is stopped (state T)");
-    if (!state.handles_sigquit)
-        /* The first thread of a JVM that is ending may be gone before the process is. */
-        return fail(attempt,
-                    connect_process_alive(attempt) && target_still_same(target)
-                        ? FAILURE_ATTACH_DISABLED
-                        : FAILURE_GONE,
-                    NULL);
-
-    if (!user_map_has(target->pid, target->uid, target->gid))
-        return fail(attempt, FAILURE_NO_USER, NULL);
+    const char *detail;
+    enum failure_kind obstacle = connect_obstacle(target, &detail);
+    /* The first thread of a JVM that is ending may be gone before the process is. */
+    if (obstacle == FAILURE_ATTACH_DISABLED && !target->attach_disabled &&
+        !connect_process_alive(attempt))
+        obstacle = FAILURE_GONE;
+    if (obstacle != FAILURE_NONE)
+        return fail(attempt, obstacle, detail);
     struct statvfs tmp;
     if (fstatvfs(attempt->tmp_fd, &tmp) == 0 && (tmp.f_flag & ST_RDONLY) != 0)
         return fail(attempt, FAILURE_NO_TMP, "it is read-only");

@@ -23,7 +23,7 @@
  * ids and hands the connected descriptor back: our own ids never change. Who is not root, and has the
  * capabilities for it (a unit's helper), always connects so.
  *
- * Used by attach.c only. One thread.
+ * Used by attach.c; connect_obstacle by `doctor` as well. One thread.
  */
 #ifndef NMTWATCH_JVM_ATTACH_CONNECT_H
 #define NMTWATCH_JVM_ATTACH_CONNECT_H
@@ -58,6 +58,9 @@ struct attach_connect {
     struct failure failure;
 };
 
+/* What stands in the way of asking a JVM that has no attach socket yet, seen without a signal to it.
+ * detail: for the sentence, or NULL. */
+enum failure_kind connect_obstacle(const struct target *target, const char **detail);
 /* target has to outlive it. */
 void connect_init(struct attach_connect *attempt, const struct target *target);
 /* Starts over; deadline_ms on the monotonic clock. */

@@ -322,6 +322,22 @@ struct uprobes *uprobes_open(pid_t pid, const struct uprobe_place *places, int c
     return NULL;
 }
 
+bool uprobes_possible(char *error, size_t error_size)
+{
+    struct uprobes *uprobes = uprobes_open(getpid(), NULL, 0, error, error_size);
+    if (uprobes == NULL)
+        return false;
+    struct code code = {0};
+    set(&code, 0, 0);
+    put(&code, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+    int program = load_program(&code);
+    bool possible = program >= 0 || refuse("loading a BPF program", error, error_size);
+    if (program >= 0)
+        close(program);
+    uprobes_close(uprobes);
+    return possible;
+}
+
 /* --- samples ---------------------------------------------------------------------------------- */
 
 static void take_record(const struct record *record,

@@ -36,6 +36,8 @@ struct uprobe_place {
 
 struct uprobes;
 
+/* Whether this process may load such programs at all; false with such a sentence. */
+bool uprobes_possible(char *error, size_t error_size);
 /* NULL with a sentence that names what is missing and what grants it. */
 struct uprobes *uprobes_open(pid_t pid, const struct uprobe_place *places, int count, char *error,
                              size_t error_size);

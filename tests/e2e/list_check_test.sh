@@ -46,6 +46,27 @@ for jdk in 17 25; do
     exits "$jdk: attach disabled is unknown" 3 "$NMTWATCH" check "${FLEET_PID[$jdk/proxy]}"
 done
 
+for jdk in 17 25; do
+    have_jdk $jdk || continue
+    state() { # NAME CHECK: "state: what mends it"
+        jq -r --argjson pid "${FLEET_PID[$1]}" --arg check "$2" \
+            '.jvms[] | select(.pid == $pid) | .checks[] | select(.name == $check) | "\(.state): \(.mend)"' <<<"$doctor"
+    }
+    doctor=$("$NMTWATCH" doctor --json)
+    is "$jdk: doctor finds nothing wrong with NMT" "$(state $jdk/idle nmt)" "ok: null"
+    is "$jdk: and nothing in the way of attaching" "$(state $jdk/idle attach)" "ok: null"
+    is "$jdk: nor with its hsperfdata" "$(state $jdk/idle hsperfdata)" "ok: null"
+    is "$jdk: it knows that NMT is off, and the option" "$(state $jdk/xslt nmt)" \
+        "missing: start it with -XX:NativeMemoryTracking=summary"
+    contains "$jdk: and that attach is disabled" "$(state $jdk/proxy attach)" \
+        "missing: start it without -XX:+DisableAttachMechanism"
+    exits "$jdk: doctor of one JVM with NMT off" 1 "$NMTWATCH" doctor "${FLEET_PID[$jdk/xslt]}"
+    contains "$jdk: its text has the option" "$OUTPUT" "-XX:NativeMemoryTracking=summary"
+    lacks "$jdk: and no other JVM" "$OUTPUT" "${FLEET_PID[$jdk/proxy]} "
+done
+exits "doctor of two JVMs is a usage error" 64 "$NMTWATCH" doctor 1 2
+exits "doctor of a process that is no JVM" 10 "$NMTWATCH" doctor $$
+
 exits "a process that is no JVM is unknown" 3 "$NMTWATCH" check $$
 contains "and is called so" "$OUTPUT" "is not a JVM"
 exits "watch of it ends with the documented code" 10 "$NMTWATCH" watch $$ --for 1s

@@ -127,6 +127,8 @@ valid "rules" rules "$SCRATCH/rules"
 fake --rate 20 --internal 1000000 --speed 2
 "$NMTWATCH" list --json >"$SCRATCH/list"
 valid "list" list "$SCRATCH/list"
+"$NMTWATCH" doctor --json >"$SCRATCH/doctor"
+valid "doctor" doctor "$SCRATCH/doctor"
 contains "list: the JVM is there" "$(jq -c '.jvms[].pid' "$SCRATCH/list")" "$FAKE"
 "$NMTWATCH" check --json "$FAKE" >"$SCRATCH/check"
 valid "check" check "$SCRATCH/check"

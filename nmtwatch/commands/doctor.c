@@ -1,0 +1,506 @@
+/*
+ * nmtwatch doctor: what can be used on this machine and with each JVM, what is missing, and the line that
+ * mends it. Each check tries the thing itself where that harms nobody; no JVM is asked or signalled.
+ */
+#include "nmtwatch/alert/http_post.h"
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/jvm/as_target.h"
+#include "nmtwatch/jvm/attach_connect.h"
+#include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/jvm/target.h"
+#include "nmtwatch/observe/uprobes.h"
+#include "nmtwatch/process/tell.h"
+#include "nmtwatch/profile/agent_library.h"
+#include "nmtwatch/serve/mhd.h"
+#include "reports/json/json_out.h"
+#include "reports/page/terminal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum state { DOCTOR_OK, DOCTOR_LIMITED, DOCTOR_MISSING };
+static const char *const state_names[] = {"ok", "limited", "missing"};
+static const enum terminal_colour state_colours[] = {TERMINAL_GREEN, TERMINAL_YELLOW, TERMINAL_RED};
+
+struct check {
+    enum state state;
+    const char *name;   /* a word that scripts may rely on */
+    const char *serves; /* what it is used for */
+    char found[400];
+    const char *mend; /* NULL: nothing to do */
+};
+
+#define CHECKS_MAX 16
+struct checks {
+    struct check row[CHECKS_MAX];
+    int count;
+};
+
+__attribute__((format(printf, 6, 7))) static void add(struct checks *checks, enum state state,
+                                                      const char *name, const char *serves,
+                                                      const char *mend, const char *found, ...)
+{
+    if (checks->count == CHECKS_MAX)
+        return;
+    struct check *check = &checks->row[checks->count++];
+    *check = (struct check){.state = state, .name = name, .serves = serves, .mend = mend};
+    va_list arguments;
+    va_start(arguments, found);
+    vsnprintf(check->found, sizeof check->found, found, arguments);
+    va_end(arguments);
+}
+
+/* --- this machine ----------------------------------------------------------------------------- */
+
+static void check_proc(struct checks *checks)
+{
+    const char *serves = "all verbs that look for JVMs";
+    if (target_proc_hides_others())
+        add(checks, DOCTOR_LIMITED, "proc", serves,
+            "run as root, or as a member of the group of the mount's gid= option",
+            "/proc is mounted with hidepid: other users' processes are not seen");
+    else
+        add(checks, DOCTOR_OK, "proc", serves, NULL, "/proc shows all processes");
+}
+
+static void check_rights(struct checks *checks)
+{
+    static const struct {
+        int capability;
+        const char *name;
+    } needed[] = {
+        {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+        {CAP_KILL, "CAP_KILL"},
+        {CAP_SETUID, "CAP_SETUID"},
+        {CAP_SETGID, "CAP_SETGID"},
+        {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+    };
+    const char *serves = "JVMs of other users and in containers";
+    char missing[160] = "";
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        size_t used = strlen(missing);
+        if (!as_target_has(needed[i].capability))
+            snprintf(missing + used, sizeof missing - used, "%s%s", used > 0 ? ", " : "",
+                     needed[i].name);
+    }
+    if (missing[0] == '\0')
+        add(checks, DOCTOR_OK, "rights", serves, NULL, "JVMs of all users can be asked");
+    else
+        add(checks, DOCTOR_LIMITED, "rights", serves, "run as root, or with these capabilities",
+            "only JVMs of uid %u can be asked (missing: %s)", (unsigned)geteuid(), missing);
+}
+
+/* Yama asks who traces whom: a child is free for its parent, a parent is not for its child. Returns the
+ * errno of a child that reads a word of ours. */
+static int error_of_a_reader(void)
+{
+    static uint64_t word = 1;
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+        uint64_t copy;
+        struct iovec here = {&copy, sizeof copy}, there = {&word, sizeof word};
+        ssize_t got = process_vm_readv(parent, &here, 1, &there, 1, 0);
+        _exit(got == (ssize_t)sizeof copy ? 0 : errno);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
+}
+
+static void check_memory(struct checks *checks)
+{
+    const char *serves = "observe, counted methods of triage, watch and plan";
+    int error = error_of_a_reader(),
+        scope = perf_kernel_number("/proc/sys/kernel/yama/ptrace_scope");
+    if (error == 0)
+        add(checks, DOCTOR_OK, "memory", serves, NULL,
+            "memory of a JVM can be read (process_vm_readv)");
+    else if (scope == 3)
+        add(checks, DOCTOR_MISSING, "memory", serves,
+            "boot with kernel.yama.ptrace_scope below 3: it cannot be lowered",
+            "nobody may read the memory of another process: kernel.yama.ptrace_scope is 3");
+    else if (scope > 0)
+        add(checks, DOCTOR_MISSING, "memory", serves,
+            "run as root or with CAP_SYS_PTRACE, or: sysctl kernel.yama.ptrace_scope=0",
+            "memory of a JVM cannot be read: kernel.yama.ptrace_scope is %d", scope);
+    else
+        add(checks, DOCTOR_MISSING, "memory", serves,
+            "give the container CAP_SYS_PTRACE and a seccomp profile that allows process_vm_readv",
+            "memory of a JVM cannot be read: process_vm_readv: %s", strerror(error));
+}
+
+static void check_perf_events(struct checks *checks)
+{
+    const char *serves = "observe cpu, observe rss";
+    char error[256];
+    const struct perf_want want = {.what = PERF_CPU_TIME, .period = 10000000};
+    struct perf_events *events = perf_events_open(getpid(), &want, error, sizeof error);
+    if (events == NULL)
+        add(checks, DOCTOR_MISSING, "perf-events", serves,
+            "run as root or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=2", "%s",
+            error);
+    else if (perf_events_user_only(events))
+        add(checks, DOCTOR_LIMITED, "perf-events", serves,
+            "run as root or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=1",
+            "perf_event_open: user space of this user's processes, without time in the kernel");
+    else
+        add(checks, DOCTOR_OK, "perf-events", serves, NULL,
+            "perf_event_open: user space and kernel");
+    perf_events_close(events);
+}
+
+static void check_uprobes(struct checks *checks)
+{
+    const char *serves = "observe classes, alloc, jmethodids";
+    char error[256];
+    if (uprobes_possible(error, sizeof error))
+        add(checks, DOCTOR_OK, "uprobes", serves, NULL,
+            "BPF programs on uprobes can be loaded (BTF is not needed)");
+    else
+        add(checks, DOCTOR_MISSING, "uprobes", serves,
+            "run as root, or with CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE", "%s", error);
+}
+
+static void check_pressure(struct checks *checks)
+{
+    const char *serves = "prediction of pauses on a busy machine";
+    if (access("/proc/pressure/cpu", R_OK) == 0)
+        add(checks, DOCTOR_OK, "pressure", serves, NULL, "the kernel tells pressure (PSI)");
+    else
+        add(checks, DOCTOR_LIMITED, "pressure", serves, "boot with psi=1",
+            "no /proc/pressure: the load average is used instead");
+}
+
+static void check_agent(struct checks *checks, char *library, size_t size)
+{
+    char error[256];
+    const char *serves = "profile";
+    if (agent_library_find(NULL, library, size, error, sizeof error)) {
+        add(checks, DOCTOR_OK, "agent", serves, NULL, "%s", library);
+        return;
+    }
+    library[0] = '\0';
+    add(checks, DOCTOR_MISSING, "agent", serves,
+        "put " AGENT_LIBRARY " beside nmtwatch, or name it with --agent", "%s", error);
+}
+
+static void check_libraries(struct checks *checks)
+{
+    char error[256];
+    if (mhd_open(error, sizeof error))
+        add(checks, DOCTOR_OK, "libmicrohttpd", "serve", NULL, "libmicrohttpd can be loaded");
+    else
+        add(checks, DOCTOR_MISSING, "libmicrohttpd", "serve", "install libmicrohttpd12", "%s",
+            error);
+    struct http *http = http_create(NULL, NULL, error, sizeof error);
+    if (http != NULL)
+        add(checks, DOCTOR_OK, "libcurl", "alerts to a URL", NULL, "libcurl can be loaded");
+    else
+        add(checks, DOCTOR_MISSING, "libcurl", "alerts to a URL",
+            "install libcurl3-gnutls or libcurl4", "%s", error);
+    if (http != NULL)
+        http_destroy(http);
+}
+
+/* Whether the PATH has a program of this name. */
+static bool program_exists(const char *name)
+{
+    const char *path = getenv("PATH");
+    while (path != NULL && *path != '\0') {
+        size_t length = strcspn(path, ":");
+        char file[512];
+        int used = snprintf(file, sizeof file, "%.*s/%s", (int)length, path, name);
+        if (used > 0 && (size_t)used < sizeof file && access(file, X_OK) == 0)
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+static void check_gnuplot(struct checks *checks)
+{
+    const char *serves = "charts as SVG and PNG files (pages draw their own)";
+    if (program_exists("gnuplot"))
+        add(checks, DOCTOR_OK, "gnuplot", serves, NULL, "gnuplot is installed");
+    else
+        add(checks, DOCTOR_LIMITED, "gnuplot", serves, "install gnuplot-nox",
+            "gnuplot is not installed");
+}
+
+/* --- a JVM ------------------------------------------------------------------------------------ */
+
+static const char *mend_of(enum failure_kind kind)
+{
+    switch (kind) {
+    case FAILURE_ATTACH_DISABLED:
+        return "start it without -XX:+DisableAttachMechanism; right after its start: try again";
+    case FAILURE_NO_ANSWER:
+        return "continue the process (kill -CONT)";
+    case FAILURE_NO_USER:
+        return "start it with a mapping of its user and group (unshare -r)";
+    case FAILURE_PERMISSION:
+        return "run as that user, or as root";
+    case FAILURE_FOREIGN_USERS:
+        return "run nmtwatch outside of this user namespace";
+    default:
+        return "see docs/exit-codes.md";
+    }
+}
+
+static void check_attach(struct checks *checks, const struct target *target)
+{
+    const char *serves = "watch, record, check, triage, profile";
+    struct failure failure = {0};
+    char who[32];
+    const char *detail = NULL;
+    snprintf(who, sizeof who, "pid %d", (int)target->pid);
+    enum failure_kind kind = FAILURE_NONE;
+    if (!as_target_possible(target->uid, target->gid))
+        kind = target_not_permitted(target, &failure);
+    else if ((kind = connect_obstacle(target, &detail)) != FAILURE_NONE)
+        failure_set(&failure, kind, who, detail);
+    if (kind == FAILURE_NONE)
+        add(checks, DOCTOR_OK, "attach", serves, NULL, "nothing stands in the way of attaching");
+    else
+        add(checks, DOCTOR_MISSING, "attach", serves, mend_of(kind), "%s", failure.sentence);
+}
+
+static void check_nmt(struct checks *checks, const struct target *target)
+{
+    const char *serves = "memory by category";
+    const char *level = target->identity.nmt_level;
+    if (strcmp(level, "off") == 0)
+        add(checks, DOCTOR_MISSING, "nmt", serves, "start it with -XX:NativeMemoryTracking=summary",
+            "Native Memory Tracking is off");
+    else if (strcmp(level, "unknown") == 0)
+        add(checks, DOCTOR_LIMITED, "nmt", serves, "nmtwatch check PID asks it",
+            "the level of Native Memory Tracking is not known");
+    else
+        add(checks, DOCTOR_OK, "nmt", serves, NULL, "Native Memory Tracking is %s", level);
+}
+
+static void check_perfdata(struct checks *checks, const struct target *target)
+{
+    const char *serves = "class counts without asking the JVM";
+    struct perfdata *perfdata = perfdata_open(target);
+    int error = errno;
+    if (perfdata != NULL)
+        add(checks, DOCTOR_OK, "hsperfdata", serves, NULL, "hsperfdata can be read");
+    else
+        add(checks, DOCTOR_LIMITED, "hsperfdata", serves,
+            "start it without -XX:-UsePerfData and -XX:+PerfDisableSharedMem, with a /tmp it can "
+            "write to",
+            "no hsperfdata: %s", error == ENOENT ? "there is no file" : strerror(error));
+    perfdata_close(perfdata);
+}
+
+static void check_jdk(struct checks *checks, const struct target *target)
+{
+    int major = target->identity.jdk_major;
+    const char *serves = "observe, class names";
+    if (major == 0)
+        add(checks, DOCTOR_LIMITED, "jdk", serves, NULL, "the version of its JDK is not known");
+    else if (major < 11)
+        add(checks, DOCTOR_LIMITED, "jdk", serves, "a JDK of version 11 or later",
+            "JDK %d: stacks cannot be walked from outside%s", major,
+            major < 9 ? "; classes that load are not seen by name (no VM.log)" : "");
+    else
+        add(checks, DOCTOR_OK, "jdk", serves, NULL, "JDK %d: all is supported", major);
+}
+
+static void check_agent_fits(struct checks *checks, const struct target *target,
+                             const char *library)
+{
+    const char *serves = "profile";
+    char path[512];
+    if (agent_library_loaded(target, NULL, path, sizeof path) == AGENT_LOADED)
+        add(checks, DOCTOR_OK, "agent", serves, NULL, "the agent is loaded: %s", path);
+    else if (library[0] == '\0')
+        return; /* the machine's check has said it */
+    else if (!agent_library_fits(target, library, false))
+        add(checks, DOCTOR_MISSING, "agent", serves,
+            "build nmtwatch in that image (make), and name the agent with --agent",
+            "the JVM runs on another C library than the agent was built for");
+    else
+        add(checks, DOCTOR_OK, "agent", serves, NULL, "the agent fits, and is not loaded");
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static enum state worst_of(const struct checks *checks)
+{
+    enum state worst = DOCTOR_OK;
+    for (int i = 0; i < checks->count; i++)
+        worst = checks->row[i].state > worst ? checks->row[i].state : worst;
+    return worst;
+}
+
+static void print_checks(const struct terminal *terminal, const struct checks *checks)
+{
+    enum { COLUMN = 25 };
+    for (int i = 0; i < checks->count; i++) {
+        const struct check *check = &checks->row[i];
+        printf("  %s%-8s%s%-15s", terminal_paint(terminal, state_colours[check->state]),
+               state_names[check->state], terminal_paint(terminal, TERMINAL_PLAIN), check->name);
+        terminal_continued(terminal, COLUMN, COLUMN, check->found);
+        if (check->state == DOCTOR_OK)
+            continue;
+        terminal_labelled(terminal, COLUMN, "for", 6, check->serves);
+        if (check->mend != NULL)
+            terminal_labelled(terminal, COLUMN, "mend", 6, check->mend);
+    }
+}
+
+static void json_checks(struct json_out *out, const struct checks *checks)
+{
+    json_out_begin(out, "checks", '[');
+    for (int i = 0; i < checks->count; i++) {
+        const struct check *check = &checks->row[i];
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "name", check->name);
+        json_out_text(out, "state", state_names[check->state]);
+        json_out_text(out, "serves", check->serves);
+        json_out_text(out, "found", check->found);
+        json_out_text(out, "mend", check->mend);
+        json_out_end(out, '}');
+    }
+    json_out_end(out, ']');
+}
+
+static void check_target(struct checks *checks, const struct target *target, const char *library)
+{
+    check_attach(checks, target);
+    check_nmt(checks, target);
+    check_perfdata(checks, target);
+    check_jdk(checks, target);
+    check_agent_fits(checks, target, library);
+}
+
+static void print_target(const struct terminal *terminal, const struct target *target,
+                         const struct checks *checks)
+{
+    char head[EVENT_NAME_MAX + 128];
+    snprintf(head, sizeof head, "%d %s (JDK %s)", (int)target->pid,
+             target->identity.main[0] != '\0' ? target->identity.main : "?",
+             target->identity.jdk[0] != '\0' ? target->identity.jdk : "?");
+    fputc('\n', stdout);
+    terminal_wrapped(terminal, 0, head);
+    print_checks(terminal, checks);
+}
+
+static void json_target(struct json_out *out, const struct target *target,
+                        const struct checks *checks)
+{
+    json_out_begin(out, NULL, '{');
+    json_out_int(out, "pid", target->pid);
+    json_out_text(out, "main", target->identity.main[0] != '\0' ? target->identity.main : NULL);
+    json_out_int_if(out, "jdk_major", target->identity.jdk_major > 0, target->identity.jdk_major);
+    json_checks(out, checks);
+    json_out_end(out, '}');
+}
+
+static int examine(const struct discovery *found, bool json)
+{
+    const struct terminal terminal = {.out = stdout, .colour = options_colour(false)};
+    struct json_out out = {0};
+    char library[4096];
+    struct checks machine = {0};
+    check_proc(&machine);
+    check_rights(&machine);
+    check_memory(&machine);
+    check_perf_events(&machine);
+    check_uprobes(&machine);
+    check_pressure(&machine);
+    check_agent(&machine, library, sizeof library);
+    check_libraries(&machine);
+    check_gnuplot(&machine);
+    enum state worst = worst_of(&machine);
+
+    if (json) {
+        json_out_begin(&out, NULL, '{');
+        json_checks(&out, &machine);
+        json_out_begin(&out, "jvms", '[');
+    } else {
+        printf("this machine\n");
+        print_checks(&terminal, &machine);
+    }
+    for (int i = 0; i < found->count; i++) {
+        struct checks checks = {0};
+        check_target(&checks, &found->targets[i], library);
+        worst = worst_of(&checks) > worst ? worst_of(&checks) : worst;
+        if (json)
+            json_target(&out, &found->targets[i], &checks);
+        else
+            print_target(&terminal, &found->targets[i], &checks);
+    }
+    if (json) {
+        json_out_end(&out, ']');
+        json_out_int(&out, "unreadable", found->unreadable);
+        json_out_end(&out, '}');
+        bool printed = json_out_print(&out, stdout);
+        json_out_free(&out);
+        if (!printed)
+            return EXIT_IO;
+    }
+    return worst == DOCTOR_OK ? 0 : EXIT_WARNING;
+}
+
+static int run(int argc, char **argv)
+{
+    bool json = false;
+    const struct option_row rows[] = {
+        {0, "json", NULL, NULL, &json, "one JSON object (docs/json.md)"},
+    };
+    int operands, code;
+    if (!options_parse(&command_doctor, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands > 1)
+        return options_error(&command_doctor, "one PID at most");
+    if ((code = target_option_proc(&command_doctor)) != 0)
+        return code;
+    struct discovery found = {0};
+    struct target target;
+    if (operands == 1) {
+        if ((code = target_option_open(&command_doctor, argv[1], &target)) != 0)
+            return code;
+        found = (struct discovery){.count = 1, .targets = &target};
+        code = examine(&found, json);
+        target_close(&target);
+        return code;
+    }
+    if (discover_jvms(&found) != 0) {
+        tell_error("nmtwatch doctor: reading /proc: %s\n", strerror(errno));
+        return EXIT_IO;
+    }
+    code = examine(&found, json);
+    if (found.count == 0)
+        tell_error("nmtwatch doctor: no HotSpot JVM found\n");
+    if (found.unreadable > 0)
+        tell_error("nmtwatch doctor: no permission to look at %d process%s\n", found.unreadable,
+                   found.unreadable == 1 ? "" : "es");
+    discovery_free(&found);
+    return code;
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "what can be used here, what is missing, and the line that mends it",
+    .usage =
+        "Usage: nmtwatch doctor [PID] [--json]\n"
+        "\n"
+        "Checks this machine (rights, /proc, memory of other processes, perf events, uprobes,\n"
+        "pressure, the agent, libraries) and each JVM (attach, Native Memory Tracking,\n"
+        "hsperfdata, version, whether the agent fits). Each check says what it is used for and,\n"
+        "where something is missing, what to change. Rights are tried, not guessed: run it as\n"
+        "the user that will run nmtwatch. No JVM is asked or signalled.\n"
+        "Exit code 0: all checks passed; 1: something is missing or limited.\n",
+    .run = run,
+};
