@@ -12,6 +12,7 @@
 #define TABLE_MAX    (UINT64_C(64) << 20)
 #define NOTES_MAX    (UINT64_C(4) << 20)
 
+/* A function, or a variable. */
 struct function {
     uint64_t address;
     uint32_t size, name;
@@ -22,6 +23,8 @@ struct elf_file {
     int programs;
     struct function *function; /* ascending */
     size_t functions;
+    struct function *variable; /* ascending */
+    size_t variables;
     char *names; /* ends with a NUL */
     size_t names_bytes;
     uint8_t *notes;
@@ -55,31 +58,41 @@ static int by_address(const void *a, const void *b)
     return (left->address > right->address) - (left->address < right->address);
 }
 
+/* Those of one type, sorted by address. */
+static struct function *keep_symbols(const Elf64_Sym *symbols, size_t count, unsigned char type,
+                                     uint64_t names_bytes, size_t *kept)
+{
+    *kept = 0;
+    for (size_t i = 0; i < count; i++)
+        *kept += ELF64_ST_TYPE(symbols[i].st_info) == type;
+    struct function *all = calloc(*kept + 1, sizeof *all);
+    *kept = 0;
+    for (size_t i = 0; all != NULL && i < count; i++) {
+        const Elf64_Sym *symbol = &symbols[i];
+        if (ELF64_ST_TYPE(symbol->st_info) == type && symbol->st_shndx != SHN_UNDEF &&
+            symbol->st_name < names_bytes && symbol->st_size <= UINT32_MAX)
+            all[(*kept)++] =
+                (struct function){symbol->st_value, (uint32_t)symbol->st_size, symbol->st_name};
+    }
+    if (all != NULL)
+        qsort(all, *kept, sizeof *all, by_address);
+    return all;
+}
+
 static void read_symbols(struct elf_file *file, int fd, const Elf64_Shdr *table,
                          const Elf64_Shdr *names)
 {
     Elf64_Sym *symbols = read_part(fd, table->sh_offset, table->sh_size, TABLE_MAX);
     char *text = read_part(fd, names->sh_offset, names->sh_size, TABLE_MAX);
-    size_t count = table->sh_size / sizeof *symbols;
-    struct function *all = symbols != NULL ? calloc(count + 1, sizeof *all) : NULL;
-    if (symbols == NULL || text == NULL || all == NULL) {
+    if (symbols == NULL || text == NULL) {
         free(symbols);
         free(text);
-        free(all);
         return;
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        const Elf64_Sym *symbol = &symbols[i];
-        if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
-            symbol->st_name < names->sh_size && symbol->st_size <= UINT32_MAX)
-            all[kept++] =
-                (struct function){symbol->st_value, (uint32_t)symbol->st_size, symbol->st_name};
-    }
+    size_t count = table->sh_size / sizeof *symbols;
+    file->function = keep_symbols(symbols, count, STT_FUNC, names->sh_size, &file->functions);
+    file->variable = keep_symbols(symbols, count, STT_OBJECT, names->sh_size, &file->variables);
     free(symbols);
-    qsort(all, kept, sizeof *all, by_address);
-    file->function = all;
-    file->functions = kept;
     file->names = text;
     file->names_bytes = names->sh_size;
 }
@@ -174,6 +187,17 @@ bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *a
     return false;
 }
 
+bool elf_file_variable(const struct elf_file *file, const char *name, uint64_t *address)
+{
+    for (size_t i = 0; i < file->variables; i++) {
+        if (strcmp(name_of(file, &file->variable[i]), name) == 0) {
+            *address = file->variable[i].address;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset)
 {
     for (int i = 0; i < file->programs; i++) {
@@ -245,6 +269,7 @@ void elf_file_free(struct elf_file *file)
     if (file == NULL)
         return;
     free(file->function);
+    free(file->variable);
     free(file->names);
     free(file->notes);
     free(file);

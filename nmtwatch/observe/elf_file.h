@@ -1,7 +1,7 @@
 /*
  * elf_file: symbols and probes of a library's file: what lies at an address, and where a name is.
  *
- * All functions of .symtab (of .dynsym where there is none) are read at once, sorted by address:
+ * All functions and variables of .symtab (of .dynsym where there is none) are read at once, sorted by address:
  * 16 bytes each and their names, 6 MB for libjvm. Addresses are those of the file's program headers
  * (remote_library.bias). Nothing in the file is trusted: sizes are bounded, and what points outside is
  * left out. Setup context; blocking.
@@ -21,6 +21,8 @@ struct elf_file *elf_file_read(int fd, char *error, size_t error_size);
 const char *elf_file_function(const struct elf_file *file, uint64_t address, uint64_t *start);
 /* The first function whose linker's name begins so. False: there is none. */
 bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *address);
+/* The variable of that linker's name. False: there is none. */
+bool elf_file_variable(const struct elf_file *file, const char *name, uint64_t *address);
 /* Where an address of the program headers' lies in the file; false: in no segment with code. */
 bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset);
 /* Places of a USDT probe (.note.stapsdt) that has no semaphore; at most max, their number. */

@@ -15,6 +15,7 @@
 
 #define MUTATIONS 3000
 
+int elf_file_test_marked_variable = 4711;
 __attribute__((noinline, used)) void elf_file_test_marked_function(void);
 void elf_file_test_marked_function(void)
 {
@@ -56,6 +57,11 @@ static void symbols(void **state)
     uint64_t address = 0, start = 0, offset = 0;
     assert_true(elf_file_symbol(file, "elf_file_test_marked_fu", &address));
     assert_false(elf_file_symbol(file, "no_such_function", &address));
+    uint64_t variable;
+    assert_true(elf_file_variable(file, "elf_file_test_marked_variable", &variable));
+    assert_int_equal(variable - address, (uintptr_t)&elf_file_test_marked_variable -
+                                             (uintptr_t)elf_file_test_marked_function);
+    assert_false(elf_file_variable(file, "elf_file_test_marked_", &variable));
     assert_string_equal(elf_file_function(file, address, &start), "elf_file_test_marked_function");
     assert_int_equal(start, address);
     assert_true(elf_file_offset(file, address, &offset));
