@@ -106,8 +106,10 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
 static void put_level(struct walk_state *walk, const struct code_blob *blob, int frames)
 {
     int16_t level = -1;
-    if (layout.nmethod_comp_level >= 0)
-        level = (int8_t)load_u8(blob->address + (uintptr_t)layout.nmethod_comp_level, UINT8_MAX);
+    if (layout.nmethod_comp_level >= 0) {
+        uint8_t known = load_u8(blob->address + (uintptr_t)layout.nmethod_comp_level, UINT8_MAX);
+        level = known <= INT8_MAX ? (int16_t)known : (int16_t)-1;
+    }
     for (int i = 0; i < frames; i++)
         walk->out[walk->depth + i].level = level;
 }

@@ -8,8 +8,6 @@
 
 #ifdef NATIVE_UNWIND
 
-#include "agent/mem/file_pages.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <ucontext.h>

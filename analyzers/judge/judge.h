@@ -35,7 +35,8 @@ struct alert {
 
 /* What one event has raised and cleared, in this order. An event clears each of the judge's 48
  * episodes at most once and raises each at most twice. */
-#define JUDGE_ALERTS_MAX (3 * 48)
+#define EPISODES_MAX     48 /* alerts that are active at once */
+#define JUDGE_ALERTS_MAX (3 * EPISODES_MAX)
 struct alerts {
     int count;
     struct alert alert[JUDGE_ALERTS_MAX];
@@ -65,7 +66,8 @@ struct judge_view {
     int64_t class_metaspace_bytes;
     int64_t class_metaspace_growth_bytes;
     struct verdict class_metaspace_verdict; /* likewise */
-    int64_t metaspace_left_s; /* to MaxMetaspaceSize at the present pace; -1: not on its way there */
+    int64_t
+        metaspace_left_s; /* to MaxMetaspaceSize at the present pace; -1: not on its way there */
     int active_alerts;
     enum severity worst_active;
     enum severity worst_ever; /* SEVERITY_INFO: no alert so far */

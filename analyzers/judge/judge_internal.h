@@ -10,8 +10,6 @@
 #include "analyzers/trend/verdict.h"
 #include "analyzers/trend/rate.h"
 
-#define EPISODES_MAX 48
-_Static_assert(JUDGE_ALERTS_MAX == 3 * EPISODES_MAX, "room for what one event can do");
 #define FAMILIES_MAX      64 /* families under observation within one tap */
 #define FAMILY_POINTS     48
 #define LOADER_TYPES_MAX  64

@@ -656,7 +656,6 @@ void hs_err_read(struct hs_err *file, struct span text)
             file->library = library_of(line);
             if (file->library.len > 0 && !is_of_the_system(file->library))
                 file->caller = file->library;
-            frame_below = false;
         }
         frame_below = span_starts_with(line, SPAN_LITERAL("Problematic frame:"));
         if (below != HS_ERR_FIGURE_COUNT) {

@@ -69,10 +69,10 @@ static bool take_last(struct span *line, const char *separators, int64_t *value)
     while (at > 0 && is_digit(line->ptr[at - 1]))
         at--;
     for (size_t group = end - at; group == 3;) {
-        size_t front = at;
         if (at < 2 || strchr(separators, line->ptr[at - 1]) == NULL)
             break;
-        for (front = at - 1; front > 0 && is_digit(line->ptr[front - 1]);)
+        size_t front = at - 1;
+        for (; front > 0 && is_digit(line->ptr[front - 1]);)
             front--;
         group = at - 1 - front;
         if (group == 0 || group > 3)

@@ -366,9 +366,8 @@ static void take_kill(struct oom_killer *report, struct span line)
 static void take_row(struct oom_killer *report, struct span line)
 {
     struct span rest = line;
-    ptrdiff_t open;
     int64_t pid = -1, number;
-    while ((open = span_find(rest, SPAN_LITERAL("["))) >= 0) {
+    while (span_find(rest, SPAN_LITERAL("[")) >= 0) {
         struct span inside = span_trim(span_behind(rest, SPAN_LITERAL("[")));
         rest = span_behind(rest, SPAN_LITERAL("["));
         if (span_take_unsigned(&inside, &pid) && span_take(&inside, SPAN_LITERAL("]"))) {

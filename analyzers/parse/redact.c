@@ -143,13 +143,9 @@ static bool find_user(struct word *word, size_t at)
             for (size_t k = i + 1; k < word->length && strchr("/\"'?&", word->text[k]) == NULL; k++)
                 if (word->text[k] == '@' && k + 1 < word->length)
                     word->to = k; /* the password has one in it */
-        } else if (begin > at && word->text[begin - 1] == '/' && begin < i && begin >= 2 &&
-                   word->oracle && word->text[begin - 2] != '/') {
-            word->from = begin;
-            word->to = i;
-        } else if (begin > at && begin >= 2 && memcmp(word->text + begin - 2, "//", 2) == 0 &&
-                   i > begin) {
-            /* https://TOKEN@host; a user alone is hidden with it */
+        } else if (begin > at && begin < i && begin >= 2 && word->text[begin - 1] == '/' &&
+                   (word->oracle || word->text[begin - 2] == '/')) {
+            /* https://TOKEN@host; a user alone is hidden with it. Oracle: USER/PASSWORD@host */
             word->from = begin;
             word->to = i;
         } else {

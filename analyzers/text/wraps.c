@@ -130,7 +130,9 @@ static bool rewrite(struct text_lines *lines, struct text_line *line)
         size_t n;
         if (!is_special(text.ptr[i])) {
             out[used++] = text.ptr[i++];
-        } else if ((n = escape_sequence(rest)) > 0) {
+            continue;
+        }
+        if ((n = escape_sequence(rest)) > 0) {
             took[REMOVED_ANSI] = true;
             i += n;
         } else if ((n = blank_bytes(rest, &width)) > 0) {

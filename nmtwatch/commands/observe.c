@@ -128,7 +128,8 @@ const struct command command_observe = {
     .name = "observe",
     .summary = "what a JVM does, seen from outside: CPU, classes, allocations, growth of RSS",
     .usage =
-        "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids|methods [--for TIME] [-o FILE] "
+        "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids|methods [--for TIME] [-o "
+        "FILE] "
         "[--json]\n"
         "\n"
         "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"

@@ -30,10 +30,10 @@ enum privileged_kind {
     PRIVILEGED_TAP_REMOVE, /* ... removed */
     PRIVILEGED_TIDY,       /* agent_leftovers_remove */
     PRIVILEGED_CONNECT,    /* connect, send this request, hand the answering socket over */
-    PRIVILEGED_OBSERVE,    /* observe it in a child (observe/observe_child.h), hand its socket over */
-    PRIVILEGED_CONFIG,     /* the configuration, read by the helper */
-    PRIVILEGED_SECRET,     /* a file that the configuration names: passwords, certificate, key */
-    PRIVILEGED_NOTIFY,     /* a message to systemd, which listens to the helper only */
+    PRIVILEGED_OBSERVE, /* observe it in a child (observe/observe_child.h), hand its socket over */
+    PRIVILEGED_CONFIG,  /* the configuration, read by the helper */
+    PRIVILEGED_SECRET,  /* a file that the configuration names: passwords, certificate, key */
+    PRIVILEGED_NOTIFY,  /* a message to systemd, which listens to the helper only */
     PRIVILEGED_KINDS,
 };
 

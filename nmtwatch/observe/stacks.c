@@ -253,12 +253,14 @@ static const struct method_name *name_of_method(uintptr_t method)
 
 static int line_at(const struct method_name *method, int32_t bci)
 {
+    if (method->lines == NULL)
+        return 0;
     struct line_steps steps = {.at = method->lines,
                                .end = method->lines + method->lines_bytes,
                                .lowest = method_lines_lowest()};
     int64_t nearest = -1;
     int line = 0;
-    while (method->lines != NULL && line_step(&steps)) {
+    while (line_step(&steps)) {
         if (steps.bci <= bci && steps.bci >= nearest) {
             nearest = steps.bci;
             line = (int)steps.line;

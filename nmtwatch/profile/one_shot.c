@@ -309,12 +309,8 @@ bool profile_output_format(const char *name, enum profile_format *format)
     static const struct {
         const char *suffix;
         enum profile_format format;
-    } suffixes[] = {{".jfr", PROFILE_JFR},
-                    {".html", PROFILE_HTML},
-                    {".txt", PROFILE_COLLAPSED},
-                    {".json", PROFILE_TOP},
-                    {".top", PROFILE_TOP_TEXT},
-                    {".pb.gz", PROFILE_PPROF}};
+    } suffixes[] = {{".jfr", PROFILE_JFR},  {".html", PROFILE_HTML},    {".txt", PROFILE_COLLAPSED},
+                    {".json", PROFILE_TOP}, {".top", PROFILE_TOP_TEXT}, {".pb.gz", PROFILE_PPROF}};
     size_t length = strlen(name);
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         size_t suffix = strlen(suffixes[i].suffix);

@@ -134,6 +134,8 @@ static bool matches(const struct target_rules *rules, const struct target_rule *
     case FACT_CGROUP:
         return fnmatch(rule->pattern, facts->cgroup, 0) == 0;
     case FACT_LABEL:
+        if (rules == NULL) /* no labels: no daemon */
+            return false;
         target_rules_label(rules, facts, label);
         return fnmatch(rule->pattern, label, 0) == 0;
     case FACT_COUNT:

@@ -6,7 +6,6 @@
 #include "analyzers/model/memory_reply.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/parse/jcmd_reply.h"
-#include "reports/text/units.h"
 
 #include <errno.h>
 #include <inttypes.h>

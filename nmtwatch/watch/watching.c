@@ -301,13 +301,13 @@ static void step(struct watched *jvm)
 }
 
 /* Those who owe an answer, behind the `count` descriptors that are there. */
-static int gather(struct watching *watching, int count)
+static int gather(const struct watching *watching, struct pollfd *fds, int count)
 {
     for (int i = 0; i < watching->count; i++) {
         struct watched *jvm = watching->jvms[i];
         if (jvm->fd < 0)
             continue;
-        watching->fds[count] = (struct pollfd){.fd = jvm->fd, .events = jvm->fd_events};
+        fds[count] = (struct pollfd){.fd = jvm->fd, .events = jvm->fd_events};
         watching->fd_owner[count++] = jvm;
     }
     return count;
@@ -328,7 +328,7 @@ void watching_turn(struct watching *watching, int64_t at_most_ms, struct pollfd 
     fds[0] = (struct pollfd){.fd = signals_fd(), .events = POLLIN};
     for (int i = 0; i < other_count; i++)
         fds[i + 1] = others[i];
-    int count = gather(watching, other_count + 1);
+    int count = gather(watching, fds, other_count + 1);
     poll(fds, (nfds_t)count, wait_ms > 0 ? (int)wait_ms : 0);
     if (fds[0].revents != 0)
         signals_seen();

@@ -334,8 +334,8 @@ static void print_lost_stacks(const json_t *status, FILE *out)
     if (!number_of(lost, "over_budget", &over) || !number_of(lost, "late", &late) ||
         over + late == 0)
         return;
-    int used = snprintf(line, sizeof line, "%s, shown as [over budget]: ",
-                        units_count(over + late).text);
+    int used =
+        snprintf(line, sizeof line, "%s, shown as [over budget]: ", units_count(over + late).text);
     if (over > 0)
         used += snprintf(line + used, sizeof line - (size_t)used,
                          "%s because the %s for the stacks of a chunk were used up (memory=, "

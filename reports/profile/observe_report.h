@@ -47,9 +47,9 @@ struct observe_report {
         int64_t stacks;
     } outcome[OBSERVE_OUTCOMES_MAX]; /* how far they were walked; the first: whole */
     bool ended;                      /* the process has, before the time was over */
-    bool user_only;  /* what the kernel did for it was not seen, for want of rights */
-    bool hot;                        /* it was hit too often, and was let go */
-    char note[200];                  /* what could not be done; "" */
+    bool user_only; /* what the kernel did for it was not seen, for want of rights */
+    bool hot;       /* it was hit too often, and was let go */
+    char note[200]; /* what could not be done; "" */
 };
 
 /* The table, and what is not in it. False when out failed, or memory. */

@@ -225,8 +225,9 @@ static struct story_heap_class *heap_class(struct story_heap *heap,
         least = &heap->classes[heap->class_count++];
     else if (least->last.bytes_growth >= row->bytes_growth)
         return NULL;
-    free(least->points);
+    struct story_heap_point *points = least->points; /* of the class that goes */
     memset(least, 0, sizeof *least);
+    least->points = points;
     return least;
 }
 

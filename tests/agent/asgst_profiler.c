@@ -35,16 +35,16 @@ typedef struct {
     agct_frame *frames;
 } agct_trace;
 
+/* clang-format off */
 #define COUNTERS(X)                                                                                \
-    X(samples)                                                                                     \
-    X(failed)                                                                                      \
-    X(java)                                                                                        \
-    X(inlined) X(native) X(stub) X(cpp) X(level0) X(level1) X(level2) X(level3) X(level4)          \
-        X(unnamed) X(iterator_differs) X(same) X(differs) X(agct_failed) X(stale) X(idnum_kept)    \
-            X(idnum_changed) X(unloaded) X(unloaded_methods) X(unloaded_twice) X(redefined)        \
-                X(redefined_methods) X(first_line) X(last_line) X(lines) X(states)                 \
-                    X(kind_of_pthread) X(frames_of_pthread) X(refused_pthread) X(here)             \
-                        X(runnable_refused) X(running)
+    X(samples) X(failed) X(java) X(inlined) X(native) X(stub) X(cpp)                               \
+    X(level0) X(level1) X(level2) X(level3) X(level4) X(unnamed)                                   \
+    X(iterator_differs) X(same) X(differs) X(agct_failed) X(stale) X(idnum_kept)                   \
+    X(idnum_changed) X(unloaded) X(unloaded_methods) X(unloaded_twice) X(redefined)                \
+    X(redefined_methods) X(first_line) X(last_line) X(lines) X(states)                             \
+    X(kind_of_pthread) X(frames_of_pthread) X(refused_pthread) X(here)                             \
+    X(runnable_refused) X(running)
+/* clang-format on */
 #define ENUM(name) COUNT_##name,
 #define TEXT(name) #name,
 enum { COUNTERS(ENUM) COUNTER_COUNT };

@@ -20,7 +20,7 @@ observe() { # WHAT [OPTION...]: of the last JVM, in the background; its output i
 
 # Once what it attaches is there: then the work may begin.
 attached() { # places
-    ls -l "/proc/$OBSERVER/fd" 2>/dev/null | grep -q "$1" || ! kill -0 $OBSERVER
+    readlink "/proc/$OBSERVER/fd/"* 2>/dev/null | grep -q "$1" || ! kill -0 $OBSERVER
 }
 
 answer() { # FILTER
