@@ -2,6 +2,8 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/observe/observe.h"
+#include "nmtwatch/observe/observe_child.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/profile/one_shot.h"
@@ -10,9 +12,11 @@
 #include "reports/text/units.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define DURATION_MS 10000
@@ -77,32 +81,241 @@ static int count_methods(const struct target *target, bool json)
     return code;
 }
 
+/* --- several JVMs ----------------------------------------------------------------------------- */
+
+#define AT_ONCE     16
+#define AT_ONCE_MAX 512
+#define LOOK_MS     200
+
+struct observed {
+    struct target target;
+    struct observe_child *child;
+    struct observe_result result;
+    bool ended;
+};
+
+struct group {
+    struct observe_request
+        request;       /* the first text is for standard output, the second for a file */
+    const char *files; /* their names' pattern; NULL: none */
+    int64_t at_once, end_ms;
+    int count, running, left_out, code;
+    struct observed *at;
+};
+
+static void complain(struct group *group, pid_t pid, const char *sentence, int code)
+{
+    tell_error("nmtwatch observe: pid %d: %s\n", (int)pid, sentence);
+    group->code = code;
+}
+
+static bool take(void *context, const struct target *target, bool young)
+{
+    struct group *group = context;
+    char error[300] = "out of memory";
+    (void)young;
+    if (group->running == group->at_once) {
+        group->left_out++;
+        return false;
+    }
+    struct observed *more = reallocarray(group->at, (size_t)group->count + 1, sizeof *more);
+    if (more != NULL)
+        group->at = more;
+    int64_t left_ms = group->end_ms - clock_ms(CLOCK_MONOTONIC);
+    group->request.options.duration_ms = left_ms > 0 ? left_ms : 0;
+    struct observe_child *child =
+        more != NULL ? observe_child_start(target, &group->request, error, sizeof error) : NULL;
+    if (child == NULL) {
+        complain(group, target->pid, error, EXIT_IO);
+        return true;
+    }
+    group->at[group->count++] = (struct observed){.target = *target, .child = child};
+    group->running++;
+    return true;
+}
+
+/* Waits for the next thing to happen. Asked to end: those under way end early; asked twice: without them. */
+static void await(struct group *group)
+{
+    struct pollfd wait[AT_ONCE_MAX + 1] = {{.fd = signals_fd(), .events = POLLIN}};
+    nfds_t count = 1;
+    for (int i = 0; i < group->count; i++) {
+        if (!group->at[i].ended)
+            wait[count++] =
+                (struct pollfd){.fd = observe_child_fd(group->at[i].child), .events = POLLIN};
+    }
+    poll(wait, count, LOOK_MS);
+    if (wait[0].revents != 0)
+        signals_seen();
+    for (int i = 0; i < group->count; i++) {
+        struct observed *observed = &group->at[i];
+        if (observed->ended)
+            continue;
+        if (signals_asked() > 0)
+            observe_child_stop(observed->child);
+        observed->ended = observe_child_ended(observed->child, &observed->result);
+        if (!observed->ended && signals_asked() > 1) {
+            observed->result =
+                (struct observe_result){.code = EXIT_IO, .sentence = "not waited for"};
+            observed->ended = true;
+        }
+        group->running -= observed->ended;
+    }
+}
+
+static void write_text(struct group *group, const struct observed *observed)
+{
+    char path[4096];
+    size_t bytes;
+    pid_t pid = observed->target.pid;
+    char *text = observe_child_text(observed->child, 1, &bytes);
+    if (text == NULL || !pid_path(group->files, pid, path, sizeof path)) {
+        complain(group, pid, text == NULL ? "out of memory" : "-o: the name is too long", EXIT_IO);
+        free(text);
+        return;
+    }
+    int fd = create_private(path);
+    bool good = fd >= 0 && write_all(fd, text, bytes);
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    free(text);
+    if (good) {
+        if (group->request.format[0] != PROFILE_TOP)
+            printf("pid %d (%s): %s\nwritten: %s\n", (int)pid,
+                   escape_name(observed->target.identity.main).text,
+                   escape_name(observed->result.sentence).text, escape_name(path).text);
+        return;
+    }
+    tell_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
+    group->code = EXIT_IO;
+}
+
+/* The table; in JSON the object as an element of an array. */
+static bool print_text(const struct observed *observed, bool json, bool first)
+{
+    size_t bytes;
+    char *text = observe_child_text(observed->child, 0, &bytes);
+    if (text != NULL && json && bytes > 0)
+        text[bytes - 1] = '\0'; /* its line's end */
+    bool good = text != NULL &&
+                fputs(first  ? ""
+                      : json ? ",\n"
+                             : "\n",
+                      stdout) >= 0 &&
+                fputs(text, stdout) >= 0;
+    free(text);
+    return good;
+}
+
+static void tell_results(struct group *group)
+{
+    bool json = group->request.format[0] == PROFILE_TOP, first = true;
+    if (json)
+        putchar('[');
+    for (int i = 0; i < group->count; i++) {
+        struct observed *observed = &group->at[i];
+        if (observed->result.code != 0) {
+            complain(group, observed->target.pid, observed->result.sentence, observed->result.code);
+            continue;
+        }
+        if (group->files != NULL)
+            write_text(group, observed);
+        if ((json || group->files == NULL) && !print_text(observed, json, first))
+            group->code = EXIT_IO;
+        first = false;
+    }
+    if (json)
+        puts("]");
+    if (fflush(stdout) != 0)
+        group->code = EXIT_IO;
+}
+
+static int observe_many(struct group *group, const char *match)
+{
+    int code;
+    int64_t left_out = 0;
+    struct target_many *many = target_many_open(&command_observe, match, &code);
+    if (many == NULL)
+        return code;
+    if (!signals_catch(SIGNALS_END))
+        tell_error("nmtwatch observe: signals: %s\n", strerror(errno));
+    group->end_ms = clock_ms(CLOCK_MONOTONIC) + group->request.options.duration_ms;
+    do {
+        group->left_out = 0;
+        target_many_look(many, take, group);
+        if (group->left_out > left_out)
+            left_out = group->left_out;
+        await(group);
+    } while (signals_asked() == 0 && clock_ms(CLOCK_MONOTONIC) < group->end_ms);
+    while (group->running > 0)
+        await(group);
+    tell_results(group);
+    if (left_out > 0) {
+        tell_error("nmtwatch observe: %s more found no place: --at-once is %s\n",
+                   units_count(left_out).text, units_count(group->at_once).text);
+        group->code = EXIT_IO;
+    }
+    if (group->count == 0 && group->code == 0)
+        group->code = target_many_none(many);
+    for (int i = 0; i < group->count; i++)
+        observe_child_close(group->at[i].child);
+    free(group->at);
+    target_many_close(many);
+    return group->code;
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
-static int run(int argc, char **argv)
+struct arguments {
+    struct observe_options options;
+    const char *output, *match;
+    bool json, all;
+    int64_t at_once;
+};
+
+/* A folder is a file for each JVM in it. */
+static int run_many(const struct arguments *arguments)
 {
-    const char *output = NULL;
-    bool json = false;
-    int64_t duration_ms = DURATION_MS, interval_ms = INTERVAL_MS;
-    const struct option_row rows[] = {
-        {0, "for", "TIME", option_take_span_ms, &duration_ms, "how long (10s)"},
-        {0, "interval", "TIME", option_take_span_ms, &interval_ms,
-         "of cpu: CPU time between two samples (10ms)"},
-        {'o', "output", "FILE", option_take_text, &output,
-         "a flame graph (.html), collapsed stacks (.txt), the table (.top, .json), pprof (.pb.gz)"},
-        {0, "json", NULL, NULL, &json, "the table as one JSON object"},
+    bool methods = arguments->options.mode == OBSERVE_METHODS;
+    struct group group = {
+        .request = {.options = arguments->options,
+                    .format_count = 1,
+                    .format = {arguments->json ? PROFILE_TOP : PROFILE_TOP_TEXT}},
+        .at_once = arguments->at_once,
     };
-    int operands, code;
+    char pattern[4096];
+    struct stat status;
+    if (methods)
+        group.request.options.duration_ms = 0; /* as they are now */
+    if (arguments->output != NULL) {
+        const char *output = arguments->output;
+        enum profile_format *format = &group.request.format[group.request.format_count++];
+        *format = methods ? PROFILE_TOP : PROFILE_HTML;
+        group.files = output;
+        if (stat(output, &status) == 0 && S_ISDIR(status.st_mode)) {
+            snprintf(pattern, sizeof pattern, "%s/%%p-%s.%s", output,
+                     observe_mode_name(arguments->options.mode), methods ? "json" : "html");
+            group.files = pattern;
+        } else if (!pid_path_is_pattern(output) || !profile_output_format(output, format) ||
+                   *format == PROFILE_JFR ||
+                   (methods && *format != PROFILE_TOP && *format != PROFILE_TOP_TEXT)) {
+            return options_error(&command_observe,
+                                 "-o '%s': expected a folder, or a name with %%p, the pid, in it "
+                                 "that ends in %s",
+                                 output,
+                                 methods ? ".top or .json" : ".html, .txt, .top, .json or .pb.gz");
+        }
+    }
+    return observe_many(&group, arguments->match);
+}
+
+static int run_one(const char *pid, const struct arguments *arguments)
+{
+    const char *output = arguments->output;
+    bool methods = arguments->options.mode == OBSERVE_METHODS;
     enum profile_format format = PROFILE_TOP_TEXT;
-    struct observe_options options = {0};
     struct target target;
     char error[400] = "";
-    if (!options_parse(&command_observe, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
-        return code;
-    if (operands != 2 || !observe_mode_by_name(argv[2], &options.mode))
-        return options_error(&command_observe, "expected a process id and one of cpu, classes, "
-                                               "alloc, rss, jmethodids, methods");
-    bool methods = options.mode == OBSERVE_METHODS;
     if (methods && output != NULL)
         return options_error(&command_observe, "methods is a table: no -o");
     if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
@@ -113,15 +326,54 @@ static int run(int argc, char **argv)
         tell_error("nmtwatch observe: %s\n", error);
         return EXIT_IO;
     }
-    options.duration_ms = duration_ms;
-    options.interval_ns = interval_ms * 1000000;
-    code = target_option_open(&command_observe, argv[1], &target);
+    int code = target_option_open(&command_observe, pid, &target);
     if (code == 0) {
-        code = methods ? count_methods(&target, json)
-                       : observe(&target, &options, json, output, format);
+        code = methods ? count_methods(&target, arguments->json)
+                       : observe(&target, &arguments->options, arguments->json, output, format);
         target_close(&target);
     }
     return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments arguments = {.options = {.duration_ms = DURATION_MS}};
+    int64_t interval_ms = INTERVAL_MS;
+    const struct option_row rows[] = {
+        {0, "for", "TIME", option_take_span_ms, &arguments.options.duration_ms, "how long (10s)"},
+        {0, "interval", "TIME", option_take_span_ms, &interval_ms,
+         "of cpu: CPU time between two samples (10ms)"},
+        {'o', "output", "FILE", option_take_text, &arguments.output,
+         "a flame graph (.html), collapsed stacks (.txt), the table (.top, .json), pprof (.pb.gz); "
+         "of several JVMs a folder, or %p in the name"},
+        {0, "all", NULL, NULL, &arguments.all, "every JVM, those that start meanwhile as well"},
+        {0, "match", "RULES", option_take_text, &arguments.match,
+         "of these the ones that fit: main=PATTERN,user=PATTERN;pid=N"},
+        {0, "at-once", "N", option_take_count, &arguments.at_once,
+         "of --all and --match: so many JVMs, each by a process of its own (16)"},
+        {0, "json", NULL, NULL, &arguments.json,
+         "the table as one JSON object; of --all and --match an array of them"},
+    };
+    int operands, code;
+    if (!options_parse(&command_observe, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    arguments.options.interval_ns = interval_ms * 1000000;
+    bool many = arguments.all || arguments.match != NULL;
+    if (operands != (many ? 1 : 2) ||
+        !observe_mode_by_name(argv[operands], &arguments.options.mode))
+        return options_error(&command_observe,
+                             many
+                                 ? "expected one of cpu, classes, alloc, rss, jmethodids, methods; "
+                                   "a process id goes without --all and --match"
+                                 : "expected a process id and one of cpu, classes, alloc, rss, "
+                                   "jmethodids, methods");
+    if (arguments.at_once > 0 && !many)
+        return options_error(&command_observe, "--at-once goes with --all and --match");
+    if (arguments.at_once > AT_ONCE_MAX)
+        return options_error(&command_observe, "--at-once: at most %d", AT_ONCE_MAX);
+    if (arguments.at_once == 0)
+        arguments.at_once = AT_ONCE;
+    return many ? run_many(&arguments) : run_one(argv[1], &arguments);
 }
 
 const struct command command_observe = {
@@ -130,6 +382,8 @@ const struct command command_observe = {
     .usage =
         "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids|methods [--for TIME] [-o "
         "FILE] "
+        "[--json]\n"
+        "       nmtwatch observe --all|--match RULES cpu|classes|... [--for TIME] [-o DIR] "
         "[--json]\n"
         "\n"
         "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"
@@ -149,12 +403,19 @@ const struct command command_observe = {
         "end are counted, by reason. Places that are hit more than 10 000 times a second are let\n"
         "go, and that is said. Ctrl-C ends it early and shows what there is.\n"
         "\n"
+        "With --all or --match every JVM that fits is observed by a process of its own, those "
+        "that\n"
+        "start before --for is over as well; RULES are those of `profile alloc`. One that cannot "
+        "be\n"
+        "observed is one line, the others go on. -o DIR is a flame graph for each.\n"
+        "\n"
         "Needs root, or CAP_PERFMON, CAP_BPF and CAP_SYS_PTRACE. alloc and jmethodids need a\n"
         "libjvm that is not stripped; classes one that was built with DTrace probes, as those of\n"
         "Debian and Temurin are.\n"
         "\n"
         "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK "
         "does\n"
-        "not have what it takes), 64 usage, 74 writing failed.\n",
+        "not have what it takes), 64 usage, 74 writing failed, or there were more JVMs than "
+        "--at-once.\n",
     .run = run,
 };

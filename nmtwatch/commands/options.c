@@ -1,9 +1,14 @@
 #include "nmtwatch/commands/options.h"
 
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/tell.h"
+#include "reports/text/escape.h"
 #include "reports/text/units.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/jvm/target.h"
+#include "nmtwatch/serve/member.h"
+#include "nmtwatch/serve/scan.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -49,6 +54,92 @@ int target_option_open(const struct command *command, const char *text, struct t
         return 0;
     tell_error("nmtwatch %s: %s\n", command->name, failure.sentence);
     return failure_exit_code(failure.kind);
+}
+
+/* --- target many ------------------------------------------------------------------------------ */
+
+/* A JVM is asked when it is this old, and when it has told its name or is older than those that have
+ * not yet. Up to YOUNG_MS it may refuse, and is asked again. */
+#define ASKED_MS     1000
+#define NAMELESS_MS  2000
+#define YOUNG_MS     10000
+#define LOOK_EACH_MS 1000
+
+struct target_many {
+    const struct command *command;
+    const char *text; /* of the rules; NULL: all */
+    struct target_match match;
+    char host[256];
+    struct scan *scan;
+    int64_t next_look_ms;
+    bool (*take)(void *context, const struct target *target, bool young);
+    void *context;
+};
+
+struct target_many *target_many_open(const struct command *command, const char *match, int *code)
+{
+    char error[300];
+    struct target_many *many = calloc(1, sizeof *many);
+    *code = EXIT_IO;
+    if (many == NULL || (many->scan = scan_create()) == NULL)
+        tell_error("nmtwatch %s: out of memory\n", command->name);
+    else if (match != NULL && !target_match_parse(&many->match, match, error, sizeof error))
+        *code = options_error(command, "--match: %s", error);
+    else if ((*code = target_option_proc(command)) == 0) {
+        many->command = command;
+        many->text = match;
+        gethostname(many->host, sizeof many->host - 1);
+        scan_set_user_budget(many->scan, LOOK_EACH_MS);
+        return many;
+    }
+    target_many_close(many);
+    return NULL;
+}
+
+static enum scan_answer many_found(void *context, const struct target *target)
+{
+    struct target_many *many = context;
+    struct facts facts;
+    int64_t age_ms = target->identity.uptime_ms;
+    if (age_ms < ASKED_MS || (age_ms < NAMELESS_MS && target->perfdata[0] == '\0'))
+        return SCAN_LATER;
+    facts_read(&facts, target);
+    struct target_facts view = facts_view(&facts);
+    bool fits = target_match_fits(&many->match, &view, target->pid, many->host);
+    facts_free(&facts);
+    if (!fits)
+        return SCAN_REFUSED;
+    return many->take(many->context, target, age_ms < YOUNG_MS) ? SCAN_TAKEN : SCAN_LATER;
+}
+
+void target_many_look(struct target_many *many,
+                      bool (*take)(void *context, const struct target *target, bool young),
+                      void *context)
+{
+    int64_t now_ms = clock_ms(CLOCK_BOOTTIME);
+    if (now_ms < many->next_look_ms)
+        return;
+    many->take = take;
+    many->context = context;
+    scan_begin(many->scan, now_ms);
+    while (!scan_step(many->scan, now_ms, many_found, many) && signals_asked() == 0)
+        continue;
+    many->next_look_ms = now_ms + LOOK_EACH_MS;
+}
+
+int target_many_none(const struct target_many *many)
+{
+    tell_error("nmtwatch %s: there is no JVM%s%s\n", many->command->name,
+               many->text != NULL ? " that fits " : "",
+               many->text != NULL ? escape_name(many->text).text : "");
+    return failure_exit_code(FAILURE_NOT_A_JVM);
+}
+
+void target_many_close(struct target_many *many)
+{
+    if (many != NULL)
+        scan_destroy(many->scan);
+    free(many);
 }
 
 #define SETTINGS_MAX 80

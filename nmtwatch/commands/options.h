@@ -119,6 +119,25 @@ int target_option_open(const struct command *command, const char *text, struct t
 int target_option_proc(const struct command *command);
 
 /*
+ * target_many: --all and --match RULES: the JVMs that fit, those that start meanwhile included.
+ *
+ *   target_many_open -> target_many_look, again and again -> target_many_none, where it gave nothing
+ *                    -> target_many_close
+ */
+struct target_many;
+/* match: NULL: all. NULL with the exit code after one line on stderr. */
+struct target_many *target_many_open(const struct command *command, const char *match, int *code);
+/* Once a second at most, whatever it is called: calls take for each JVM that it has not taken yet. young: it
+ * may not be able to answer yet. False: not now, it is shown again at the next look; true: the target is the
+ * callee's. */
+void target_many_look(struct target_many *many,
+                      bool (*take)(void *context, const struct target *target, bool young),
+                      void *context);
+/* Says that there is none; returns the exit code. */
+int target_many_none(const struct target_many *many);
+void target_many_close(struct target_many *many);
+
+/*
  * watch_options: the command line of a watch: the rows of nmtwatch/watch/watch_options.def for
  * options_parse, and what `watch` and `record` share beyond them. Setup context.
  *

@@ -5,16 +5,11 @@
 #include "analyzers/model/memory_reply.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jvm/target.h"
-#include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/tell.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
-#include "nmtwatch/serve/member.h"
-#include "nmtwatch/serve/scan.h"
-#include "nmtwatch/serve/target_rules.h"
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
@@ -55,76 +50,27 @@ static int fill_in(const struct alloc_arguments *arguments, struct start_options
     return options_error(&command_profile, "%s", error);
 }
 
-/* A JVM is asked when it is this old, and when it has told its name or is older than those that have
- * not yet. Up to YOUNG_MS it may refuse, and is asked again. */
-#define ASKED_MS     1000
-#define NAMELESS_MS  2000
-#define YOUNG_MS     10000
-#define LOOK_EACH_MS 1000
-
-/* JVMs that are wanted, those that start while it runs included. */
-struct wanted {
-    struct target_match match;
-    char host[256];
-    struct scan *scan;
-    struct alloc_group *group;
-    int64_t next_look_ms;
-};
-
-static enum scan_answer wanted_found(void *context, const struct target *target)
+static bool take_alloc(void *group, const struct target *target, bool young)
 {
-    struct wanted *wanted = context;
-    struct facts facts;
-    int64_t age_ms = target->identity.uptime_ms;
-    if (age_ms < ASKED_MS || (age_ms < NAMELESS_MS && target->perfdata[0] == '\0'))
-        return SCAN_LATER;
-    facts_read(&facts, target);
-    struct target_facts view = facts_view(&facts);
-    bool fits = target_match_fits(&wanted->match, &view, target->pid, wanted->host);
-    facts_free(&facts);
-    if (!fits)
-        return SCAN_REFUSED;
-    return alloc_take(wanted->group, target, age_ms < YOUNG_MS) ? SCAN_TAKEN : SCAN_LATER;
+    return alloc_take(group, target, young);
 }
 
-static void look(void *context, struct alloc_group *group)
+static void look(void *many, struct alloc_group *group)
 {
-    struct wanted *wanted = context;
-    int64_t now_ms = clock_ms(CLOCK_BOOTTIME);
-    if (now_ms < wanted->next_look_ms)
-        return;
-    wanted->group = group;
-    scan_begin(wanted->scan, now_ms);
-    while (!scan_step(wanted->scan, now_ms, wanted_found, wanted) && signals_asked() == 0)
-        continue;
-    wanted->next_look_ms = now_ms + LOOK_EACH_MS;
+    target_many_look(many, take_alloc, group);
 }
 
 static int run_all(const struct alloc_arguments *arguments, const struct alloc_run *run)
 {
-    struct wanted wanted = {0};
-    char error[300];
-    if (arguments->match != NULL &&
-        !target_match_parse(&wanted.match, arguments->match, error, sizeof error))
-        return options_error(&command_profile, "--match: %s", error);
-    int code = target_option_proc(&command_profile);
-    if (code != 0)
+    int code;
+    struct target_many *many = target_many_open(&command_profile, arguments->match, &code);
+    if (many == NULL)
         return code;
-    gethostname(wanted.host, sizeof wanted.host - 1);
-    wanted.scan = scan_create();
-    if (wanted.scan == NULL) {
-        tell_error("nmtwatch profile: out of memory\n");
-        return EXIT_IO;
-    }
-    scan_set_user_budget(wanted.scan, LOOK_EACH_MS);
-    code = alloc_run_matching(run, look, &wanted);
-    scan_destroy(wanted.scan);
-    if (code >= 0)
-        return code;
-    tell_error("nmtwatch profile: there is no JVM%s%s\n",
-               arguments->match != NULL ? " that fits " : "",
-               arguments->match != NULL ? escape_name(arguments->match).text : "");
-    return failure_exit_code(FAILURE_NOT_A_JVM);
+    code = alloc_run_matching(run, look, many);
+    if (code < 0)
+        code = target_many_none(many);
+    target_many_close(many);
+    return code;
 }
 
 static int run_one(const char *pid, const struct alloc_run *run)
