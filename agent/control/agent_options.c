@@ -219,7 +219,8 @@ static bool take_number(enum agent_option option, const char *text, const struct
         number = 0;
     else if (!read_number(text, units, &number))
         return refuse(complaint, "%s=%.60s: expected %s", name, whole, such_as);
-    bool off = option == OPTION_CPU && number == 0;
+    bool off = number == 0 &&
+               (option == OPTION_CPU || (option == OPTION_WALL && options->command == AGENT_SET));
     if (!off && ranges[option].most != 0 &&
         (number < ranges[option].least || number > ranges[option].most))
         return refuse(complaint, "%s=%.60s: expected %s", name, whole, ranges[option].expected);
@@ -350,7 +351,8 @@ static bool take_option(struct piece piece, struct agent_options *options,
         return refuse(complaint, "unknown option '%.*s'", shown(name.length), name.text);
     if ((options->given & 1u << option) != 0)
         return refuse(complaint, "%s is given twice", table[option].name);
-    bool settable = options->command == AGENT_SET && option == OPTION_ALLOC;
+    bool settable = options->command == AGENT_SET &&
+                    (option == OPTION_ALLOC || option == OPTION_CPU || option == OPTION_WALL);
     if (options->command != AGENT_START && option != OPTION_ANSWER && !settable)
         return refuse(complaint, "%s takes no option %s", commands[options->command],
                       table[option].name);

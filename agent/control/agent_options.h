@@ -5,8 +5,8 @@
  *   start,cpu=10ms,file=/tmp/app.jfr      stop      dump      status      memory      alloc
  *
  * A backslash takes the comma or backslash after it for text. Names may be written with '-' for
- * '_'. An option stands once, and only with `start`; alloc with `set`, too; `answer` goes with every
- * command.
+ * '_'. An option stands once, and only with `start`; alloc, cpu and wall with `set`, too; `answer` goes
+ * with every command.
  *
  * Pure: no file, clock or allocation, so that `nmtwatch profile` checks what it sends with the very
  * parser that reads it. Setup context.
@@ -40,7 +40,7 @@ enum agent_command {
     AGENT_DUMP,
     AGENT_STATUS,
     AGENT_MEMORY,
-    AGENT_SET, /* another interval, of what runs: alloc */
+    AGENT_SET, /* other intervals, of what runs: alloc, cpu, wall */
     AGENT_ALLOC,
     AGENT_SITES,    /* as memory, with the call sites of level detail */
     AGENT_BASELINE, /* as memory, and what is now is subtracted in later answers */

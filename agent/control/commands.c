@@ -95,9 +95,9 @@ static void set(const struct agent_options *options, struct answer *answer)
     char error[400];
     if (!profiler_is_running())
         answer_refuse(answer, "not running");
-    else if ((options->given & 1u << OPTION_ALLOC) == 0)
-        answer_refuse(answer, "set what? alloc=SIZE");
-    else if (!profiler_set_alloc(options->number[OPTION_ALLOC], error, sizeof error))
+    else if ((options->given & ~(1u << OPTION_ANSWER)) == 0)
+        answer_refuse(answer, "set what? cpu=TIME, wall=TIME or alloc=SIZE");
+    else if (!profiler_set(options, error, sizeof error))
         answer_refuse(answer, "%s", error);
     else
         profiler_status_json(&answer->json, NULL);

@@ -218,8 +218,10 @@ bool profiler_start(const struct agent_options *options, JNIEnv *env, char *erro
         return false;
     }
     /* Without signals nothing is walked that needs ids. */
-    bool needs_ids = engine->needs_method_ids &&
-                     (options->number[OPTION_CPU] != 0 || options->number[OPTION_WALL] != 0);
+    bool signals = options->number[OPTION_CPU] != 0 || options->number[OPTION_WALL] != 0;
+    bool needs_ids = engine->needs_method_ids && signals;
+    profiler.without_ids = engine->needs_method_ids && !signals;
+    profiler.interval_changes = 0;
     jmethod_ids_set_policy(profiler.ids, id_policy_of(options->text[OPTION_JMETHODID], needs_ids),
                            options->number[OPTION_JMETHODID]);
     breaker_apply_begin(options);
@@ -304,7 +306,7 @@ bool profiler_has_alloc(void)
     return profiler.allocs != NULL;
 }
 
-bool profiler_set_alloc(int64_t interval_bytes, char *error, size_t error_size)
+static bool set_alloc(int64_t interval_bytes, char *error, size_t error_size)
 {
     if (profiler.allocs == NULL)
         snprintf(error, error_size, "it runs without allocations: start it with alloc=512k");
@@ -314,6 +316,41 @@ bool profiler_set_alloc(int64_t interval_bytes, char *error, size_t error_size)
     else
         return alloc_profile_set_interval(profiler.allocs, interval_bytes, error, error_size);
     return false;
+}
+
+static bool set_wall(const struct agent_options *options, char *error, size_t error_size)
+{
+    int64_t wall_ns = options->number[OPTION_WALL];
+    if (wall_ns == 0) {
+        threads_stop_wall(profiler.threads);
+        return true;
+    }
+    return threads_set_wall(profiler.threads, wall_ns) ||
+           threads_start_wall(profiler.threads, wall_ns, (int)options->number[OPTION_WALL_THREADS],
+                              error, error_size);
+}
+
+bool profiler_set(const struct agent_options *options, char *error, size_t error_size)
+{
+    bool cpu = (options->given & 1u << OPTION_CPU) != 0;
+    bool wall = (options->given & 1u << OPTION_WALL) != 0;
+    if ((cpu || wall) && profiler.without_ids) {
+        snprintf(error, error_size,
+                 "engine %s needs method ids, which it asks for at the start: start it with cpu or "
+                 "wall",
+                 profiler.engine->name);
+        return false;
+    }
+    if ((options->given & 1u << OPTION_ALLOC) != 0 &&
+        !set_alloc(options->number[OPTION_ALLOC], error, error_size))
+        return false;
+    if (cpu &&
+        !threads_set_interval(profiler.threads, options->number[OPTION_CPU], error, error_size))
+        return false;
+    if (wall && !set_wall(options, error, error_size))
+        return false;
+    profiler.interval_changes += cpu || wall;
+    return true;
 }
 
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)

@@ -41,8 +41,9 @@ void profiler_memory_json(struct json *json, bool sites);
 /* From now on the answers above report what has grown since. */
 void profiler_memory_baseline(void);
 bool profiler_has_alloc(void);
-/* Another interval from now on. False with a sentence. */
-bool profiler_set_alloc(int64_t interval_bytes, char *error, size_t error_size);
+/* Other intervals from now on: what is given of alloc, cpu and wall. False with a sentence; those named
+ * before the one that is refused, in this order, are set. */
+bool profiler_set(const struct agent_options *options, char *error, size_t error_size);
 /* Of whole chunks: dump first. */
 void profiler_alloc_json(struct json *json);
 

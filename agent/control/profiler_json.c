@@ -143,6 +143,11 @@ void profiler_status_json(struct json *json, const char *name)
     json_int(json, "pid", getpid());
     json_int(json, "jdk_major", profiler.jdk_major);
     json_text(json, "timer", timer_kind_name(threads_timer(profiler.threads)));
+    if (profiler.running) {
+        json_int(json, "cpu_interval_ns", threads_interval_ns(profiler.threads));
+        json_int(json, "wall_interval_ns", threads_wall_interval_ns(profiler.threads));
+        json_int(json, "interval_changes", profiler.interval_changes);
+    }
     put_ids(profiler.ids, json);
     json_int(json, "unnamed_frames", counts.unnamed_frames);
     put_breaker(json);

@@ -73,6 +73,8 @@ struct profiler {
     struct recording *recording;
     struct recording_counts last; /* of the recording that ended */
     struct drain *drain;
+    bool without_ids; /* engine agct, started without signals: nothing can be walked */
+    int64_t interval_changes;
     struct callback_gate gate;
 };
 extern struct profiler profiler;

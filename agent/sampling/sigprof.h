@@ -28,15 +28,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the handler reads. Written while it is not active, but for the counters. */
+/* What the handler reads. Written while it is not active, but for the counters, and for perf_batch and
+ * itimer, which another interval changes while no timer runs. */
 struct sigprof {
     _Atomic bool active;
     struct handlers handlers;
     _Atomic uint32_t start; /* counts starts: what a thread remembers of an earlier one is void */
-    bool itimer;
-    int signal;         /* its number */
-    int perf_batch;     /* how many signals of an event the handler enables */
-    size_t stack_bytes; /* what the handler needs of an alternate stack */
+    _Atomic bool itimer;
+    int signal;             /* its number */
+    _Atomic int perf_batch; /* how many signals of an event the handler enables */
+    size_t stack_bytes;     /* what the handler needs of an alternate stack */
     JavaVM *vm;
     bool have_jvm_key;
     pthread_key_t jvm_key; /* where the JVM keeps what GetEnv reads: jvm_key_find */

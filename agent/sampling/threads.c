@@ -271,11 +271,14 @@ static bool start(struct threads *threads, enum timer_kind forced, int64_t inter
     threads->handler_replaced = false;
     threads->paused = false;
     threads->timers = (struct timers){.kind = TIMER_NONE};
-    if (!open_timers(threads, forced, interval_ns, error, error_size) &&
-        (forced != TIMER_NONE ||
-         !open_timers(threads, TIMER_ITIMER, interval_ns, error, error_size)))
-        return false;
-    sigprof.perf_batch = timer_perf_batch(interval_ns);
+    threads->forced = forced;
+    if (!open_timers(threads, forced, interval_ns, error, error_size)) {
+        threads->forced = TIMER_ITIMER;
+        if (forced != TIMER_NONE ||
+            !open_timers(threads, TIMER_ITIMER, interval_ns, error, error_size))
+            return false;
+    }
+    atomic_store(&sigprof.perf_batch, timer_perf_batch(interval_ns));
     /* A fault may interrupt the walk: one more frame of the kernel's, which is 3.6 KB with
      * AVX-512. */
     sigprof.stack_bytes = threads->stack_bytes + getauxval(AT_MINSIGSTKSZ);
@@ -317,23 +320,59 @@ static bool is_on_its_way(struct thread_entry *entry)
     return rounds != 0 && rounds < WALL_ROUNDS;
 }
 
-void threads_pause(struct threads *threads, bool pause)
+static void set_paused(struct threads *threads, bool pause)
 {
     struct thread_entry *entry;
-    pthread_mutex_lock(&threads->lock);
-    if (threads->running && threads->paused != pause) {
-        threads->paused = pause;
-        timers_pause(&threads->timers, pause);
-        for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
-            if (entry_tid(entry) == 0 || entry->ended)
-                continue;
-            if (pause)
-                timer_stop(&threads->timers, &entry->timer);
-            else
-                start_timer(threads, entry, entry->blocked);
-        }
+    threads->paused = pause;
+    timers_pause(&threads->timers, pause);
+    for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++) {
+        if (entry_tid(entry) == 0 || entry->ended)
+            continue;
+        if (pause)
+            timer_stop(&threads->timers, &entry->timer);
+        else
+            start_timer(threads, entry, entry->blocked);
     }
+}
+
+void threads_pause(struct threads *threads, bool wanted)
+{
+    pthread_mutex_lock(&threads->lock);
+    if (threads->running && threads->paused != wanted)
+        set_paused(threads, wanted);
     pthread_mutex_unlock(&threads->lock);
+}
+
+/* Timers are off meanwhile; what they had sent before is late and dropped. */
+static bool set_interval(struct threads *threads, int64_t interval_ns, char *error,
+                         size_t error_size)
+{
+    bool paused = threads->paused, good = true;
+    set_paused(threads, true);
+    struct timers before = threads->timers;
+    threads->timers = (struct timers){.kind = TIMER_NONE};
+    if (interval_ns != 0)
+        good = timers_open(&threads->timers, threads->forced, sigprof.signal, interval_ns, &sigprof,
+                           error, error_size);
+    if (!good)
+        threads->timers = before;
+    atomic_store(&sigprof.perf_batch, timer_perf_batch(threads->timers.interval_ns));
+    sigprof.itimer = threads->timers.kind == TIMER_ITIMER;
+    set_paused(threads, paused);
+    return good;
+}
+
+bool threads_set_interval(struct threads *threads, int64_t interval_ns, char *error,
+                          size_t error_size)
+{
+    pthread_mutex_lock(&threads->lock);
+    bool good = threads->running;
+    if (!good)
+        snprintf(error, error_size, "not running");
+    else if (interval_ns != threads->timers.interval_ns)
+        good = set_interval(threads, interval_ns, error, error_size);
+    pthread_mutex_unlock(&threads->lock);
+    return good;
 }
 
 static int pick(void *context, int *tids, int max)
@@ -366,15 +405,30 @@ bool threads_start_wall(struct threads *threads, int64_t interval_ns, int max_th
     return threads->wall != NULL;
 }
 
-void threads_stop(struct threads *threads)
+bool threads_set_wall(struct threads *threads, int64_t interval_ns)
 {
-    struct thread_entry *entry;
+    pthread_mutex_lock(&threads->lock);
+    bool there = threads->wall != NULL;
+    if (there)
+        wall_set_interval(threads->wall, interval_ns);
+    pthread_mutex_unlock(&threads->lock);
+    return there;
+}
+
+void threads_stop_wall(struct threads *threads)
+{
     pthread_mutex_lock(&threads->lock); /* the breaker and a command may stop it at once */
     struct wall *wall = threads->wall;
     threads->wall = NULL;
     pthread_mutex_unlock(&threads->lock);
     if (wall != NULL)
         wall_stop(wall); /* not under the lock: it picks under it */
+}
+
+void threads_stop(struct threads *threads)
+{
+    struct thread_entry *entry;
+    threads_stop_wall(threads);
     pthread_mutex_lock(&threads->lock);
     if (threads->running) {
         for (int i = 0; (entry = registry_at(&threads->registry, i)) != NULL; i++)
@@ -402,6 +456,16 @@ void threads_destroy(struct threads *threads)
 enum timer_kind threads_timer(const struct threads *threads)
 {
     return threads->timers.kind;
+}
+
+int64_t threads_interval_ns(const struct threads *threads)
+{
+    return threads->timers.interval_ns;
+}
+
+int64_t threads_wall_interval_ns(const struct threads *threads)
+{
+    return threads->wall != NULL ? wall_interval_ns(threads->wall) : 0;
 }
 
 void threads_counts(const struct threads *threads, struct threads_counts *counts)

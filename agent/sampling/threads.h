@@ -32,6 +32,10 @@ struct threads;
  * sentence. */
 bool threads_start(struct threads *threads, enum timer_kind forced, int64_t interval_ns,
                    char *error, size_t error_size);
+/* Another interval of CPU time from now on, by the timers that it was started with; 0: no timers. False
+ * with a sentence: the interval is what it was. */
+bool threads_set_interval(struct threads *threads, int64_t interval_ns, char *error,
+                          size_t error_size);
 /* No signals are sent while it is paused; does nothing when that is so already. A thread that
  * starts meanwhile is known, and gets its timer afterwards. */
 void threads_pause(struct threads *threads, bool pause);
@@ -45,6 +49,9 @@ void threads_ended(struct threads *threads);                                /* o
 /* New native threads get a timer, vanished ones are forgotten. */
 void threads_scan(struct threads *threads);
 enum timer_kind threads_timer(const struct threads *threads);
+/* Of CPU time and of the wall clock; 0: off. */
+int64_t threads_interval_ns(const struct threads *threads);
+int64_t threads_wall_interval_ns(const struct threads *threads);
 
 /* The names of a chunk: threads_learn_names, threads_describe ..., threads_chunk_written.
  *
@@ -90,5 +97,8 @@ bool threads_sample_is_wall(void);
  * its own. */
 bool threads_start_wall(struct threads *threads, int64_t interval_ns, int max_threads, char *error,
                         size_t error_size);
+/* Another time between two rounds; false: there are none. */
+bool threads_set_wall(struct threads *threads, int64_t interval_ns);
+void threads_stop_wall(struct threads *threads);
 
 #endif

@@ -149,7 +149,8 @@ static bool handle(const siginfo_t *info, void *ucontext)
         else if (origin != FOREIGN)
             take(origin, entry, ucontext);
         if (origin == OURS_PERF && info->si_code == POLL_HUP) /* the last one it was enabled for */
-            ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH, sigprof.perf_batch);
+            ioctl(info->si_fd, PERF_EVENT_IOC_REFRESH,
+                  atomic_load_explicit(&sigprof.perf_batch, memory_order_relaxed));
         done = origin != FOREIGN;
     }
     handlers_leave(&sigprof.handlers, epoch);

@@ -16,6 +16,7 @@ struct threads {
     bool paused; /* no timers, until it is over */
     struct thread_names names;
     struct timers timers;
+    enum timer_kind forced; /* TIMER_NONE: the best that works */
     struct thread_registry registry;
     struct wall *wall;
     int wall_at;

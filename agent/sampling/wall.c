@@ -24,7 +24,7 @@ struct wall {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stop;
+    bool stop, changed;
     _Atomic int64_t signals;
     int tids[WALL_THREADS_MAX];
 };
@@ -56,10 +56,16 @@ static void *run(void *argument)
         int64_t ns = next.tv_nsec + wall->interval_ns;
         next.tv_sec += ns / NS_PER_S;
         next.tv_nsec = ns % NS_PER_S;
-        while (!wall->stop && pthread_cond_timedwait(&wall->wake, &wall->lock, &next) == 0)
+        while (!wall->stop && !wall->changed &&
+               pthread_cond_timedwait(&wall->wake, &wall->lock, &next) == 0)
             continue;
         if (wall->stop)
             break;
+        if (wall->changed) { /* from now on */
+            wall->changed = false;
+            clock_gettime(CLOCK_MONOTONIC, &next);
+            continue;
+        }
         pthread_mutex_unlock(&wall->lock);
         signal_round(wall);
         /* Rounds that were missed (a machine that slept) are not made up for. */
@@ -109,6 +115,20 @@ struct wall *wall_start(int64_t interval_ns, int max_threads, int signal, void *
     snprintf(error, error_size, "no thread: %s", strerror(failed));
     wall_forget_in_child(wall);
     return NULL;
+}
+
+void wall_set_interval(struct wall *wall, int64_t interval_ns)
+{
+    pthread_mutex_lock(&wall->lock);
+    wall->interval_ns = interval_ns;
+    wall->changed = true;
+    pthread_cond_signal(&wall->wake);
+    pthread_mutex_unlock(&wall->lock);
+}
+
+int64_t wall_interval_ns(const struct wall *wall)
+{
+    return wall->interval_ns; /* whoever sets it asks */
 }
 
 int64_t wall_signals(const struct wall *wall)

@@ -24,6 +24,9 @@ typedef int wall_pick_fn(void *context, int *tids, int max);
 #define WALL_THREADS_MAX 1024
 struct wall *wall_start(int64_t interval_ns, int max_threads, int signal, void *mark,
                         wall_pick_fn *pick, void *context, char *error, size_t error_size);
+/* Rounds come so far apart from now on. One caller at a time, also for the interval in force. */
+void wall_set_interval(struct wall *wall, int64_t interval_ns);
+int64_t wall_interval_ns(const struct wall *wall);
 int64_t wall_signals(const struct wall *wall);
 void wall_stop(struct wall *wall);
 /* In a forked child, where the thread is not. */

@@ -431,7 +431,7 @@ const struct command command_profile = {
     .summary = "profile a JVM with the agent",
     .usage =
         "Usage: nmtwatch profile PID start|stop|status|memory|dump [options]\n"
-        "       nmtwatch profile PID set --alloc SIZE\n"
+        "       nmtwatch profile PID set [--alloc SIZE] [--cpu TIME] [--wall TIME]\n"
         "       nmtwatch profile --for TIME PID -o FILE [options]\n"
         "       nmtwatch profile PID classes|live --for TIME [-o FILE]\n"
         "       nmtwatch profile PID alloc [--for TIME [--alloc-interval SIZE] [-o FILE]]\n"
@@ -443,9 +443,11 @@ const struct command command_profile = {
         "waits, stops and writes the result. `status` shows what was sampled and lost, `memory`\n"
         "what the agent itself costs, component by component, with --sites by the code that asked\n"
         "for it, and after `memory --baseline` what has grown since; `dump` makes the recording\n"
-        "whole up to now; `set` gives the allocations of a running profile another interval: what "
-        "is\n"
-        "sampled from then on is weighed by it. The agent stays loaded after `stop` (a JVM cannot "
+        "whole up to now; `set` gives a running profile other intervals, without a restart:\n"
+        "a sample of allocations is weighed by the interval it was drawn by, one of CPU or the "
+        "wall\n"
+        "clock counts as one; --cpu 0 and --wall 0 switch off. The agent stays loaded after `stop` "
+        "(a JVM cannot "
         "unload one): it has no "
         "thread, "
         "timer\n"

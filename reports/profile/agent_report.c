@@ -441,6 +441,24 @@ static bool is_running(const json_t *status)
     return json_is_true(json_object_get(status, "running"));
 }
 
+static void print_intervals(const json_t *status, FILE *out)
+{
+    char line[160];
+    int64_t cpu_ns, wall_ns = 0, changes = 0;
+    if (!number_of(status, "cpu_interval_ns", &cpu_ns))
+        return; /* an older agent */
+    number_of(status, "wall_interval_ns", &wall_ns);
+    number_of(status, "interval_changes", &changes);
+    int used = snprintf(line, sizeof line, "CPU %s",
+                        cpu_ns > 0 ? units_microseconds(cpu_ns / 1000).text : "off");
+    if (wall_ns > 0)
+        used += snprintf(line + used, sizeof line - (size_t)used, ", wall clock %s",
+                         units_microseconds(wall_ns / 1000).text);
+    if (changes > 0)
+        snprintf(line + used, sizeof line - (size_t)used, " now, others before");
+    print_line("intervals", line, out);
+}
+
 bool agent_print_status(const char *json, FILE *out)
 {
     json_t *status = object_of(json);
@@ -450,6 +468,7 @@ bool agent_print_status(const char *json, FILE *out)
     print_line("state", is_running(status) ? "running" : "not running", out);
     if (is_running(status)) {
         print_line("timer", text_of(status, "timer").text, out);
+        print_intervals(status, out);
         print_line("engine", text_of(status, "engine").text, out);
         print_native(status, "no native frames", out);
         fprintf(out, "%-14s%s, timers %s", "threads", count_of(status, "threads").text,

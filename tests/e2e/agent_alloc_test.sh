@@ -85,18 +85,46 @@ threads() { # NAME ARGUMENT...
     jvm_end 0
 }
 
+samples_above() { # NUMBER
+    [ "$(profile status --json 2>/dev/null | jq .samples)" -gt "$1" ]
+}
+
+# Of a recording that began without them.
+cpu_and_wall() {
+    local before
+    contains "$JVM_NAME: what else stays" "$(profile set --depth 5 2>&1)" "set takes no option depth"
+    contains "$JVM_NAME: set needs something to set" "$(profile set 2>&1)" "set what?"
+    is "$JVM_NAME: CPU time from now on" \
+        "$(profile set --cpu 500us --json | jq -c '[.timer != "none", .cpu_interval_ns, .interval_changes]')" \
+        '[true,500000,1]'
+    check "$JVM_NAME: it is sampled" wait_for 30 samples_above 20
+    is "$JVM_NAME: another interval, by other timers, and the wall clock" \
+        "$(profile set --cpu 20ms --wall 5ms --json |
+            jq -c '[.timer, .cpu_interval_ns, .wall_interval_ns, .failed_timers]')" '["posix",20000000,5000000,0]'
+    before=$(profile status --json | jq .samples)
+    check "$JVM_NAME: waiting threads are sampled" wait_for 30 samples_above $((before + 400))
+    contains "$JVM_NAME: in words" "$(profile status)" "CPU 20 ms, wall clock 5 ms now, others before"
+    is "$JVM_NAME: off again" \
+        "$(profile set --cpu 0 --wall 0 --json | jq -c '[.timer, .cpu_interval_ns, .wall_interval_ns, .timers]')" \
+        '["none",0,0,0]'
+    before=$(profile status --json | jq .samples)
+    is "$JVM_NAME: no sample comes any more" "$(profile status --json | jq .samples)" "$before"
+    is "$JVM_NAME: no method is forgotten (no_method_cleanup)" \
+        "$(profile status --json | jq -c '[.methods.known > 0, .methods.forgotten // 0]')" '[true,0]'
+}
+
 # The interval changed in the middle: what was sampled by either stands for what was allocated.
 another_interval() {
-    jvm_start "$jdk" "set" "-agentpath:$AGENT=start,alloc=2m,cpu=0,chunk=200ms,file=$file" \
+    jvm_start "$jdk" "set" "-agentpath:$AGENT=start,alloc=2m,cpu=0,chunk=200ms,no_method_cleanup,file=$file" \
         -Xmx300m AllocMix 600
     wait_for 60 eval '[ "$(profile status --json 2>/dev/null | jq ".alloc.samples // 0")" -ge 50 ]'
     profile set --alloc 64k --json >"$SCRATCH/set.json" 2>"$SCRATCH/error"
     is "$JVM_NAME: another interval" \
         "$(cat "$SCRATCH/error")$(jq -c '.alloc | [.interval_bytes, .interval_changes]' "$SCRATCH/set.json")" \
         "[65536,1]"
+    cpu_and_wall
     jvm_wait result || return
     contains "$JVM_NAME: status tells it" "$(profile status)" "one each 64 KB now"
-    contains "$JVM_NAME: the CPU's stays" "$(profile set --cpu 1ms 2>&1)" "set takes no option cpu"
     profile stop --json >"$SCRATCH/alloc.json" 2>"$SCRATCH/error"
     within "$JVM_NAME: bytes in all, per mille of what the JVM counts" \
         "$(($(answer .alloc.total_bytes) * 1000 / $(result total)))" 995 1005

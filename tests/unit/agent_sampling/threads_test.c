@@ -667,6 +667,65 @@ static void wall_clock_reaches_waiting_threads(void **state)
     assert_signal_is_default();
 }
 
+static bool sampled_again(void)
+{
+    int64_t before = atomic_load(&samples), give_up_ns = cpu_ns() + INT64_C(5000) * MS;
+    while (atomic_load(&samples) == before && cpu_ns() < give_up_ns)
+        continue;
+    return atomic_load(&samples) > before;
+}
+
+static void another_interval(enum timer_kind forced, const int64_t *intervals_ns, size_t count)
+{
+    char error[200];
+    int64_t descriptors = open_descriptors();
+    struct threads *threads = begin(forced, intervals_ns[0]);
+    if (threads == NULL)
+        skip_because("refused: timers of this kind");
+    for (size_t i = 1; i < count; i++) {
+        assert_true(threads_set_interval(threads, intervals_ns[i], error, sizeof error));
+        assert_int_equal(threads_interval_ns(threads), intervals_ns[i]);
+        struct threads_counts counts;
+        threads_counts(threads, &counts);
+        int64_t before = atomic_load(&samples);
+        spin(3 * MS);
+        if (intervals_ns[i] != 0)
+            assert_true(sampled_again());
+        else
+            assert_int_equal(atomic_load(&samples), before);
+        assert_int_equal(counts.failed_timers, 0);
+        assert_int_equal(counts.timers == 0, forced == TIMER_ITIMER || intervals_ns[i] == 0);
+    }
+    threads_pause(threads, true);
+    assert_true(threads_set_interval(threads, 2 * MS, error, sizeof error));
+    int64_t before = atomic_load(&samples);
+    spin(5 * MS);
+    assert_int_equal(atomic_load(&samples), before); /* and stays paused */
+    threads_pause(threads, false);
+    assert_true(sampled_again());
+    threads_stop(threads);
+    assert_false(threads_set_interval(threads, MS, error, sizeof error));
+    assert_signal_is_default();
+    threads_destroy(threads);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(posix_timers(), 0);
+}
+
+static void another_interval_begins_at_once(void **state)
+{
+    static const int64_t INTERVALS_NS[] = {10 * MS, MS, MS / 10, 20 * MS, 0, 0, MS, 10 * MS};
+    (void)state;
+    another_interval(TIMER_NONE, INTERVALS_NS, sizeof INTERVALS_NS / sizeof *INTERVALS_NS);
+    another_interval(TIMER_NONE, INTERVALS_NS + 4, 4);
+}
+
+static void another_interval_of_an_itimer(void **state)
+{
+    static const int64_t INTERVALS_NS[] = {0, 10 * MS, 20 * MS, 0, 5 * MS};
+    (void)state;
+    another_interval(TIMER_ITIMER, INTERVALS_NS, sizeof INTERVALS_NS / sizeof *INTERVALS_NS);
+}
+
 static void two_hundred_starts_and_stops(void **state)
 {
     (void)state;
@@ -708,6 +767,8 @@ int main(void)
         cmocka_unit_test(errno_survives),
         cmocka_unit_test(a_forked_child_is_left_in_peace),
         cmocka_unit_test(wall_clock_reaches_waiting_threads),
+        cmocka_unit_test(another_interval_begins_at_once),
+        cmocka_unit_test(another_interval_of_an_itimer),
         cmocka_unit_test(two_hundred_starts_and_stops),
     };
     return cmocka_run_group_tests_name("sampling/threads", tests, NULL, NULL);
