@@ -4,6 +4,9 @@
  *
  * All work alike: X_begin -> X_next ... until it is false -> lines.result (jcmd_reply.h). They
  * allocate nothing; spans point into the text. Any thread.
+ *
+ * Lists of names have no end mark: a text cut between two lines looks like a shorter list; one cut
+ * inside a line is PARSE_INCOMPLETE.
  */
 #ifndef ANALYZERS_PARSE_CLASS_TABLES_H
 #define ANALYZERS_PARSE_CLASS_TABLES_H
@@ -18,8 +21,7 @@
  * a row of kind LOADER_HIDDEN, which carries the type and addresses of the loader above and counts
  * as no loader. The boot loader's type is "<boot class loader>".
  *
- * A text without the "Total =" line is
- * PARSE_INCOMPLETE: the counts so far are too low.
+ * A text without the "Total =" line is PARSE_INCOMPLETE: the counts so far are too low.
  */
 enum loader_kind {
     LOADER_OWN,    /* classes defined by name: the row of the loader itself */
@@ -64,9 +66,6 @@ bool classloader_stats_next(struct classloader_stats *stats, struct loader_stats
  *
  * The name of a hidden class contains a slash itself. Lines "implements X/null (declared intf)"
  * of the -i option repeat interfaces that have a line of their own and are passed over.
- *
- * The tree has no end mark: a text cut between two lines looks like a smaller tree; one
- * cut inside a line is PARSE_INCOMPLETE.
  */
 struct class_hierarchy_row {
     struct span name;
@@ -87,9 +86,7 @@ bool class_hierarchy_next(struct class_hierarchy *hierarchy, struct class_hierar
 /*
  * classes: the classes that `VM.classes` prints (JDK 21 and later), arrays included.
  *
- * The list has no end mark: a text cut between two lines looks like a shorter list; one
- * cut inside a line is PARSE_INCOMPLETE. The details that -verbose adds below a class are passed
- * over.
+ * The details that -verbose adds below a class are passed over.
  */
 struct classes_row {
     struct span name;

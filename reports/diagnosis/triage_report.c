@@ -2,6 +2,7 @@
 
 #include "analyzers/classes/family.h"
 #include "reports/json/event_json.h"
+#include "reports/story/story.h"
 #include "reports/text/units.h"
 
 #include <inttypes.h>
@@ -284,8 +285,6 @@ static void put_loaders(const struct dossier *dossier, struct page *page)
 
 static void put_heap_growth(const struct dossier *dossier, struct page *page)
 {
-    static const char *const heads[] = {"class",    "#growth", "#bytes", "#objects grown by",
-                                        "#objects", "family",  NULL};
     const struct dossier_heap_growth *growth = &dossier->heap_growth;
     if (growth->histograms < 2)
         return;
@@ -295,13 +294,9 @@ static void put_heap_growth(const struct dossier *dossier, struct page *page)
               units_count(growth->instances_before).text, units_bytes(growth->bytes).text,
               units_count(growth->instances).text);
     if (growth->row_count > 0)
-        page_table(page, heads);
-    for (int i = 0; i < growth->row_count; i++) {
-        const struct histogram_class *row = &growth->rows[i];
-        page_row(page, row->name, units_growth(row->bytes_growth).text,
-                 units_bytes(row->bytes).text, units_count(row->instances_growth).text,
-                 units_count(row->instances).text, row->family);
-    }
+        heap_growth_head(page);
+    for (int i = 0; i < growth->row_count; i++)
+        heap_growth_row(page, &growth->rows[i]);
 }
 
 static void put_steps(const struct triage_report *report, struct page *page)

@@ -123,6 +123,9 @@ bool story_first_last(const struct story *story, enum sample_field field, int64_
 int story_raised(const struct story *story);
 /* Of the classes how many have more bytes than in the first histogram: they come first. */
 int story_heap_growing(const struct story *story);
+/* A table of classes by the growth of their objects: head, then a row each. */
+void heap_growth_head(struct page *page);
+void heap_growth_row(struct page *page, const struct histogram_class *row);
 /* When the episode of a raised alert was cleared; -1 when it lasted to the end. */
 int64_t story_cleared_ms(const struct story *story, int alert);
 /* Index of the raised alert that the verdict is about; -1 when there was none. */

@@ -256,10 +256,27 @@ static void put_loaders(const struct story *story, struct page *page)
 
 #define HEAP_ROWS 20
 
-static void put_heap(const struct story *story, struct page *page)
+void heap_growth_head(struct page *page)
 {
     static const char *const HEADS[] = {"Class",    "#Growth", "#Bytes", "#Objects grown by",
                                         "#Objects", "Family",  NULL};
+    page_table(page, HEADS);
+}
+
+void heap_growth_row(struct page *page, const struct histogram_class *row)
+{
+    const struct family *family = family_by_id(row->family);
+    page_row(page, row->name, units_growth(row->bytes_growth).text, units_bytes(row->bytes).text,
+             units_count(row->instances_growth).text, units_count(row->instances).text,
+             row->family);
+    if (row->family[0] != '\0')
+        page_row_fact(page, "Generated classes", units_count(row->classes).text);
+    if (family != NULL)
+        page_row_fact(page, "Producer", family->producer);
+}
+
+static void put_heap(const struct story *story, struct page *page)
+{
     const struct story_heap *heap = &story->heap;
     int growing = story_heap_growing(story);
     if (heap->histograms == 0)
@@ -277,18 +294,9 @@ static void put_heap(const struct story *story, struct page *page)
         page_text(page, "No class has more bytes than in the first one.");
         return;
     }
-    page_table(page, HEADS);
-    for (int i = 0; i < growing && i < HEAP_ROWS; i++) {
-        const struct histogram_class *row = &heap->classes[i].last;
-        const struct family *family = family_by_id(row->family);
-        page_row(page, row->name, units_growth(row->bytes_growth).text,
-                 units_bytes(row->bytes).text, units_count(row->instances_growth).text,
-                 units_count(row->instances).text, row->family);
-        if (row->family[0] != '\0')
-            page_row_fact(page, "Generated classes", units_count(row->classes).text);
-        if (family != NULL)
-            page_row_fact(page, "Producer", family->producer);
-    }
+    heap_growth_head(page);
+    for (int i = 0; i < growing && i < HEAP_ROWS; i++)
+        heap_growth_row(page, &heap->classes[i].last);
     if (growing > HEAP_ROWS)
         page_text(page, "%d more classes have grown less.", growing - HEAP_ROWS);
 }
