@@ -35,19 +35,19 @@ endif
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
-HEAP := id_table object_ids heap heap_scan walk retained holders holder_cause holders_baseline
+HEAP := object_ids heap heap_scan walk retained holders holder_cause holders_baseline
 PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
-         class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables mat_table
+         class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables
 CLEAN := clean_text prefixes wraps
 MODEL := texts memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := normalize family stem_table census heap_census loader_table
 NATIVE := internal call_site_group rss_account
-SOAK := soak_series estimate trial
+SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
 TRIAGE := crash dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_memory triage_ticket triage_categories triage_answers 
-JUDGE := finding judge_classes judge_names judge_heap judge_memory judge level check
+JUDGE := finding judge_classes judge_names judge_heap judge_memory judge level
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \
              $(SOAK:%=analyzers/soak/%) $(TRIAGE:%=analyzers/triage/%) $(CLASSLOG:%=analyzers/classlog/%) \
@@ -73,12 +73,12 @@ JVM := failure privileged as_target rooted proc perfdata agent_files jdk_files t
 WATCH := watch_options pause_budget tap naming watcher watching stop_profiler session
 RECORD := recording
 ALERT := notify receiver message queue http_post delivery
-JFR := jfr_chunk jfr_stacks jfr_read jfr_profile jfr_classes jfr_live
+JFR := jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
 COMMANDS := options config list check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
-         outlets fleet metrics views web service confine helper serve
+         outlets fleet metrics views web confine helper serve
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
 OBSERVE := remote elf_file perf_events uprobes stacks rss loaded_methods observe observe_child

@@ -3,7 +3,6 @@
 #include "agent/alloc/alloc_classes.h"
 #include "agent/alloc/alloc_threads.h"
 #include "agent/mem/mem.h"
-#include "agent/mem/clock.h"
 #include "agent/sampling/thread_names.h"
 
 #include <inttypes.h>

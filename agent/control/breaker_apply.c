@@ -2,7 +2,7 @@
 
 #include "agent/alloc/alloc_profile.h"
 #include "agent/control/published.h"
-#include "agent/mem/clock.h"
+#include "agent/mem/mem.h"
 
 #include <pthread.h>
 #include <string.h>

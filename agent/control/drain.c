@@ -2,7 +2,7 @@
 
 #include "agent/control/breaker_apply.h"
 #include "agent/control/published.h"
-#include "agent/mem/clock.h"
+#include "agent/mem/mem.h"
 #include "agent/stack/native.h"
 
 #include <pthread.h>

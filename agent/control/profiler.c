@@ -6,7 +6,7 @@
 #include "agent/control/published.h"
 #include "agent/hotspot/layout.h"
 #include "agent/methods/jmethod_ids.h"
-#include "agent/mem/clock.h"
+#include "agent/mem/mem.h"
 #include "agent/stack/native.h"
 
 #include <inttypes.h>

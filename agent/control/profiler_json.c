@@ -4,7 +4,7 @@
 #include "agent/control/profiler_parts.h"
 #include "agent/hotspot/faults.h"
 #include "agent/methods/native_symbols.h"
-#include "agent/mem/clock.h"
+#include "agent/mem/mem.h"
 
 #include <unistd.h>
 

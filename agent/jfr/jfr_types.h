@@ -10,7 +10,7 @@
 #ifndef AGENT_JFR_JFR_TYPES_H
 #define AGENT_JFR_JFR_TYPES_H
 
-#include "agent/mem/clock.h"
+#include "agent/mem/mem.h"
 
 #include <stdint.h>
 

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 enum component {
 #define COMPONENT(id, name, documented, holds) COMPONENT_##id,
@@ -111,5 +112,16 @@ int mem_sites(struct mem_site *out, int max); /* most bytes first */
 void mem_baseline(void);
 int mem_diff_sites(struct mem_site *out, int max);
 void mem_diff(struct mem_snapshot *growth);
+
+/*
+ * clock: the time that everything in the agent is measured in, in ns since some moment. It does not
+ * jump. jfr_clock_ticks makes a recording's ticks of it. Any thread, signal handlers included.
+ */
+static inline int64_t clock_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
 
 #endif

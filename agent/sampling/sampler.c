@@ -1,7 +1,7 @@
 #include "agent/sampling/sampler.h"
 
 #include "agent/jfr/jfr_writer.h"
-#include "agent/mem/clock.h"
+#include "agent/mem/mem.h"
 #include "agent/sampling/threads.h"
 #include "agent/stack/native.h"
 

@@ -36,7 +36,6 @@
 #ifndef ANALYZERS_HEAP_HEAP_H
 #define ANALYZERS_HEAP_HEAP_H
 
-#include "analyzers/heap/id_table.h"
 #include "analyzers/heap/object_ids.h"
 
 #include <stddef.h>

@@ -2,7 +2,6 @@
 
 #include "analyzers/parse/class_log.h"
 #include "analyzers/parse/hs_err.h"
-#include "analyzers/parse/mat_table.h"
 #include "analyzers/parse/nmt_summary.h"
 #include "analyzers/parse/oom_lines.h"
 #include "analyzers/parse/proc_text.h"

@@ -2,7 +2,6 @@
  * pmap, consoles. */
 #include "analyzers/parse/span.h"
 #include "analyzers/parse/tool_tables.h"
-#include "analyzers/parse/mat_table.h"
 #include "analyzers/triage/dossier_texts.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "analyzers/judge/check.h"
+#include "analyzers/judge/level.h"
 #include "analyzers/triage/triage_internal.h"
 
 #include <inttypes.h>

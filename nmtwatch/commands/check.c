@@ -1,7 +1,7 @@
 /* nmtwatch check: one look, one verdict, by the conventions of monitoring plugins. */
 #include "analyzers/model/event.h"
 #include "analyzers/classes/loader_table.h"
-#include "analyzers/judge/check.h"
+#include "analyzers/judge/level.h"
 #include "analyzers/model/memory_reply.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/commands/options.h"

@@ -8,6 +8,9 @@
 #define NMTWATCH_COMMANDS_COMMAND_H
 
 #include "nmtwatch/process/tell.h"
+#include "reports/page/page.h"
+
+#include <stdbool.h>
 
 struct command {
     const char *name;
@@ -37,5 +40,14 @@ extern const struct command command_observe;
 extern const struct command command_explain;
 extern const struct command command_serve;
 extern const struct command command_doctor;
+
+/* report: what `nmtwatch report` does, for verbs that end with a report. Setup context. */
+/* The recording as page, pictures, Markdown and JSON in the directory, which is made when it is not
+ * there. False after one line on stderr. */
+bool report_make(const char *recording, const char *directory);
+/* A page as stem.html and stem.md in the directory. False after one line on stderr. */
+bool report_add_page(const char *directory, const char *stem, const struct page *page);
+/* Makes it with the folders above it; false with errno. */
+bool report_make_directory(const char *path);
 
 #endif

@@ -5,7 +5,7 @@
 #include "nmtwatch/plan/plan_sources.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
-#include "reports/diagnosis/plan_report.h"
+#include "reports/diagnosis/triage_report.h"
 #include "reports/text/units.h"
 #include "nmtwatch/process/tell.h"
 

@@ -3,7 +3,7 @@
  * directory.
  */
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/report.h"
+#include "nmtwatch/commands/command.h"
 #include "nmtwatch/record/recording.h"
 #include "nmtwatch/process/files.h"
 #include "reports/story/chart.h"

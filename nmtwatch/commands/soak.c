@@ -1,5 +1,5 @@
 /* nmtwatch soak: a command or a JVM under watch, and at the end one answer that CI can trust. */
-#include "nmtwatch/commands/report.h"
+#include "nmtwatch/commands/command.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/soak/soak_run.h"
 #include "reports/text/escape.h"

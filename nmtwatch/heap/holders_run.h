@@ -11,7 +11,7 @@
 #include "analyzers/heap/holders.h"
 #include "nmtwatch/heap/dump_file.h"
 #include "nmtwatch/heap/heap_dump.h"
-#include "reports/diagnosis/holders_report.h"
+#include "reports/diagnosis/triage_report.h"
 
 struct holders_answer {
     struct heap heap;

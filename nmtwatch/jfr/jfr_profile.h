@@ -10,6 +10,7 @@
 #define NMTWATCH_JFR_JFR_PROFILE_H
 
 #include "reports/profile/call_tree.h"
+#include "reports/profile/class_makers.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -55,5 +56,16 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out);
  * each. */
 bool jfr_profile_top(const struct jfr_profile *profile, uint32_t rows, FILE *out);
 void jfr_profile_free(struct jfr_profile *profile);
+
+/*
+ * jfr_classes: a recording's class definitions, summed up (reports/profile/class_makers.h).
+ *
+ * Counts of families are exact; a stack stands for the classes of its family since the one before.
+ * A recording that is damaged is summed up to the damage, and says so. One thread.
+ */
+/* fd stays the caller's. False with one sentence: no recording, or out of memory. Else the caller
+ * calls class_makers_free. */
+bool jfr_classes_read(struct class_makers *classes, int fd, const char *name, char *error,
+                      size_t error_size);
 
 #endif

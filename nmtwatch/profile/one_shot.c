@@ -1,6 +1,5 @@
 #include "nmtwatch/profile/one_shot.h"
 
-#include "nmtwatch/jfr/jfr_classes.h"
 #include "nmtwatch/jfr/jfr_live.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"

@@ -8,7 +8,7 @@
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/serve/confine.h"
 #include "nmtwatch/process/tell.h"
-#include "nmtwatch/serve/service.h"
+#include "nmtwatch/serve/serve.h"
 #include "nmtwatch/watch/tap.h"
 
 #include <errno.h>

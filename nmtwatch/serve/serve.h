@@ -9,6 +9,9 @@
 
 #include "nmtwatch/serve/serve_options.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Fills options from file and command line; also called at each reload. False after telling what is
  * wrong in error. */
 typedef bool serve_configure_fn(void *context, struct serve_options *options, char *error,
@@ -16,5 +19,21 @@ typedef bool serve_configure_fn(void *context, struct serve_options *options, ch
 
 /* for_ms: stop after that; 0: never. */
 int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms);
+
+/*
+ * service: tells systemd how `serve` is doing (sd_notify's protocol: a datagram to the socket that
+ * $NOTIFY_SOCKET names). Without that variable nothing happens. Beside a helper it is the helper that
+ * sends: systemd need not believe anybody else (NotifyAccess=main). One thread.
+ */
+void service_ready(void);
+void service_reloading(void);
+void service_stopping(void);
+void service_status(const char *sentence);
+/* How often service_alive has to be called, milliseconds; 0: nobody waits for it. */
+int64_t service_watchdog_ms(void);
+void service_alive(void);
+
+/* For the helper: sends a message of the other process. False: it is none of those above. */
+bool service_pass_on(const char *message);
 
 #endif

@@ -1,4 +1,4 @@
-#include "reports/diagnosis/holders_report.h"
+#include "reports/diagnosis/triage_report.h"
 
 #include "reports/json/event_json.h"
 #include "reports/text/escape.h"

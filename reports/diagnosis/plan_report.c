@@ -1,4 +1,4 @@
-#include "reports/diagnosis/plan_report.h"
+#include "reports/diagnosis/triage_report.h"
 
 #include "reports/text/units.h"
 

@@ -11,6 +11,8 @@
 #include "analyzers/triage/triage.h"
 #include "reports/json/json_out.h"
 #include "reports/page/page.h"
+#include "analyzers/plan/plan.h"
+#include "analyzers/heap/holders_baseline.h"
 
 /* One step of the looking: what it cost the JVM. */
 struct triage_step {
@@ -49,5 +51,42 @@ int triage_status(const struct triage *triage);
 void triage_report_page(const struct triage_report *report, struct page *page);
 /* Members of an open object, but for "findings". */
 void triage_report_json(const struct triage_report *report, struct json_out *out);
+
+/*
+ * plan_report: a capacity plan as a page (page.h: terminal, Markdown) and as JSON.
+ *
+ * One thread. Ownership: nothing is kept.
+ */
+/* Begins the page and fills it; to be freed by the caller. source: what was measured, "pid 4711";
+ * NULL: nothing. */
+void plan_page(const struct plan *plan, const char *source, struct page *page);
+/* The whole object. */
+void plan_json(const struct plan *plan, const char *source, struct json_out *out);
+
+/*
+ * holders_report: who holds the class loaders of a heap, as a page (page.h) and as JSON.
+ *
+ * One thread. Ownership: nothing is kept.
+ */
+struct holders_report {
+    const char *name; /* the dump's file, or the JVM */
+    const struct heap *heap;
+    const struct holders *holders;
+    int64_t dump_bytes, took_ms;
+    const struct holders_baseline *baseline; /* an earlier dump; NULL: none */
+    const char *baseline_name;
+};
+
+/* 0 nothing is held that should be gone, 1 WARNING: a suspect group. */
+int holders_status(const struct holders *holders);
+/* Finding of a suspect group. */
+void holders_finding(const struct holders *holders, const struct holder_group *group,
+                     struct texts *texts, struct finding *finding);
+void holders_report_page(const struct holders_report *report, struct page *page);
+/* The findings of all suspect groups, at most so many. */
+int holders_findings(const struct holders *holders, struct texts *texts, struct finding *findings,
+                     int most);
+/* A whole object. */
+void holders_report_json(const struct holders_report *report, struct json_out *out);
 
 #endif

@@ -1,7 +1,6 @@
 #include "reports/story/chart.h"
 
 #include "analyzers/native/internal.h"
-#include "reports/story/chart_canvas.h"
 #include "reports/text/units.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "reports/story/chart_canvas.h"
+#include "reports/story/chart.h"
 
 #include "analyzers/native/internal.h"
 #include "reports/text/escape.h"

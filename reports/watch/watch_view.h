@@ -7,7 +7,7 @@
 
 #include "analyzers/judge/judge.h"
 #include "reports/page/terminal.h"
-#include "analyzers/judge/check.h"
+#include "analyzers/judge/level.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,4 @@
 /* Any file through the reader of the agent's recordings, to the pictures, and through the repair */
-#include "nmtwatch/jfr/jfr_classes.h"
 #include "nmtwatch/jfr/jfr_live.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/jfr/jfr_read.h"

@@ -1,6 +1,6 @@
 /* Class definitions and live objects: what the agent writes is what is summed up. */
 #include "agent/jfr/jfr_writer.h"
-#include "nmtwatch/jfr/jfr_classes.h"
+#include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/jfr/jfr_live.h"
 
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/judge/check.h"
+#include "analyzers/judge/level.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* Tables of Eclipse MAT as text. */
-#include "analyzers/parse/mat_table.h"
+#include "analyzers/parse/tool_tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,6 @@
 #include <cmocka.h>
 
 #include "reports/story/chart.h"
-#include "reports/story/chart_canvas.h"
 #include "tests/unit/reports/story_fixture.h"
 
 #include <string.h>
