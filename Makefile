@@ -68,7 +68,7 @@ REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/pa
            $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
 
 # --- nmtwatch: JVMs, disk, terminal; one file per verb --------------------------------------------
-PROCESS := tell files signals
+PROCESS := messages files signals
 JVM := failure privileged as_target rooted proc perfdata agent_files jdk_files target attach attach_connect
 WATCH := watch_options pause_budget tap naming watcher watching stop_profiler session
 RECORD := recording

@@ -1,7 +1,7 @@
 /* nmtwatch: the verbs are a table; everything else is in their files. */
 #include "nmtwatch/commands/options.h"
 #include "reports/json/json_out.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,9 +78,9 @@ static int unknown_command(const char *name)
             least = distance(name, nearest->name);
         }
     if (nearest != NULL)
-        tell_error("nmtwatch: unknown command '%s'; did you mean '%s'?\n", name, nearest->name);
+        print_error("nmtwatch: unknown command '%s'; did you mean '%s'?\n", name, nearest->name);
     else
-        tell_error("nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
+        print_error("nmtwatch: unknown command '%s' (see nmtwatch help)\n", name);
     return EXIT_USAGE;
 }
 
@@ -167,8 +167,8 @@ static int finish_output(const struct command *command, int code)
                        (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
     if (!failed || reader_left)
         return code;
-    tell_error("nmtwatch: writing to standard output: %s\n",
-               error != 0 ? strerror(error) : "it failed");
+    print_error("nmtwatch: writing to standard output: %s\n",
+                error != 0 ? strerror(error) : "it failed");
     return command == &command_check ? EXIT_UNKNOWN : EXIT_IO;
 }
 

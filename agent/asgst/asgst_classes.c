@@ -130,7 +130,7 @@ static void free_class(JNIEnv *env, struct watched *class)
     watch.watched_count--;
 }
 
-static void tell(const struct watched *class, bool redefined)
+static void report_event(const struct watched *class, bool redefined)
 {
     for (int i = 0; i < watch.handler_count; i++)
         watch.handlers[i].function((ASGST_Class) class->klass, class->methods, class->count,
@@ -166,17 +166,17 @@ static void look_through(JNIEnv *env)
                 continue;
             }
             *at = class->next;
-            tell(class, false);
+            report_event(class, false);
             free_class(env, class);
         }
     }
 }
 
 /* The count is read first: what is unloaded meanwhile is looked for once more. */
-static void look_when_unloaded(JNIEnv *env, bool told)
+static void look_when_unloaded(JNIEnv *env, bool unloaded_event)
 {
     uint64_t unloaded = counts() ? count_unloaded() : 0;
-    if (counts() ? unloaded == watch.unloaded : !told)
+    if (counts() ? unloaded == watch.unloaded : !unloaded_event)
         return;
     watch.unloaded = unloaded;
     look_through(env);
@@ -296,7 +296,7 @@ static void JNICALL on_file(jvmtiEnv *jvmti, JNIEnv *env, jclass mirror, jobject
     settle(env);
     struct watched *class = find_or_add(env, mirror);
     if (class != NULL) {
-        tell(class, true);
+        report_event(class, true);
         if (class->held == NULL && (class->held = (*env)->NewGlobalRef(env, mirror)) != NULL) {
             class->redefined = watch.redefined;
             watch.redefined = class;

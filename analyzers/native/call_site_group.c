@@ -351,13 +351,13 @@ void explain_internal(struct explained *out, const struct explained_facts *facts
     predict(out, facts, methods);
     out->preallocates = EXPLAINED_CANNOT_TELL;
     struct explained grown = *out;
-    bool growth_tells = by_growth(&grown, facts, methods);
+    bool by_growth_found = by_growth(&grown, facts, methods);
     if (grown.have_growth)
         *out = grown; /* its figures are of use whoever decides */
     bool no_agent = facts->agents_known && facts->agent_count == 0;
     if (no_agent && out->preallocates == EXPLAINED_CANNOT_TELL)
-        growth_tells = false;
-    if (!by_call_sites(out, facts) && !growth_tells && !by_level(out, facts)) {
+        by_growth_found = false;
+    if (!by_call_sites(out, facts) && !by_growth_found && !by_level(out, facts)) {
         if (no_agent) {
             out->preallocates = EXPLAINED_NO;
             snprintf(out->reason, sizeof out->reason, "no agent library is loaded");

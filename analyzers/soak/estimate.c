@@ -276,7 +276,7 @@ void points_free(struct points *points)
 
 #define NEEDS_MAX_MS 1e12
 
-static int64_t span_that_tells(double amount, struct estimate measured, int64_t span_ms)
+static int64_t span_needed(double amount, struct estimate measured, int64_t span_ms)
 {
     double distance = fabs(amount - measured.value);
     double half =
@@ -298,7 +298,7 @@ struct budget_outcome budget_judge_slope(const struct budget *budget, struct est
     else if (measured.high <= budget->amount)
         outcome.answer = SOAK_PASS;
     else
-        outcome.needs_ms = span_that_tells(budget->amount, measured, span_ms);
+        outcome.needs_ms = span_needed(budget->amount, measured, span_ms);
     return outcome;
 }
 

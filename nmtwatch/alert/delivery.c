@@ -173,7 +173,7 @@ static void lane_done(void *context, void *of, const struct http_answer *answer)
     common->counts.delivered += taken;
     if (queue_counts(lane->queue).up == 0)
         lane->repeat_ms = common->now_ms + common->resend_ms;
-    queue_told(lane->queue, lane->sending);
+    queue_delivered(lane->queue, lane->sending);
 }
 
 static bool post(struct lane *lane)

@@ -217,7 +217,7 @@ static void keep_as_up(struct queue *queue, struct queue_entry *entry)
     count(queue, entry, 1);
 }
 
-void queue_told(struct queue *queue, uint64_t number)
+void queue_delivered(struct queue *queue, uint64_t number)
 {
     struct queue_entry *entry = queue_numbered(queue, number);
     if (entry == NULL)

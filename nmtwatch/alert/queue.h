@@ -2,14 +2,14 @@
  * queue: what one receiver has to be told, and what it was told to be up: a folder with one file
  * for each.
  *
- *   queue_open (reads what an earlier process left) -> queue_add -> queue_told -> ... ->
+ *   queue_open (reads what an earlier process left) -> queue_add -> queue_delivered -> ... ->
  * queue_close
  *
  *   0000000000000041.due   has to be sent: an alert that went up, or that is over
  *   0000000000000017.up    was sent, is up: for repeating it, and to know what can be over
  *
  * A file is written beside its place and renamed, so that kill -9 at any moment leaves all of it or
- * nothing. queue_told of an alert renames .due to .up; of a resolution it removes first the alert's
+ * nothing. queue_delivered of an alert renames .due to .up; of a resolution it removes first the alert's
  * file, then its own: killed in between, it is sent again. No fsync: a power cut takes the JVMs
  * along.
  *
@@ -55,7 +55,7 @@ struct queue_entry *queue_next(struct queue *queue);
 bool queue_read(struct queue *queue, const struct queue_entry *entry, struct texts *texts,
                 struct message *message);
 /* The receiver has it. */
-void queue_told(struct queue *queue, uint64_t number);
+void queue_delivered(struct queue *queue, uint64_t number);
 void queue_remove(struct queue *queue, uint64_t number);
 
 struct queue_counts {

@@ -9,7 +9,7 @@
 #include "reports/text/escape.h"
 #include "reports/json/event_json.h"
 #include "reports/diagnosis/triage_report.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -261,7 +261,7 @@ static bool read_dumps(const struct saved *saved, struct analysis *analysis)
         if (read_dump(analysis, path, words, sizeof words))
             any = true;
         else
-            tell_error("nmtwatch analyze: %s: %s\n", path, words);
+            print_error("nmtwatch analyze: %s: %s\n", path, words);
     }
     return any;
 }
@@ -287,7 +287,7 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
             any = true;
             if (!large_log_read(path, reader, &known, error, sizeof error)) {
                 clear(progress);
-                tell_error("nmtwatch analyze: %s\n", error);
+                print_error("nmtwatch analyze: %s\n", error);
             }
             if (!known)
                 keep_unrecognised(analysis, path, SPAN_LITERAL("log"));
@@ -295,21 +295,21 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
         }
         if (!saved_read(path, &text, &cut, error, sizeof error)) {
             clear(progress);
-            tell_error("nmtwatch analyze: %s\n", error);
+            print_error("nmtwatch analyze: %s\n", error);
             continue;
         }
         char words[160];
         if (!unpack(&text, (size_t)SAVED_TEXT_MAX, words, sizeof words)) {
             clear(progress);
-            tell_error("nmtwatch analyze: %s: %s\n", path, words);
+            print_error("nmtwatch analyze: %s: %s\n", path, words);
             free((void *)(uintptr_t)text.ptr);
             continue;
         }
         any = true;
         if (cut) {
             clear(progress);
-            tell_error("nmtwatch analyze: %s: longer than is read, or damaged: its front counts\n",
-                       path);
+            print_error("nmtwatch analyze: %s: longer than is read, or damaged: its front counts\n",
+                        path);
         }
         struct recorded *recorded =
             recorded_is(text) ? recorded_read(path, error, sizeof error) : NULL;
@@ -511,15 +511,15 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, boo
     int code = EXIT_IO;
     if (reader == NULL || !read_all(saved, reader, &analysis)) {
         if (reader == NULL)
-            tell_error("nmtwatch analyze: out of memory\n");
+            print_error("nmtwatch analyze: out of memory\n");
         else if (saved->count == 0 && saved->passed_over == 0)
-            tell_error("nmtwatch analyze: no file to read\n");
+            print_error("nmtwatch analyze: no file to read\n");
     } else {
         dossier_reader_finish(reader);
         int count = dossier_reader_count(reader) + analysis.recorded_count;
         struct jvm_case *cases = calloc((size_t)count + 1, sizeof *cases);
         if (cases == NULL || analysis.failed) {
-            tell_error("nmtwatch analyze: out of memory\n");
+            print_error("nmtwatch analyze: out of memory\n");
         } else {
             code = collect(reader, &analysis, cases, count);
             if (json)
@@ -558,11 +558,11 @@ static int run(int argc, char **argv)
     if (operands == 0)
         return options_error(&command_analyze, "a file or a folder is needed");
     if (config != NULL && !config_load(config, &options, error, sizeof error)) {
-        tell_error("nmtwatch analyze: %s\n", error);
+        print_error("nmtwatch analyze: %s\n", error);
         return EXIT_USAGE;
     }
     if (!saved_collect(&saved, argv + 1, operands, error, sizeof error)) {
-        tell_error("nmtwatch analyze: %s\n", error);
+        print_error("nmtwatch analyze: %s\n", error);
         saved_free(&saved);
         return EXIT_IO;
     }

@@ -9,7 +9,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/record/recording.h"
 #include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/watching.h"
@@ -259,7 +259,7 @@ static int run(int argc, char **argv)
         return refuse(&look, WRONG, &options.thresholds, json);
     if ((config != NULL && !config_load(config, &options, error, sizeof error)) ||
         (baseline_path != NULL && !baseline_load(baseline_path, &baseline, error, sizeof error))) {
-        tell_error("nmtwatch check: %s\n", error);
+        print_error("nmtwatch check: %s\n", error);
         return refuse(&look, error, &options.thresholds, json);
     }
     look_at(&look, look.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);

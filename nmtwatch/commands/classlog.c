@@ -8,7 +8,7 @@
 #include "reports/json/json_out.h"
 #include "reports/page/page.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -163,7 +163,7 @@ static void print_page(struct page *page)
 {
     putchar('\n');
     if (!page_print(page, stdout))
-        tell_error("nmtwatch classlog: out of memory\n");
+        print_error("nmtwatch classlog: out of memory\n");
 }
 
 static void print_rates(const struct summary *summary)
@@ -229,12 +229,12 @@ static void print_text(const struct classlog *log, const struct summary *summary
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void tell_progress(const struct log_feed *feed, bool wanted)
+static void print_progress(const struct log_feed *feed, bool wanted)
 {
-    static int64_t told;
-    if (!wanted || feed->bytes - told < PROGRESS_BYTES)
+    static int64_t printed;
+    if (!wanted || feed->bytes - printed < PROGRESS_BYTES)
         return;
-    told = feed->bytes;
+    printed = feed->bytes;
     if (feed->size > 0)
         fprintf(stderr, "\r%3d %% of %s\x1b[K", (int)(feed->bytes * 100 / feed->size),
                 units_bytes(feed->size).text);
@@ -242,7 +242,7 @@ static void tell_progress(const struct log_feed *feed, bool wanted)
         fprintf(stderr, "\r%s\x1b[K", units_bytes(feed->bytes).text);
 }
 
-static void tell_following(const struct classlog *log)
+static void print_following(const struct classlog *log)
 {
     const struct classlog_totals *totals = classlog_totals(log);
     struct class_family first, other;
@@ -264,7 +264,7 @@ static bool read_log(struct log_feed *feed, struct classlog *log, bool follow, b
     for (;;) {
         enum feed_state state = log_feed_more(feed, log);
         if (state == FEED_MORE) {
-            tell_progress(feed, progress);
+            print_progress(feed, progress);
             if (signals_asked() == 0)
                 continue;
             break;
@@ -272,7 +272,7 @@ static bool read_log(struct log_feed *feed, struct classlog *log, bool follow, b
         if (state == FEED_FAILED) {
             if (progress)
                 fputs("\r\x1b[K", stderr);
-            tell_error("nmtwatch classlog: %s\n", feed->error);
+            print_error("nmtwatch classlog: %s\n", feed->error);
             if (classlog_totals(log)->lines == 0)
                 return false;
             break;
@@ -286,7 +286,7 @@ static bool read_log(struct log_feed *feed, struct classlog *log, bool follow, b
         all_ms += FOLLOW_WAIT_MS;
         if (waited_ms >= FOLLOW_TELL_MS && !quiet) {
             waited_ms = 0;
-            tell_following(log);
+            print_following(log);
         }
     }
     log_feed_finish(feed, log);
@@ -302,17 +302,17 @@ static int classlog(const char *path, int top, bool json, bool count_only, bool 
     struct log_feed feed;
     int code = EXIT_IO;
     if (!log_feed_open(&feed, path)) {
-        tell_error("nmtwatch classlog: %s\n", feed.error);
+        print_error("nmtwatch classlog: %s\n", feed.error);
         log_feed_close(&feed);
         return EXIT_IO;
     }
     struct classlog *log = classlog_create(&options);
     struct summary *summary = malloc(sizeof *summary);
     if (log == NULL || summary == NULL) {
-        tell_error("nmtwatch classlog: out of memory\n");
+        print_error("nmtwatch classlog: out of memory\n");
     } else if (read_log(&feed, log, follow, json, for_ms)) {
         if (!summarise(log, count_only ? 0 : top, summary)) {
-            tell_error("nmtwatch classlog: out of memory\n");
+            print_error("nmtwatch classlog: out of memory\n");
         } else {
             bool ok = true;
             if (json)

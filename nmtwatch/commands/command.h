@@ -7,7 +7,7 @@
 #ifndef NMTWATCH_COMMANDS_COMMAND_H
 #define NMTWATCH_COMMANDS_COMMAND_H
 
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "reports/page/page.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "reports/soak/difference.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static int read_side(struct side *side)
     char error[512];
     struct replay replay;
     if (!replay_open(&replay, side->file, error, sizeof error)) {
-        tell_error("nmtwatch diff: %s\n", error);
+        print_error("nmtwatch diff: %s\n", error);
         return EXIT_IO;
     }
     const struct recording_header *header = replay.header;
@@ -74,14 +74,14 @@ static int read_side(struct side *side)
     if (side->story != NULL && side->trial != NULL) {
         feed(&replay, side);
         if (recording_damage(replay.recording) != NULL)
-            tell_error("nmtwatch diff: warning: %s\n", recording_damage(replay.recording));
+            print_error("nmtwatch diff: warning: %s\n", recording_damage(replay.recording));
     } else {
-        tell_error("nmtwatch diff: out of memory\n");
+        print_error("nmtwatch diff: out of memory\n");
         code = EXIT_IO;
     }
     if (code == 0 && side->last_ms == 0 && side->story->point_count == 0) {
-        tell_error("nmtwatch diff: %s holds no sample%s\n", escape_name(side->file).text,
-                   side->at_ms >= 0 ? " up to that moment" : "");
+        print_error("nmtwatch diff: %s holds no sample%s\n", escape_name(side->file).text,
+                    side->at_ms >= 0 ? " up to that moment" : "");
         code = EXIT_IO;
     }
     replay_close(&replay);
@@ -109,7 +109,7 @@ static int print(const struct side *a, const struct side *b, int64_t window_ms, 
                                            .window_ms = window_ms};
     struct difference *difference = difference_make(&both[0], &both[1]);
     if (difference == NULL) {
-        tell_error("nmtwatch diff: out of memory\n");
+        print_error("nmtwatch diff: out of memory\n");
         return EXIT_IO;
     }
     if (json) {
@@ -122,7 +122,7 @@ static int print(const struct side *a, const struct side *b, int64_t window_ms, 
         struct page page;
         difference_page(difference, all, &page);
         if (!page_terminal(&page, &terminal) && page.failed)
-            tell_error("nmtwatch diff: out of memory\n");
+            print_error("nmtwatch diff: out of memory\n");
         page_free(&page);
     }
     difference_destroy(difference);

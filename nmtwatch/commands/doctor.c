@@ -9,7 +9,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/observe/uprobes.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/profile/agent_library.h"
 #include "nmtwatch/serve/mhd.h"
 #include "reports/json/json_out.h"
@@ -477,15 +477,15 @@ static int run(int argc, char **argv)
         return code;
     }
     if (discover_jvms(&found) != 0) {
-        tell_error("nmtwatch doctor: reading /proc: %s\n", strerror(errno));
+        print_error("nmtwatch doctor: reading /proc: %s\n", strerror(errno));
         return EXIT_IO;
     }
     code = examine(&found, json);
     if (found.count == 0)
-        tell_error("nmtwatch doctor: no HotSpot JVM found\n");
+        print_error("nmtwatch doctor: no HotSpot JVM found\n");
     if (found.unreadable > 0)
-        tell_error("nmtwatch doctor: no permission to look at %d process%s\n", found.unreadable,
-                   found.unreadable == 1 ? "" : "es");
+        print_error("nmtwatch doctor: no permission to look at %d process%s\n", found.unreadable,
+                    found.unreadable == 1 ? "" : "es");
     discovery_free(&found);
     return code;
 }

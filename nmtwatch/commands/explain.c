@@ -4,7 +4,7 @@
 #include "analyzers/judge/finding.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/runbooks.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "reports/json/json_out.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/watch/watching.h"
 
 #include <errno.h>
@@ -59,18 +59,18 @@ static int answer_of(int fd, const char *name, const struct settings *settings,
     struct holders_answer *answer = malloc(sizeof *answer);
     int code = EXIT_IO;
     if (answer == NULL) {
-        tell_error("nmtwatch holders: out of memory\n");
+        print_error("nmtwatch holders: out of memory\n");
         close(fd);
         return EXIT_IO;
     }
     if (!holders_run(answer, fd, &options, error, sizeof error))
-        tell_error("nmtwatch holders: %s: %s\n", name, error);
+        print_error("nmtwatch holders: %s: %s\n", name, error);
     else if (baseline == NULL)
         code = print(answer, name, settings);
     else if (holders_baseline_take(baseline, &answer->holders))
         code = 0;
     else
-        tell_error("nmtwatch holders: out of memory\n");
+        print_error("nmtwatch holders: out of memory\n");
     holders_answer_free(answer);
     free(answer);
     return code;
@@ -81,7 +81,7 @@ static int of_file(const char *path, const struct settings *settings,
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
-        tell_error("nmtwatch holders: %s: %s\n", path, strerror(errno));
+        print_error("nmtwatch holders: %s: %s\n", path, strerror(errno));
         return EXIT_IO;
     }
     return answer_of(fd, path, settings, baseline);
@@ -101,7 +101,7 @@ static int of_target(const struct target *target, const struct settings *setting
     int code = EXIT_IO;
     struct holders_answer *answer = malloc(sizeof *answer);
     if (answer == NULL) {
-        tell_error("nmtwatch holders: out of memory\n");
+        print_error("nmtwatch holders: out of memory\n");
         return EXIT_IO;
     }
     enum holders_taken taken =
@@ -112,7 +112,7 @@ static int of_target(const struct target *target, const struct settings *setting
     else if (taken == HOLDERS_NOT_ALLOWED)
         code = options_error(&command_holders, "%s; --allow-pause allows it", sentence);
     else
-        tell_error("nmtwatch holders: %s\n", sentence);
+        print_error("nmtwatch holders: %s\n", sentence);
     if (taken == HOLDERS_REFUSED)
         code = failure_exit_code(failure.kind);
     holders_answer_free(answer);

@@ -11,7 +11,7 @@
 #include "reports/json/json_out.h"
 #include "reports/page/terminal.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -107,7 +107,7 @@ static int print_json(const struct discovery *found)
     json_out_free(&out);
     if (line != NULL)
         return 0;
-    tell_error("nmtwatch list: out of memory\n");
+    print_error("nmtwatch list: out of memory\n");
     return EXIT_IO;
 }
 
@@ -209,7 +209,7 @@ static int print_table(const struct discovery *found)
     free(texts);
     free(cells);
     if (!good)
-        tell_error("nmtwatch list: out of memory\n");
+        print_error("nmtwatch list: out of memory\n");
     return good ? 0 : EXIT_IO;
 }
 
@@ -223,8 +223,8 @@ static void remove_leftovers(const struct discovery *found)
             removed += agent_leftovers_remove(target);
     }
     if (removed > 0)
-        tell_error("nmtwatch list: removed %d file%s that killed JVMs had left in /tmp\n", removed,
-                   removed == 1 ? "" : "s");
+        print_error("nmtwatch list: removed %d file%s that killed JVMs had left in /tmp\n", removed,
+                    removed == 1 ? "" : "s");
 }
 
 static int run(int argc, char **argv)
@@ -243,17 +243,17 @@ static int run(int argc, char **argv)
         return code;
     struct discovery found;
     if (discover_jvms(&found) != 0) {
-        tell_error("nmtwatch list: reading /proc: %s\n", strerror(errno));
+        print_error("nmtwatch list: reading /proc: %s\n", strerror(errno));
         return EXIT_IO;
     }
     code = json ? print_json(&found) : print_table(&found);
     if (found.count == 0)
-        tell_error("nmtwatch list: no HotSpot JVM found\n");
+        print_error("nmtwatch list: no HotSpot JVM found\n");
     if (found.unreadable > 0)
-        tell_error("nmtwatch list: no permission to look at %d process%s\n", found.unreadable,
-                   found.unreadable == 1 ? "" : "es");
+        print_error("nmtwatch list: no permission to look at %d process%s\n", found.unreadable,
+                    found.unreadable == 1 ? "" : "es");
     if (target_proc_hides_others())
-        tell_error(
+        print_error(
             "nmtwatch list: /proc is mounted with hidepid: other users' JVMs are not seen\n");
     remove_leftovers(&found);
     discovery_free(&found);

@@ -29,15 +29,15 @@ static int write_file(const struct observe_report *report, enum profile_format f
     int fd = create_private(path);
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (out == NULL) {
-        tell_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
+        print_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
         return EXIT_IO;
     }
     errno = 0;
     bool good = observe_report_write(report, format, ROWS, out);
     if (fclose(out) == 0 && good)
         return 0;
-    tell_error("nmtwatch observe: %s: %s\n", path,
-               errno != 0 ? strerror(errno) : "it could not be written");
+    print_error("nmtwatch observe: %s: %s\n", path,
+                errno != 0 ? strerror(errno) : "it could not be written");
     unlink(path);
     return EXIT_IO;
 }
@@ -49,9 +49,9 @@ static int observe(const struct target *target, const struct observe_options *op
     char error[400] = "";
     int code = EXIT_IO;
     if (!signals_catch(SIGNALS_END))
-        tell_error("nmtwatch observe: signals: %s\n", strerror(errno));
+        print_error("nmtwatch observe: signals: %s\n", strerror(errno));
     else if (!observe_run(target, options, &report, error, sizeof error)) {
-        tell_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
+        print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
         code = failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
     } else if (output != NULL)
         code = write_file(&report, format, output);
@@ -71,7 +71,7 @@ static int count_methods(const struct target *target, bool json)
     char error[400] = "";
     int code = 0;
     if (!loaded_methods_read(target, &methods, error, sizeof error)) {
-        tell_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
+        print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
         code = failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
     } else if (!loaded_methods_write(&methods, target, json ? PROFILE_TOP : PROFILE_TOP_TEXT,
                                      stdout)) {
@@ -105,7 +105,7 @@ struct group {
 
 static void complain(struct group *group, pid_t pid, const char *sentence, int code)
 {
-    tell_error("nmtwatch observe: pid %d: %s\n", (int)pid, sentence);
+    print_error("nmtwatch observe: pid %d: %s\n", (int)pid, sentence);
     group->code = code;
 }
 
@@ -186,7 +186,7 @@ static void write_text(struct group *group, const struct observed *observed)
                    escape_name(observed->result.sentence).text, escape_name(path).text);
         return;
     }
-    tell_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
+    print_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
     group->code = EXIT_IO;
 }
 
@@ -207,7 +207,7 @@ static bool print_text(const struct observed *observed, bool json, bool first)
     return good;
 }
 
-static void tell_results(struct group *group)
+static void print_results(struct group *group)
 {
     bool json = group->request.format[0] == PROFILE_TOP, first = true;
     if (json)
@@ -238,7 +238,7 @@ static int observe_many(struct group *group, const char *match)
     if (many == NULL)
         return code;
     if (!signals_catch(SIGNALS_END))
-        tell_error("nmtwatch observe: signals: %s\n", strerror(errno));
+        print_error("nmtwatch observe: signals: %s\n", strerror(errno));
     group->end_ms = clock_ms(CLOCK_MONOTONIC) + group->request.options.duration_ms;
     do {
         group->left_out = 0;
@@ -249,10 +249,10 @@ static int observe_many(struct group *group, const char *match)
     } while (signals_asked() == 0 && clock_ms(CLOCK_MONOTONIC) < group->end_ms);
     while (group->running > 0)
         await(group);
-    tell_results(group);
+    print_results(group);
     if (left_out > 0) {
-        tell_error("nmtwatch observe: %s more found no place: --at-once is %s\n",
-                   units_count(left_out).text, units_count(group->at_once).text);
+        print_error("nmtwatch observe: %s more found no place: --at-once is %s\n",
+                    units_count(left_out).text, units_count(group->at_once).text);
         group->code = EXIT_IO;
     }
     if (group->count == 0 && group->code == 0)
@@ -323,7 +323,7 @@ static int run_one(const char *pid, const struct arguments *arguments)
                              "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz",
                              output);
     if (output != NULL && !profile_output_possible(output, error, sizeof error)) {
-        tell_error("nmtwatch observe: %s\n", error);
+        print_error("nmtwatch observe: %s\n", error);
         return EXIT_IO;
     }
     int code = target_option_open(&command_observe, pid, &target);

@@ -2,7 +2,7 @@
 
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 #include "nmtwatch/commands/config.h"
@@ -39,7 +39,7 @@ int target_option_proc(const struct command *command)
     if (target_proc_is_ours())
         return 0;
     failure_set(&failure, FAILURE_FOREIGN_PROC, "a JVM", NULL);
-    tell_error("nmtwatch %s: %s\n", command->name, failure.sentence);
+    print_error("nmtwatch %s: %s\n", command->name, failure.sentence);
     return failure_exit_code(failure.kind);
 }
 
@@ -52,7 +52,7 @@ int target_option_open(const struct command *command, const char *text, struct t
         return code;
     if (target_open(target, pid, &failure) == FAILURE_NONE)
         return 0;
-    tell_error("nmtwatch %s: %s\n", command->name, failure.sentence);
+    print_error("nmtwatch %s: %s\n", command->name, failure.sentence);
     return failure_exit_code(failure.kind);
 }
 
@@ -82,7 +82,7 @@ struct target_many *target_many_open(const struct command *command, const char *
     struct target_many *many = calloc(1, sizeof *many);
     *code = EXIT_IO;
     if (many == NULL || (many->scan = scan_create()) == NULL)
-        tell_error("nmtwatch %s: out of memory\n", command->name);
+        print_error("nmtwatch %s: out of memory\n", command->name);
     else if (match != NULL && !target_match_parse(&many->match, match, error, sizeof error))
         *code = options_error(command, "--match: %s", error);
     else if ((*code = target_option_proc(command)) == 0) {
@@ -129,9 +129,9 @@ void target_many_look(struct target_many *many,
 
 int target_many_none(const struct target_many *many)
 {
-    tell_error("nmtwatch %s: there is no JVM%s%s\n", many->command->name,
-               many->text != NULL ? " that fits " : "",
-               many->text != NULL ? escape_name(many->text).text : "");
+    print_error("nmtwatch %s: there is no JVM%s%s\n", many->command->name,
+                many->text != NULL ? " that fits " : "",
+                many->text != NULL ? escape_name(many->text).text : "");
     return failure_exit_code(FAILURE_NOT_A_JVM);
 }
 
@@ -174,9 +174,9 @@ int options_error(const struct command *command, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    tell_error("nmtwatch %s: ", command->name);
-    vtell_error(format, args);
-    tell_error(" (see nmtwatch help %s)\n", command->name);
+    print_error("nmtwatch %s: ", command->name);
+    vprint_error(format, args);
+    print_error(" (see nmtwatch help %s)\n", command->name);
     va_end(args);
     return EXIT_USAGE;
 }
@@ -391,7 +391,7 @@ int watch_given_apply(const struct command *command, const struct watch_given *g
     char error[512];
     (soak ? watch_options_default_soak : watch_options_default)(options);
     if (config != NULL && !config_load(config, options, error, sizeof error)) {
-        tell_error("nmtwatch %s: %s\n", command->name, error);
+        print_error("nmtwatch %s: %s\n", command->name, error);
         return EXIT_USAGE;
     }
     if (!watch_given_take(given, options, error, sizeof error))
@@ -430,7 +430,7 @@ static int open_all(const struct command *command, struct session_options *optio
     if (code != 0)
         return code;
     if (discover_jvms(&discovery) != 0) {
-        tell_error("nmtwatch %s: /proc cannot be read: %s\n", command->name, strerror(errno));
+        print_error("nmtwatch %s: /proc cannot be read: %s\n", command->name, strerror(errno));
         return EXIT_IO;
     }
     options->target_count = discovery.count;

@@ -7,7 +7,7 @@
 #include "reports/text/escape.h"
 #include "reports/diagnosis/triage_report.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -140,7 +140,7 @@ static int from_pid(const char *text, int64_t look_ms, int64_t timeout_ms,
     target_close(&target);
     if (kind == FAILURE_NONE)
         return 0;
-    tell_error("nmtwatch plan: %s\n", escape_name(failure.sentence).text);
+    print_error("nmtwatch plan: %s\n", escape_name(failure.sentence).text);
     return failure_exit_code(kind);
 }
 
@@ -149,11 +149,11 @@ static int from_file(const char *path, struct plan_measured *measured,
 {
     char error[700], damage[300];
     if (!plan_recorded(measured, identity, path, damage, sizeof damage, error, sizeof error)) {
-        tell_error("nmtwatch plan: %s\n", error);
+        print_error("nmtwatch plan: %s\n", error);
         return EXIT_IO;
     }
     if (damage[0] != '\0')
-        tell_error("nmtwatch plan: warning: %s\n", damage);
+        print_error("nmtwatch plan: warning: %s\n", damage);
     return 0;
 }
 
@@ -215,7 +215,7 @@ static int make(struct plan_input *input, const char *from, int64_t look_ms, int
     }
     free(plan);
     if (!good)
-        tell_error("nmtwatch plan: out of memory\n");
+        print_error("nmtwatch plan: out of memory\n");
     return good ? code : EXIT_IO;
 }
 

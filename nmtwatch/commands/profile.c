@@ -6,7 +6,7 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/process/files.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/one_shot.h"
 #include "nmtwatch/profile/start_options.h"
@@ -82,7 +82,7 @@ static int run_one(const char *pid, const struct alloc_run *run)
         code = alloc_run_ask(&target, run->library, run->json);
     else if (code == 0 && run->output != NULL && !pid_path_is_pattern(run->output) &&
              !profile_output_possible(run->output, error, sizeof error)) {
-        tell_error("nmtwatch profile: %s\n", error);
+        print_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     } else if (code == 0)
         code = alloc_run(run, &target);
@@ -202,7 +202,7 @@ static bool command_of(const char *word, enum agent_command *command)
 
 static int failed(const struct failure *failure)
 {
-    tell_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    print_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
     return failure_exit_code(failure->kind);
 }
 
@@ -319,7 +319,7 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
         return options_error(&command_profile, "%s", error);
     int code = target_option_open(&command_profile, pid, &target);
     if (code == 0 && !profile_output_possible(shot.output, error, sizeof error)) {
-        tell_error("nmtwatch profile: %s\n", error);
+        print_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     }
     if (code == 0)
@@ -352,7 +352,7 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
     int code = target_option_open(&command_profile, pid, &target);
     if (code == 0 && shot.output != NULL &&
         !profile_output_possible(shot.output, error, sizeof error)) {
-        tell_error("nmtwatch profile: %s\n", error);
+        print_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     }
     if (code == 0)

@@ -3,7 +3,7 @@
 #include "nmtwatch/jfr/jfr_read.h"
 #include "reports/json/json_out.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ static int run(int argc, char **argv)
     int64_t cut_bytes;
     char error[512];
     if (!jfr_repair(argv[1], &cut_bytes, error, sizeof error)) {
-        tell_error("nmtwatch repair: %s\n", error);
+        print_error("nmtwatch repair: %s\n", error);
         return EXIT_IO;
     }
     if (json)

@@ -5,7 +5,7 @@
 #include "nmtwatch/watch/session.h"
 #include "reports/watch/watch_view.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,14 +54,14 @@ static int replay_file(const char *path, const char *config, struct printing *pr
     struct replay replay;
     struct watch_options options;
     if (!replay_open(&replay, path, error, sizeof error)) {
-        tell_error("nmtwatch replay: %s\n", error);
+        print_error("nmtwatch replay: %s\n", error);
         return EXIT_IO;
     }
     watch_options_default(&options);
     options.thresholds = replay.header->thresholds;
     options.warmup_s = replay.header->warmup_s;
     if (config != NULL && !config_load(config, &options, error, sizeof error)) {
-        tell_error("nmtwatch replay: %s\n", error);
+        print_error("nmtwatch replay: %s\n", error);
         replay_close(&replay);
         return EXIT_USAGE;
     }
@@ -81,7 +81,7 @@ static int replay_file(const char *path, const char *config, struct printing *pr
     judge_view(replay.judge, &view);
     print_end(printing, last_ms, events, &view, replay.recording);
     if (recording_damage(replay.recording) != NULL)
-        tell_error("nmtwatch replay: warning: %s\n", recording_damage(replay.recording));
+        print_error("nmtwatch replay: warning: %s\n", recording_damage(replay.recording));
     replay_close(&replay);
     return (int)view.worst_ever; /* INFO 0, WARNING 1, CRITICAL 2 */
 }

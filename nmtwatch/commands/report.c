@@ -10,7 +10,7 @@
 #include "reports/text/escape.h"
 #include "reports/story/story.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,7 +253,7 @@ static void describe_watch_cost(struct story *story, const struct watch_cost *co
 }
 
 /* NULL when memory ran out. */
-static struct story *tell(struct replay *replay)
+static struct story *story_of(struct replay *replay)
 {
     const struct recording_header *header = replay->header;
     struct story *story = story_create(&header->target, header->wall_start_ms, &header->thresholds);
@@ -306,8 +306,8 @@ static bool write_file(struct writing *writing, const char *name, const char *da
         error = errno;
     }
     if (!good) {
-        tell_error("nmtwatch report: %s/%s: %s\n", escape_name(writing->directory).text, name,
-                   strerror(error));
+        print_error("nmtwatch report: %s/%s: %s\n", escape_name(writing->directory).text, name,
+                    strerror(error));
         return false;
     }
     snprintf(writing->files[writing->file_count++], sizeof writing->files[0], "%s", name);
@@ -322,7 +322,7 @@ static bool write_stream(struct writing *writing, const char *name, FILE *stream
     if (good)
         good = write_file(writing, name, *text, *size);
     else
-        tell_error("nmtwatch report: %s: out of memory\n", name);
+        print_error("nmtwatch report: %s: out of memory\n", name);
     free(*text);
     return good;
 }
@@ -353,9 +353,9 @@ static char *draw(struct writing *writing, const struct story *story, enum chart
         snprintf(writing->no_pictures, sizeof writing->no_pictures, "Pictures are left out: %s.",
                  error);
     if (result == GNUPLOT_MISSING)
-        tell_error("nmtwatch report: %s\n", writing->no_pictures);
+        print_error("nmtwatch report: %s\n", writing->no_pictures);
     else
-        tell_error("nmtwatch report: %s is left out: %s\n", chart_name(kind), error);
+        print_error("nmtwatch report: %s is left out: %s\n", chart_name(kind), error);
     return NULL;
 }
 
@@ -447,7 +447,7 @@ static bool make_json(struct writing *writing, const struct story *story)
     if (good)
         good = write_file(writing, "report.json", text, strlen(text));
     else
-        tell_error("nmtwatch report: report.json: out of memory\n");
+        print_error("nmtwatch report: report.json: out of memory\n");
     json_out_free(&out);
     return good;
 }
@@ -460,7 +460,7 @@ static bool make_report(struct writing *writing, const struct story *story)
     for (int i = 0; i < writing->picture_count; i++)
         free(writing->pictures[i].svg);
     if (good && writing->file_count == 0) {
-        tell_error("nmtwatch report: nothing was written: %s\n", writing->no_pictures);
+        print_error("nmtwatch report: nothing was written: %s\n", writing->no_pictures);
         return false;
     }
     return good;
@@ -499,22 +499,22 @@ static struct story *read_story(const char *path)
     char error[512];
     struct replay replay;
     if (!replay_open(&replay, path, error, sizeof error)) {
-        tell_error("nmtwatch report: %s\n", error);
+        print_error("nmtwatch report: %s\n", error);
         return NULL;
     }
-    struct story *story = tell(&replay);
+    struct story *story = story_of(&replay);
     int64_t unknown = recording_unknown_lines(replay.recording);
     replay_close(&replay);
     if (story == NULL) {
-        tell_error("nmtwatch report: out of memory\n");
+        print_error("nmtwatch report: out of memory\n");
         return NULL;
     }
     if (story->damage[0] != '\0')
-        tell_error("nmtwatch report: warning: %s; reporting what stands before it\n",
-                   story->damage);
+        print_error("nmtwatch report: warning: %s; reporting what stands before it\n",
+                    story->damage);
     if (unknown > 0)
-        tell_error("nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
-                   unknown);
+        print_error("nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
+                    unknown);
     return story;
 }
 
@@ -524,8 +524,8 @@ static bool open_directory(struct writing *writing)
     if (report_make_directory(writing->directory))
         writing->directory_fd = open(writing->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (writing->directory_fd < 0)
-        tell_error("nmtwatch report: %s: %s\n", escape_name(writing->directory).text,
-                   strerror(errno));
+        print_error("nmtwatch report: %s: %s\n", escape_name(writing->directory).text,
+                    strerror(errno));
     return writing->directory_fd >= 0;
 }
 

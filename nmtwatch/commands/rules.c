@@ -4,7 +4,7 @@
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
 #include "reports/metrics/prometheus_rules.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ static int run(int argc, char **argv)
     serve_options_default(&options);
     char error[512];
     if (config != NULL && !config_load_serve(config, &options, error, sizeof error)) {
-        tell_error("nmtwatch rules: %s\n", error);
+        print_error("nmtwatch rules: %s\n", error);
         return EXIT_USAGE;
     }
     if (runbooks == NULL)
@@ -51,7 +51,7 @@ static int run(int argc, char **argv)
         return 0;
     if (ferror(stdout))
         return 0; /* main tells, unless it was only the reader that left */
-    tell_error("nmtwatch rules: the rules could not be written\n");
+    print_error("nmtwatch rules: the rules could not be written\n");
     return EXIT_IO;
 }
 

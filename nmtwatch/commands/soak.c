@@ -4,7 +4,7 @@
 #include "nmtwatch/soak/soak_run.h"
 #include "reports/text/escape.h"
 #include "reports/soak/soak_report.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +99,7 @@ static int check_combination(const struct soak_arguments *arguments, int operand
 
 static int refuse(const char *path, const char *why)
 {
-    tell_error("nmtwatch soak: %s: %s\n", escape_name(path).text, why);
+    print_error("nmtwatch soak: %s: %s\n", escape_name(path).text, why);
     return EXIT_IO;
 }
 
@@ -171,7 +171,7 @@ static void print(const struct soak_arguments *arguments, const struct soak_summ
         const struct terminal terminal = {.out = stdout,
                                           .colour = options_colour(arguments->no_color)};
         if (!page_terminal(page, &terminal) && page->failed)
-            tell_error("nmtwatch soak: out of memory\n");
+            print_error("nmtwatch soak: out of memory\n");
     }
     fflush(stdout);
 }
@@ -191,7 +191,7 @@ static void make_report(const struct soak_arguments *arguments, struct soak_summ
 static int finish(struct soak_arguments *arguments, struct soak_outcome *outcome)
 {
     if (outcome == NULL) {
-        tell_error("nmtwatch soak: out of memory\n");
+        print_error("nmtwatch soak: out of memory\n");
         return EXIT_UNKNOWN;
     }
     outcome->summary.against = arguments->against;
@@ -218,11 +218,11 @@ static int judge_recording(struct soak_arguments *arguments, const struct trial 
     struct recorded_trial recorded;
     if (!recorded_trial_read(arguments->replay, &arguments->run.budgets, &recorded, error,
                              sizeof error)) {
-        tell_error("nmtwatch soak: %s\n", error);
+        print_error("nmtwatch soak: %s\n", error);
         return EXIT_IO;
     }
     if (recorded.damage[0] != '\0')
-        tell_error("nmtwatch soak: warning: %s\n", recorded.damage);
+        print_error("nmtwatch soak: warning: %s\n", recorded.damage);
     struct soak_outcome *outcome =
         soak_outcome_of_trial(recorded.trial, arguments->replay, "", reference);
     if (outcome != NULL)
@@ -247,14 +247,14 @@ static int run_live(struct soak_arguments *arguments, const char *pid,
     if (code == 0) {
         soak_run_loop(run);
         if (run->jvms_missed > 0)
-            tell_error("nmtwatch soak: %d JVMs that ended early, or came beyond the %d that are "
-                       "watched, were passed over\n",
-                       run->jvms_missed, SOAK_JVMS_MAX);
+            print_error("nmtwatch soak: %d JVMs that ended early, or came beyond the %d that are "
+                        "watched, were passed over\n",
+                        run->jvms_missed, SOAK_JVMS_MAX);
         if (run->counter != NULL && counter_counts(run->counter).failed > 0)
-            tell_error("nmtwatch soak: %lld readings, and %lld failed: %s\n",
-                       (long long)counter_counts(run->counter).readings,
-                       (long long)counter_counts(run->counter).failed,
-                       counter_counts(run->counter).last_failure);
+            print_error("nmtwatch soak: %lld readings, and %lld failed: %s\n",
+                        (long long)counter_counts(run->counter).readings,
+                        (long long)counter_counts(run->counter).failed,
+                        counter_counts(run->counter).last_failure);
         code = finish(arguments, soak_outcome_of_run(run, reference));
     }
     if (run != NULL)
@@ -269,11 +269,11 @@ static int run_checked(struct soak_arguments *arguments, const char *pid)
     char error[512];
     if (arguments->against != NULL &&
         !recorded_trial_read(arguments->against, NULL, &reference, error, sizeof error)) {
-        tell_error("nmtwatch soak: %s\n", error);
+        print_error("nmtwatch soak: %s\n", error);
         return EXIT_IO;
     }
     if (reference.damage[0] != '\0')
-        tell_error("nmtwatch soak: warning: %s\n", reference.damage);
+        print_error("nmtwatch soak: warning: %s\n", reference.damage);
     int code = prepare_files(arguments);
     if (code == 0)
         code = arguments->replay != NULL ? judge_recording(arguments, reference.trial)

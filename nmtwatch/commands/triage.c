@@ -6,7 +6,7 @@
 #include "nmtwatch/triage/live.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/json/event_json.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static FILE *open_file(const char *folder, const char *name)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (file == NULL)
-        tell_error("nmtwatch triage: %s: %s\n", path, strerror(errno));
+        print_error("nmtwatch triage: %s: %s\n", path, strerror(errno));
     if (file == NULL && fd >= 0)
         close(fd);
     return file;
@@ -71,7 +71,8 @@ static bool close_file(FILE *file, bool ok, const char *folder, const char *name
 {
     if (fclose(file) == 0 && ok)
         return true;
-    tell_error("nmtwatch triage: %s/%s: could not be written: %s\n", folder, name, strerror(errno));
+    print_error("nmtwatch triage: %s/%s: could not be written: %s\n", folder, name,
+                strerror(errno));
     return false;
 }
 
@@ -88,13 +89,13 @@ static bool ask_heap(struct live *live, const struct target *target, const char 
     char sentence[600], name[64];
     struct holders_answer *answer = malloc(sizeof *answer);
     if (answer == NULL) {
-        tell_error("nmtwatch triage: out of memory\n");
+        print_error("nmtwatch triage: out of memory\n");
         return false;
     }
     bool ok = holders_take(answer, target, &options, &failure, sentence, sizeof sentence) ==
               HOLDERS_TAKEN;
     if (!ok)
-        tell_error("nmtwatch triage: no answer from the heap: %s\n", sentence);
+        print_error("nmtwatch triage: no answer from the heap: %s\n", sentence);
     if (ok) {
         snprintf(name, sizeof name, "pid %d", (int)target->pid);
         const struct holders_report report = holders_answer_report(answer, name);
@@ -216,7 +217,7 @@ static int run(int argc, char **argv)
         return options_error(&command_triage, "--heap takes a heap dump, which stops the "
                                               "application; --allow-pause allows it");
     if (config != NULL && !config_load(config, &options.watch, error, sizeof error)) {
-        tell_error("nmtwatch triage: %s\n", error);
+        print_error("nmtwatch triage: %s\n", error);
         return EXIT_USAGE;
     }
     code = target_option_open(&command_triage, argv[1], &target);
@@ -229,7 +230,7 @@ static int run(int argc, char **argv)
         folder = own_folder;
     }
     if (!make_folder(folder)) {
-        tell_error("nmtwatch triage: %s: %s\n", folder, strerror(errno));
+        print_error("nmtwatch triage: %s: %s\n", folder, strerror(errno));
         target_close(&target);
         return EXIT_IO;
     }
@@ -241,10 +242,10 @@ static int run(int argc, char **argv)
     enum failure_kind kind =
         live != NULL ? live_run(live, &target, &options, &failure) : FAILURE_SYSTEM;
     if (live == NULL) {
-        tell_error("nmtwatch triage: out of memory\n");
+        print_error("nmtwatch triage: out of memory\n");
         code = EXIT_IO;
     } else if (kind != FAILURE_NONE) {
-        tell_error("nmtwatch triage: %s\n", failure.sentence);
+        print_error("nmtwatch triage: %s\n", failure.sentence);
         code = failure_exit_code(kind);
     } else {
         struct page page;

@@ -4,7 +4,7 @@
 #include "analyzers/trend/verdict.h"
 #include "reports/json/json_out.h"
 #include "reports/text/units.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "reports/text/escape.h"
 
 #include <ctype.h>
@@ -250,13 +250,13 @@ static bool print_json(const struct verdict *verdict, const struct verdict_csv *
 static void warn(const struct verdict_csv *csv)
 {
     if (csv->bad > 0)
-        tell_error(
+        print_error(
             "nmtwatch verdict: warning: %lld of %lld lines are no `seconds,bytes`; the first is"
             " line %lld: %s\n",
             (long long)csv->bad, (long long)csv->lines, (long long)csv->first_bad_line,
             csv->first_bad);
     if (csv->damage[0] != '\0')
-        tell_error("nmtwatch verdict: warning: %s\n", csv->damage);
+        print_error("nmtwatch verdict: warning: %s\n", csv->damage);
 }
 
 static int judge_file(const char *path, const struct verdict_options *options,
@@ -268,13 +268,13 @@ static int judge_file(const char *path, const struct verdict_options *options,
     if (series == NULL)
         return EXIT_IO;
     if (!verdict_csv_read(path, regressor_column, feed, series, &csv, error, sizeof error)) {
-        tell_error("nmtwatch verdict: %s\n", error);
+        print_error("nmtwatch verdict: %s\n", error);
         verdict_destroy(series);
         return EXIT_IO;
     }
     warn(&csv);
     if (csv.values == 0 && (csv.bad > 0 || csv.damage[0] != '\0')) {
-        tell_error("nmtwatch verdict: no line that can be used\n");
+        print_error("nmtwatch verdict: no line that can be used\n");
         verdict_destroy(series);
         return EXIT_IO;
     }

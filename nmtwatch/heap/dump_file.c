@@ -197,7 +197,7 @@ static bool given_up(const struct dump_file *file)
 
 /* Where the scan went to. */
 static uint64_t scan_range(struct pass *pass, struct window *window, struct heap_scan *scan,
-                           const struct range *range, bool tell)
+                           const struct range *range, bool shown)
 {
     uint64_t at = range->from;
     window->length = window->stream != NULL ? window->length : 0;
@@ -214,7 +214,7 @@ static uint64_t scan_range(struct pass *pass, struct window *window, struct heap
         bool last = window->ended || window->from + window->length >= range->to;
         uint64_t next = heap_scan_window(scan, window->bytes, window->from, window->length, last);
         pass->done += next > at && next < range->to ? next - at : 0;
-        if (tell && pass->file->progress != NULL)
+        if (shown && pass->file->progress != NULL)
             pass->file->progress(pass->file->context, pass->what, pass->done, pass->whole);
         at = next;
         if (last && next <= window->from + window->length && !scan->stopped && next != UINT64_MAX)

@@ -2,7 +2,7 @@
 
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "reports/text/units.h"
 
 #include <pthread.h>
@@ -13,19 +13,20 @@
 
 #define QUIET_MS 2000
 
-struct telling {
-    int64_t began_ms, told_ms;
-    bool wanted, timing, told;
+struct progress {
+    int64_t began_ms, printed_ms;
+    bool wanted, timing, printed;
 };
 
-static void tell(void *context, const char *what, uint64_t done, uint64_t whole)
+static void print_progress(void *context, const char *what, uint64_t done, uint64_t whole)
 {
-    struct telling *telling = context;
+    struct progress *progress = context;
     int64_t now = clock_ms(CLOCK_MONOTONIC);
-    if (!telling->wanted || now - telling->began_ms < QUIET_MS || now - telling->told_ms < 200)
+    if (!progress->wanted || now - progress->began_ms < QUIET_MS ||
+        now - progress->printed_ms < 200)
         return;
-    telling->told_ms = now;
-    telling->told = true;
+    progress->printed_ms = now;
+    progress->printed = true;
     if (whole > 0)
         fprintf(stderr, "\r%s: %3d %%\x1b[K", what,
                 (int)(done >= whole ? 100 : done * 100 / whole));
@@ -33,11 +34,11 @@ static void tell(void *context, const char *what, uint64_t done, uint64_t whole)
         fprintf(stderr, "\r%s\x1b[K", what);
 }
 
-static void step_done(struct telling *telling, const char *what)
+static void step_done(struct progress *progress, const char *what)
 {
-    if (telling->timing)
-        tell_error("%-12s %6lld ms\n", what,
-                   (long long)(clock_ms(CLOCK_MONOTONIC) - telling->began_ms));
+    if (progress->timing)
+        print_error("%-12s %6lld ms\n", what,
+                    (long long)(clock_ms(CLOCK_MONOTONIC) - progress->began_ms));
 }
 
 static bool gave_up(const struct dump_file *file)
@@ -88,7 +89,7 @@ static void take_object(void *context, const struct heap_object *object)
 }
 
 /* False: out of memory, unless file->error says another reason. */
-static bool ask(struct holders_answer *answer, struct dump_file *file, struct telling *telling)
+static bool ask(struct holders_answer *answer, struct dump_file *file, struct progress *progress)
 {
     struct heap *heap = &answer->heap;
     const struct dump_fetch fetch = {among, take_object, answer};
@@ -98,23 +99,23 @@ static bool ask(struct holders_answer *answer, struct dump_file *file, struct te
     if (answer->asked == NULL || !retained_create(&answer->retained, heap, answer->asked))
         return false;
     answer->retained.walk.give_up = file->give_up;
-    tell(telling, "paths", 0, 0);
+    print_progress(progress, "paths", 0, 0);
     bool threaded = pthread_create(&beside, NULL, first_of_retained, &answer->retained) == 0;
     bool ok = find_paths(answer, file->give_up);
     if (threaded)
         pthread_join(beside, &done);
     else
         done = first_of_retained(&answer->retained);
-    step_done(telling, "paths");
+    step_done(progress, "paths");
     if (!ok || done == NULL)
         return false;
     if (gave_up(file))
         return true;
-    tell(telling, "retained sizes", 0, 0);
+    print_progress(progress, "retained sizes", 0, 0);
     ok = retained_rest(&answer->retained);
-    step_done(telling, "retained");
+    step_done(progress, "retained");
     ok = ok && dump_fetch(file, heap, &fetch) && retained_sum(&answer->retained);
-    step_done(telling, "sizes, names");
+    step_done(progress, "sizes, names");
     return ok && (gave_up(file) || holders_judge(&answer->holders, &answer->retained));
 }
 
@@ -122,9 +123,9 @@ bool holders_run(struct holders_answer *answer, int fd, const struct holders_run
                  char *error, size_t error_size)
 {
     struct dump_file file;
-    struct telling telling = {.began_ms = clock_ms(CLOCK_MONOTONIC),
-                              .wanted = options->progress,
-                              .timing = options->timing};
+    struct progress progress = {.began_ms = clock_ms(CLOCK_MONOTONIC),
+                                .wanted = options->progress,
+                                .timing = options->timing};
     memset(answer, 0, sizeof *answer);
     if (!dump_open(&file, fd)) {
         snprintf(error, error_size, "%s", file.error);
@@ -132,24 +133,24 @@ bool holders_run(struct holders_answer *answer, int fd, const struct holders_run
         return false;
     }
     file.give_up = signals_asked_at();
-    file.progress = tell;
-    file.context = &telling;
+    file.progress = print_progress;
+    file.context = &progress;
     bool ok = dump_load(&file, &answer->heap);
-    step_done(&telling, "load");
+    step_done(&progress, "load");
     if (!ok)
         snprintf(error, error_size, "%s", file.error);
-    if (ok && telling.timing) {
+    if (ok && progress.timing) {
         const struct heap *heap = &answer->heap;
-        tell_error("%u objects, rows of %llu MB, %u inner, %u regions of 8 MB\n", heap->ids.count,
-                   (unsigned long long)(heap->ids.row_bytes >> 20), heap->inner_count,
-                   heap->ids.region_count);
+        print_error("%u objects, rows of %llu MB, %u inner, %u regions of 8 MB\n", heap->ids.count,
+                    (unsigned long long)(heap->ids.row_bytes >> 20), heap->inner_count,
+                    heap->ids.region_count);
     }
     if (ok && !gave_up(&file)) {
-        ok = ask(answer, &file, &telling);
+        ok = ask(answer, &file, &progress);
         if (!ok)
             snprintf(error, error_size, "%s", file.error[0] != '\0' ? file.error : "out of memory");
     }
-    if (telling.told)
+    if (progress.printed)
         fputs("\r\x1b[K", stderr);
     if (ok && gave_up(&file)) {
         snprintf(error, error_size, "interrupted");
@@ -157,7 +158,7 @@ bool holders_run(struct holders_answer *answer, int fd, const struct holders_run
     }
     answer->bytes = file.bytes;
     answer->bytes_on_disk = file.bytes_on_disk;
-    answer->took_ms = clock_ms(CLOCK_MONOTONIC) - telling.began_ms;
+    answer->took_ms = clock_ms(CLOCK_MONOTONIC) - progress.began_ms;
     dump_close(&file);
     return ok;
 }
@@ -181,13 +182,13 @@ static enum holders_taken take(struct heap_dump *dump, struct holders_answer *an
     snprintf(sentence, size, "interrupted");
     if (signals_asked() > 0)
         return HOLDERS_UNREAD;
-    tell_error("nmtwatch %s: %s\n", options->verb, cost);
+    print_error("nmtwatch %s: %s\n", options->verb, cost);
     if (heap_dump_take(dump, target, options->gzip, failure) != FAILURE_NONE) {
         snprintf(sentence, size, "%s", failure->sentence);
         return HOLDERS_REFUSED;
     }
-    tell_error("nmtwatch %s: %s of dump, a pause of at most %s\n", options->verb,
-               units_bytes(dump->bytes).text, units_microseconds(dump->pause_us).text);
+    print_error("nmtwatch %s: %s of dump, a pause of at most %s\n", options->verb,
+                units_bytes(dump->bytes).text, units_microseconds(dump->pause_us).text);
     if (!holders_run(answer, dump->fd, &options->run, sentence, size))
         return HOLDERS_UNREAD;
     if (dump->loader_stats != NULL)
@@ -209,8 +210,8 @@ enum holders_taken holders_take(struct holders_answer *answer, const struct targ
     bool keep =
         options->keep && (taken == HOLDERS_TAKEN || taken == HOLDERS_UNREAD) && dump.bytes > 0;
     if (keep)
-        tell_error("nmtwatch %s: the dump is kept: %s/%s\n", options->verb, dump.exchange.theirs,
-                   HEAP_DUMP_FILE);
+        print_error("nmtwatch %s: the dump is kept: %s/%s\n", options->verb, dump.exchange.theirs,
+                    HEAP_DUMP_FILE);
     heap_dump_end(&dump, keep);
     return taken;
 }

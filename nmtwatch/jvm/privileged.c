@@ -1,6 +1,6 @@
 #include "nmtwatch/jvm/privileged.h"
 
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>

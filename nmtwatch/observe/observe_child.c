@@ -4,7 +4,7 @@
 #include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/profile/agent_library.h"
 #include "reports/text/units.h"
 #include "nmtwatch/jvm/rooted.h"
@@ -136,8 +136,8 @@ static enum failure_kind copy_library(struct agent_session *session, struct fail
 static void say_other(const struct agent_session *session, const char *named)
 {
     if (strncmp(session->library, "/tmp/nmtwatch-", 14) != 0)
-        tell_error("nmtwatch profile: --agent %s: %s is loaded already and is asked\n", named,
-                   session->library);
+        print_error("nmtwatch profile: --agent %s: %s is loaded already and is asked\n", named,
+                    session->library);
 }
 
 static enum failure_kind choose_library(struct agent_session *session, enum agent_command first,

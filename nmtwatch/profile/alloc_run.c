@@ -6,7 +6,7 @@
 #include "reports/profile/agent_report.h"
 #include "reports/text/escape.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@ struct sampled {
 
 static int complain(const struct failure *failure)
 {
-    tell_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    print_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
     return failure_exit_code(failure->kind);
 }
 
@@ -45,7 +45,7 @@ static int too_old(const struct target *target)
 
 static int usage_error(const char *problem)
 {
-    tell_error("nmtwatch profile: %s\n", problem);
+    print_error("nmtwatch profile: %s\n", problem);
     return EXIT_USAGE;
 }
 
@@ -78,7 +78,8 @@ static int begin(struct sampled *sampled, const struct alloc_run *run, const str
 
 /* --- stop ------------------------------------------------------------------------------------- */
 
-static int tell(const struct target *target, const char *answer, int64_t duration_ms, bool json)
+static int print_answer(const struct target *target, const char *answer, int64_t duration_ms,
+                        bool json)
 {
     struct failure failure;
     char who[32];
@@ -117,13 +118,13 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
         bool good = out != NULL && alloc_report_json(&report, out);
         if ((out == NULL || fclose(out) == 0) && good)
             return 0;
-        tell_error("nmtwatch profile: %s: %s\n", name, strerror(errno));
+        print_error("nmtwatch profile: %s: %s\n", name, strerror(errno));
         return EXIT_IO;
     }
     int recording = exchange_read(&sampled->session.exchange, EXCHANGE_RECORDING);
     if (recording < 0) {
-        tell_error("nmtwatch profile: pid %d left no recording: %s\n", (int)target->pid,
-                   strerror(errno));
+        print_error("nmtwatch profile: pid %d left no recording: %s\n", (int)target->pid,
+                    strerror(errno));
         return EXIT_IO;
     }
     snprintf(title, sizeof title, "Allocations of %.200s (pid %d)", target->identity.main,
@@ -131,7 +132,7 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
     bool good = profile_output_write(recording, format, false, name, title, error, sizeof error);
     close(recording);
     if (!good) {
-        tell_error("nmtwatch profile: %s\n", error);
+        print_error("nmtwatch profile: %s\n", error);
         return EXIT_IO;
     }
     if (!run->json)
@@ -148,12 +149,12 @@ static int finish(struct sampled *sampled, const struct alloc_run *run, bool sev
     if (agent_call(&sampled->session, "stop", &answer, &failure) != FAILURE_NONE) {
         int gone = complain(&failure);
         if (run->output != NULL && write_output(run, sampled, NULL, duration_ms) == 0)
-            tell_error("nmtwatch profile: the file has what was recorded until then\n");
+            print_error("nmtwatch profile: the file has what was recorded until then\n");
         return gone;
     }
     if (several && !run->json)
         printf("\n%s (pid %d)\n", escape_name(target->identity.main).text, (int)target->pid);
-    int code = tell(target, answer, duration_ms, run->json);
+    int code = print_answer(target, answer, duration_ms, run->json);
     if (code == 0 && run->output != NULL) {
         code = write_output(run, sampled, answer, duration_ms);
         if (agent_print_lost(answer, stderr))
@@ -186,16 +187,16 @@ static struct sampled *place_for(struct alloc_group *group, const struct target 
 {
     const char *output = group->run->output;
     if (group->count > 0 && output != NULL && !pid_path_is_pattern(output)) {
-        tell_error("nmtwatch profile: pid %d is left out: -o '%s' is one file; %%p in its name is "
-                   "the pid\n",
-                   (int)target->pid, escape_name(output).text);
+        print_error("nmtwatch profile: pid %d is left out: -o '%s' is one file; %%p in its name is "
+                    "the pid\n",
+                    (int)target->pid, escape_name(output).text);
         failed(group, EXIT_USAGE);
         return NULL;
     }
     struct sampled *sampled = group->count < ALLOC_TARGETS_MAX ? calloc(1, sizeof *sampled) : NULL;
     if (sampled == NULL) {
-        tell_error("nmtwatch profile: pid %d is left out: %s\n", (int)target->pid,
-                   group->count < ALLOC_TARGETS_MAX ? "out of memory" : "there are too many");
+        print_error("nmtwatch profile: pid %d is left out: %s\n", (int)target->pid,
+                    group->count < ALLOC_TARGETS_MAX ? "out of memory" : "there are too many");
         failed(group, EXIT_IO);
     }
     return sampled;
@@ -262,7 +263,7 @@ static struct alloc_group *new_group(const struct alloc_run *run)
 {
     struct alloc_group *group = calloc(1, sizeof *group);
     if (group == NULL)
-        tell_error("nmtwatch profile: out of memory\n");
+        print_error("nmtwatch profile: out of memory\n");
     else
         group->run = run;
     signals_catch(SIGNALS_END);
@@ -297,7 +298,7 @@ int alloc_run_ask(const struct target *target, const char *library, bool json)
         return complain(&failure);
     int code = agent_call(&session, "alloc", &answer, &failure) != FAILURE_NONE
                    ? complain(&failure)
-                   : tell(target, answer, 0, json);
+                   : print_answer(target, answer, 0, json);
     free(answer);
     agent_session_close(&session);
     return code;

@@ -3,7 +3,7 @@
 #include "nmtwatch/jfr/jfr_live.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "reports/profile/agent_report.h"
 #include "reports/profile/call_tree.h"
@@ -145,8 +145,8 @@ static bool write_format(const struct story *story, enum profile_format format, 
 
 static int cannot_write(const char *output)
 {
-    tell_error("nmtwatch profile: %s: %s\n", output,
-               errno != 0 ? strerror(errno) : "it could not be written");
+    print_error("nmtwatch profile: %s: %s\n", output,
+                errno != 0 ? strerror(errno) : "it could not be written");
     return EXIT_IO;
 }
 
@@ -165,7 +165,8 @@ static int write_file(const struct story *story, const struct one_shot *shot, co
     return code;
 }
 
-static int tell(enum story_kind kind, const struct one_shot *shot, int recording, const char *title)
+static int print_story(enum story_kind kind, const struct one_shot *shot, int recording,
+                       const char *title)
 {
     struct story story = {.kind = kind};
     char error[400];
@@ -173,12 +174,12 @@ static int tell(enum story_kind kind, const struct one_shot *shot, int recording
     if (shot->output != NULL && shot->format == PROFILE_JFR) {
         if (!profile_output_write(recording, PROFILE_JFR, false, shot->output, title, error,
                                   sizeof error)) {
-            tell_error("nmtwatch profile: %s\n", error);
+            print_error("nmtwatch profile: %s\n", error);
             return EXIT_IO;
         }
     }
     if (!read_story(&story, recording, error, sizeof error)) {
-        tell_error("nmtwatch profile: %s\n", escape_name(error).text);
+        print_error("nmtwatch profile: %s\n", escape_name(error).text);
         return EXIT_IO;
     }
     if (shot->output != NULL && shot->format != PROFILE_JFR)
@@ -191,29 +192,29 @@ static int tell(enum story_kind kind, const struct one_shot *shot, int recording
     return code;
 }
 
-static int tell_classes(const struct one_shot *shot, int recording, const char *title,
-                        const char *answer)
+static int print_classes(const struct one_shot *shot, int recording, const char *title,
+                         const char *answer)
 {
     (void)answer;
-    return tell(STORY_CLASSES, shot, recording, title);
+    return print_story(STORY_CLASSES, shot, recording, title);
 }
 
-static int tell_live(const struct one_shot *shot, int recording, const char *title,
-                     const char *answer)
+static int print_live(const struct one_shot *shot, int recording, const char *title,
+                      const char *answer)
 {
     (void)answer;
-    return tell(STORY_LIVE, shot, recording, title);
+    return print_story(STORY_LIVE, shot, recording, title);
 }
 
 int story_shot_run(enum story_kind kind, struct one_shot *shot, const struct target *target)
 {
-    shot->use = kind == STORY_CLASSES ? tell_classes : tell_live;
+    shot->use = kind == STORY_CLASSES ? print_classes : print_live;
     return one_shot_run(shot, target);
 }
 
 static int complain(const struct failure *failure)
 {
-    tell_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
+    print_error("nmtwatch profile: %s\n", escape_name(failure->sentence).text);
     return failure_exit_code(failure->kind);
 }
 
@@ -223,8 +224,8 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
     char error[300], title[320];
     int recording = exchange_read(&session->exchange, EXCHANGE_RECORDING);
     if (recording < 0) {
-        tell_error("nmtwatch profile: pid %d left no recording: %s\n", (int)session->target.pid,
-                   strerror(errno));
+        print_error("nmtwatch profile: pid %d left no recording: %s\n", (int)session->target.pid,
+                    strerror(errno));
         return EXIT_IO;
     }
     snprintf(title, sizeof title, "%.200s (pid %d)", session->target.identity.main,
@@ -239,7 +240,7 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
     close(recording);
     if (good)
         return 0;
-    tell_error("nmtwatch profile: %s\n", error);
+    print_error("nmtwatch profile: %s\n", error);
     return EXIT_IO;
 }
 
@@ -250,7 +251,7 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     snprintf(file, sizeof file, "%s/" EXCHANGE_RECORDING, session->exchange.theirs);
     if (!start_options_text(shot->start, AGENT_START, file, text, sizeof text, error,
                             sizeof error)) {
-        tell_error("nmtwatch profile: %s\n", error);
+        print_error("nmtwatch profile: %s\n", error);
         return EXIT_USAGE;
     }
     signals_catch(SIGNALS_END);
@@ -275,7 +276,7 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     else if (written == 0 && answer != NULL)
         agent_print_written(answer, shot->output, stdout);
     else if (written == 0) /* it ended before it could be asked to stop */
-        tell_error("nmtwatch profile: %s has what was recorded until then\n", shot->output);
+        print_error("nmtwatch profile: %s has what was recorded until then\n", shot->output);
     free(answer);
     return code != 0 ? code : written;
 }

@@ -30,7 +30,7 @@ struct fleet {
     int64_t next_scan_ms;
     bool looked; /* at all processes, at least once */
     int64_t seen;
-    bool recording_told;
+    bool recording_failed;
     int64_t next_no_room_ms; /* when it may be told again */
     int64_t next_tidy_ms;    /* when our own /tmp is looked at again (agent_files.h) */
     int count, capacity;
@@ -96,9 +96,9 @@ static void begin_recording(struct fleet *fleet, struct member *member)
     };
     member->recording = archive_file_create(fleet->archive, member->label, &header,
                                             clock_ms(CLOCK_REALTIME), error, sizeof error);
-    if (member->recording == NULL && !fleet->recording_told)
+    if (member->recording == NULL && !fleet->recording_failed)
         fleet->hooks.say(fleet->hooks.context, error);
-    fleet->recording_told = member->recording == NULL;
+    fleet->recording_failed = member->recording == NULL;
 }
 
 /* --- keeping ---------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static void describe_owner(struct owner owner, char *out, size_t size)
 }
 
 /* It came under a name whose owner runs no JVM of that name now: a name is being taken over. */
-static void tell_of_owner(const struct member *member, const char *wanted, struct owner was)
+static void note_owner(const struct member *member, const char *wanted, struct owner was)
 {
     char owner[96], newcomer[96], note[512];
     describe_owner(was, owner, sizeof owner);
@@ -241,7 +241,7 @@ static bool is_room_for(const struct fleet *fleet, uid_t user, const char *name,
 }
 
 /* Once a minute at most: who starts JVMs by the thousand must not fill the log. */
-static void tell_no_room(struct fleet *fleet, const char *label, int64_t pid, const char *detail)
+static void print_no_room(struct fleet *fleet, const char *label, int64_t pid, const char *detail)
 {
     if (fleet->now_ms < fleet->next_no_room_ms)
         return;
@@ -280,7 +280,7 @@ static enum scan_answer found(void *context, const struct target *target)
     if (wanted_here && saved == NULL &&
         !is_room_for(fleet, target->uid, facts.user, detail, sizeof detail)) {
         full = true;
-        tell_no_room(fleet, wanted, target->pid, detail);
+        print_no_room(fleet, wanted, target->pid, detail);
     } else if (wanted_here) {
         struct owner owner = owner_of(target), was;
         bool taken_over = saved == NULL && !is_taken(fleet, wanted) &&
@@ -296,7 +296,7 @@ static enum scan_answer found(void *context, const struct target *target)
             owners_claim(fleet->owners, label, owner, clock_ms(CLOCK_REALTIME));
             say(fleet, saved != NULL ? "watching again" : "watching", label, target->pid, "");
             if (taken_over)
-                tell_of_owner(fleet->members[place_of(fleet, label, &there)], wanted, was);
+                note_owner(fleet->members[place_of(fleet, label, &there)], wanted, was);
         } else if (errno != ENOENT && errno != ESRCH)
             say(fleet, "cannot watch", label, target->pid, strerror(errno));
     }

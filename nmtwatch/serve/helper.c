@@ -7,7 +7,7 @@
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/serve/confine.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/serve/serve.h"
 #include "nmtwatch/watch/tap.h"
 
@@ -363,7 +363,7 @@ static void hand_over(struct connecting *connecting)
     if (sent >= 0 && sent != (ssize_t)connecting->length)
         failure_set(&none, FAILURE_SYSTEM, "root helper", "the JVM's socket takes no question");
     shutdown(fd, SHUT_WR);
-    /* One that hung up is told by its end of file. */
+    /* One that hung up is given by its end of file. */
     privileged_send(connecting->answer_fd, &none, sizeof none, none.kind == FAILURE_NONE ? fd : -1,
                     MSG_DONTWAIT);
     close(fd);
@@ -546,15 +546,15 @@ _Noreturn static void be_service(const struct service_user *user,
         setenv("WATCHDOG_PID", pid, 1);
     privileged_begin(fd);
     if (!confine(user, options->notify[0] != '\0', error, sizeof error)) {
-        tell_error("nmtwatch serve: %s\n", error);
+        print_error("nmtwatch serve: %s\n", error);
         _exit(EXIT_IO);
     }
     /* After the change of user, which clears it. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
         _exit(EXIT_IO);
     if (target_proc_hides_others()) {
-        tell_error("nmtwatch serve: /proc is mounted with hidepid: 'user' in [serve] has to be "
-                   "empty, or a member of its gid=\n");
+        print_error("nmtwatch serve: /proc is mounted with hidepid: 'user' in [serve] has to be "
+                    "empty, or a member of its gid=\n");
         _exit(EXIT_IO);
     }
     int code = service(configure_by_helper, NULL, for_ms);
@@ -571,7 +571,7 @@ static int outcome(pid_t child)
     }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    tell_error("nmtwatch serve: the service was ended by signal %d\n", WTERMSIG(status));
+    print_error("nmtwatch serve: the service was ended by signal %d\n", WTERMSIG(status));
     return 128 + WTERMSIG(status);
 }
 
@@ -583,11 +583,11 @@ int helper_run(serve_configure_fn *configure, void *context, struct serve_option
     int ends[2];
     struct sigaction passing = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     if (!service_user_find(&user, options->user, error, sizeof error)) {
-        tell_error("nmtwatch serve: %s\n", error);
+        print_error("nmtwatch serve: %s\n", error);
         return EXIT_USAGE;
     }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-        tell_error("nmtwatch serve: %s\n", strerror(errno));
+        print_error("nmtwatch serve: %s\n", strerror(errno));
         return EXIT_IO;
     }
     struct helper *helper = helper_create(ends[0], configure, context, options);
@@ -606,7 +606,7 @@ int helper_run(serve_configure_fn *configure, void *context, struct serve_option
     }
     close(ends[1]);
     if (child < 0) {
-        tell_error("nmtwatch serve: %s\n", strerror(errno));
+        print_error("nmtwatch serve: %s\n", strerror(errno));
         helper_destroy(helper);
         return EXIT_IO;
     }
@@ -699,9 +699,9 @@ bool permitted_request(const struct target *target, const char *request, size_t 
     if (count != (v2 ? PIECES : PIECES - 1) || (!v2 && strcmp(piece[0], "1") != 0))
         return false;
     const char **rest = piece + (v2 ? 2 : 1);
-    char told[24];
-    snprintf(told, sizeof told, "%zu", (size_t)(request + length - rest[0]));
-    if ((v2 && strcmp(piece[1], told) != 0) || rest[2][0] != '\0' || rest[3][0] != '\0')
+    char given[24];
+    snprintf(given, sizeof given, "%zu", (size_t)(request + length - rest[0]));
+    if ((v2 && strcmp(piece[1], given) != 0) || rest[2][0] != '\0' || rest[3][0] != '\0')
         return false;
     if (!v2 && strcmp(rest[0], "getversion") == 0)
         return strcmp(rest[1], "options") == 0;

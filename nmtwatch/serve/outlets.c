@@ -4,7 +4,7 @@
 #include "nmtwatch/alert/notify.h"
 #include "reports/text/escape.h"
 #include "reports/json/event_json.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct outlets {
 static void on_word(void *context, const char *sentence)
 {
     (void)context;
-    tell_error("nmtwatch serve: %s\n", sentence);
+    print_error("nmtwatch serve: %s\n", sentence);
 }
 
 static bool open_delivery(struct outlets *outlets, const struct serve_options *options, char *error,
@@ -69,8 +69,8 @@ struct outlets *outlets_open(const struct serve_options *options, char *error, s
 
 static void print(const char *target, int64_t pid, const struct alert *alert)
 {
-    tell_log("%s %s %s (pid %lld): %s\n", alert->state == ALERT_RAISED ? "ALERT" : "CLEARED",
-             severity_name(alert->finding.severity), target, (long long)pid, alert->finding.title);
+    print_log("%s %s %s (pid %lld): %s\n", alert->state == ALERT_RAISED ? "ALERT" : "CLEARED",
+              severity_name(alert->finding.severity), target, (long long)pid, alert->finding.title);
 }
 
 /* The line of a recording, with the target's name in front. */

@@ -7,7 +7,7 @@
 #include "nmtwatch/serve/outlets.h"
 #include "nmtwatch/serve/web.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/jvm/privileged.h"
 
 #include <dirent.h>
@@ -63,12 +63,12 @@ static void raise_fd_limit(void)
 
 static void say(const char *sentence)
 {
-    tell_log("%s\n", sentence);
+    print_log("%s\n", sentence);
 }
 
 static void complain(const char *sentence)
 {
-    tell_error("nmtwatch serve: %s\n", sentence);
+    print_error("nmtwatch serve: %s\n", sentence);
 }
 
 /* --- alerts: in the state first, then handed on, then out of the state's list ----------------- */
@@ -479,7 +479,7 @@ static void notify(const char *message)
     close(fd);
 }
 
-static void tell(const char *message)
+static void notify_manager(const char *message)
 {
     if (privileged_apart())
         privileged_do(PRIVILEGED_NOTIFY, 0, 0, message);
@@ -516,26 +516,26 @@ bool service_pass_on(const char *message)
 
 void service_ready(void)
 {
-    tell("READY=1");
+    notify_manager("READY=1");
 }
 
 void service_reloading(void)
 {
     char message[64];
     snprintf(message, sizeof message, RELOADING "%" PRId64, clock_us(CLOCK_MONOTONIC));
-    tell(message);
+    notify_manager(message);
 }
 
 void service_stopping(void)
 {
-    tell("STOPPING=1");
+    notify_manager("STOPPING=1");
 }
 
 void service_status(const char *sentence)
 {
     char message[256];
     snprintf(message, sizeof message, STATUS "%s", sentence);
-    tell(message);
+    notify_manager(message);
 }
 
 /* Twice as often as systemd wants it. */
@@ -550,5 +550,5 @@ int64_t service_watchdog_ms(void)
 
 void service_alive(void)
 {
-    tell("WATCHDOG=1");
+    notify_manager("WATCHDOG=1");
 }

@@ -2,7 +2,7 @@
 
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/proc.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "reports/text/escape.h"
 
 #include <ctype.h>

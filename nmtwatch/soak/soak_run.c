@@ -4,7 +4,7 @@
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
@@ -33,7 +33,7 @@ void soak_say(const struct soak_run *run, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tell_error("nmtwatch soak: %s %s\n", units_clock(run->now_ms).text, escape_name(text).text);
+    print_error("nmtwatch soak: %s %s\n", units_clock(run->now_ms).text, escape_name(text).text);
 }
 
 void soak_progress(struct soak_run *run)
@@ -360,7 +360,7 @@ int soak_run_create(struct soak_run *run, const struct soak_run_options *options
     }
     int code = child_start(&run->child, options->command, options->nmt, error, sizeof error);
     if (code != 0)
-        tell_error("nmtwatch soak: %s\n", error);
+        print_error("nmtwatch soak: %s\n", error);
     return code;
 }
 

@@ -181,7 +181,7 @@ static void keep_text(struct looking *looking, const struct step *step, struct s
         snprintf(record->note, sizeof record->note, "its text is kept in part");
 }
 
-static bool tells_command_line(const struct step *step)
+static bool has_command_line(const struct step *step)
 {
     return step == &STEPS[STEP_COMMAND_LINE] || step == &STEPS[STEP_FLAGS];
 }
@@ -299,7 +299,7 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
         record->pause_us = attach_elapsed_us(looking->attach);
         pause_spend(&looking->budget, step->expensive, &inputs, looking->now_ms, record->pause_us);
     }
-    if (tells_command_line(step) && !looking->options->keep_secrets)
+    if (has_command_line(step) && !looking->options->keep_secrets)
         reply = without_secrets(looking, reply);
     keep_text(looking, step, reply, record);
     struct jcmd_reply words = jcmd_reply_classify(reply);

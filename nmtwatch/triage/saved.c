@@ -1,6 +1,6 @@
 #include "nmtwatch/triage/saved.h"
 
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "analyzers/text/clean_text.h"
 #include "nmtwatch/classlog/log_feed.h"
 
@@ -77,7 +77,7 @@ bool saved_collect(struct saved *saved, char *const *paths, int count, char *err
         struct stat status;
         bool input = strcmp(paths[i], "-") == 0;
         if (input ? fstat(STDIN_FILENO, &status) != 0 : stat(paths[i], &status) != 0) {
-            tell_error("nmtwatch: %s: %s; passed over\n", paths[i], strerror(errno));
+            print_error("nmtwatch: %s: %s; passed over\n", paths[i], strerror(errno));
             saved->passed_over++;
             continue;
         }

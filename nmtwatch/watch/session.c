@@ -5,7 +5,7 @@
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 #include "nmtwatch/watch/stop_profiler.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
@@ -146,7 +146,7 @@ void watch_output_say(struct watch_output *output, const char *text)
         clear_table(output);
         fflush(stdout);
     }
-    tell_error("nmtwatch: %s\n", text);
+    print_error("nmtwatch: %s\n", text);
 }
 
 void watch_output_end(struct watch_output *output, int64_t ms, const struct watch_cost *cost)
@@ -298,7 +298,7 @@ static void discover_more(struct session *session)
 
 /* --- the last resort -------------------------------------------------------------------------- */
 
-static void tell_stop(void *context, const char *sentence)
+static void report_stop(void *context, const char *sentence)
 {
     const struct watched *jvm = context;
     watcher_add_note(jvm->watcher, sentence, watched_ms(jvm));
@@ -317,9 +317,9 @@ static bool step_stops(void *context)
             entry->stop_asked = true;
             entry->stop = stop_profiler_begin(watcher_target(jvm->watcher), now_ms);
             if (entry->stop == NULL)
-                tell_stop(jvm, "the profiler was not stopped: no child process could be started");
+                report_stop(jvm, "the profiler was not stopped: no child process could be started");
         }
-        if (entry->stop != NULL && stop_profiler_step(entry->stop, now_ms, tell_stop, jvm)) {
+        if (entry->stop != NULL && stop_profiler_step(entry->stop, now_ms, report_stop, jvm)) {
             stop_profiler_destroy(entry->stop);
             entry->stop = NULL;
         }

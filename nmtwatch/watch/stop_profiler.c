@@ -53,9 +53,9 @@ static size_t profiler_of(struct span path)
     return i;
 }
 
-void stop_profiler_others(const char *maps_path, stop_profiler_tell_fn *tell, void *context)
+void stop_profiler_others(const char *maps_path, stop_profiler_report_fn *report, void *context)
 {
-    bool told[PROFILER_COUNT] = {false};
+    bool reported[PROFILER_COUNT] = {false};
     char *line = NULL, sentence[400], path[200];
     size_t capacity = 0;
     ssize_t length;
@@ -65,13 +65,13 @@ void stop_profiler_others(const char *maps_path, stop_profiler_tell_fn *tell, vo
         if (proc_map_parse(&map, span_trim(span_of(line, (size_t)length))) != PARSE_OK)
             continue;
         size_t which = map.path.len > 0 ? profiler_of(map.path) : PROFILER_COUNT;
-        if (which == PROFILER_COUNT || told[which])
+        if (which == PROFILER_COUNT || reported[which])
             continue;
-        told[which] = true;
+        reported[which] = true;
         span_copy(map.path, path, sizeof path);
         snprintf(sentence, sizeof sentence, "%s is loaded (%s): nmtwatch cannot stop it; %s",
                  PROFILERS[which].name, path, PROFILERS[which].way);
-        tell(context, sentence);
+        report(context, sentence);
     }
     free(line);
     if (maps != NULL)
@@ -151,15 +151,15 @@ struct stop_profiler *stop_profiler_begin(const struct target *target, int64_t n
     return stop;
 }
 
-static void tell_all(struct stop_profiler *stop, stop_profiler_tell_fn *tell, void *context)
+static void report_all(struct stop_profiler *stop, stop_profiler_report_fn *report, void *context)
 {
     char *rest = stop->text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
         if (line[0] != '\0')
-            tell(context, line);
+            report(context, line);
 }
 
-bool stop_profiler_step(struct stop_profiler *stop, int64_t now_ms, stop_profiler_tell_fn *tell,
+bool stop_profiler_step(struct stop_profiler *stop, int64_t now_ms, stop_profiler_report_fn *report,
                         void *context)
 {
     ssize_t got;
@@ -171,10 +171,10 @@ bool stop_profiler_step(struct stop_profiler *stop, int64_t now_ms, stop_profile
     if (got < 0 && now_ms < stop->until_ms)
         return false;
     stop->ended = got == 0;
-    tell_all(stop, tell, context);
+    report_all(stop, report, context);
     if (stop->length == 0)
-        tell(context, got < 0 ? "stopping the profiler timed out"
-                              : "stopping the profiler failed without a result");
+        report(context, got < 0 ? "stopping the profiler timed out"
+                                : "stopping the profiler failed without a result");
     return true;
 }
 

@@ -266,13 +266,13 @@ static bool ask_loaders(struct watcher *watcher)
                          suspect ? INT64_MAX : LOADERS_CAP_US);
 }
 
-/* What each histogram will cost is told before the first one. */
-static void tell_histograms(struct watcher *watcher, const struct pause_inputs *inputs)
+/* Announces what each histogram will cost, before the first one. */
+static void announce_histograms(struct watcher *watcher, const struct pause_inputs *inputs)
 {
     int64_t us = pause_predict(&watcher->pause, EXPENSIVE_HISTOGRAM_ALL, inputs);
-    if (watcher->histogram_told)
+    if (watcher->histogram_announced)
         return;
-    watcher->histogram_told = true;
+    watcher->histogram_announced = true;
     watcher_note(watcher,
                  "class histograms, every %s: each stops the application for about %s, by a heap "
                  "of %s (pause budget: %s in %s)",
@@ -292,7 +292,7 @@ static bool ask_histogram(struct watcher *watcher)
     if (inputs.heap_bytes < 0)
         return false; /* nothing to predict from yet */
     watcher->next_histogram_ms = watcher->now_ms + watcher->options.histogram_interval_ms;
-    tell_histograms(watcher, &inputs);
+    announce_histograms(watcher, &inputs);
     return ask_expensive(watcher, QUESTION_HISTOGRAM, EXPENSIVE_HISTOGRAM_ALL, INT64_MAX);
 }
 

@@ -85,7 +85,7 @@ struct watcher {
     struct tap tap;
     struct census *census;
     struct heap_census *heap_census; /* NULL until the first histogram */
-    bool histogram_told;             /* what each will cost */
+    bool histogram_announced;        /* what each will cost */
     int64_t list_backoff_ms;
     bool callees_asked; /* who the reflection accessors call */
 };

@@ -21,12 +21,12 @@ contains "FORTIFY looks at formats" "$(symbols "$program")" "__printf_chk"
 # --- what the compiler does not leave a name of ---------------------------------------------------
 
 machine=$(uname -m)
-flags=$(make -n -B build/obj/nmtwatch/process/tell.o)
+flags=$(make -n -B build/obj/nmtwatch/process/messages.o)
 contains "-fstack-clash-protection" "$flags" "-fstack-clash-protection"
 if [ "$machine" = x86_64 ]; then
     # The property of the whole file is the linker's to give, and Debian 12's crt1.o has none.
     fresh=$SCRATCH/build
-    check "some files compile" make -s "BUILD=$fresh" "$fresh"/obj/nmtwatch/{process/tell,jvm/rooted}.o \
+    check "some files compile" make -s "BUILD=$fresh" "$fresh"/obj/nmtwatch/{process/messages,jvm/rooted}.o \
         "$fresh"/obj/analyzers/parse/span.o "$fresh"/obj-agent/agent/stack/{native_walk,frame_rule}.o
     is "IBT and SHSTK in each of them" "$(find "$fresh" -name '*.o' | while read -r object; do
         readelf -n "$object" 2>/dev/null | grep -q 'x86 feature: IBT, SHSTK' || echo "$object"
@@ -39,10 +39,10 @@ else
     lacks "no CET where it is not known" "$flags" "-fcf-protection"
 fi
 lacks "a sanitizer is not hidden behind FORTIFY" \
-    "$(make -n -B BUILD=build/asan SANITIZE=address build/asan/obj/nmtwatch/process/tell.o)" _FORTIFY_SOURCE
+    "$(make -n -B BUILD=build/asan SANITIZE=address build/asan/obj/nmtwatch/process/messages.o)" _FORTIFY_SOURCE
 lacks "without optimization there is none" \
-    "$(make -n -B CFLAGS=-O0 build/obj/nmtwatch/process/tell.o)" _FORTIFY_SOURCE
+    "$(make -n -B CFLAGS=-O0 build/obj/nmtwatch/process/messages.o)" _FORTIFY_SOURCE
 is "a level that a packager gives stays" \
-    "$(make -n -B CFLAGS='-O2 -D_FORTIFY_SOURCE=2' build/obj/nmtwatch/process/tell.o |
+    "$(make -n -B CFLAGS='-O2 -D_FORTIFY_SOURCE=2' build/obj/nmtwatch/process/messages.o |
         grep -oE '_FORTIFY_SOURCE=[0-9]')" "_FORTIFY_SOURCE=2"
 done_testing

@@ -1,4 +1,4 @@
-#include "nmtwatch/process/tell.h"
+#include "nmtwatch/process/messages.h"
 
 #include "reports/text/escape.h"
 
@@ -28,12 +28,12 @@ __attribute__((format(printf, 2, 0))) static void write_line(FILE *out, const ch
     free(text);
 }
 
-void vtell_error(const char *format, va_list arguments)
+void vprint_error(const char *format, va_list arguments)
 {
     write_line(stderr, format, arguments);
 }
 
-void tell_error(const char *format, ...)
+void print_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -41,7 +41,7 @@ void tell_error(const char *format, ...)
     va_end(arguments);
 }
 
-void tell_log(const char *format, ...)
+void print_log(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -1,5 +1,5 @@
 /*
- * tell: what the program says to people beside its results: errors, warnings, the log of a daemon.
+ * messages: what the program says to people beside its results: errors, warnings, the log of a daemon.
  *
  * The one place where such a text becomes harmless: whatever a JVM, a file or a server has put into
  * it, one call is one line, with control characters (C0, DEL, C1), overrides of the direction of
@@ -9,8 +9,8 @@
  * Nothing else in nmtwatch/ writes to standard error but progress on a terminal, which holds no
  * text of others. Any thread; not a signal handler.
  */
-#ifndef NMTWATCH_PROCESS_TELL_H
-#define NMTWATCH_PROCESS_TELL_H
+#ifndef NMTWATCH_PROCESS_MESSAGES_H
+#define NMTWATCH_PROCESS_MESSAGES_H
 
 #include <stdarg.h>
 
@@ -22,9 +22,9 @@
 #define EXIT_IO       74 /* sysexits' EX_IOERR: disk full, unreadable file */
 
 /* On standard error. */
-__attribute__((format(printf, 1, 2))) void tell_error(const char *format, ...);
-__attribute__((format(printf, 1, 0))) void vtell_error(const char *format, va_list arguments);
+__attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
+__attribute__((format(printf, 1, 0))) void vprint_error(const char *format, va_list arguments);
 /* On standard output, at once: the log of `serve`. */
-__attribute__((format(printf, 1, 2))) void tell_log(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void print_log(const char *format, ...);
 
 #endif
