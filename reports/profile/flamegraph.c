@@ -77,8 +77,8 @@
 "svg.addEventListener('click',function(e){var f=by.get(e.target.closest('.f'));if(f)zoom(f)});\n" \
 "svg.addEventListener('keydown',function(e){\n" \
 " var f=by.get(e.target.closest('.f'));if(f&&e.key==='Enter')zoom(f)});\n" \
-"function show(e){var f=by.get(e.target.closest('.f'));if(f)now.textContent=f.title.replace('\\n','  ')}\n" \
-"svg.addEventListener('mouseover',show);svg.addEventListener('focusin',show);\n" \
+"function tell(e){var f=by.get(e.target.closest('.f'));if(f)now.textContent=f.title.replace('\\n','  ')}\n" \
+"svg.addEventListener('mouseover',tell);svg.addEventListener('focusin',tell);\n" \
 "reset.addEventListener('click',function(){zoom(frames[0])});\n" \
 "find.addEventListener('input',search);\n" \
 "document.addEventListener('keydown',function(e){if(e.key==='Escape'){find.value='';search();zoom(frames[0])}});\n" \
