@@ -81,10 +81,10 @@ SERVE := mhd callers snapshot target_rules serve_options scan archive member sav
          outlets fleet metrics views web confine helper serve
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
-OBSERVE := remote elf_file perf_events uprobes stacks rss loaded_methods observe observe_child
+OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks rss loaded_methods observe observe_child
 # The agent's walker, over another process: remote.c takes the place of guarded_load.c.
 WALKER := hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
-          methods/symbol_name methods/method_reading stack/call_frame stack/frame_rule
+          alloc/weights methods/symbol_name methods/method_reading stack/call_frame stack/frame_rule
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \

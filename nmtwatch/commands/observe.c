@@ -1,5 +1,6 @@
 /* nmtwatch observe: what a JVM does, seen from outside. */
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/observe/heap_sampler.h"
 #include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/observe/observe.h"
 #include "nmtwatch/observe/observe_child.h"
@@ -21,6 +22,7 @@
 
 #define DURATION_MS 10000
 #define INTERVAL_MS 10
+#define EVERY_BYTES (512 << 10)
 #define ROWS        30
 
 static int write_file(const struct observe_report *report, enum profile_format format,
@@ -264,6 +266,43 @@ static int observe_many(struct group *group, const char *match)
     return group->code;
 }
 
+/* --- the JVM's own sampler -------------------------------------------------------------------- */
+
+static int repair_sampler(const char *pid)
+{
+    struct target target;
+    char done[200], error[400] = "";
+    int code = target_option_open(&command_observe, pid, &target);
+    if (code != 0)
+        return code;
+    if (heap_sampler_repair(&target, done, sizeof done, error, sizeof error)) {
+        printf("pid %d: %s\n", (int)target.pid, done);
+    } else {
+        tell_error("nmtwatch observe: pid %d: %s\n", (int)target.pid, error);
+        code = failure_exit_code(target.libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
+    }
+    target_close(&target);
+    return code;
+}
+
+static bool check_sampler_options(struct observe_options *options, int *code)
+{
+    const char *wrong = NULL;
+    int64_t every_bytes = options->every_bytes;
+    if ((options->activate || every_bytes != 0) && options->mode != OBSERVE_ALLOC)
+        wrong = "--activate and --every are for alloc";
+    else if (every_bytes != 0 && !options->activate)
+        wrong = "--every goes with --activate";
+    else if (every_bytes != 0 &&
+             (every_bytes < HEAP_SAMPLER_EVERY_MIN || every_bytes > HEAP_SAMPLER_EVERY_MAX))
+        wrong = "--every: expected 16K to 1G";
+    if (wrong != NULL)
+        *code = options_error(&command_observe, "%s", wrong);
+    if (every_bytes == 0)
+        options->every_bytes = EVERY_BYTES;
+    return wrong == NULL;
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
 struct arguments {
@@ -339,6 +378,7 @@ static int run(int argc, char **argv)
 {
     struct arguments arguments = {.options = {.duration_ms = DURATION_MS}};
     int64_t interval_ms = INTERVAL_MS;
+    bool repair = false;
     const struct option_row rows[] = {
         {0, "for", "TIME", option_take_span_ms, &arguments.options.duration_ms, "how long (10s)"},
         {0, "interval", "TIME", option_take_span_ms, &interval_ms,
@@ -353,12 +393,22 @@ static int run(int argc, char **argv)
          "of --all and --match: so many JVMs, each by a process of its own (16)"},
         {0, "json", NULL, NULL, &arguments.json,
          "the table as one JSON object; of --all and --match an array of them"},
+        {0, "activate", NULL, NULL, &arguments.options.activate,
+         "of alloc: switch the JVM's own sampler on, by writing five bytes; restored at the end"},
+        {0, "every", "SIZE", option_take_bytes, &arguments.options.every_bytes,
+         "of --activate: bytes between two samples (512K)"},
+        {0, "repair", NULL, NULL, &repair,
+         "restore what an observe --activate that was killed has left"},
     };
     int operands, code;
     if (!options_parse(&command_observe, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;
     arguments.options.interval_ns = interval_ms * 1000000;
     bool many = arguments.all || arguments.match != NULL;
+    if (repair)
+        return operands == 1 && !many ? repair_sampler(argv[1])
+                                      : options_error(&command_observe,
+                                                      "--repair: expected a process id alone");
     if (operands != (many ? 1 : 2) ||
         !observe_mode_by_name(argv[operands], &arguments.options.mode))
         return options_error(&command_observe,
@@ -367,6 +417,8 @@ static int run(int argc, char **argv)
                                    "a process id goes without --all and --match"
                                  : "expected a process id and one of cpu, classes, alloc, rss, "
                                    "jmethodids, methods");
+    if (!check_sampler_options(&arguments.options, &code))
+        return code;
     if (arguments.at_once > 0 && !many)
         return options_error(&command_observe, "--at-once goes with --all and --match");
     if (arguments.at_once > AT_ONCE_MAX)
@@ -383,16 +435,21 @@ const struct command command_observe = {
         "Usage: nmtwatch observe PID cpu|classes|alloc|rss|jmethodids|methods [--for TIME] [-o "
         "FILE] "
         "[--json]\n"
+        "       nmtwatch observe PID alloc --activate [--every SIZE] ...\n"
+        "       nmtwatch observe --repair PID\n"
         "       nmtwatch observe --all|--match RULES cpu|classes|... [--for TIME] [-o DIR] "
         "[--json]\n"
         "\n"
         "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"
-        "written into it, no restart. Java and native stacks are walked by this program, over a\n"
+        "written into it (but for --activate), no restart. Java and native stacks are walked by this program, over a\n"
         "copy of the stack that the kernel takes.\n"
         "\n"
         "  cpu         where CPU time is spent (perf_event_open)\n"
         "  classes     each class definition, and the code that asked for it (USDT probes)\n"
-        "  alloc       what fills TLABs, and what is allocated outside of them (uprobes)\n"
+        "  alloc       what is allocated: the exact total, divided by who needs new TLABs\n"
+        "              (uprobes); with --activate by the JVM's own sampler of objects, which is\n"
+        "              switched on by writing five bytes and restored however this ends: by\n"
+        "              itself, by a second process when it is killed, by --repair\n"
         "  rss         what anonymous memory grows by, and who touches it, outside of NMT as well\n"
         "              (page faults, smaps)\n"
         "  methods     how many classes and methods there are now, by family, and how many\n"
@@ -415,7 +472,7 @@ const struct command command_observe = {
         "\n"
         "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK "
         "does\n"
-        "not have what it takes), 64 usage, 74 writing failed, or there were more JVMs than "
+        "not have what it takes, or an agent uses the sampler), 64 usage, 74 writing failed, or there were more JVMs than "
         "--at-once.\n",
     .run = run,
 };

@@ -187,28 +187,67 @@ bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *a
     return false;
 }
 
-bool elf_file_variable(const struct elf_file *file, const char *name, uint64_t *address)
+static const struct function *find_variable(const struct elf_file *file, const char *name)
 {
     for (size_t i = 0; i < file->variables; i++) {
-        if (strcmp(name_of(file, &file->variable[i]), name) == 0) {
-            *address = file->variable[i].address;
-            return true;
-        }
+        if (strcmp(name_of(file, &file->variable[i]), name) == 0)
+            return &file->variable[i];
     }
-    return false;
+    return NULL;
+}
+
+bool elf_file_variable(const struct elf_file *file, const char *name, uint64_t *address)
+{
+    const struct function *variable = find_variable(file, name);
+    if (variable != NULL)
+        *address = variable->address;
+    return variable != NULL;
+}
+
+/* The segment with those rights that a piece is in. */
+static const Elf64_Phdr *segment_of(const struct elf_file *file, uint64_t address, uint64_t size,
+                                    Elf64_Word rights)
+{
+    for (int i = 0; i < file->programs; i++) {
+        const Elf64_Phdr *program = &file->program[i];
+        if (program->p_type == PT_LOAD && (program->p_flags & (PF_X | PF_W)) == rights &&
+            address >= program->p_vaddr && address - program->p_vaddr < program->p_memsz &&
+            size <= program->p_memsz - (address - program->p_vaddr))
+            return program;
+    }
+    return NULL;
+}
+
+static bool file_offset(const Elf64_Phdr *segment, uint64_t address, uint64_t size,
+                        uint64_t *offset)
+{
+    if (segment == NULL || size > segment->p_filesz ||
+        address - segment->p_vaddr > segment->p_filesz - size ||
+        segment->p_offset > (uint64_t)INT64_MAX - (address - segment->p_vaddr))
+        return false;
+    *offset = address - segment->p_vaddr + segment->p_offset;
+    return true;
+}
+
+bool elf_file_data(const struct elf_file *file, const char *name, size_t size, uint64_t *address)
+{
+    const struct function *variable = find_variable(file, name);
+    if (variable == NULL || variable->size != size ||
+        segment_of(file, variable->address, size, PF_W) == NULL)
+        return false;
+    *address = variable->address;
+    return true;
+}
+
+bool elf_file_value_offset(const struct elf_file *file, uint64_t address, size_t size,
+                           uint64_t *offset)
+{
+    return file_offset(segment_of(file, address, size, PF_W), address, size, offset);
 }
 
 bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset)
 {
-    for (int i = 0; i < file->programs; i++) {
-        const Elf64_Phdr *program = &file->program[i];
-        if (program->p_type == PT_LOAD && (program->p_flags & PF_X) != 0 &&
-            address >= program->p_vaddr && address - program->p_vaddr < program->p_filesz) {
-            *offset = address - program->p_vaddr + program->p_offset;
-            return true;
-        }
-    }
-    return false;
+    return file_offset(segment_of(file, address, 1, PF_X), address, 1, offset);
 }
 
 /* A text that ends within the note; NULL: none. */

@@ -23,6 +23,11 @@ const char *elf_file_function(const struct elf_file *file, uint64_t address, uin
 bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *address);
 /* The variable of that linker's name. False: there is none. */
 bool elf_file_variable(const struct elf_file *file, const char *name, uint64_t *address);
+/* The same, of that size, in a segment that is written to and not run. */
+bool elf_file_data(const struct elf_file *file, const char *name, size_t size, uint64_t *address);
+/* Where in the file the first value of a variable is; false: it begins as zeros (.bss), or is none. */
+bool elf_file_value_offset(const struct elf_file *file, uint64_t address, size_t size,
+                           uint64_t *offset);
 /* Where an address of the program headers' lies in the file; false: in no segment with code. */
 bool elf_file_offset(const struct elf_file *file, uint64_t address, uint64_t *offset);
 /* Places of a USDT probe (.note.stapsdt) that has no semaphore; at most max, their number. */

@@ -3,7 +3,9 @@
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "analyzers/classes/normalize.h"
+#include "nmtwatch/observe/allocations.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/heap_sampler.h"
 #include "nmtwatch/observe/rss.h"
 #include "nmtwatch/observe/stacks.h"
 #include "nmtwatch/observe/uprobes.h"
@@ -30,6 +32,7 @@ enum event_role {
     ROLE_ID,
     ROLE_TLAB,
     ROLE_OUTSIDE,
+    ROLE_OBJECT,
     ROLE_FAULT
 };
 
@@ -43,6 +46,8 @@ struct observation {
     struct observe_report *report;
     struct class_makers_builder *builder; /* of classes */
     struct rss_watch *rss;                /* of rss */
+    struct allocations *allocations;      /* of alloc */
+    struct heap_sampler *sampler;         /* of alloc, when it is to be switched on */
     struct perf_want clock;
     struct uprobe_place places[UPROBES_MAX];
     struct place_event event[UPROBES_MAX];
@@ -107,7 +112,7 @@ static bool add_place(struct observation *observation, const struct elf_file *fi
         return true;
     observation->event[observation->count] = event;
     observation->places[observation->count++] =
-        (struct uprobe_place){observation->library, offset, stack};
+        (struct uprobe_place){observation->library, offset, stack, event.role == ROLE_OBJECT};
     return true;
 }
 
@@ -180,6 +185,9 @@ static bool add_events(struct observation *observation, char *error, size_t erro
         return add_function(observation, file, "_ZN6Method15make_jmethod_idE", ROLE_ID, error,
                             error_size);
     case OBSERVE_ALLOC:
+        if (observation->options->activate)
+            return add_function(observation, file, "_ZN11JvmtiExport41record_sampled_internal_"
+                                "object_allocationE", ROLE_OBJECT, error, error_size);
         return add_function(observation, file, "_ZN11AllocTracer27send_allocation_in_new_tlabE",
                             ROLE_TLAB, error, error_size) &&
                add_function(observation, file, "_ZN11AllocTracer28send_allocation_outside_tlabE",
@@ -271,40 +279,6 @@ static uint64_t function_argument(const struct perf_sample *sample, int index)
     return sample->registers != NULL ? sample->registers[ORDER[index]] : 0;
 }
 
-/* "byte[]" of "[B", "java.lang.String[]" of "[Ljava.lang.String;". */
-static void source_name(char *name, size_t size)
-{
-    static const char *const PRIMITIVE[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat",
-                                            "Iint",  "Jlong", "Sshort",  "Zboolean"};
-    char element[CLASS_NAME_MAX];
-    size_t dimensions = strspn(name, "[");
-    if (dimensions == 0)
-        return;
-    snprintf(element, sizeof element, "%s", name + dimensions);
-    if (element[0] == 'L') {
-        memmove(element, element + 1, strlen(element));
-        element[strcspn(element, ";")] = '\0';
-    } else {
-        for (size_t i = 0; i < sizeof PRIMITIVE / sizeof *PRIMITIVE; i++) {
-            if (element[0] == PRIMITIVE[i][0]) {
-                snprintf(element, sizeof element, "%s", PRIMITIVE[i] + 1);
-                break;
-            }
-        }
-    }
-    size_t used = (size_t)snprintf(name, size, "%s", element);
-    while (dimensions-- > 0 && used + 3 <= size)
-        used += (size_t)snprintf(name + used, size - used, "[]");
-}
-
-static bool allocated_class(uintptr_t klass, char out[CLASS_NAME_MAX])
-{
-    if (!stacks_class_name(klass, out))
-        return false;
-    source_name(out, CLASS_NAME_MAX);
-    return true;
-}
-
 /* Frames of Java alone where there are any: how the VM came to the probe is the same each time. */
 static int without_vm(const struct stack_frame *frames, int depth)
 {
@@ -343,8 +317,7 @@ static void take(void *context, const struct perf_sample *sample)
     const struct place_event *event = &observation->event[sample->place];
     struct stack_frame frames[STACK_FRAMES_MAX];
     struct call_frame put[STACK_FRAMES_MAX + 2];
-    char what[CLASS_NAME_MAX];
-    int64_t weight = 1;
+    struct allocation what = {.bytes = 1};
     int count = 0;
     enum stack_outcome outcome;
     int depth = stacks_walk(sample, frames, STACK_FRAMES_MAX, &outcome);
@@ -360,17 +333,19 @@ static void take(void *context, const struct perf_sample *sample)
         rss_touch(observation->rss, sample->address, sample->weight, frames, depth);
         return;
     }
-    if (event->role == ROLE_TLAB || event->role == ROLE_OUTSIDE) {
-        bool named = allocated_class(function_argument(sample, 0), what);
-        weight = (int64_t)function_argument(sample, 2); /* of the TLAB, of the object */
-        put[count++] = (struct call_frame){named ? what : "[class not read]", CALL_FRAME_CLASS};
-    }
+    if (event->role == ROLE_OBJECT)
+        allocations_object(observation->allocations, sample, &what);
+    else if (event->role == ROLE_TLAB || event->role == ROLE_OUTSIDE)
+        allocations_tlab(observation->allocations, function_argument(sample, 0),
+                         function_argument(sample, 2), &what); /* size: of the TLAB, of the object */
+    if (observation->allocations != NULL)
+        put[count++] = (struct call_frame){what.name, CALL_FRAME_CLASS};
     for (int i = first; i < depth; i++)
         put[count++] = (struct call_frame){frames[i].name,
                                            frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
     if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
         put[count++] = (struct call_frame){STACK_CUT, CALL_FRAME_NATIVE};
-    call_tree_add(report->tree, put, count, weight);
+    call_tree_add_part(report->tree, put, count, what.bytes, what.fixed);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -398,7 +373,7 @@ static bool is_hot(const struct observation *observation, int64_t now, int64_t *
     return hot;
 }
 
-static void look(struct observation *observation, const struct target *target)
+static void look(struct observation *observation)
 {
     int64_t start = clock_ms(CLOCK_MONOTONIC), end = start + observation->options->duration_ms;
     int64_t looked = start;
@@ -418,10 +393,12 @@ static void look(struct observation *observation, const struct target *target)
             uprobes_drain(observation->uprobes, take, observation);
         int64_t now = clock_ms(CLOCK_MONOTONIC);
         report->elapsed_ms = now - start;
-        report->ended = !target_still_same(target);
+        report->ended = !remote_still_same();
         report->hot = is_hot(observation, now, &looked, &before);
+        report->switched_off = observation->sampler != NULL && !report->ended &&
+                               !heap_sampler_is_on(observation->sampler);
         if (now >= end || signals_asked() > 0 || wait[1].revents != 0 || report->ended ||
-            report->hot)
+            report->hot || report->switched_off)
             break;
     }
 }
@@ -469,6 +446,33 @@ static void sum_up(struct observation *observation)
     report->makers.duration_ms = report->elapsed_ms;
 }
 
+static bool open_allocations(struct observation *observation, const struct target *target,
+                             char *error, size_t error_size)
+{
+    const struct observe_options *options = observation->options;
+    observation->allocations =
+        allocations_open(options->activate ? options->every_bytes : 0, error, error_size);
+    if (observation->allocations == NULL || !options->activate)
+        return observation->allocations != NULL;
+    observation->report->every_bytes = options->every_bytes;
+    uint64_t unused;
+    const struct elf_file *file = stacks_jvm_file(error, error_size);
+    observation->report->biased =
+        file == NULL || !elf_file_symbol(file, "_ZN17ThreadHeapSampler6sampleE", &unused);
+    observation->sampler = heap_sampler_open(target, error, error_size);
+    return observation->sampler != NULL;
+}
+
+/* The probes are there: now what they see may happen. */
+static bool begin(struct observation *observation, char *error, size_t error_size)
+{
+    if (observation->allocations != NULL)
+        allocations_begin(observation->allocations);
+    return observation->sampler == NULL ||
+           heap_sampler_on(observation->sampler, observation->options->every_bytes, error,
+                           error_size);
+}
+
 static bool open_all(struct observation *observation, const struct target *target, char *error,
                      size_t error_size)
 {
@@ -488,11 +492,13 @@ static bool open_all(struct observation *observation, const struct target *targe
         snprintf(error, error_size, "%s", report->note);
         return false;
     }
-    if (!add_events(observation, error, error_size))
+    if (!add_events(observation, error, error_size) ||
+        (mode == OBSERVE_ALLOC && !open_allocations(observation, target, error, error_size)))
         return false;
     if (mode == OBSERVE_RSS && (observation->rss = rss_open(target, error, error_size)) == NULL)
         return false;
-    return open_events(observation, target->pid, error, error_size);
+    return open_events(observation, target->pid, error, error_size) &&
+           begin(observation, error, error_size);
 }
 
 bool observe_run(const struct target *target, const struct observe_options *options,
@@ -509,15 +515,20 @@ bool observe_run(const struct target *target, const struct observe_options *opti
         .bytes = options->mode == OBSERVE_ALLOC || options->mode == OBSERVE_RSS,
         .pid = target->pid,
         .outcome_count = STACK_OUTCOMES,
+        .total_bytes = -1,
     };
     snprintf(report->main, sizeof report->main, "%s", target->identity.main);
     for (int i = 0; i < STACK_OUTCOMES; i++)
         report->outcome[i].text = stack_outcome_text((enum stack_outcome)i);
     bool good = open_all(&observation, target, error, error_size);
     if (good) {
-        look(&observation, target);
+        look(&observation);
         count_events(&observation);
     }
+    heap_sampler_close(observation.sampler);
+    if (good && observation.allocations != NULL)
+        allocations_end(observation.allocations, report);
+    allocations_close(observation.allocations);
     if (observation.rss != NULL)
         good = rss_close(observation.rss, good ? target : NULL, report, error, error_size) && good;
     if (good)

@@ -52,10 +52,13 @@ enum perf_register {
     PERF_REGISTERS
 };
 
+#define OBJECT_WORDS 3
+
 struct perf_sample {
     int place;                 /* index in those of uprobes.h; 0 */
     uint64_t address;          /* PERF_PAGE_FAULTS: that was touched */
     uint64_t weight;           /* what it stands for: the event's period */
+    const uint64_t *object;    /* OBJECT_WORDS, of uprobe_place.object; else NULL */
     const uint64_t *registers; /* PERF_REGISTERS; NULL: it has no user space */
     const void *stack;         /* from registers[PERF_SP] */
     size_t stack_bytes;

@@ -25,6 +25,7 @@
 
 static struct {
     const struct target *target;
+    int memory; /* /proc/PID/mem: of that program only, also after exec; 0: not open */
     /* Pages, by the address modulo PAGES. */
     uint8_t *bytes;
     struct {
@@ -412,6 +413,21 @@ uintptr_t libjvm_symbol(const char *name)
 
 /* --- open and close --------------------------------------------------------------------------- */
 
+static int open_memory(const struct target *target)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)target->pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+bool remote_still_same(void)
+{
+    const struct remote_library *jvm = remote_jvm();
+    char byte;
+    return target_still_same(remote.target) && jvm != NULL &&
+           pread(remote.memory, &byte, sizeof byte, (off_t)jvm->low) == sizeof byte;
+}
+
 bool remote_open(const struct target *target, char *error, size_t error_size)
 {
     uint64_t word;
@@ -434,7 +450,7 @@ bool remote_open(const struct target *target, char *error, size_t error_size)
                  remote.libraries > 0 ? "it maps no libjvm.so"
                                       : "its memory cannot be read (needs its user's rights, or "
                                         "CAP_SYS_PTRACE)");
-    else if (!read_now(jvm->low, &word, sizeof word))
+    else if (!read_now(jvm->low, &word, sizeof word) || (remote.memory = open_memory(target)) <= 0)
         snprintf(error, error_size, "its memory cannot be read: %s", strerror(errno));
     else
         return true;
@@ -449,6 +465,8 @@ void remote_close(void)
             remote.library[i]->release(remote.library[i]->use);
         free(remote.library[i]);
     }
+    if (remote.memory > 0)
+        close(remote.memory);
     free(remote.anonymous);
     free(remote.bytes);
     memset(&remote, 0, sizeof remote);

@@ -26,6 +26,8 @@
  * remote_close. */
 bool remote_open(const struct target *target, char *error, size_t error_size);
 void remote_close(void);
+/* False: it has ended, or runs another program by now (exec). */
+bool remote_still_same(void);
 /* Pages that have been read are read again. */
 void remote_forget(void);
 

@@ -26,6 +26,7 @@
 /* What the program writes. */
 struct record {
     uint64_t place, stack_bytes;
+    uint64_t object[OBJECT_WORDS];    /* of a place that wants it; zeros where it cannot be read */
     uint64_t registers[KERNEL_WORDS]; /* as struct pt_regs has them */
     uint8_t stack[PAGES * PAGE];
 };
@@ -33,6 +34,7 @@ struct record {
 struct uprobes {
     int counters, ring;
     int program[UPROBES_MAX], event[UPROBES_MAX];
+    bool object[UPROBES_MAX];
     int places;
     void *consumer, *producer; /* maps of the ring: our position; the kernel's, and data twice */
     size_t page_bytes;
@@ -141,12 +143,13 @@ static void count_one(struct code *code, int counters, int index)
  *
  * The stack is copied up to the end of sp's page first, then page by page: a page that is not there ends it.
  */
-static void write_program(struct code *code, const struct uprobes *uprobes, int place, bool stack)
+static void write_program(struct code *code, const struct uprobes *uprobes, int place,
+                          const struct uprobe_place *want)
 {
     *code = (struct code){.length = 0};
     move(code, 6, 1);
     count_one(code, uprobes->counters, place);
-    if (stack) {
+    if (want->stack) {
         load_map(code, 1, uprobes->ring);
         set(code, 2, sizeof(struct record));
         set(code, 3, 0);
@@ -158,6 +161,13 @@ static void write_program(struct code *code, const struct uprobes *uprobes, int 
         for (int i = 0; i < KERNEL_WORDS; i++) {
             load(code, 1, 6, i * 8);
             store(code, 7, (int)offsetof(struct record, registers) + i * 8, 1);
+        }
+        if (want->object) {
+            move(code, 1, 7);
+            add_number(code, 1, offsetof(struct record, object));
+            set(code, 2, OBJECT_WORDS * 8);
+            load(code, 3, 6, offsetof(struct user_regs_struct, rdi));
+            call(code, BPF_FUNC_probe_read_user);
         }
         load(code, 8, 6, offsetof(struct user_regs_struct, rsp));
         move(code, 2, 8);
@@ -255,7 +265,8 @@ static bool attach(struct uprobes *uprobes, pid_t pid, const struct uprobe_place
 {
     struct code code;
     int at = uprobes->places++;
-    write_program(&code, uprobes, at, place->stack);
+    write_program(&code, uprobes, at, place);
+    uprobes->object[at] = place->object;
     uprobes->event[at] = -1;
     uprobes->program[at] = load_program(&code);
     if (uprobes->program[at] < 0)
@@ -340,7 +351,7 @@ bool uprobes_possible(char *error, size_t error_size)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static void take_record(const struct record *record,
+static void take_record(const struct uprobes *uprobes, const struct record *record,
                         void (*take)(void *context, const struct perf_sample *sample),
                         void *context)
 {
@@ -357,6 +368,7 @@ static void take_record(const struct record *record,
     const struct perf_sample sample = {
         .place = (int)record->place,
         .weight = 1,
+        .object = record->place < UPROBES_MAX && uprobes->object[record->place] ? record->object : NULL,
         .registers = registers,
         .stack = record->stack,
         .stack_bytes = record->stack_bytes <= sizeof record->stack ? record->stack_bytes : 0,
@@ -379,7 +391,7 @@ size_t uprobes_drain(struct uprobes *uprobes,
             break;
         uint32_t bytes = length & ~(uint32_t)(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
         if ((length & BPF_RINGBUF_DISCARD_BIT) == 0 && bytes == sizeof(struct record)) {
-            take_record((const struct record *)(here + BPF_RINGBUF_HDR_SZ), take, context);
+            take_record(uprobes, (const struct record *)(here + BPF_RINGBUF_HDR_SZ), take, context);
             taken++;
         }
         at += (bytes + BPF_RINGBUF_HDR_SZ + 7) / 8 * 8;

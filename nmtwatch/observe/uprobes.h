@@ -32,6 +32,7 @@ struct uprobe_place {
     const char *file; /* of the library, as the kernel opens it */
     uint64_t offset;  /* in the file */
     bool stack;       /* copy registers and stack; else hits are counted only */
+    bool object;      /* and the first words that the first argument points to */
 };
 
 struct uprobes;

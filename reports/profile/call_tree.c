@@ -217,6 +217,13 @@ static uint32_t leaf_of(struct call_tree *tree, const struct call_frame *frames,
 bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
                    int64_t samples)
 {
+    return call_tree_add_part(tree, frames, depth, samples, 0);
+}
+
+/* Until it is summed up, total is the fixed part of self. */
+bool call_tree_add_part(struct call_tree *tree, const struct call_frame *frames, int depth,
+                        int64_t samples, int64_t fixed)
+{
     uint32_t leaf = CALL_TREE_NONE;
     if (depth >= 0 && (uint32_t)depth <= CALL_TREE_NODES_MAX - tree->node_count)
         leaf = leaf_of(tree, frames, depth);
@@ -225,7 +232,16 @@ bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int 
         return false;
     }
     tree->nodes[leaf].self += samples;
+    tree->nodes[leaf].total += fixed;
     return true;
+}
+
+void call_tree_calibrate(struct call_tree *tree, double factor)
+{
+    for (uint32_t i = 0; i < tree->node_count; i++) {
+        struct call_node *node = &tree->nodes[i];
+        node->self = node->total + (int64_t)((double)(node->self - node->total) * factor + 0.5);
+    }
 }
 
 /* --- summing up ----------------------------------------------------------------------------- */

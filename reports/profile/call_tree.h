@@ -58,6 +58,11 @@ struct call_tree *call_tree_create(void);
 /* Innermost first. False: no room or no memory, the samples are counted as refused. */
 bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
                    int64_t samples);
+/* The same; so many of these samples stay what they are when call_tree_calibrate scales the others. */
+bool call_tree_add_part(struct call_tree *tree, const struct call_frame *frames, int depth,
+                        int64_t samples, int64_t fixed);
+/* Once, before call_tree_finish. */
+void call_tree_calibrate(struct call_tree *tree, double factor);
 /* Sums up, and puts children into the order of their names. Nothing may be added afterwards. */
 void call_tree_finish(struct call_tree *tree);
 

@@ -1,11 +1,13 @@
 #include "reports/profile/observe_report.h"
 
 #include "reports/json/json_out.h"
+#include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is(const struct observe_report *report, const char *what)
@@ -13,10 +15,36 @@ static bool is(const struct observe_report *report, const char *what)
     return strcmp(report->what, what) == 0;
 }
 
+#define SENTENCES_MAX (OBSERVE_OUTCOMES_MAX + 8)
+#define CLASS_ROWS    20 /* of alloc, for people */
+
+/* How sure what was allocated is, a sentence each. */
+static int allocation_notes(const struct observe_report *report, char sentence[][256], int max)
+{
+    int count = 0;
+    if (!is(report, "alloc"))
+        return 0;
+    if (report->total_bytes < 0 && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "The threads' own counters could not be read: the sum is that of the samples.");
+    if (report->every_bytes == 0 && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "The total is exact, shares are by TLAB: whoever needs a new one stands for what "
+                 "fills it (--activate samples objects).");
+    if (report->every_bytes > 0 && report->biased && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "The sampler of this JDK misses some allocations of large objects: classes may be "
+                 "off by more than +- (JDK 25's does not).");
+    if (report->switched_off && count < max)
+        snprintf(sentence[count++], sizeof *sentence,
+                 "The JVM or somebody else switched the sampler off before the time was over.");
+    return count;
+}
+
 /* What is not in the picture, a sentence each; at most max, their number. */
 static int losses(const struct observe_report *report, char sentence[][256], int max)
 {
-    int count = 0;
+    int count = allocation_notes(report, sentence, max);
     for (int i = 1; i < report->outcome_count && count < max; i++) {
         if (report->outcome[i].stacks > 0)
             snprintf(sentence[count++], sizeof *sentence, "%s of %s stacks: %s.",
@@ -42,6 +70,49 @@ static int losses(const struct observe_report *report, char sentence[][256], int
     return count;
 }
 
+static void print_allocated(const struct observe_report *report, FILE *out)
+{
+    fprintf(out, "%s%s allocated; ", report->total_bytes < 0 ? "about " : "",
+            units_bytes(report->total_bytes < 0 ? call_tree_samples(report->tree)
+                                                : report->total_bytes)
+                .text);
+    if (report->every_bytes > 0)
+        fprintf(out, "%s samples, one each %s\n\n", units_count(report->samples).text,
+                units_bytes(report->every_bytes).text);
+    else
+        fprintf(out, "%s TLABs and large objects\n\n", units_count(report->count).text);
+}
+
+static bool print_classes(const struct observe_report *report, FILE *out)
+{
+    static const char *const HEADS[] = {"#BYTES", "#+-", "#SHARE", "#SAMPLES", "CLASS", NULL};
+    struct page page;
+    int64_t rest = 0, all = call_tree_samples(report->tree);
+    page_begin(&page, "", "", SEVERITY_INFO);
+    if (report->class_count > 0)
+        page_table(&page, HEADS);
+    for (size_t i = 0; i < report->class_count; i++) {
+        const struct observe_class *class = &report->classes[i];
+        char share[24];
+        if (i >= CLASS_ROWS) {
+            rest += class->bytes;
+            continue;
+        }
+        snprintf(share, sizeof share, "%.1f%%",
+                 all > 0 ? 100.0 * (double)class->bytes / (double)all : 0);
+        page_row(&page, units_bytes(class->bytes).text,
+                 class->se_bytes >= 0 ? units_bytes(class->se_bytes).text : "", share,
+                 units_count(class->samples).text, class->name);
+    }
+    bool good = page_print(&page, out);
+    if (report->class_count > CLASS_ROWS)
+        fprintf(out, "and %s classes more, %s together\n",
+                units_count((int64_t)report->class_count - CLASS_ROWS).text,
+                units_bytes(rest).text);
+    fputc('\n', out);
+    return good;
+}
+
 static void print_head(const struct observe_report *report, FILE *out)
 {
     fprintf(out, "pid %" PRId64 " (%s), %s: ", report->pid, escape_name(report->main).text,
@@ -52,8 +123,7 @@ static void print_head(const struct observe_report *report, FILE *out)
     else if (is(report, "jmethodids"))
         fprintf(out, "%s jmethodIDs made\n\n", units_count(report->count).text);
     else if (is(report, "alloc"))
-        fprintf(out, "%s in %s TLABs and large objects\n\n",
-                units_bytes(call_tree_samples(report->tree)).text, units_count(report->count).text);
+        print_allocated(report, out);
     else if (is(report, "rss"))
         fprintf(out, "RSS grew by %s of anonymous memory\n\n", units_growth(report->count).text);
     else
@@ -62,7 +132,7 @@ static void print_head(const struct observe_report *report, FILE *out)
 
 bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
 {
-    char sentence[OBSERVE_OUTCOMES_MAX + 5][256];
+    char sentence[SENTENCES_MAX][256];
     bool good = true;
     print_head(report, out);
     if (is(report, "classes")) {
@@ -71,11 +141,12 @@ bool observe_report_print(const struct observe_report *report, uint32_t rows, FI
         for (int i = 0; i < report->growth_count; i++)
             fprintf(out, "%12s  %s%s", units_growth(report->growth[i].bytes).text,
                     report->growth[i].name, i == report->growth_count - 1 ? "\n\n" : "\n");
+        good = !is(report, "alloc") || print_classes(report, out);
         struct toptable *table = toptable_create(report->tree, 0);
-        good = table != NULL && toptable_print(table, rows, out);
+        good = good && table != NULL && toptable_print(table, rows, out);
         toptable_destroy(table);
     }
-    int count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 5);
+    int count = losses(report, sentence, SENTENCES_MAX);
     for (int i = 0; i < count; i++)
         fprintf(out, "%s%s\n", i == 0 ? "\n" : "", sentence[i]);
     return good && !ferror(out);
@@ -115,6 +186,22 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
         }
         json_out_end(&json, ']');
     }
+    json_out_bool(&json, "switched_off", report->switched_off);
+    json_out_int_if(&json, "total_bytes", report->total_bytes >= 0, report->total_bytes);
+    json_out_int_if(&json, "every_bytes", report->every_bytes > 0, report->every_bytes);
+    if (is(report, "alloc")) {
+        json_out_begin(&json, "classes", '[');
+        for (size_t i = 0; i < report->class_count; i++) {
+            const struct observe_class *class = &report->classes[i];
+            json_out_begin(&json, NULL, '{');
+            json_out_text(&json, "class", class->name);
+            json_out_int(&json, "bytes", class->bytes);
+            json_out_int_if(&json, "se_bytes", class->se_bytes >= 0, class->se_bytes);
+            json_out_int(&json, "samples", class->samples);
+            json_out_end(&json, '}');
+        }
+        json_out_end(&json, ']');
+    }
     json_out_text(&json, "unit", report->unit);
     json_out_int(&json, "samples", call_tree_samples(report->tree));
     if (is(report, "classes"))
@@ -130,14 +217,14 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
 
 static bool write_flamegraph(const struct observe_report *report, FILE *out)
 {
-    char sentence[OBSERVE_OUTCOMES_MAX + 5][256], title[400];
-    const char *notes[OBSERVE_OUTCOMES_MAX + 5];
+    char sentence[SENTENCES_MAX][256], title[400];
+    const char *notes[SENTENCES_MAX];
     struct flamegraph_page page = {
         .title = title,
         .unit = report->unit,
         .bytes = report->bytes,
         .notes = notes,
-        .note_count = losses(report, sentence, OBSERVE_OUTCOMES_MAX + 5),
+        .note_count = losses(report, sentence, SENTENCES_MAX),
     };
     for (int i = 0; i < page.note_count; i++)
         notes[i] = sentence[i];
@@ -260,4 +347,9 @@ void observe_report_free(struct observe_report *report)
         call_tree_destroy(report->tree);
     report->tree = NULL;
     class_makers_free(&report->makers);
+    for (size_t i = 0; i < report->class_count; i++)
+        free(report->classes[i].name);
+    free(report->classes);
+    report->classes = NULL;
+    report->class_count = 0;
 }

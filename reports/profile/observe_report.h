@@ -22,6 +22,12 @@ struct observe_growth {
     int64_t bytes; /* negative: given back */
 };
 
+/* What a class was allocated. */
+struct observe_class {
+    char *name;
+    int64_t bytes, se_bytes, samples; /* se: the standard error of bytes; -1: not known */
+};
+
 struct observe_report {
     const char *what; /* "cpu", "classes", "alloc", "jmethodids", "rss" */
     int64_t pid;
@@ -39,6 +45,11 @@ struct observe_report {
     int64_t count, unloaded;
     int growth_count;
     struct observe_growth growth[OBSERVE_GROWTH_MAX]; /* of rss: adds up to count */
+    int64_t total_bytes;                              /* of alloc: exact; -1: not known */
+    int64_t every_bytes;                              /* of HotSpot's sampler; 0: it was not on */
+    bool biased;                                      /* that sampler is, in this JDK */
+    struct observe_class *classes;                    /* of alloc, most bytes first */
+    size_t class_count;
     int64_t samples;                                  /* stacks that were taken */
     int64_t lost;                                     /* that found no room */
     int outcome_count;
@@ -47,9 +58,10 @@ struct observe_report {
         int64_t stacks;
     } outcome[OBSERVE_OUTCOMES_MAX]; /* how far they were walked; the first: whole */
     bool ended;                      /* the process has, before the time was over */
-    bool user_only; /* what the kernel did for it was not seen, for want of rights */
-    bool hot;       /* it was hit too often, and was let go */
-    char note[200]; /* what could not be done; "" */
+    bool user_only;    /* what the kernel did for it was not seen, for want of rights */
+    bool hot;          /* it was hit too often, and was let go */
+    bool switched_off; /* HotSpot's sampler was, by somebody else: that ended it */
+    char note[200];    /* what could not be done; "" */
 };
 
 /* The table, and what is not in it. False when out failed, or memory. */

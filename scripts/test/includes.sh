@@ -19,9 +19,9 @@ layers() {
         layer == "nmtwatch" && (into == "reports" || into == "analyzers") { next }
         layer == "reports" && into == "analyzers" { next }
         layer == "nmtwatch" && $3 ~ /^agent\/control\/(agent_options|leftovers|wire_formats)\.h$/ { next }
-        # The walker of the agent, over another process.
+        # The walker of the agent, over another process, and how it weighs allocations.
         layer == "nmtwatch" && $1 ~ /^nmtwatch\/observe\// &&
-            $3 ~ /^agent\/(hotspot\/(layout|load|walk)|methods\/(method_reading|symbol_name)|stack\/(call_frame|frame_rule)|calltrace\/frame|mem\/fold_hash)\.h$/ { next }
+            $3 ~ /^agent\/(alloc\/weights|hotspot\/(layout|load|walk)|methods\/(method_reading|symbol_name)|stack\/(call_frame|frame_rule)|calltrace\/frame|mem\/fold_hash)\.h$/ { next }
         layer == "agent" && $3 == "analyzers/classes/normalize.h" { next }
         { print $1 ":" $2 ": " $3 " is not of a lower layer" }'
 }

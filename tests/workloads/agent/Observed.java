@@ -8,7 +8,7 @@ import java.util.zip.Deflater;
  * Work that is known beforehand, for who looks from outside. It begins when the file {@code -Dgo=FILE} is
  * there.
  *
- * <pre>Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | threads COUNT | deflaters COUNT</pre>
+ * <pre>Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | mixed MEGABYTES | threads COUNT | deflaters COUNT</pre>
  */
 public final class Observed {
     static final List<Deflater> NEVER_ENDED = new ArrayList<>();
@@ -46,6 +46,10 @@ public final class Observed {
                 for (int i = 0; i < number * 16; i++) {
                     fill();
                 }
+            }
+            case "mixed" -> {
+                mixed(number);
+                return;
             }
             case "deflaters" -> {
                 for (int i = 0; i < number; i++) {
@@ -86,6 +90,49 @@ public final class Observed {
 
     static void fill() {
         kept = new long[8192];
+    }
+
+    /** 32 bytes. */
+    static final class Node {
+        long left = sum;
+        long right = sum;
+    }
+
+    /**
+     * Three threads with a known number of objects of four classes, a quarter of the bytes each; one after
+     * the other ends. The result is what the threads' own counters say, then the bytes of each class.
+     */
+    static void mixed(int megabytes) throws Exception {
+        var counters = (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();
+        int rounds = (int) (megabytes * 1_000_000L / 3 / 4 / 100_016);
+        long[] all = new long[3];
+        Thread[] threads = new Thread[3];
+        for (int i = 0; i < 3; i++) {
+            int number = i;
+            threads[i] = new Thread(() -> {
+                long before = counters.getThreadAllocatedBytes(Thread.currentThread().getId());
+                for (int round = 0; round < rounds; round++) {
+                    kept = new byte[100_000];
+                    for (int j = 0; j < 190; j++) {
+                        kept = new long[64];
+                    }
+                    for (int j = 0; j < 25; j++) {
+                        kept = new int[1000];
+                    }
+                    for (int j = 0; j < 3125; j++) {
+                        kept = new Node();
+                    }
+                }
+                all[number] = counters.getThreadAllocatedBytes(Thread.currentThread().getId()) - before;
+            });
+            threads[i].start();
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        long each = 3L * rounds;
+        Stage.result((all[0] + all[1] + all[2]) + " " + each * 100_016 + " " + each * 190 * 528 + " "
+                + each * 25 * 4016 + " " + each * 3125 * 32);
     }
 
     static void deep(int depth) {

@@ -1,0 +1,267 @@
+#include "nmtwatch/observe/allocations.h"
+
+#include "agent/alloc/weights.h"
+#include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
+#include "analyzers/classes/stem_table.h"
+#include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/observe/remote.h"
+#include "nmtwatch/observe/stacks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLASSES_MAX 4096
+#define PLACES      (CLASSES_MAX * 2)
+#define THREADS_MAX 65536
+#define TRIES       100 /* threads end meanwhile */
+#define UNREAD      "[class not read]"
+#define OTHER       "[other classes]"
+#define MARK_SHIFT  42 /* of the class's number in a mark word; JDK 24 */
+
+struct class_row {
+    char *name;
+    struct weight_sums sums;
+};
+
+struct allocations {
+    int64_t every_bytes, first_bytes; /* first: until begin; -1: not known */
+    uintptr_t ended_bytes;            /* ThreadService::_exited_allocated_bytes; 0: there is none */
+    bool compact, narrow;             /* where an object has its class, and how */
+    uintptr_t narrow_base;
+    uint32_t narrow_shift, mark_shift;
+    struct class_row row[CLASSES_MAX];
+    size_t rows;
+    uint16_t place[PLACES]; /* row + 1; 0: free */
+};
+
+/* --- totals ----------------------------------------------------------------------------------- */
+
+static int64_t bytes_of_thread(uintptr_t thread)
+{
+    uintptr_t tlab = thread + (uintptr_t)layout.thread_tlab;
+    uint64_t before = load_u64(thread + (uintptr_t)layout.thread_allocated, 0);
+    uintptr_t start = load_pointer(tlab + (uintptr_t)layout.tlab_start);
+    uintptr_t top = load_pointer(tlab + (uintptr_t)layout.tlab_top);
+    return (int64_t)(before + (start != 0 && top > start ? top - start : 0));
+}
+
+/* -1: not known. */
+static int64_t bytes_now(const struct allocations *allocations)
+{
+    for (int i = 0; allocations->ended_bytes != 0 && i < TRIES; i++) {
+        remote_forget();
+        uint64_t ended = load_u64(allocations->ended_bytes, 0);
+        uintptr_t list = load_pointer(layout.threads_list);
+        uint32_t count = load_u32(list + (uintptr_t)layout.threads_length, 0);
+        uintptr_t array = load_pointer(list + (uintptr_t)layout.threads_array);
+        int64_t sum = (int64_t)ended;
+        for (uint32_t j = 0; j < count && j < THREADS_MAX; j++)
+            sum += bytes_of_thread(load_pointer(array + j * (uintptr_t)WORD_BYTES));
+        remote_forget();
+        if (count > 0 && load_pointer(layout.threads_list) == list &&
+            load_u64(allocations->ended_bytes, ended + 1) == ended)
+            return sum;
+    }
+    return -1;
+}
+
+/* --- classes ---------------------------------------------------------------------------------- */
+
+/* "byte[]" of "[B", "java.lang.String[]" of "[Ljava.lang.String;". */
+static void source_name(char *name, size_t size)
+{
+    static const char *const PRIMITIVE[] = {"Bbyte", "Cchar", "Ddouble", "Ffloat",
+                                            "Iint",  "Jlong", "Sshort",  "Zboolean"};
+    char element[CLASS_NAME_MAX];
+    size_t dimensions = strspn(name, "[");
+    if (dimensions == 0)
+        return;
+    snprintf(element, sizeof element, "%s", name + dimensions);
+    if (element[0] == 'L') {
+        memmove(element, element + 1, strlen(element));
+        element[strcspn(element, ";")] = '\0';
+    } else {
+        for (size_t i = 0; i < sizeof PRIMITIVE / sizeof *PRIMITIVE; i++) {
+            if (element[0] == PRIMITIVE[i][0]) {
+                snprintf(element, sizeof element, "%s", PRIMITIVE[i] + 1);
+                break;
+            }
+        }
+    }
+    size_t used = (size_t)snprintf(name, size, "%s", element);
+    while (dimensions-- > 0 && used + 3 <= size)
+        used += (size_t)snprintf(name + used, size - used, "[]");
+}
+
+static void name_class(uintptr_t klass, char out[CLASS_NAME_MAX])
+{
+    if (klass != 0 && stacks_class_name(klass, out))
+        source_name(out, CLASS_NAME_MAX);
+    else
+        snprintf(out, CLASS_NAME_MAX, UNREAD);
+}
+
+/* The last row takes what finds no room. */
+static struct weight_sums *sums_of(struct allocations *allocations, const char *name)
+{
+    size_t place = stem_hash(span_from_cstr(name)) % PLACES;
+    for (; allocations->place[place] != 0; place = (place + 1) % PLACES) {
+        struct class_row *row = &allocations->row[allocations->place[place] - 1];
+        if (row->name != NULL && strcmp(row->name, name) == 0)
+            return &row->sums;
+    }
+    bool last = allocations->rows >= CLASSES_MAX - 1;
+    if (allocations->rows == CLASSES_MAX)
+        return &allocations->row[CLASSES_MAX - 1].sums;
+    struct class_row *row = &allocations->row[allocations->rows++];
+    row->name = strdup(last ? OTHER : name);
+    if (!last)
+        allocations->place[place] = (uint16_t)allocations->rows;
+    return &row->sums;
+}
+
+/* The mark word, the class's number or its address, an array's length: [mark 8][class 4][length 4], without
+ * compressed classes [mark 8][class 8][length 4], with compact headers [class in the mark 8][length 4]. */
+static uintptr_t class_of(const struct allocations *allocations, const uint64_t *word,
+                          uint32_t *length)
+{
+    uint64_t number = allocations->compact ? word[0] >> allocations->mark_shift : (uint32_t)word[1];
+    *length = (uint32_t)(allocations->compact  ? word[1]
+                         : allocations->narrow ? word[1] >> 32
+                                               : word[2]);
+    if (!allocations->narrow && !allocations->compact)
+        return word[1];
+    return number != 0 ? allocations->narrow_base + (number << allocations->narrow_shift) : 0;
+}
+
+/* By HotSpot's layout helper: of an instance its size; of an array (below 0) the header's and log2 of the
+ * element's. 0: not known. */
+static int64_t size_of(uintptr_t klass, uint32_t length)
+{
+    int32_t helper = (int32_t)load_u32(klass + (uintptr_t)layout.klass_layout_helper, 0);
+    if (helper >= 0)
+        return helper & ~7;
+    int64_t bytes = (helper >> 16 & 0xff) + ((int64_t)length << (helper & 63));
+    return (bytes + 7) & ~INT64_C(7);
+}
+
+void allocations_object(struct allocations *allocations, const struct perf_sample *sample,
+                        struct allocation *out)
+{
+    uint32_t length = 0;
+    uintptr_t klass =
+        sample->object != NULL ? class_of(allocations, sample->object, &length) : 0;
+    int64_t size = 0;
+    name_class(klass, out->name);
+    if (strcmp(out->name, UNREAD) != 0)
+        size = size_of(klass, length);
+    weight_sums_add(sums_of(allocations, out->name), size, allocations->every_bytes);
+    out->bytes = (int64_t)(weight_unscaled(size, allocations->every_bytes) + 0.5);
+    out->fixed = size;
+}
+
+void allocations_tlab(struct allocations *allocations, uintptr_t klass, uint64_t bytes,
+                      struct allocation *out)
+{
+    name_class(klass, out->name);
+    struct weight_sums *sums = sums_of(allocations, out->name);
+    sums->samples++;
+    sums->unscaled += (double)bytes;
+    out->bytes = (int64_t)bytes;
+    out->fixed = 0;
+}
+
+/* --- from the beginning to the end -------------------------------------------------------------- */
+
+/* A bool of libjvm; `instead` where this JDK has none of that name. */
+static bool flag_of(const struct elf_file *file, const char *name, bool instead)
+{
+    uint64_t address;
+    return elf_file_data(file, name, 1, &address)
+               ? load_u8(remote_jvm()->bias + address, instead) != 0
+               : instead;
+}
+
+struct allocations *allocations_open(int64_t every_bytes, char *error, size_t error_size)
+{
+    uint64_t address;
+    const struct elf_file *file = stacks_jvm_file(error, error_size);
+    struct allocations *allocations = file != NULL ? calloc(1, sizeof *allocations) : NULL;
+    if (allocations == NULL)
+        return NULL;
+    allocations->every_bytes = every_bytes;
+    allocations->first_bytes = -1;
+    if (elf_file_data(file, "_ZN13ThreadService23_exited_allocated_bytesE", 8, &address) &&
+        layout.threads_list != 0 && layout.threads_length >= 0 && layout.threads_array >= 0 &&
+        layout.thread_allocated >= 0 && layout.thread_tlab >= 0 && layout.tlab_start >= 0 &&
+        layout.tlab_top >= 0)
+        allocations->ended_bytes = remote_jvm()->bias + address;
+    allocations->compact = flag_of(file, "UseCompactObjectHeaders", false);
+    /* Later JDKs know no other. */
+    allocations->narrow = flag_of(file, "UseCompressedClassPointers", true);
+    allocations->narrow_base = load_pointer(layout.narrow_base);
+    allocations->narrow_shift = load_u32(layout.narrow_shift, 0);
+    allocations->mark_shift =
+        layout.mark_klass_shift > 0 ? (uint32_t)layout.mark_klass_shift & 63 : MARK_SHIFT;
+    if (every_bytes == 0 || (layout.klass_layout_helper >= 0 && layout.narrow_base != 0 &&
+                             layout.narrow_shift != 0 && allocations->narrow_shift < 32))
+        return allocations;
+    snprintf(error, error_size, "JDK %d does not tell how an object knows its class",
+             layout.jdk_major);
+    free(allocations);
+    return NULL;
+}
+
+void allocations_begin(struct allocations *allocations)
+{
+    allocations->first_bytes = bytes_now(allocations);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct observe_class *left = a, *right = b;
+    if (left->bytes != right->bytes)
+        return left->bytes < right->bytes ? 1 : -1;
+    return strcmp(left->name, right->name);
+}
+
+void allocations_end(struct allocations *allocations, struct observe_report *report)
+{
+    struct weight_sums all = {0};
+    int64_t last = bytes_now(allocations);
+    double factor = 1;
+    for (size_t i = 0; i < allocations->rows; i++)
+        weight_sums_merge(&all, &allocations->row[i].sums);
+    if (allocations->first_bytes >= 0 && last >= allocations->first_bytes) {
+        report->total_bytes = last - allocations->first_bytes;
+        factor = weight_calibration((double)report->total_bytes, all.sizes, all.unscaled);
+    }
+    call_tree_calibrate(report->tree, factor);
+    report->classes = calloc(allocations->rows + 1, sizeof *report->classes);
+    for (size_t i = 0; report->classes != NULL && i < allocations->rows; i++) {
+        struct class_row *row = &allocations->row[i];
+        if (row->name == NULL)
+            continue;
+        bool by_chance = allocations->every_bytes > 0;
+        report->classes[report->class_count++] = (struct observe_class){
+            .name = row->name,
+            .bytes = (int64_t)(weight_sums_bytes(&row->sums, factor) + 0.5),
+            .se_bytes =
+                by_chance ? (int64_t)(sqrt(weight_sums_variance(&row->sums, factor)) + 0.5) : -1,
+            .samples = row->sums.samples,
+        };
+        row->name = NULL; /* the report's now */
+    }
+    if (report->class_count > 0)
+        qsort(report->classes, report->class_count, sizeof *report->classes, by_bytes);
+}
+
+void allocations_close(struct allocations *allocations)
+{
+    for (size_t i = 0; allocations != NULL && i < allocations->rows; i++)
+        free(allocations->row[i].name);
+    free(allocations);
+}
