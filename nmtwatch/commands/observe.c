@@ -406,9 +406,9 @@ static int run(int argc, char **argv)
     arguments.options.interval_ns = interval_ms * 1000000;
     bool many = arguments.all || arguments.match != NULL;
     if (repair)
-        return operands == 1 && !many ? repair_sampler(argv[1])
-                                      : options_error(&command_observe,
-                                                      "--repair: expected a process id alone");
+        return operands == 1 && !many
+                   ? repair_sampler(argv[1])
+                   : options_error(&command_observe, "--repair: expected a process id alone");
     if (operands != (many ? 1 : 2) ||
         !observe_mode_by_name(argv[operands], &arguments.options.mode))
         return options_error(&command_observe,
@@ -441,7 +441,8 @@ const struct command command_observe = {
         "[--json]\n"
         "\n"
         "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"
-        "written into it (but for --activate), no restart. Java and native stacks are walked by this program, over a\n"
+        "written into it (but for --activate), no restart. Java and native stacks are walked by "
+        "this program, over a\n"
         "copy of the stack that the kernel takes.\n"
         "\n"
         "  cpu         where CPU time is spent (perf_event_open)\n"
@@ -472,7 +473,8 @@ const struct command command_observe = {
         "\n"
         "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK "
         "does\n"
-        "not have what it takes, or an agent uses the sampler), 64 usage, 74 writing failed, or there were more JVMs than "
+        "not have what it takes, or an agent uses the sampler), 64 usage, 74 writing failed, or "
+        "there were more JVMs than "
         "--at-once.\n",
     .run = run,
 };

@@ -152,8 +152,7 @@ void allocations_object(struct allocations *allocations, const struct perf_sampl
                         struct allocation *out)
 {
     uint32_t length = 0;
-    uintptr_t klass =
-        sample->object != NULL ? class_of(allocations, sample->object, &length) : 0;
+    uintptr_t klass = sample->object != NULL ? class_of(allocations, sample->object, &length) : 0;
     int64_t size = 0;
     name_class(klass, out->name);
     if (strcmp(out->name, UNREAD) != 0)

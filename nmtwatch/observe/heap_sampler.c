@@ -133,8 +133,9 @@ static bool start_watcher(struct heap_sampler *sampler, char *error, size_t erro
         continue;
     if (child < 0 || status != 0) {
         close(ends[1]);
-        snprintf(error, error_size, "no process could be started that restores the heap sampler "
-                                    "if this one is killed: nothing was written");
+        snprintf(error, error_size,
+                 "no process could be started that restores the heap sampler "
+                 "if this one is killed: nothing was written");
         return false;
     }
     sampler->watcher = ends[1];
@@ -179,8 +180,7 @@ static bool find_all(struct heap_sampler *sampler, const struct target *target, 
     uint64_t unused;
     struct state state;
     const struct elf_file *file = stacks_jvm_file(error, error_size);
-    if (file == NULL ||
-        !find(file, FLAG, sizeof(uint8_t), &sampler->flag, error, error_size) ||
+    if (file == NULL || !find(file, FLAG, sizeof(uint8_t), &sampler->flag, error, error_size) ||
         !find(file, INTERVAL, sizeof(int32_t), &sampler->interval, error, error_size) ||
         !find(file, EVENTS, sizeof(uint64_t), &sampler->events, error, error_size))
         return false;
@@ -200,8 +200,9 @@ static bool find_all(struct heap_sampler *sampler, const struct target *target, 
         return false;
     }
     if (!target_still_same(target) || !read_first(sampler, file) || !look(sampler, &state)) {
-        snprintf(error, error_size, "the heap sampler's flag and interval are not as they should "
-                                    "be: nothing is written");
+        snprintf(error, error_size,
+                 "the heap sampler's flag and interval are not as they should "
+                 "be: nothing is written");
         return false;
     }
     return true;
@@ -229,11 +230,13 @@ bool heap_sampler_on(struct heap_sampler *sampler, int64_t every_bytes, char *er
     if (!look(sampler, &state))
         snprintf(error, error_size, "the process has ended");
     else if (state.agent)
-        snprintf(error, error_size, "an agent uses the heap sampler (JVMTI's SampledObjectAlloc is "
-                                    "on): nothing is written");
+        snprintf(error, error_size,
+                 "an agent uses the heap sampler (JVMTI's SampledObjectAlloc is "
+                 "on): nothing is written");
     else if (state.flag)
-        snprintf(error, error_size, "the heap sampler is on already, from outside: by another "
-                                    "observe, or by one that was killed (observe --repair)");
+        snprintf(error, error_size,
+                 "the heap sampler is on already, from outside: by another "
+                 "observe, or by one that was killed (observe --repair)");
     else if (state.interval != sampler->first_interval)
         snprintf(error, error_size,
                  "an agent has set the heap sampler's interval (%d bytes): nothing is written",

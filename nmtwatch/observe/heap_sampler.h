@@ -40,8 +40,7 @@ struct heap_sampler;
 
 /* Finds the five bytes, checks them, writes nothing. NULL with a sentence: no such symbols, values that are
  * none, memory that is not for us. */
-struct heap_sampler *heap_sampler_open(const struct target *target, char *error,
-                                       size_t error_size);
+struct heap_sampler *heap_sampler_open(const struct target *target, char *error, size_t error_size);
 /* False with a sentence: it is in use, by an agent or from outside; no watcher could be started. */
 bool heap_sampler_on(struct heap_sampler *sampler, int64_t every_bytes, char *error,
                      size_t error_size);

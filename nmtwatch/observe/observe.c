@@ -186,8 +186,10 @@ static bool add_events(struct observation *observation, char *error, size_t erro
                             error_size);
     case OBSERVE_ALLOC:
         if (observation->options->activate)
-            return add_function(observation, file, "_ZN11JvmtiExport41record_sampled_internal_"
-                                "object_allocationE", ROLE_OBJECT, error, error_size);
+            return add_function(observation, file,
+                                "_ZN11JvmtiExport41record_sampled_internal_"
+                                "object_allocationE",
+                                ROLE_OBJECT, error, error_size);
         return add_function(observation, file, "_ZN11AllocTracer27send_allocation_in_new_tlabE",
                             ROLE_TLAB, error, error_size) &&
                add_function(observation, file, "_ZN11AllocTracer28send_allocation_outside_tlabE",
@@ -337,7 +339,8 @@ static void take(void *context, const struct perf_sample *sample)
         allocations_object(observation->allocations, sample, &what);
     else if (event->role == ROLE_TLAB || event->role == ROLE_OUTSIDE)
         allocations_tlab(observation->allocations, function_argument(sample, 0),
-                         function_argument(sample, 2), &what); /* size: of the TLAB, of the object */
+                         function_argument(sample, 2),
+                         &what); /* size: of the TLAB, of the object */
     if (observation->allocations != NULL)
         put[count++] = (struct call_frame){what.name, CALL_FRAME_CLASS};
     for (int i = first; i < depth; i++)

@@ -39,9 +39,9 @@ const char *observe_mode_name(enum observe_mode mode);
 struct observe_options {
     enum observe_mode mode;
     int64_t duration_ms, interval_ns; /* interval: of cpu */
-    int stop_fd; /* not 0: it ends early when this is readable, or its other end has gone */
-    bool activate;                    /* of alloc: switch HotSpot's sampler on (heap_sampler.h) */
-    int64_t every_bytes;              /* its interval */
+    int stop_fd;         /* not 0: it ends early when this is readable, or its other end has gone */
+    bool activate;       /* of alloc: switch HotSpot's sampler on (heap_sampler.h) */
+    int64_t every_bytes; /* its interval */
 };
 
 /* Until the time is over, the process is asked to end (signals.h) or the target ends. Fills the report;

@@ -142,12 +142,13 @@ bool observe_request_valid(const void *bytes, size_t size)
     if (size != sizeof request)
         return false;
     memcpy(&request, bytes, size);
-    bool good = (unsigned)request.options.mode < OBSERVE_MODES && request.format_count >= 0 &&
-                request.format_count <= OBSERVE_FORMATS_MAX && request.options.duration_ms >= 0 &&
-                request.options.duration_ms <= DURATION_MAX &&
-                request.options.interval_ns >= INTERVAL_MIN &&
-                /* Nothing is written into a JVM for a stranger; not read as a bool, it may be none. */
-                memcmp(&request.options.activate, &(bool){false}, sizeof(bool)) == 0;
+    bool good =
+        (unsigned)request.options.mode < OBSERVE_MODES && request.format_count >= 0 &&
+        request.format_count <= OBSERVE_FORMATS_MAX && request.options.duration_ms >= 0 &&
+        request.options.duration_ms <= DURATION_MAX &&
+        request.options.interval_ns >= INTERVAL_MIN &&
+        /* Nothing is written into a JVM for a stranger; not read as a bool, it may be none. */
+        memcmp(&request.options.activate, &(bool){false}, sizeof(bool)) == 0;
     for (int i = 0; good && i < request.format_count; i++)
         good = (unsigned)request.format[i] <= PROFILE_PPROF && request.format[i] != PROFILE_JFR;
     return good;

@@ -368,7 +368,8 @@ static void take_record(const struct uprobes *uprobes, const struct record *reco
     const struct perf_sample sample = {
         .place = (int)record->place,
         .weight = 1,
-        .object = record->place < UPROBES_MAX && uprobes->object[record->place] ? record->object : NULL,
+        .object =
+            record->place < UPROBES_MAX && uprobes->object[record->place] ? record->object : NULL,
         .registers = registers,
         .stack = record->stack,
         .stack_bytes = record->stack_bytes <= sizeof record->stack ? record->stack_bytes : 0,

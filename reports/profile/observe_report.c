@@ -72,10 +72,10 @@ static int losses(const struct observe_report *report, char sentence[][256], int
 
 static void print_allocated(const struct observe_report *report, FILE *out)
 {
-    fprintf(out, "%s%s allocated; ", report->total_bytes < 0 ? "about " : "",
-            units_bytes(report->total_bytes < 0 ? call_tree_samples(report->tree)
-                                                : report->total_bytes)
-                .text);
+    fprintf(
+        out, "%s%s allocated; ", report->total_bytes < 0 ? "about " : "",
+        units_bytes(report->total_bytes < 0 ? call_tree_samples(report->tree) : report->total_bytes)
+            .text);
     if (report->every_bytes > 0)
         fprintf(out, "%s samples, one each %s\n\n", units_count(report->samples).text,
                 units_bytes(report->every_bytes).text);

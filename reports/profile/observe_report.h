@@ -50,8 +50,8 @@ struct observe_report {
     bool biased;                                      /* that sampler is, in this JDK */
     struct observe_class *classes;                    /* of alloc, most bytes first */
     size_t class_count;
-    int64_t samples;                                  /* stacks that were taken */
-    int64_t lost;                                     /* that found no room */
+    int64_t samples; /* stacks that were taken */
+    int64_t lost;    /* that found no room */
     int outcome_count;
     struct {
         const char *text;
