@@ -278,7 +278,7 @@ static int repair_sampler(const char *pid)
     if (heap_sampler_repair(&target, done, sizeof done, error, sizeof error)) {
         printf("pid %d: %s\n", (int)target.pid, done);
     } else {
-        tell_error("nmtwatch observe: pid %d: %s\n", (int)target.pid, error);
+        print_error("nmtwatch observe: pid %d: %s\n", (int)target.pid, error);
         code = failure_exit_code(target.libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
     }
     target_close(&target);
