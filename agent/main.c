@@ -311,7 +311,7 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
     const char *broken = set_up_by_attach(vm, &env);
     enum commands_answered answered =
         broken == NULL ? commands_run(text, env) : commands_refuse(text, broken);
-    /* Of each load that went well the JVM keeps a record, for ever. One is needed: JDK 21 and later
+    /* Of each load that went well the JVM keeps a record, forever. One is needed: JDK 21 and later
      * warn of a library that is in none. Who has a file does not look at the code. */
     if (answered == COMMANDS_ANSWERED_NOWHERE || (answered == COMMANDS_ANSWERED_IN_FILE && listed))
         return JNI_ERR;

@@ -223,7 +223,7 @@ ASGST_Class ASGST_JClassToClass(jclass klass);
 
 /* redefined false: the class was unloaded; methods are all it had, and none of them may be asked for any
  * more. Called before a class can run that was loaded later, so that an address which is used again is
- * told apart. redefined true: the class is about to be redefined or retransformed; methods are those it
+ * distinguished. redefined true: the class is about to be redefined or retransformed; methods are those it
  * has now. They stay valid on stacks that have them and until later safepoints; the new ones have the same
  * idnums. A redefinition may still fail: then they stay. count 0: the methods are not known.
  *

@@ -1,7 +1,7 @@
 /*
  * safepoints: how many safepoints the JVM has come to, read in a signal handler.
  *
- * The JVM frees a Method, and lets a redefined one run, at safepoints only. So between two looks
+ * The JVM frees a Method, and lets a redefined one run, at safepoints only. So between two reads
  * with the same count a Method that is on a stack each time is the same one
  * (methods/seen_methods.h). The JVM counts them where jstat reads: the counter sun.rt.safepoints,
  * which goes up when a safepoint begins. There is none with -XX:-UsePerfData.

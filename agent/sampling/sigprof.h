@@ -76,7 +76,7 @@ bool sigprof_thread_signals(int tid, struct thread_signals *out);
  *
  * GetEnv reads a thread-local variable of libjvm.so. In a thread that has never touched one, the C
  * library allocates it at the first read; a handler that interrupted malloc would wait for itself
- * for ever. HotSpot keeps the same pointer under a pthread key too, set after the variable was; and
+ * forever. HotSpot keeps the same pointer under a pthread key too, set after the variable was; and
  * a key is read without allocation. So: no value under the key, no question.
  *
  * The key is found by looking on a Java thread, whose value is known: Java keeps it in

@@ -18,7 +18,7 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
-/* A thread that blocks our signal would keep it pending for ever: it gets its timer when it does
+/* A thread that blocks our signal would keep it pending forever: it gets its timer when it does
  * not. The profiler's own threads are such. */
 static void start_timer(struct threads *threads, struct thread_entry *entry, bool blocked)
 {

@@ -269,7 +269,7 @@ static bool lay_out_class(struct heap *heap, struct dumped_class *class)
     for (const struct dumped_class *own = class; depth < SUPERS_MAX;
          own = &heap->classes[own->super], depth++) {
         if (!(own->traits & CLASS_DUMPED))
-            return true; /* cannot be told: its instances are classless */
+            return true; /* is not known: its instances are classless */
         bool reference = is_named(heap, own, "java/lang/ref/Reference");
         for (uint32_t i = 0; i < own->field_count; i++) {
             const struct heap_field *field = &heap->fields[own->first_field + i];

@@ -532,7 +532,7 @@ static bool take(struct part *part, size_t bytes, const uint8_t **at)
     return true;
 }
 
-/* How long a CLASS_DUMP is; 0: longer than what there is; SIZE_MAX: it cannot be told. */
+/* How long a CLASS_DUMP is; 0: longer than what there is; SIZE_MAX: not known. */
 static size_t class_dump_length(struct part part)
 {
     const uint8_t *start = part.at, *at;

@@ -8,7 +8,7 @@
  * A loader's group is its type and its name (that of a web application, say, where a field tells
  * it). A group of several loaders that define classes of the same names is one application loaded
  * several times: suspect. What soft references alone hold the JVM lets go before memory runs out: no
- * suspect, and told apart. Paths are the shortest over strong references; those that differ only in
+ * suspect, and distinguished. Paths are the shortest over strong references; those that differ only in
  * indexes, numbers in the names of threads and the length of chains are one.
  *
  * Pure; one thread. The texts belong to the struct.
@@ -65,7 +65,7 @@ struct held_loader {
     uint32_t loader; /* number in the heap */
     uint32_t class;
     uint64_t id;
-    char *name; /* NULL: no field tells */
+    char *name; /* NULL: no field has it */
     enum held held;
     uint32_t classes;
     uint32_t group;            /* equal for those of one group */

@@ -280,7 +280,7 @@ void agent_shedding_finding(const struct sample *sample, struct texts *texts,
             finding_add_int(finding, FIGURES[i].key, value);
 }
 
-/* --- one look --------------------------------------------------------------------------------- */
+/* --- check ------------------------------------------------------------------------------------ */
 
 /* One look sees a level, not a rate: only a large share of a large number is a finding. */
 #define GENERATED_CLASSES_MIN   1000

@@ -63,9 +63,9 @@ void agent_shedding_finding(const struct sample *sample, struct texts *texts,
                             struct finding *finding);
 
 /*
- * check: one look at a JVM, judged without a history.
+ * check: one measurement of a JVM, judged without a history.
  *
- * What one look can know: levels, averages over the JVM's life, the types of its class loaders, and
+ * What one measurement shows: levels, averages over the JVM's life, the types of its class loaders, and
  * growth against a baseline taken earlier. What it cannot know it says: with NMT off, or when a
  * part could not be had, the answer is UNKNOWN and never OK.
  *

@@ -80,7 +80,7 @@ const char *sample_field_key(enum sample_field field);
 struct target_identity {
     int64_t pid;
     int64_t nspid;
-    int64_t start_time_ticks; /* field 22 of /proc/PID/stat: tells a recycled pid */
+    int64_t start_time_ticks; /* field 22 of /proc/PID/stat: identifies a recycled pid */
     int64_t uptime_ms;        /* at the first sample */
     int jdk_major;            /* 8, 11, 17, ...; 0 unknown */
     char jdk[64];             /* full version text */

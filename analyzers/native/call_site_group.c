@@ -362,8 +362,9 @@ void explain_internal(struct explained *out, const struct explained_facts *facts
             out->preallocates = EXPLAINED_NO;
             snprintf(out->reason, sizeof out->reason, "no agent library is loaded");
         } else {
-            snprintf(out->reason, sizeof out->reason,
-                     "too few classes were loaded between two looks, and there is no NMT detail");
+            snprintf(
+                out->reason, sizeof out->reason,
+                "too few classes were loaded between two measurements, and there is no NMT detail");
         }
     }
     if (out->preallocates != EXPLAINED_YES) {

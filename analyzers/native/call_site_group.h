@@ -70,19 +70,19 @@ struct call_site_breakdown call_site_breakdown(const struct call_site_totals *to
  * AsyncGetCallTrace needs them. Three kinds of evidence, the strongest that is there decides:
  *
  *   1  call sites of an NMT detail: bytes below GetClassMethods against what all classes would cost
- *   2  growth between two looks: Internal (JNI from 26 on) grows by the slots of every class loaded
+ *   2  growth between two measurements: Internal (JNI from 26 on) grows by the slots of every class loaded
  *      (8 max(n,8) bytes, 24 n from 26 on; jmethodid_cost.h), with at least 200 loads between them
  *   3  JDK 26+: JNI holds nothing else of that size; its level against the classes alive
  *
  * With none of them, a JVM without any agent library does not preallocate, and one with an agent is
  * "cannot tell": Internal holds too much else. JDK 8 keeps all of it in Class, between the classes
- * themselves: only call sites tell, and only if libjvm has symbols.
+ * themselves: only call sites show it, and only if libjvm has symbols.
  *
  * Pure; plain data; any thread.
  */
 /* Mean over whole jars of max(n,8) is 11 to 12, of n 8 to 9 (rt.jar, tools.jar, groovy-all). */
 #define TYPICAL_METHODS_PER_CLASS 9.0
-#define EXPLAINED_LOADS_MIN       200 /* between two looks */
+#define EXPLAINED_LOADS_MIN       200 /* between two measurements */
 
 /* One look. Amounts are committed bytes; -1: not known. */
 struct explained_look {

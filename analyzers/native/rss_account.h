@@ -10,7 +10,7 @@
  *                  - what NMT says of malloc (headers included) and of mappings without a range
  *
  * which is a lower bound: free memory that glibc keeps counts as outside, too (trimmable), and
- * memory that NMT committed and nobody touched hides some. Two looks tell better than one: the
+ * memory that NMT committed and nobody touched hides some. Two measurements show more than one: the
  * growth of both sides is compared, and what was hidden at both times falls out.
  *
  * By version: JDK 8 counts thread stacks as committed in full (they are taken as touched); arenas
@@ -83,7 +83,7 @@ void rss_account_add(struct rss_account *account, const struct smaps_mapping *ma
 void rss_account_compare(struct rss_account *account, const struct nmt_summary *summary,
                          bool exact_mappings);
 
-/* Growth outside NMT between two looks at the same JVM: the growth of resident malloc and anonymous
+/* Growth outside NMT between two measurements at the same JVM: the growth of resident malloc and anonymous
  * memory less NMT's. Negative: NMT grew more (into memory that was there already). */
 int64_t rss_growth_outside_nmt(const struct rss_account *now, const struct rss_account *before);
 

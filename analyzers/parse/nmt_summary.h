@@ -3,7 +3,7 @@
  *
  * Understood are the forms of JDK 8 to 27, every scale, the statistics a JVM prints at its exit
  * (-XX:+PrintNMTStatistics) and the section inside VM.info and hs_err files: the section is looked
- * for, whatever stands before it. Output is always bytes; `scale_bytes` tells how coarse they are.
+ * for, whatever stands before it. Output is always bytes; `scale_bytes` says how coarse they are.
  *
  * The table has no end mark, but every category's block ends with a blank line: a text cut inside a
  * block is PARSE_INCOMPLETE. A text cut exactly between two blocks looks like a shorter

@@ -71,7 +71,8 @@ struct span span_behind(struct span text, struct span mark);
 struct span span_until(struct span text, const char *ends);
 
 /* Takes the next line (without its '\n' and a '\r' before it) off the front of *rest.
- * Returns false when nothing is left. *terminated tells whether a '\n' ended it. */
+ * Returns false when nothing is left. *terminated says whether a '
+' ended it. */
 bool span_next_line(struct span *rest, struct span *line, bool *terminated);
 /* The same where an end that is missing does not matter. */
 bool span_take_line(struct span *rest, struct span *line);

@@ -1,8 +1,8 @@
 /*
- * measured: what a look at a JVM, or its recording, tells a plan: how large it is, what its classes
+ * measured: what a measurement of a JVM, or its recording, gives a plan: how large it is, what its classes
  * cost, how fast they come.
  *
- * What one class costs is best known from growth between two looks, of the categories that classes
+ * What one class costs is best known from growth between two measurements, of the categories that classes
  * are in: Class, Metaspace, Module, Symbol and NMT's own headers. Where too few came in between it
  * is the mean over all classes that are there, without those of the class archive (whose memory is
  * mapped and shared), which holds for more of the same kind only.
@@ -15,11 +15,11 @@
 #include "analyzers/model/event.h"
 #include "analyzers/plan/plan_input.h"
 
-#define PLAN_GROWTH_CLASSES_MIN 200 /* between two looks */
+#define PLAN_GROWTH_CLASSES_MIN 200 /* between two measurements */
 
 enum plan_basis {
     PLAN_BASIS_FORMULA, /* nothing was measured */
-    PLAN_BASIS_GROWTH,  /* difference of two looks */
+    PLAN_BASIS_GROWTH,  /* difference of two measurements */
     PLAN_BASIS_MEAN,    /* over all classes that are there */
 };
 const char *plan_basis_name(enum plan_basis basis); /* "formula" "growth" "mean" */
@@ -32,7 +32,7 @@ struct plan_look {
 
 struct plan_measured {
     bool have;
-    double span_s; /* between the two measurements; 0: one look */
+    double span_s; /* between the two measurements; 0: one measurement */
     int64_t classes, loaded, unloaded, loaders, threads;
     double loads_per_s, unloads_per_s; /* below 0: not known */
     double methods_per_class;          /* counted; below 0: not known */
@@ -50,7 +50,7 @@ struct plan_measured {
     double bytes_per_class, metaspace_per_class;
     double loaders_per_class; /* of those that came; below 0: not known */
 
-    /* A recording: whether it grows, by its verdict. Not judged: nobody can tell, the sentence says
+    /* A recording: whether it grows, by its verdict. Not judged: it is not known, the sentence says
      * why. */
     bool judged, growing;
     double growth_bytes_per_s;
@@ -65,13 +65,13 @@ struct plan_measured {
 /* Loaded less unloaded; -1: not known. */
 int64_t plan_classes_alive(const struct sample *sample);
 void plan_measured_none(struct plan_measured *measured);
-/* first may be NULL: one look. */
+/* first may be NULL: one measurement. */
 void plan_measure(struct plan_measured *measured, const struct plan_look *first,
                   const struct plan_look *last, double span_s);
 /* Loads and unloads a second, of another pair of looks than that by which a class was measured. */
 void plan_measure_rates(struct plan_measured *measured, const struct plan_look *first,
                         const struct plan_look *last, double span_s);
-/* Levels above what a JVM has at its start, of one look. */
+/* Levels above what a JVM has at its start, of one measurement. */
 void plan_measure_level(struct plan_measured *measured, int jdk_major, const struct sample *now);
 /* Gives the input what was measured and nobody has given. */
 void plan_measured_input(const struct plan_measured *measured, struct plan_input *input);

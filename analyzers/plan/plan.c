@@ -319,12 +319,12 @@ static void judge(struct plan *plan)
     if (growth > 0.0) {
         plan->verdict = SUITABILITY_CAUTION;
         snprintf(plan->reason, sizeof plan->reason,
-                 "%s of classes come and stay: that has to end some time", who);
+                 "%s of classes are loaded and never unloaded: that has to end", who);
     } else if (!plan->measured.judged && plan->measured.growth_sentence[0] != '\0' &&
                plan->measured.basis == PLAN_BASIS_GROWTH) {
         plan->verdict = SUITABILITY_CAUTION;
         snprintf(plan->reason, sizeof plan->reason,
-                 "classes came to its end, and nobody can tell whether that ends: %s",
+                 "classes came to its end, and whether that ends is not known: %s",
                  plan->measured.growth_sentence);
     } else if (plan->measured.judged && plan->measured.growing) {
         plan->verdict = SUITABILITY_CAUTION;

@@ -142,7 +142,7 @@ void suitability_judge(const struct suitability_facts *facts, struct suitability
     }
     if (facts->loading_per_s >= SUITABILITY_LOADING_PER_S) {
         snprintf(reason, size,
-                 "%.1f classes/s were loaded between the two measurements: too short to tell "
+                 "%.1f classes/s were loaded between the two measurements: too short to decide "
                  "whether it ends",
                  facts->loading_per_s);
         return;

@@ -64,7 +64,7 @@ struct suitability_facts {
     const char *level;   /* native memory that is far too large, in words; NULL: none; borrowed */
     bool level_excludes; /* it is so large that nothing may come on top; else it is to be watched */
     const char *churn;   /* whose classes come and go; NULL: nobody's */
-    double loading_per_s; /* between two looks; below 0: not known */
+    double loading_per_s; /* between two measurements; below 0: not known */
 };
 
 /* The level that says most against a profiler (its ids are of Internal and Class), if any. words is

@@ -47,7 +47,7 @@ enum soak_role { SOAK_ROLE_CORE, SOAK_ROLE_WATCHED, SOAK_ROLE_SHOWN };
 void soak_series_key(enum soak_series series, char *out);
 /* SOAK_SERIES_COUNT when no series is called so. */
 enum soak_series soak_series_from_key(struct span key);
-/* jdk_major tells what Internal means. */
+/* jdk_major says what Internal means. */
 const char *soak_series_title(enum soak_series series, int jdk_major);
 enum soak_unit soak_series_unit(enum soak_series series);
 enum soak_role soak_series_role(enum soak_series series);

@@ -213,7 +213,7 @@ void trial_destroy(struct trial *trial)
 /* What follows from a trial: each line, then the whole. */
 /* A comparison of less than this says nothing. */
 #define COMPARED_MIN_MS    60000
-/* A category that grew by this much cannot be passed over because nobody can tell yet. */
+/* A category that grew by this much cannot be passed over because it is not known yet. */
 #define GREW_BYTES         1048576.0
 /* The level is that of the last third of the common span. */
 #define LEVEL_PART         3

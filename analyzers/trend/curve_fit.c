@@ -80,7 +80,7 @@ static void fit_two(const struct sums *s, double c, struct curve_parameters *bes
     const struct points *p = s->points;
     double determinant = s->uu * p->tt - s->ut * s->ut;
     if (determinant <= 1e-9 * s->uu * p->tt)
-        return; /* nobody can tell the two apart */
+        return; /* the two cannot be distinguished */
     double b = (s->uy * p->tt - p->ty * s->ut) / determinant;
     double d = (p->ty * s->uu - s->uy * s->ut) / determinant;
     keep_better(best, p->yy - b * s->uy - d * p->ty, p->y_mean - b * s->u_mean - d * p->t_mean, b,

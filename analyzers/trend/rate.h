@@ -35,7 +35,7 @@ bool rate_over(const struct rate *rate, int64_t span_ms, double *per_s);
 bool rate_before(const struct rate *rate, int64_t ago_ms, int64_t span_ms, double *per_s);
 
 /*
- * warmup: when a JVM has stopped starting up, told from its class loads.
+ * warmup: when a JVM has stopped starting up, derived from its class loads.
  *
  * Automatic: ends once class loads stayed below `quiet_per_s` for ten seconds; at the latest
  * `max_s` after the JVM's start (then nothing converged, and the reason says so). Without class

@@ -28,7 +28,7 @@ struct verdict_series {
     bool fell_back; /* one of them was found from the values alone */
 };
 
-/* Looks like a restart that no counter tells of; too new to be believed. */
+/* Looks like a restart that no counter shows; too new to be believed. */
 bool verdict_has_fallen(const struct verdict_series *series);
 /* One sentence for people. */
 void verdict_write_sentence(const struct verdict_options *options, struct verdict *verdict);

@@ -85,7 +85,7 @@ double window_end(const struct window *window);
  *
  * y = a + beta regressor + d t by least squares: beta is bytes per class, d the slope that classes
  * do not explain. Its error takes the residuals as autoregressive (trend_line.h). While the counter
- * rises evenly nobody can tell it from time: when beta is not four times its error, it is the
+ * rises evenly it cannot be distinguished from time: when beta is not four times its error, it is the
  * median slope of y over the counter alone, which explains what it can; the slope left is then 0,
  * with an interval that reaches to the whole slope, because all of it might be something else.
  *

@@ -25,7 +25,7 @@ int dossier_level_pairs(const struct dossier *dossier, struct level_pair pairs[D
         pairs[count++] = (struct level_pair){.now = &dossier->sample};
         if (dossier->have_before)
             pairs[count++] =
-                (struct level_pair){&dossier->sample, &dossier->before, "the first look"};
+                (struct level_pair){&dossier->sample, &dossier->before, "the first measurement"};
     } else if (dossier->have_diff) {
         pairs[count++] = (struct level_pair){.now = &dossier->diff_now};
     }

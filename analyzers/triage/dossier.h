@@ -102,7 +102,7 @@ struct dossier_category {
     int64_t arena_bytes;
     int64_t peak_bytes; /* of malloc, mappings, arenas, each at its own time */
     int64_t count;      /* threads or classes; -1 */
-    bool has_change;    /* of a difference, or since the first look */
+    bool has_change;    /* of a difference, or since the first measurement */
     int64_t change_bytes;
     int64_t reserved_change_bytes;
     int64_t count_change;
@@ -162,7 +162,7 @@ struct dossier {
     bool sites_have_growth;
     struct call_site_totals sites;
     int64_t symbol_files_bytes;       /* of Internal that a detailed report brought */
-    int64_t symbol_files_grown_bytes; /* of it, since the first look */
+    int64_t symbol_files_grown_bytes; /* of it, since the first measurement */
 
     bool have_rss;
     struct rss_account rss;
@@ -187,7 +187,7 @@ struct dossier {
     char dead_type[EVENT_NAME_MAX];     /* of most of the dead ones */
 };
 
-/* The pairs of moments by which levels are judged: the JVM's start, the first look, the baseline of
+/* The pairs of moments by which levels are judged: the JVM's start, the first measurement, the baseline of
  * a difference. They borrow from the dossier. Returns how many. */
 #define DOSSIER_LEVEL_PAIRS 3
 int dossier_level_pairs(const struct dossier *dossier,

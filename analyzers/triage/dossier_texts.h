@@ -16,7 +16,7 @@ struct dossier_jvm {
     int64_t uptime_ms;   /* the last one read; -1 */
     int64_t first_uptime_ms;
     struct call_site_totals first_sites;
-    int64_t first_symbol_files_bytes; /* in the first look at NMT; 0: it was a summary */
+    int64_t first_symbol_files_bytes; /* in the first measurement of NMT; 0: it was a summary */
     bool have_first_sites;
     struct census *stock; /* of the best list of live classes */
     enum text_kind stock_kind;

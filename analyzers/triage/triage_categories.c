@@ -10,7 +10,7 @@
 
 /* What a category of NMT means, why it is large, what decides, what to change. */
 struct category_advice {
-    int64_t growth_bytes; /* between two looks, from which it is a finding; 0: never */
+    int64_t growth_bytes; /* between two measurements, from which it is a finding; 0: never */
     int share_percent;    /* of committed memory without the heap, worth a note; 0: never */
     enum finding_kind kind;
     const char *meaning;
@@ -199,8 +199,8 @@ static void add_change(const struct dossier *dossier, enum nmt_category category
     for (int i = 0; i < dossier->category_count; i++) {
         const struct dossier_category *row = &dossier->categories[i];
         if (row->category == category && row->has_change && row->change_bytes >= NOTED_MIN_BYTES) {
-            finding_title(finding, "%s; %" PRId64 " MB of it since the first look", finding->title,
-                          row->change_bytes / MB);
+            finding_title(finding, "%s; %" PRId64 " MB of it since the first measurement",
+                          finding->title, row->change_bytes / MB);
             return;
         }
     }

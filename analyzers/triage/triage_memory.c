@@ -137,7 +137,7 @@ static void threads(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_THREAD_GROWTH);
     if (finding == NULL)
         return;
-    finding_title(finding, "%" PRId64 " more threads than at the first look", grown);
+    finding_title(finding, "%" PRId64 " more threads than at the first measurement", grown);
     finding_add_int(finding, "growth_threads", grown);
 }
 

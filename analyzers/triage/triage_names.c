@@ -78,7 +78,7 @@ static void flow_row(const struct dossier *dossier, const struct family_row *row
                   producer_of(row), row->family, row->loads, rate, row->unloads,
                   stopped     ? "it has stopped"
                   : late >= 0 ? "it goes on to the end"
-                              : "whether it goes on cannot be told");
+                              : "whether it continues is not known");
 }
 
 static void stock_row(const struct family_row *row, struct triage *out)
@@ -91,7 +91,7 @@ static void stock_row(const struct family_row *row, struct triage *out)
     if (finding == NULL)
         return;
     describe(finding, row);
-    finding->severity = SEVERITY_WARNING; /* one look does not see it grow */
+    finding->severity = SEVERITY_WARNING; /* one measurement does not show growth */
     finding_title(finding, "%" PRId64 " generated classes of %.100s (%.60s) are loaded", row->loads,
                   producer_of(row), row->family);
 }

@@ -7,17 +7,17 @@
  * goes on when the receiver has said 2xx: what was accepted here survives a restart and kill -9,
  * and comes at least once. A receiver that fails is asked again with backoff, 1 s doubling to 5
  * min, not before its Retry-After. Of one alert the order is kept: a resolution never overtakes.
- * What a receiver refuses for what it is (400, 413, 414, 415, 422) is given up and told; any other
+ * What a receiver refuses for what it is (400, 413, 414, 415, 422) is given up and reported; any other
  * failure may be the receiver's state or its configuration, and is tried until it works.
  *
  * Alertmanager forgets what is not repeated: what is up is sent again each resend interval, and
  * ends by itself four intervals after the last time.
  *
- * Alerts are level and edge: delivery_confirm tells what is up, delivery_sweep resolves what was
+ * Alerts are level and edge: delivery_confirm says what is up, delivery_sweep resolves what was
  * not confirmed for DELIVERY_UNSEEN_MS. An edge that got lost (no room in the queue, state of an
  * earlier boot, a receiver that was configured later) is put right by that.
  *
- * The queue is bounded; what finds no room is counted and told.
+ * The queue is bounded; what finds no room is counted and reported.
  * Never blocks. Event loop, one thread.
  */
 #ifndef NMTWATCH_ALERT_DELIVERY_H
@@ -69,7 +69,7 @@ struct delivery_counts {
     int64_t queued;    /* changes that wait, over all receivers */
     int64_t delivered; /* changes a receiver took */
     int64_t retried;   /* requests that failed and come again */
-    int64_t refused;   /* given up and told */
+    int64_t refused;   /* given up and reported */
     int64_t overflow;  /* found no room */
     int64_t damaged;   /* files of the queue that could not be read */
     int64_t unsaved;   /* changes that could not be written: lost by a restart */

@@ -6,7 +6,7 @@
  *
  * Never waits for the command: it may run NOTIFY_TIMEOUT_MS and is killed after that, with its
  * process group. At most NOTIFY_RUNNING_MAX run at once. Whatever fails (cannot start, exit code
- * not 0, killed, too many) is counted and told at the end. Event loop, one thread.
+ * not 0, killed, too many) is counted and reported at the end. Event loop, one thread.
  */
 #ifndef NMTWATCH_ALERT_NOTIFY_H
 #define NMTWATCH_ALERT_NOTIFY_H

@@ -27,7 +27,7 @@ struct queue_entry {
     uint64_t number; /* ascending: the order of what happened */
     uint64_t identity;
     enum alert_state state;
-    bool up; /* told already */
+    bool up; /* delivered already */
     int attempts;
     int64_t seen_ms; /* loop clock: when the alert was last known to be up; -1 not yet */
     char target[TARGET_LABEL_MAX];

@@ -249,7 +249,7 @@ static void expect_all(const struct saved *saved, struct dossier_reader *reader)
     free(front);
 }
 
-/* Dumps come last: texts beside them tell more of them. */
+/* Dumps come last: texts beside them say more of them. */
 static bool read_dumps(const struct saved *saved, struct analysis *analysis)
 {
     bool any = false;
@@ -586,7 +586,8 @@ const struct command command_analyze = {
         "OutOfMemoryError lines, the kernel's OOM killer, OOMKilled pods, top, ps, pmap,\n"
         "docker stats, kubectl top, /proc/PID/status, tables of Eclipse MAT. Of heap dumps: who\n"
         "holds class loaders (nmtwatch holders).\n"
-        "Two summaries of one JVM are two looks; the files' times say which was first. With\n"
+        "Two summaries of one JVM are two measurements; the files' times say which was first. "
+        "With\n"
         "several JVMs a text that names no process id stands for itself.\n"
         "\n"
         "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing could\n"

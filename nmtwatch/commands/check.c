@@ -1,4 +1,4 @@
-/* nmtwatch check: one look, one verdict, by the conventions of monitoring plugins. */
+/* nmtwatch check: one measurement, one verdict, by the conventions of monitoring plugins. */
 #include "analyzers/model/event.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/judge/level.h"
@@ -281,7 +281,7 @@ static int run(int argc, char **argv)
 
 const struct command command_check = {
     .name = "check",
-    .summary = "one look at a JVM, one verdict (monitoring plugin)",
+    .summary = "one measurement of a JVM, one verdict (monitoring plugin)",
     .usage =
         "Usage: nmtwatch check PID [options]\n"
         "\n"

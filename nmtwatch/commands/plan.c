@@ -235,7 +235,7 @@ static int run(int argc, char **argv)
         {0, "from", "PID|FILE", option_take_text, &from,
          "measured on this JVM, or in this recording"},
         {0, "look", "TIME", option_take_duration_ms, &look_ms,
-         "between the two looks at a JVM; 0: one look (10s)"},
+         "between the two measurements of a JVM; 0: one (10s)"},
         {0, "timeout", "TIME", option_take_duration_ms, &timeout_ms,
          "for each exchange with the JVM (5s)"},
         {0, "jdk", "V", take_jdk, &input, "version of the JDK (17)"},

@@ -1,5 +1,5 @@
 /*
- * nmtwatch report: a recording, judged again, as a page, pictures, Markdown and JSON in a
+ * nmtwatch report: a recording, judged again, as a page, charts, Markdown and JSON in a
  * directory.
  */
 #include "nmtwatch/commands/options.h"
@@ -246,7 +246,7 @@ static void describe_watch_cost(struct story *story, const struct watch_cost *co
         return;
     snprintf(
         story->watch_cost, sizeof story->watch_cost,
-        "The watcher used %s of CPU and %s of memory for %s looks; the application was stopped "
+        "The watcher used %s of CPU and %s of memory for %s polls; the application was stopped "
         "for at most %s.",
         units_duration(cost->cpu_ms).text, units_bytes(cost->rss_bytes).text,
         units_count(cost->polls).text, units_microseconds(cost->pause_us).text);
@@ -348,9 +348,9 @@ static char *draw(struct writing *writing, const struct story *story, enum chart
         return picture;
     if (result == GNUPLOT_MISSING)
         snprintf(writing->no_pictures, sizeof writing->no_pictures,
-                 "Pictures are left out: gnuplot is not installed (apt-get install gnuplot-nox).");
+                 "Charts are left out: gnuplot is not installed (apt-get install gnuplot-nox).");
     else
-        snprintf(writing->no_pictures, sizeof writing->no_pictures, "Pictures are left out: %s.",
+        snprintf(writing->no_pictures, sizeof writing->no_pictures, "Charts are left out: %s.",
                  error);
     if (result == GNUPLOT_MISSING)
         print_error("nmtwatch report: %s\n", writing->no_pictures);
@@ -401,7 +401,7 @@ static bool make_pictures(struct writing *writing, const struct story *story)
     }
     if (!any)
         snprintf(writing->no_pictures, sizeof writing->no_pictures,
-                 "The recording holds too little for pictures.");
+                 "The recording holds too little for charts.");
     return true;
 }
 
@@ -590,15 +590,15 @@ static int run(int argc, char **argv)
 
 const struct command command_report = {
     .name = "report",
-    .summary = "a page, pictures and texts from a recording",
+    .summary = "a page, charts and texts from a recording",
     .usage = "Usage: nmtwatch report FILE -o DIR [--format html,md,png,svg,json]\n"
              "\n"
              "Judges a recording again, with the thresholds it was made with, and writes\n"
-             "report.html (one self-contained page), report.md, report.json, and a picture for\n"
+             "report.html (one self-contained page), report.md, report.json, and a chart for\n"
              "each chart (classes, growth, class_memory, internal, memory, process). FILE - is\n"
              "standard input. Prints the names of the files written.\n"
              "\n"
-             "Pictures are drawn by gnuplot; without it the report is written without them and\n"
+             "Charts are drawn by gnuplot; without it the report is written without them and\n"
              "says so. A damaged recording is reported up to the damage, with a warning.\n"
              "\n"
              "Exit codes: 0 written, 64 usage, 74 the recording cannot be read or a file not\n"

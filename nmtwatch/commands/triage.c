@@ -190,7 +190,7 @@ static int run(int argc, char **argv)
          "gentle: below 50 ms of pause in all; thorough: NMT detail and class lists, too (gentle)"},
         {'o', "output", "DIR", option_take_text, &folder,
          "where the evidence is kept (nmtwatch-triage-PID)"},
-        {0, "gc", NULL, NULL, &options.gc, "a full GC before the last look"},
+        {0, "gc", NULL, NULL, &options.gc, "a full GC before the last measurement"},
         {0, "heap", NULL, NULL, &heap,
          "with --level thorough and --allow-pause: a heap dump, and who holds class loaders"},
         {0, "allow-pause", NULL, NULL, &allow_pause,

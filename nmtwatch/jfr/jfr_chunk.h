@@ -200,7 +200,7 @@ const char *jfr_chunk_load(struct jfr_chunk *chunk);
 void jfr_chunk_free(struct jfr_chunk *chunk);
 
 /* The next event that is neither metadata nor checkpoint. *type: index, -1 unknown; *body: its
- * fields. False at the end; *damage then tells why, when the end is not the chunk's. */
+ * fields. False at the end; *damage then says why, when the end is not the chunk's. */
 bool jfr_chunk_next_event(struct jfr_chunk *chunk, int *type, struct jfr_cursor *body,
                           const char **damage);
 

@@ -46,7 +46,7 @@ static bool set_groups(int count, const gid_t *groups)
     return syscall(SYS_setgroups, (size_t)count, groups) == 0;
 }
 
-/* setfsuid tells no error: asking for an impossible id returns the one that counts. */
+/* setfsuid reports no error: asking for an impossible id returns the one that counts. */
 static bool set_ids(uid_t uid, gid_t gid)
 {
     setfsgid(gid);

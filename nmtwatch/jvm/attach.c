@@ -338,7 +338,7 @@ static bool make_room(struct attach *attach)
         return true;
     size_t capacity = attach->reply_capacity == 0 ? REPLY_FIRST_BYTES : attach->reply_capacity * 2;
     if (capacity > attach->limits.reply_max_bytes)
-        capacity = attach->limits.reply_max_bytes + 1; /* one more than allowed: tells too large */
+        capacity = attach->limits.reply_max_bytes + 1; /* one more than allowed: means too large */
     if (replies != NULL)
         capacity = reply_budget_take(replies, attach->target.uid, attach->reply_capacity, capacity);
     if (capacity == attach->reply_capacity) {

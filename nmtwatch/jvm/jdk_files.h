@@ -1,7 +1,7 @@
 /*
  * jdk_files: what the files of a process tell about its Java: which VM it is, which release.
  *
- * For JVMs that do not tell themselves (no hsperfdata) and for processes that are no HotSpot.
+ * For JVMs that do not say so themselves (no hsperfdata) and for processes that are no HotSpot.
  * Setup context: reads /proc/PID/maps and ELF headers, a millisecond for a large process.
  */
 #ifndef NMTWATCH_JVM_JDK_FILES_H

@@ -4,7 +4,7 @@
  *
  * "/proc/PID/root/tmp" is not enough. Where the target's /tmp is a link to /data/tmp the kernel
  * would follow it from *our* root, to a folder of the host; and whoever owns the container could
- * make it such a link between two looks of ours. rooted_open has the kernel resolve the path inside
+ * make it such a link between two accesses of ours. rooted_open has the kernel resolve the path inside
  * the target's root (openat2, Linux 5.6): links lead where they lead the target, and never out.
  *
  * root is the target's field of that name: "/proc/PID/root", or "" when it shares ours.

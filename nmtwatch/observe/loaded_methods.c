@@ -43,7 +43,8 @@ static bool is_known(char *error, size_t error_size)
                  layout.klass_loader_data >= 0 && layout.instance_methods >= 0 &&
                  layout.any_array_length >= 0 && layout.klass_layout_helper >= 0;
     if (!known)
-        snprintf(error, error_size, "JDK %d does not tell where its classes are", layout.jdk_major);
+        snprintf(error, error_size, "JDK %d does not export where its classes are",
+                 layout.jdk_major);
     return known;
 }
 

@@ -257,7 +257,7 @@ static bool probe_argument(const struct perf_sample *sample, const char *argumen
     return false;
 }
 
-/* The name of the class that a probe tells, as people read it. */
+/* The name of the class that a probe reports, as people read it. */
 static bool probed_class(const struct perf_sample *sample, const struct place_event *event,
                          char out[CLASS_NAME_MAX])
 {

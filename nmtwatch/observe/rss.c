@@ -193,7 +193,7 @@ static enum owner owner_of(const struct stack_frame *frames, int depth)
     return OWNER_OTHER;
 }
 
-/* UINT32_MAX: there is no room. Names are kept once each, so that their addresses tell them apart. */
+/* UINT32_MAX: there is no room. Names are kept once each, so that their addresses distinguish them. */
 static uint32_t keep_stack(struct rss_watch *watch, const struct stack_frame *frames, int depth)
 {
     uint64_t hash = (uint64_t)depth;

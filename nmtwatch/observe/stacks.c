@@ -210,7 +210,7 @@ static char *read_method_name(const struct method_reading *reading)
     if (!method_reading_text(&reading->class_name, true, class_name) ||
         !method_reading_text(&reading->name, false, name))
         return NULL;
-    /* A hidden class's number is told apart by a slash, as the JVM prints it. */
+    /* A hidden class's number is distinguished by a slash, as the JVM prints it. */
     char *hidden = strrchr(class_name, '/');
     bool keep = hidden != NULL && strncmp(hidden, "/0x", 3) == 0;
     dots(class_name);

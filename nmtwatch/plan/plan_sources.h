@@ -1,5 +1,5 @@
 /*
- * plan_sources: what a plan may learn from a running JVM: two looks with a time in between, its
+ * plan_sources: what a plan may learn from a running JVM: two measurements with a time in between, its
  * container's limit, and what an agent of ours in it holds.
  *
  * A look is /proc, hsperfdata and one NMT summary with VM.metaspace basic: no safepoint. Methods are counted
@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-/* between_ms 0: one look. FAILURE_NONE, or why the JVM could not be asked. */
+/* between_ms 0: one measurement. FAILURE_NONE, or why the JVM could not be asked. */
 enum failure_kind plan_live(struct plan_measured *measured, const struct target *target,
                             int64_t between_ms, int timeout_ms, struct failure *failure);
 /* The answer of an agent to `memory`: resident bytes of each of its components as rows of a plan.

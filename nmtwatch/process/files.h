@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /* write(2) and read(2) until everything has gone through: interrupted calls are repeated, short ones
- * continued. On false errno tells why. */
+ * continued. On false errno says why. */
 bool write_all(int fd, const char *data, size_t size);
 /* A file for results that are nobody else's business, empty, mode 0600, also where it was there
  * with another; -1 with errno. Devices and pipes are taken as they are. */

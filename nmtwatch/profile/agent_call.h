@@ -83,7 +83,7 @@ void agent_session_close(struct agent_session *session);
  * timed: waits while an agent works, for those verbs that start it, wait and stop it.
  *
  * Ends early on SIGINT, SIGTERM and SIGHUP (signals_catch: a stop is owed), and when every target has
- * ended and nobody looks for more. On a terminal a line on standard error tells how long it still
+ * ended and nobody looks for more. On a terminal a line on standard error says how long it still
  * takes. One thread, once a process.
  */
 struct timed {

@@ -15,7 +15,7 @@
 
 enum agent_loaded { AGENT_LOADED, AGENT_NOT_LOADED, AGENT_LOADED_UNKNOWN };
 
-/* The one that was named (or NULL) if it is mapped, else the one that answers, where it tells which
+/* The one that was named (or NULL) if it is mapped, else the one that answers, where it says which
  * that is, else the first of that name. path: as the target names it; it may have been deleted
  * since, which does no harm. */
 enum agent_loaded agent_library_loaded(const struct target *target, const char *named, char *path,

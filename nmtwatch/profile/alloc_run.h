@@ -1,5 +1,5 @@
 /*
- * alloc_run: samples the allocations of one JVM or of several for a while, and tells what they
+ * alloc_run: samples the allocations of one JVM or of several for a while, and says what they
  * were.
  *
  * Loads the agent, starts it with allocations alone, waits, stops it. Where a profiler runs already

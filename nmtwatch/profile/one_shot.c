@@ -357,7 +357,7 @@ static bool write_summary(const struct jfr_profile *profile, enum profile_format
     return false;
 }
 
-/* Closes into. errno tells why not, 0: it does not. */
+/* Closes into. errno says why not, 0: it does not. */
 static bool summarize(const struct jfr_profile *profile, enum profile_format format,
                       const char *title, int into)
 {

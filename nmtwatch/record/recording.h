@@ -89,7 +89,7 @@ struct recorder;
 struct recorder *recorder_create(const char *path, bool force,
                                  const struct recording_header *header, char *error,
                                  size_t error_size);
-/* False once recording has stopped; then recorder_error tells why, and further calls do nothing. */
+/* False once recording has stopped; then recorder_error says why, and further calls do nothing. */
 bool recorder_event(struct recorder *recorder, const struct event *event);
 bool recorder_alert(struct recorder *recorder, const struct alert *alert);
 bool recorder_end(struct recorder *recorder, int64_t ms, const struct watch_cost *cost);

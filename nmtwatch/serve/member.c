@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what events tell ------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------- */
 
 static float spark_value(bool known, int64_t value)
 {

@@ -1,5 +1,5 @@
 /*
- * scan: which JVMs have come since the last look, without looking at every process each time.
+ * scan: which JVMs have come since the last scan, without looking at every process each time.
  *
  *   scan_create -> scan_begin -> scan_step until it says done, every few seconds -> scan_destroy
  *

@@ -202,8 +202,8 @@ static void keep_fixed(struct serve_options *fresh, const struct serve_options *
         char sentence[96];
         if (strcmp(fixed[i].fresh, fixed[i].now) == 0)
             continue;
-        snprintf(sentence, sizeof sentence, "reload: a new '%s' needs a restart; the old one stays",
-                 fixed[i].key);
+        snprintf(sentence, sizeof sentence,
+                 "reload: a new '%s' needs a restart; the old one remains in use", fixed[i].key);
         complain(sentence);
         memcpy(fixed[i].fresh, fixed[i].now, fixed[i].size);
     }
@@ -211,7 +211,7 @@ static void keep_fixed(struct serve_options *fresh, const struct serve_options *
     for (size_t i = 0; same && i < (size_t)now->receiver_count; i++)
         same = receiver_same(&fresh->receivers[i], &now->receivers[i]);
     if (!same)
-        complain("reload: new receivers need a restart; the old ones stay");
+        complain("reload: new receivers need a restart; the old ones remain in use");
     memcpy(fresh->receivers, now->receivers, sizeof fresh->receivers);
     fresh->receiver_count = now->receiver_count;
 }
@@ -257,7 +257,7 @@ static void reload(struct serve *serve)
         }
     }
     say(serve->own.config_good ? "configuration read again"
-                               : "configuration not taken: the old one stays");
+                               : "configuration not taken: the old one remains in use");
     free(fresh);
     service_ready();
 }

@@ -46,7 +46,7 @@ struct sparkline {
 bool sparkline_due(const struct sparkline *spark, int64_t ms);
 void sparkline_add(struct sparkline *spark, int64_t ms, const float value[SPARK_COUNT]);
 
-#define LOADER_VIEWS 8 /* types of class loaders told apart in metrics */
+#define LOADER_VIEWS 8 /* types of class loaders distinguished in metrics */
 
 /* What the judge thinks of one series. */
 struct verdict_view {

@@ -32,7 +32,7 @@
 struct live_options {
     int64_t for_ms; /* of the watch */
     bool thorough;
-    bool gc;            /* a full GC before the last look */
+    bool gc;            /* a full GC before the last measurement */
     const char *folder; /* raw texts go to FOLDER/raw; exists */
     bool keep_secrets;  /* passwords and tokens of command lines are not replaced (redact.h) */
     int timeout_ms;

@@ -1,5 +1,5 @@
 /*
- * watch_options: what a watch can be told. A setting is a row of watch_options.def; the command
+ * watch_options: the settings of a watch. A setting is a row of watch_options.def; the command
  * line, the configuration file, help and man pages come from that row.
  *
  * Setup context.

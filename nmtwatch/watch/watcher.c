@@ -324,7 +324,7 @@ static void ask_next(struct watcher *watcher)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Without hsperfdata NMT's count of classes tells how many were loaded and unloaded at the least */
+/* Without hsperfdata NMT's count of classes says how many were loaded and unloaded at the least */
 static void count_classes(const struct watcher *watcher, int64_t classes, struct sample *sample)
 {
     int64_t loaded = classes, unloaded = 0;
@@ -357,7 +357,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
     struct sample sample;
     struct memory_reading reading;
     if (!look(watcher, &sample))
-        return; /* gone: the next tick tells */
+        return; /* gone: the next tick shows it */
     memory_reply_read(reply, watcher->asked_nmt, &sample, &reading);
     if (reading.arenas >= 0)
         watcher->arenas = reading.arenas;
@@ -508,7 +508,7 @@ static void failed(struct watcher *watcher)
     if (question == QUESTION_LEFTOVER_OFF)
         watcher->leftover[0] = '\0';
     if (failure->kind == FAILURE_GONE)
-        return; /* the next tick tells */
+        return; /* the next tick shows it */
     /* A command this JVM does not know says nothing about the next one. */
     if (failure->kind == FAILURE_UNKNOWN_COMMAND)
         return;

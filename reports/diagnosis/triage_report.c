@@ -189,7 +189,7 @@ static void put_rss(const struct dossier *dossier, struct page *page)
         return;
     }
     page_text(page,
-              "NMT knows %s of malloc and %s of mappings whose place it did not tell; at least %s "
+              "NMT knows %s of malloc and %s of mappings whose place it does not have; at least %s "
               "are outside NMT.",
               units_bytes(rss->nmt_malloc_bytes).text, units_bytes(rss->nmt_unplaced_bytes).text,
               units_bytes(rss->outside_nmt_bytes).text);

@@ -7,7 +7,7 @@
  *
  * Commas are put by itself. Strings are escaped (reports/text/escape.h), so hostile names stay data
  * and the text is valid UTF-8 that may be shown on a terminal. Running out of memory is remembered
- * and told once, by json_out_line. key is NULL inside arrays and for the outermost value.
+ * and reported once, by json_out_line. key is NULL inside arrays and for the outermost value.
  *
  * Ownership: the buffer belongs to the struct. One thread.
  */

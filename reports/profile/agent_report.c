@@ -83,8 +83,9 @@ static int collect_notes(const struct alloc_report *report, const json_t *profil
                  "more than +-; a shorter interval helps.",
                  units_bytes(number).text);
     if (!json_is_integer(json_object_get(profile, "total_bytes")))
-        snprintf(notes[count++], sizeof notes[0],
-                 "This JVM does not tell what a thread allocated: the total is an estimate, too.");
+        snprintf(
+            notes[count++], sizeof notes[0],
+            "This JVM does not report what a thread allocated: the total is an estimate, too.");
     number = count_at(profile, "without_stack");
     if (number > 0)
         snprintf(notes[count++], sizeof notes[0],

@@ -117,7 +117,7 @@ void toptable_destroy(struct toptable *table);
  * much of the samples that took, callers above, callees below.
  *
  * Without scripts it is a static picture with a tooltip for each frame. The script that is inside
- * adds zoom (click, Enter) and a search that tells how much of the samples matched. Nothing is
+ * adds zoom (click, Enter) and a search that says how much of the samples matched. Nothing is
  * loaded from anywhere. Names are hostile and escaped. Frames narrower than FLAMEGRAPH_MIN_SHARE of
  * the samples are left out; the page says how many. One thread.
  */

@@ -212,7 +212,7 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
     fputs("</p>\n"
           "<div id=\"bar\" hidden><input id=\"find\" type=\"search\" placeholder=\"Search\" "
           "aria-label=\"Search\"><span id=\"found\" role=\"status\"></span>"
-          "<button id=\"reset\" disabled>Whole picture</button></div>\n<div id=\"now\"></div>\n",
+          "<button id=\"reset\" disabled>Reset zoom</button></div>\n<div id=\"now\"></div>\n",
           out);
 }
 

@@ -557,7 +557,8 @@ static void put_outcome(FILE *out, const struct soak_line *line,
                     : soak_amount_text(line->unit, outcome->measured.value).text);
     }
     if (outcome->needs_ms > 0)
-        fprintf(out, "; about %s after warm-up would tell", units_duration(outcome->needs_ms).text);
+        fprintf(out, "; about %s after warm-up would decide",
+                units_duration(outcome->needs_ms).text);
 }
 
 static void put_change(FILE *out, const struct soak_result *result, const struct soak_line *line)

@@ -94,7 +94,7 @@ void series_free(struct series *series);
 
 /* --- canvas --------------------------------------------------------------------------------- */
 
-#define CANVAS_LINES_MAX 8 /* more lines than this nobody can tell apart */
+#define CANVAS_LINES_MAX 8 /* more lines than this cannot be distinguished */
 
 #define CANVAS_AXIS_COLOUR      "#555555"
 #define CANVAS_THRESHOLD_COLOUR "#B07000"

@@ -88,8 +88,7 @@ static void put_facts(const struct story *story, struct page *page)
         snprintf(text, sizeof text, "none: warm-up had not ended");
     page_fact(page, "Baseline", text);
     if (story->damage[0] != '\0') {
-        page_text(page,
-                  "The recording is damaged; this report tells what stands before the damage. %s",
+        page_text(page, "The recording is damaged; this report covers what precedes the damage. %s",
                   story->damage);
         page_tone(page, PAGE_WARNING);
     }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # fleet-storage: what the series of many hosts cost a Prometheus, measured on a small part of them.
 #
-# Scrapes `nmtwatch serve` over some real and some pretended JVMs, lays the scrapes out as HOURS of
+# Scrapes `nmtwatch serve` over some real and some simulated JVMs, lays the scrapes out as HOURS of
 # data of HOSTS hosts, has promtool make blocks of them, and computes a fleet of FLEET hosts from that.
 # docs/fleet.md holds the result.
 #

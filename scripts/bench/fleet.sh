@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench-fleet: what `nmtwatch serve` costs with many JVMs, most of them pretended ones
+# bench-fleet: what `nmtwatch serve` costs with many JVMs, most of them simulated ones
 # (tests/sim/fake_jvm.c: the same files, sockets and replies from outside).
 #
 # usage: bench/fleet.sh [BUILD]      TARGETS=200 JVMS=20 STUCK=2 SECONDS_MEASURED=30 RECORD=0|1

@@ -5,7 +5,7 @@
 # usage: serve-week.sh BUILD [DAYS [SPEED]]       7 days at 1000 times: ten minutes
 #
 # serve runs under a preloaded library whose clocks run ahead and whose waits are shorter
-# (tests/sim/fast_time.c); it looks at pretended JVMs once a (fast) second, asks them NMT every five,
+# (tests/sim/fast_time.c); it looks at simulated JVMs once a (fast) second, asks them NMT every five,
 # records, keeps its state. Resident memory is read at each tenth of the time. Exit 1: it grew by more
 # than 4 MB after the first two tenths, in which histories fill, or a target was lost. A time-out of
 # five fast seconds is milliseconds: how many targets answer just then is told and no criterion.

@@ -13,7 +13,7 @@
  *
  * Samples: mem_MANNER_ns: one free and one allocation. mem_LEVEL_ratio: mem_alloc against bare, one
  * thread; mem_LEVEL_ratio_2: on two; mem_LEVEL_over_memset; mem_LEVEL_over_used. mem_LEVEL_scaling:
- * how much dearer an operation gets on two threads, against how much dearer malloc and memset get
+ * how much more expensive an operation gets on two threads, against how much more expensive malloc and memset get
  * (1: nothing added).
  */
 #include "agent/mem/mem.h"

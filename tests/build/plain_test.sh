@@ -1,5 +1,5 @@
 #!/bin/bash
-# For `make check`: unit and golden tests, fuzz targets and pretended JVMs as plain programs, without a
+# For `make check`: unit and golden tests, fuzz targets and simulated JVMs as plain programs, without a
 # sanitizer. `make test` runs them with.
 # timeout: 300
 . "$(dirname "$0")/../tap.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The documentation does what it says: every command that is shown on a line of its own is run, with a
-# pretended JVM for PID and seconds for minutes; every option that is mentioned exists; every link
+# simulated JVM for PID and seconds for minutes; every option that is mentioned exists; every link
 # leads somewhere; every verb is described.
 # shellcheck disable=SC2016 # $ and backquotes of others
 
@@ -27,7 +27,7 @@ shown() {
         grep -vE '^nmtwatch +help VERB' | sort -u
 }
 
-# What stands for something is replaced by something; nothing but the pretended JVM is watched.
+# What stands for something is replaced by something; nothing but the simulated JVM is watched.
 made_real() { # COMMAND
     local command=$1
     # These go on until they are interrupted, or for a minute.

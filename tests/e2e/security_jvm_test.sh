@@ -119,7 +119,7 @@ if [ -e "$agent" ] && unshare -m mount -t tmpfs tmpfs /mnt 2>/dev/null; then
     for name in sparse cut part zeros empty fifo folder zero; do
         code=0
         said=$(ulimit -v 2000000; timeout $((30 * TAP_PATIENCE)) "$NMTWATCH" profile "$rooted" start --agent "/mnt/$name.so" 2>&1) || code=$?
-        # A failure of its own, in words: neither killed, nor by a signal, nor for ever.
+        # A failure of its own, in words: neither killed, nor by a signal, nor forever.
         check "--agent $name.so in a hostile root: exit $code" test "$code" -gt 0 -a "$code" -lt 124
         is "$name.so: one line says why" "$(wc -l <<<"$said")" 1
         [ $name != sparse ] || contains "the one of 2 TB is too large" "$said" "File too large"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `nmtwatch serve` killed again and again: every alert is told once, none is lost.
+# `nmtwatch serve` killed again and again: every alert is reported once, none is lost.
 #
 # KILLS=100 for more of them. Between the kills it is left alone now and then for as long as an alert
 # takes to be raised, so that many fall into that moment.

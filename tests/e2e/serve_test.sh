@@ -1,5 +1,5 @@
 #!/bin/bash
-# `nmtwatch serve` on a real JVM and on pretended ones: what it exports, whom it watches, what a
+# `nmtwatch serve` on a real JVM and on simulated ones: what it exports, whom it watches, what a
 # restart keeps, and that no client and no target can hold it up.
 # shellcheck disable=SC2016 # $ of jq
 
@@ -76,7 +76,7 @@ raised() { # NAME: alerts that were raised, told by the command of `notify`
     grep "\"target\":\"$mine-$1\"" "$own/notified" 2>/dev/null | grep -c '"state":"raised"'
 }
 
-# --- targets come, and are told apart -------------------------------------------------------------
+# --- targets come, and are distinguished -------------------------------------------------------------
 
 touch "$own/notified"
 chown --reference="$own" "$own/notified"

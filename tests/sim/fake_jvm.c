@@ -4,7 +4,7 @@
  * From /proc it maps a libjvm.so and catches SIGQUIT; it has an hsperfdata file; it opens its
  * attach socket at once or, like the real one, on SIGQUIT beside a .attach_pid file (without one it
  * prints a thread dump). Requests are read as strictly as HotSpot reads them: one at a time, three
- * arguments or it waits for ever, foreign credentials are hung up on.
+ * arguments or it waits forever, foreign credentials are hung up on.
  *
  * What it answers is --answer; how the answer gets damaged on its way are the options after it, and
  * they combine. Numbers evolve: --rate classes a second, --internal bytes a second, both on a clock

@@ -98,7 +98,7 @@ soak_of "the same in other units" 0 slow --budget internal=240MB/d,internal=40MB
 soak_of "growth beyond its budget fails" 1 slow --budget internal=3MB/h
 contains "and the budget is named" "$OUTPUT" "breaks the budget 3MB/h"
 soak_of "a budget in the middle of the interval is undecided" 3 flat --budget internal=1/h
-contains "and how long it takes to tell" "$OUTPUT" "would tell"
+contains "and how long it takes to decide" "$OUTPUT" "would decide"
 soak_of "a height that was passed fails" 1 flat --budget rss=90M
 contains "and is named" "$OUTPUT" "breaks the budget 90M"
 soak_of "growth since warm-up beyond its budget fails" 1 leak --budget internal=10GB/h,internal=+2MB

@@ -71,7 +71,7 @@ struct shape {
     double leak_mb_per_h;
     double leak_mb_per_h2; /* acceleration */
     double leak_from_h;
-    double leak_until_h; /* 0: for ever */
+    double leak_until_h; /* 0: forever */
     double stair_mb;     /* leaks in portions of this size ... */
     double stair_every_h;
     bool stair_random; /* ... at random times and of random size (exponential), not regular */

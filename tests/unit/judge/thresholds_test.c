@@ -1,4 +1,4 @@
-/* docs/thresholds.md tells what thresholds.def says. */
+/* docs/thresholds.md says what thresholds.def says. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

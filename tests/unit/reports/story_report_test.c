@@ -37,7 +37,7 @@ static void test_the_verdict_and_the_sections_are_there(void **state)
 {
     (void)state;
     struct story *story = fixture_explosion();
-    char *html = page(story, NULL, 0, "Pictures are left out: gnuplot is not installed.");
+    char *html = page(story, NULL, 0, "Charts are left out: gnuplot is not installed.");
     static const char *const parts[] = {
         "<header class=\"critical\">",
         "Classes of family groovy-shell are generated without end",

@@ -1,4 +1,4 @@
-/* Budgets: what keeps, breaks, and cannot be told; and the series they are for. */
+/* Budgets: what keeps, breaks, and is not known; and the series they are for. */
 #include "analyzers/soak/estimate.h"
 
 #include <stdarg.h>

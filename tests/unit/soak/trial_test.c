@@ -1,4 +1,4 @@
-/* A JVM on trial: what fails, what passes, what cannot be told, and hostile events. */
+/* A JVM on trial: what fails, what passes, what is not known, and hostile events. */
 #include "analyzers/soak/trial.h"
 
 #include <stdarg.h>
@@ -73,7 +73,7 @@ static void answers(void **state)
     assert_int_equal(judge(&(struct course){0, 0, 600, -1, true}, NULL), SOAK_UNDECIDED);
     assert_int_equal(judge(&(struct course){0, 0, 600, 10, false}, NULL), SOAK_UNDECIDED);
     assert_int_equal(judge(&(struct course){0, 0, -1, 10, true}, NULL), SOAK_UNDECIDED);
-    /* Half a minute of 3 MB that nobody can tell yet. */
+    /* Half a minute of 3 MB that it is not known yet. */
     assert_int_equal(judge(&(struct course){0, 360 * MB, 40, 10, true}, NULL), SOAK_UNDECIDED);
 }
 

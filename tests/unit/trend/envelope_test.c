@@ -1,4 +1,4 @@
-/* Ways to climb, told apart. */
+/* Ways to climb, distinguished. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
