@@ -544,9 +544,9 @@ static int run(int argc, char **argv)
     bool json = false, markdown = false;
     const char *config = NULL;
     const struct option_row rows[] = {
-        {0, "json", NULL, NULL, &json, "print JSON"},
-        {0, "markdown", NULL, NULL, &markdown, "print Markdown, for a ticket"},
-        {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
+        OPTION_JSON(&json),
+        OPTION_MARKDOWN(&markdown),
+        OPTION_CONFIG(&config),
     };
     struct watch_options options;
     struct saved saved;

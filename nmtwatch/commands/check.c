@@ -237,10 +237,9 @@ static int run(int argc, char **argv)
     const struct option_row rows[] = {
         {0, "since-baseline", "FILE", option_take_text, &baseline_path,
          "growth since a recording or a saved NMT summary"},
-        {0, "timeout", "TIME", option_take_duration_ms, &timeout_ms,
-         "for each exchange with the JVM (5s)"},
-        {0, "config", "FILE", option_take_text, &config, "INI file with [thresholds]"},
-        {0, "json", NULL, NULL, &json, "print JSON"},
+        OPTION_TIMEOUT(&timeout_ms, "5s"),
+        OPTION_CONFIG(&config),
+        OPTION_JSON(&json),
     };
     static const char WRONG[] = "the command line is wrong (see nmtwatch help check)";
     struct look look = {0};

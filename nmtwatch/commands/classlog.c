@@ -343,7 +343,7 @@ static int run(int argc, char **argv)
         {0, "count", NULL, NULL, &count_only, "totals only"},
         {0, "follow", NULL, NULL, &follow, "go on at the end of a growing file, until interrupted"},
         {0, "for", "TIME", option_take_duration_ms, &for_ms, "with --follow: stop after this"},
-        {0, "json", NULL, NULL, &json, "print JSON"},
+        OPTION_JSON(&json),
     };
     int operands, code;
     if (!options_parse(&command_classlog, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))

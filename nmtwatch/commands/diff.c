@@ -139,8 +139,8 @@ static int run(int argc, char **argv)
         {0, "window", "TIME", option_take_duration_ms, &window_ms,
          "before each moment, from which levels and noise are taken (1m)"},
         {0, "all", NULL, NULL, &all, "rows that did not change, too"},
-        {0, "no-color", NULL, NULL, &no_color, "no colours"},
-        {0, "json", NULL, NULL, &json, "one JSON object"},
+        OPTION_NO_COLOR(&no_color),
+        OPTION_JSON(&json),
     };
     struct side a = {.at_ms = -1}, b = {.at_ms = -1};
     int operands, code;

@@ -457,7 +457,7 @@ static int run(int argc, char **argv)
 {
     bool json = false;
     const struct option_row rows[] = {
-        {0, "json", NULL, NULL, &json, "one JSON object (docs/json.md)"},
+        OPTION_JSON(&json),
     };
     int operands, code;
     if (!options_parse(&command_doctor, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))

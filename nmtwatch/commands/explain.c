@@ -132,7 +132,7 @@ static int print_list_json(void)
 static int run(int argc, char **argv)
 {
     bool json = false;
-    const struct option_row rows[] = {{0, "json", NULL, NULL, &json, "one JSON object"}};
+    const struct option_row rows[] = {OPTION_JSON(&json)};
     int operands, code;
     if (!options_parse(&command_explain, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;

@@ -381,14 +381,13 @@ static int run(int argc, char **argv)
     bool repair = false;
     const struct option_row rows[] = {
         {0, "for", "TIME", option_take_span_ms, &arguments.options.duration_ms, "how long (10s)"},
-        {0, "interval", "TIME", option_take_span_ms, &interval_ms,
+        {0, "cpu-interval", "TIME", option_take_span_ms, &interval_ms,
          "of cpu: CPU time between two samples (10ms)"},
         {'o', "output", "FILE", option_take_text, &arguments.output,
          "a flame graph (.html), collapsed stacks (.txt), the table (.top, .json), pprof (.pb.gz); "
          "of several JVMs a folder, or %p in the name"},
         {0, "all", NULL, NULL, &arguments.all, "every JVM, those that start meanwhile as well"},
-        {0, "match", "RULES", option_take_text, &arguments.match,
-         "of these the ones that fit: main=PATTERN,user=PATTERN;pid=N"},
+        OPTION_MATCH(&arguments.match),
         {0, "at-once", "N", option_take_count, &arguments.at_once,
          "of --all and --match: so many JVMs, each by a process of its own (16)"},
         {0, "json", NULL, NULL, &arguments.json,

@@ -7,7 +7,7 @@
  *       const char *output = NULL;
  *       int64_t interval_ms = 1000;
  *       const struct option_row rows[] = {
- *           {0, "interval", "TIME", option_take_duration_ms, &interval_ms, "between looks (1s)"},
+ *           {0, "interval", "TIME", option_take_duration_ms, &interval_ms, "between polls (1s)"},
  *           {'o', "output", "FILE", option_take_text, &output, "where to write"},
  *           {0, "json", NULL, NULL, &json, "print JSON"},
  *       };
@@ -89,6 +89,24 @@ bool options_colour(bool refused);
 #define OPTION_CONFIG_WATCH(into)                                                                  \
     {                                                                                              \
         0, "config", "FILE", option_take_text, into, "INI file with [thresholds] and [watch]"      \
+    }
+#define OPTION_JSON(into)                                                                          \
+    {                                                                                              \
+        0, "json", NULL, NULL, into, "one JSON object"                                             \
+    }
+#define OPTION_MARKDOWN(into)                                                                      \
+    {                                                                                              \
+        0, "markdown", NULL, NULL, into, "Markdown, for a ticket"                                  \
+    }
+#define OPTION_MATCH(into)                                                                         \
+    {                                                                                              \
+        0, "match", "RULES", option_take_text, into,                                               \
+            "of these the ones that fit: main=PATTERN,user=PATTERN;pid=N"                          \
+    }
+#define OPTION_TIMEOUT(into, initial)                                                              \
+    {                                                                                              \
+        0, "timeout", "TIME", option_take_duration_ms, into,                                       \
+            "for each exchange with the JVM (" initial ")"                                         \
     }
 #define OPTION_NOTIFY(into)                                                                        \
     {                                                                                              \

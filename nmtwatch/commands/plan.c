@@ -236,16 +236,15 @@ static int run(int argc, char **argv)
          "measured on this JVM, or in this recording"},
         {0, "look", "TIME", option_take_duration_ms, &look_ms,
          "between the two measurements of a JVM; 0: one (10s)"},
-        {0, "timeout", "TIME", option_take_duration_ms, &timeout_ms,
-         "for each exchange with the JVM (5s)"},
+        OPTION_TIMEOUT(&timeout_ms, "5s"),
         {0, "jdk", "V", take_jdk, &input, "version of the JDK (17)"},
         {0, "gc", "NAME", take_gc, &input, "serial, parallel, g1, z, shenandoah (g1)"},
         {0, "generated", NULL, NULL, &input.generated,
          "classes as generators make them: small, no symbols of their own"},
-        {0, "json", NULL, NULL, &json, "one JSON object"},
-        {0, "markdown", NULL, NULL, &markdown, "for a ticket"},
+        OPTION_JSON(&json),
+        OPTION_MARKDOWN(&markdown),
         {0, "html", NULL, NULL, &html, "one page of HTML"},
-        {0, "no-color", NULL, NULL, &no_color, "no colours"},
+        OPTION_NO_COLOR(&no_color),
     };
     struct option_row rows[PLAN_NUMBER_COUNT + OPTION_COUNT(others)];
     for (int i = 0; i < PLAN_NUMBER_COUNT; i++) {

@@ -20,7 +20,7 @@ static void print_json(const char *path, int64_t cut_bytes)
 static int run(int argc, char **argv)
 {
     bool json = false;
-    const struct option_row rows[] = {{0, "json", NULL, NULL, &json, "one JSON object"}};
+    const struct option_row rows[] = {OPTION_JSON(&json)};
     int operands, code;
     if (!options_parse(&command_repair, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;

@@ -92,7 +92,7 @@ static int run(int argc, char **argv)
     bool json = false, no_color = false;
     const struct option_row rows[] = {
         {0, "config", "FILE", option_take_text, &config, "other thresholds than the recording's"},
-        {0, "no-color", NULL, NULL, &no_color, "no colours"},
+        OPTION_NO_COLOR(&no_color),
         {0, "json", NULL, NULL, &json, "one JSON object per line"},
     };
     int operands, code;

@@ -309,7 +309,7 @@ static int run(int argc, char **argv)
         {0, "fail-fast", NULL, NULL, &options->fail_fast, "stop as soon as it is certain to fail"},
         {0, "junit", "FILE", option_take_text, &arguments.junit, "write JUnit XML"},
         {0, "tap", NULL, NULL, &arguments.tap, "print TAP"},
-        {0, "json", NULL, NULL, &arguments.json, "print one JSON object"},
+        OPTION_JSON(&arguments.json),
         {0, "report", "DIR", option_take_text, &arguments.report,
          "recording and report (nmtwatch-soak-<time>-<pid>)"},
         {0, "no-report", NULL, NULL, &arguments.no_report, "no folder, no report"},

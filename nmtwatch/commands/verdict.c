@@ -298,7 +298,7 @@ static int run(int argc, char **argv)
          "say when this is reached (512M, 2G)"},
         {0, "regressor-column", NULL, NULL, &regressor_column,
          "the third column is the number of classes loaded in all"},
-        {0, "json", NULL, NULL, &json, "one JSON object"},
+        OPTION_JSON(&json),
     };
     int operands, code;
     if (!options_parse(&command_verdict, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))

@@ -82,7 +82,7 @@ for jdk in $(agent_jdks); do
 
     start "$jdk" cpu cpu 7 || continue
     touch "$GO"
-    observe cpu --for 3s --interval 5ms --json
+    observe cpu --for 3s --cpu-interval 5ms --json
     wait $OBSERVER
     is "$JVM_NAME: cpu" "$? $(head -c 200 "$SCRATCH/error")" "0 "
     check "$JVM_NAME: nearly all of it in one method" jq -e '.stacks > 100 and
@@ -93,7 +93,7 @@ for jdk in $(agent_jdks); do
     "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms -o "$SCRATCH/$jdk.html" 2>"$SCRATCH/error"
     is "$JVM_NAME: a flame graph" "$? $(cat "$SCRATCH/error")" "0 "
     contains "$JVM_NAME: with the method in it" "$(cat "$SCRATCH/$jdk.html")" "Observed.burn"
-    "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms --interval 2ms -o "$SCRATCH/$jdk.pb.gz" 2>"$SCRATCH/error"
+    "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms --cpu-interval 2ms -o "$SCRATCH/$jdk.pb.gz" 2>"$SCRATCH/error"
     is "$JVM_NAME: a profile for pprof" "$? $(cat "$SCRATCH/error")" "0 "
     contains "$JVM_NAME: with the method in it" "$(zcat "$SCRATCH/$jdk.pb.gz" | tr -c '[:print:]' ' ')" \
         "Observed.burn"
@@ -136,7 +136,7 @@ for jdk in $(agent_jdks); do
 
     # A thread that starts meanwhile starts, and is seen.
     start "$jdk" threads threads 100 || continue
-    observe cpu --for 60s --interval 1ms --json
+    observe cpu --for 60s --cpu-interval 1ms --json
     wait_for 20 attached perf_event
     sleep 1
     touch "$GO"
