@@ -31,8 +31,8 @@ ifneq ($(SANITIZE),)
 ALL_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDFLAGS  += -fsanitize=$(SANITIZE)
 endif
-# jansson, zlib and inih are linked in: the binary can be copied alone into a container with a libc.
-LIBS := -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread
+# jansson, zlib, inih and ncurses are linked in: the binary can be copied alone into a container with a libc.
+LIBS := -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -pthread
 
 # --- analyzers: bytes and numbers in, findings out ------------------------------------------------
 HEAP := object_ids heap heap_scan walk retained holders holder_cause holders_baseline
@@ -76,9 +76,10 @@ ALERT := notify receiver message queue http_post delivery
 JFR := jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
-COMMANDS := options config list check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor
+COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet metrics views web confine helper serve
+TOP := screen rows detail job top
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
 OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks rss loaded_methods observe observe_child
@@ -88,7 +89,7 @@ WALKER := hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scope
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(SERVE:%=nmtwatch/serve/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------

@@ -30,11 +30,11 @@ static const struct command command_version = {
 };
 
 static const struct command *const commands[] = {
-    &command_list,     &command_check,   &command_watch,   &command_record,  &command_replay,
-    &command_report,   &command_verdict, &command_repair,  &command_rules,   &command_profile,
-    &command_soak,     &command_diff,    &command_plan,    &command_triage,  &command_analyze,
-    &command_classlog, &command_holders, &command_observe, &command_explain, &command_serve,
-    &command_doctor,   &command_help,    &command_version,
+    &command_list,    &command_top,      &command_check,   &command_watch,   &command_record,
+    &command_replay,  &command_report,   &command_verdict, &command_repair,  &command_rules,
+    &command_profile, &command_soak,     &command_diff,    &command_plan,    &command_triage,
+    &command_analyze, &command_classlog, &command_holders, &command_observe, &command_explain,
+    &command_serve,   &command_doctor,   &command_help,    &command_version,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -187,6 +187,9 @@ int main(int argc, char **argv)
     open_standard_files();
     signal(SIGPIPE, SIG_IGN); /* every write is checked instead */
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is a full disk */
+    /* A person at a terminal. */
+    if (argc < 2 && isatty(STDIN_FILENO) && options_screen())
+        return finish_output(&command_top, command_top.run(1, (char *[]){"top", NULL}));
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_USAGE;

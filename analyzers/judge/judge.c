@@ -107,9 +107,24 @@ void name_owner_note(char *out, size_t size, const struct name_owner *owner)
              owner->name, owner->owner, owner->newcomer, owner->label);
 }
 
+/* What is up stays up until its figure, counted from here, has been low for long enough. */
+static void begin_anew(struct judge *judge)
+{
+    snprintf(judge->warmup.reason, sizeof judge->warmup.reason, "a baseline was asked for");
+    judge->warmup.over = true;
+    judge->baseline_ms = judge->now_ms;
+    judge->have_internal_baseline = judge->have_class_metaspace_baseline = false;
+    judge_memory_baseline(judge);
+    judge->loaders_have_baseline = false;
+    for (int i = 0; i < judge->loader_count; i++)
+        judge->loaders[i].baseline = judge->loaders[i].recent[0];
+}
+
 static void judge_note(struct judge *judge, const char *text)
 {
     struct finding finding;
+    if (strcmp(text, BASELINE_ANEW_NOTE) == 0)
+        begin_anew(judge);
     if (strncmp(text, PREFIX, strlen(PREFIX)) != 0 ||
         judge_episode(judge, FINDING_NAME_OWNER, "") != NULL)
         return;

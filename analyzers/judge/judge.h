@@ -145,6 +145,10 @@ struct name_owner {
     const char *label;    /* that it got */
 };
 
+/* The note of a watch that was asked for a new baseline: warm-up is over, and growth of memory and of class
+ * loaders is counted from there, live and from a recording. */
+#define BASELINE_ANEW_NOTE "new baseline, as asked"
+
 /* The text of an EVENT_NOTE. */
 void name_owner_note(char *out, size_t size, const struct name_owner *owner);
 

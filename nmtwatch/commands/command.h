@@ -21,6 +21,7 @@ struct command {
 
 extern const struct command command_list;
 extern const struct command command_check;
+extern const struct command command_top;
 extern const struct command command_watch;
 extern const struct command command_record;
 extern const struct command command_replay;

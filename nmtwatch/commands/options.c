@@ -324,6 +324,12 @@ bool options_colour(bool refused)
     return !refused && (no_color == NULL || no_color[0] == '\0') && isatty(1);
 }
 
+bool options_screen(void)
+{
+    const char *name = getenv("TERM");
+    return isatty(1) && name != NULL && name[0] != '\0' && strcmp(name, "dumb") != 0;
+}
+
 const char *option_take_text(const char *value, void *into)
 {
     *(const char **)into = value;
@@ -470,9 +476,9 @@ int watch_options_run(const struct command *command, const struct watch_argument
     int code = open_targets(command, operands, count, options);
     if (code != 0)
         return code;
-    options->output = arguments->json ? SESSION_JSON
-                      : isatty(1)     ? SESSION_TABLE
-                                      : arguments->into_pipe;
+    options->output = arguments->json    ? SESSION_JSON
+                      : options_screen() ? SESSION_TABLE
+                                         : arguments->into_pipe;
     code = session_run(options);
     free(options->targets);
     return code;

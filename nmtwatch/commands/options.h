@@ -69,6 +69,9 @@ int options_error(const struct command *command, const char *format, ...)
 /* Colours on standard output: a terminal, no NO_COLOR in the environment, not refused. */
 bool options_colour(bool refused);
 
+/* Standard output is a terminal whose cursor can be moved. */
+bool options_screen(void);
+
 /* Rows that mean the same in every verb that has them. */
 #define OPTION_NO_COLOR(into)                                                                      \
     {                                                                                              \

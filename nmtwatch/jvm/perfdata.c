@@ -22,6 +22,19 @@ static const struct {
     {SAMPLE_GC_OLD, true, "sun.gc.collector.1.invocations"},
     {SAMPLE_GC_OLD, false, "sun.gc.collector.2.invocations"},
     {SAMPLE_GC_OLD, false, "sun.gc.collector.3.invocations"},
+    /* The old generation is the heap of collectors without a young one (ZGC, Shenandoah). */
+    {SAMPLE_HEAP_USED_BYTES, true, "sun.gc.generation.1.space.0.used"},
+    {SAMPLE_HEAP_USED_BYTES, false, "sun.gc.generation.0.space.0.used"},
+    {SAMPLE_HEAP_USED_BYTES, false, "sun.gc.generation.0.space.1.used"},
+    {SAMPLE_HEAP_USED_BYTES, false, "sun.gc.generation.0.space.2.used"},
+    {SAMPLE_HEAP_USED_BYTES, false, "sun.gc.generation.1.space.1.used"},
+    {SAMPLE_HEAP_USED_BYTES, false, "sun.gc.generation.1.space.2.used"},
+    {SAMPLE_HEAP_COMMITTED_BYTES, true, "sun.gc.generation.1.space.0.capacity"},
+    {SAMPLE_HEAP_COMMITTED_BYTES, false, "sun.gc.generation.0.space.0.capacity"},
+    {SAMPLE_HEAP_COMMITTED_BYTES, false, "sun.gc.generation.0.space.1.capacity"},
+    {SAMPLE_HEAP_COMMITTED_BYTES, false, "sun.gc.generation.0.space.2.capacity"},
+    {SAMPLE_HEAP_COMMITTED_BYTES, false, "sun.gc.generation.1.space.1.capacity"},
+    {SAMPLE_HEAP_COMMITTED_BYTES, false, "sun.gc.generation.1.space.2.capacity"},
 };
 #define COUNTERS (sizeof counter_rows / sizeof counter_rows[0])
 
@@ -130,6 +143,10 @@ bool perfdata_sample(struct perfdata *perfdata, struct sample *sample)
         else if (sample_get(sample, field, &sum) && !__builtin_add_overflow(sum, value, &sum))
             sample_set(sample, field, sum);
     }
+    /* Before the first GC some collectors have counted nothing: not known, not zero. */
+    int64_t used;
+    if (sample_get(sample, SAMPLE_HEAP_USED_BYTES, &used) && used == 0)
+        sample->present &= ~(UINT64_C(1) << SAMPLE_HEAP_USED_BYTES);
     return true;
 }
 

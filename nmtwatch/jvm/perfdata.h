@@ -28,7 +28,7 @@ struct perfdata;
 struct stat;
 int perfdata_file(const struct target *target, struct stat *status);
 struct perfdata *perfdata_open(const struct target *target);
-/* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD as far as they exist. Not the limit of
+/* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD, HEAP_USED, HEAP_COMMITTED as far as they exist. Not the limit of
  * Metaspace: sun.gc.metaspace.maxCapacity is what is reserved, and only as of the last GC.
  * False when the file cannot be read any more. */
 bool perfdata_sample(struct perfdata *perfdata, struct sample *sample);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 bool write_all(int fd, const char *data, size_t size)
@@ -71,4 +72,15 @@ bool pid_path(const char *pattern, pid_t pid, char *out, size_t size)
         return false;
     out[used] = '\0';
     return true;
+}
+
+void raise_fd_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        /* It stays as it is. */
+    }
 }

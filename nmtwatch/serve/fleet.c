@@ -563,6 +563,11 @@ struct fleet *fleet_create(const struct serve_options *options, struct archive *
     return NULL;
 }
 
+const struct watching *fleet_watching(const struct fleet *fleet)
+{
+    return &fleet->watching;
+}
+
 int fleet_count(const struct fleet *fleet)
 {
     return fleet->count;

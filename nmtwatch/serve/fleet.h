@@ -45,6 +45,8 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms);
 void fleet_reload(struct fleet *fleet);
 
 int fleet_count(const struct fleet *fleet);
+/* Its JVMs; their owners are struct member. */
+const struct watching *fleet_watching(const struct fleet *fleet);
 /* Targets, findings, families and the figures of the scan. NULL when out of memory. */
 struct snapshot *fleet_snapshot(const struct fleet *fleet);
 

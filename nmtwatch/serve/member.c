@@ -37,6 +37,20 @@ static void take_spark(struct member *member, int64_t ms)
     sparkline_add(&member->spark, ms, values);
 }
 
+static void take_first(struct member *member, const struct event *event)
+{
+    if (sample_has_nmt(&member->first) || !sample_has_nmt(&event->sample))
+        return;
+    member->first = event->sample;
+    member->first_ms = event->ms;
+}
+
+void member_begin_anew(struct member *member)
+{
+    sample_clear(&member->first);
+    watcher_add_note(member->watcher, BASELINE_ANEW_NOTE, watched_ms(member->watched));
+}
+
 static size_t family_at_name(const char *name)
 {
     const struct family *family = family_by_id(name);
@@ -104,6 +118,7 @@ void member_event(struct member *member, const struct event *event, const struct
 {
     switch (event->kind) {
     case EVENT_SAMPLE:
+        take_first(member, event);
         take_spark(member, event->ms);
         break;
     case EVENT_NAMES:
@@ -156,6 +171,8 @@ struct member *member_create(struct watching *watching, const struct target *tar
 
 void member_continue(struct member *member, const struct member *before)
 {
+    member->first = before->first;
+    member->first_ms = before->first_ms;
     member->spark = before->spark;
     member->families = before->families;
     /* Its taps are numbered from 1 again. */

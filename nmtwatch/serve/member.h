@@ -32,6 +32,8 @@ struct member {
     int64_t wall_start_ms;          /* since the epoch, at ms 0 */
     int64_t start_unix_ms;          /* of the JVM */
     struct archive_file *recording; /* NULL: none */
+    struct sample first; /* the first with NMT, since the watch or the baseline asked for began */
+    int64_t first_ms;
     struct sparkline spark;
     struct family_count *families; /* FAMILY_COUNT + 1; NULL until a name was seen */
     int list; /* 1 + method of the last list of live classes; 0: names of a tap came after it */
@@ -58,6 +60,8 @@ struct member *member_create(struct watching *watching, const struct target *tar
                              const struct member_facts *facts);
 /* What was learned of it: kept, and written to its recording. */
 void member_event(struct member *member, const struct event *event, const struct alerts *alerts);
+/* Growth is counted from now on: a new first sample, a new baseline of the judge (judge.h). */
+void member_begin_anew(struct member *member);
 /* Takes over what was counted and drawn before the same JVM was watched anew. */
 void member_continue(struct member *member, const struct member *before);
 

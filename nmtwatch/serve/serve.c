@@ -2,6 +2,7 @@
 
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/serve/fleet.h"
 #include "nmtwatch/serve/helper.h"
 #include "nmtwatch/serve/outlets.h"
@@ -46,18 +47,6 @@ struct serve {
     int64_t next_publish_ms, next_tidy_ms, next_own_ms, next_alive_ms;
     int64_t now_ms;
 };
-
-/* A JVM takes four descriptors: the usual soft limit of 1024 would end at 250 of them. */
-static void raise_fd_limit(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        /* Then it stays as it is, and JVMs beyond it are told to be unwatchable. */
-    }
-}
 
 /* --- what it says ----------------------------------------------------------------------------- */
 

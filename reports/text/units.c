@@ -56,6 +56,26 @@ struct units_text units_bytes(int64_t bytes)
     return bytes_with_sign(bytes, bytes < 0 ? "-" : "");
 }
 
+struct units_text units_short_bytes(int64_t bytes)
+{
+    static const char units[] = "KMGT";
+    double size = (double)magnitude(bytes);
+    const char *sign = bytes < 0 ? "-" : "";
+    struct units_text out;
+    int which = -1;
+    /* 1023.5 and more would read "1024". */
+    while (which < 3 && size >= 1023.5) {
+        which++;
+        size /= 1024;
+    }
+    if (which < 0)
+        snprintf(out.text, sizeof out.text, "%s%.0fB", sign, size);
+    else
+        snprintf(out.text, sizeof out.text, size < 9.95 ? "%s%.1f%c" : "%s%.0f%c", sign, size,
+                 units[which]);
+    return out;
+}
+
 struct units_text units_growth(int64_t bytes)
 {
     return bytes_with_sign(bytes, bytes < 0 ? "-" : bytes > 0 ? "+" : "");

@@ -17,7 +17,9 @@ struct units_text {
     char text[48];
 };
 
-struct units_text units_bytes(int64_t bytes);  /* "512 B" "5.2 KB" "12.3 MB" "1.5 GB" */
+struct units_text units_bytes(int64_t bytes); /* "512 B" "5.2 KB" "12.3 MB" "1.5 GB" */
+struct units_text
+units_short_bytes(int64_t bytes);              /* for narrow columns: "512B" "5.2K" "12M" "1.5G" */
 struct units_text units_growth(int64_t bytes); /* signed: "+1.2 MB" "-3.0 KB" "0 B" */
 struct units_text units_rate(double per_s);    /* "20.1/s" "0.02/s" */
 struct units_text units_count(int64_t count);  /* "1 234 567" */

@@ -51,6 +51,7 @@ licence() { # LIBRARY: its SPDX id
     libjansson*) echo MIT ;;
     libz*) echo Zlib ;;
     libinih*) echo BSD-3-Clause ;;
+    libncursesw* | libtinfo*) echo X11-distribute-modifications-variant ;;
     libmicrohttpd*) echo LGPL-2.1-or-later ;;
     libcurl*) echo curl ;;
     libunwind*) echo MIT ;;

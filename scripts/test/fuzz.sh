@@ -35,7 +35,7 @@ for target in "${targets[@]}"; do
     clang -std=gnu17 -I. -D_GNU_SOURCE ${flags/fuzzer-no-link/fuzzer} \
         -o "$build/fuzz/$target" "tests/fuzz/${target}_fuzz.c" \
         $build/libnmtwatch.a $build/libreports.a $build/libanalyzers.a \
-        -Wl,-Bstatic -ljansson -lz -linih -Wl,-Bdynamic -lm -pthread || exit 1
+        -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -pthread || exit 1
     if "$build/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
         -print_final_stats=1 -artifact_prefix="build/fuzz-crashes/$target-" \
         "$corpus" "tests/fuzz/seeds/$target" >"$log" 2>&1; then

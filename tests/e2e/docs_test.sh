@@ -31,11 +31,11 @@ shown() {
 made_real() { # COMMAND
     local command=$1
     # These go on until they are interrupted, or for a minute.
-    if [[ $command =~ ^nmtwatch\ (watch|record|triage|serve) && $command != *--for* ]]; then
+    if [[ $command =~ ^nmtwatch\ (watch|top|record|triage|serve) && $command != *--for* ]]; then
         command="${BASH_REMATCH[0]} --for 1s${command#"${BASH_REMATCH[0]}"}"
     fi
     sed -E "s/\b(PID|4711|17124|4712)\b/$JVM/g; s/--(for|window) [0-9]+[smhd]/--for 1s/g; s/--all\b/$JVM/
-        s/--from $JVM/& --look 1s/; s/--classes N\b/--classes 1000/; s/\bsleep [0-9]+/sleep 1/
+        s/--from $JVM/& --look 1s/; s/^nmtwatch top --for 1s( .*[a-z])?$/& $JVM/; s/--classes N\b/--classes 1000/; s/\bsleep [0-9]+/sleep 1/
         s,/etc/nmtwatch/serve.ini,serve.ini,; s/serve --for 1s$/& --config serve.ini/
         s,(/var)?/tmp/,tmp/,g; s,--record tmp/,&new-,; s/main=[^ ,']*/main=nobody.*/
         s/-o FILE\b/-o new.nmt.gz/; s/(report|replay) FILE/\1 main.nmt.gz/

@@ -102,7 +102,7 @@ if command -v jq >/dev/null && command -v dpkg-query >/dev/null; then
     is "the bill of materials: each library that is linked in, with its version" \
         "$(jq -r '.components[] | select(.properties[0].value? == "static") |
             select(.version and .purl and .licenses) | .name' "$SCRATCH/sbom.json" | paste -sd ' ')" \
-        "libjansson libz libinih"
+        "libjansson libz libinih libncursesw libtinfo"
     is "... and the sum of this program" \
         "$(jq -r '.components[] | select(.name == "nmtwatch").hashes[0].content' "$SCRATCH/sbom.json")" \
         "$(sha256sum "$NMTWATCH" | cut -d ' ' -f 1)"

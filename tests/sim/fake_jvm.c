@@ -235,7 +235,8 @@ static void perf_text(const char *name, const char *text)
 static void perf_open(void)
 {
     char folder[64], version[32], specification[16];
-    int64_t zero = 0;
+    int64_t zero = 0, eden = 3 << 20, eden_capacity = 16 << 20, old = 9 << 20,
+            old_capacity = 48 << 20;
     snprintf(folder, sizeof folder, "/tmp/hsperfdata_%u", (unsigned)geteuid());
     mkdir(folder, 0755);
     snprintf(perf_path, sizeof perf_path, "%s/%d", folder, (int)getpid());
@@ -257,6 +258,10 @@ static void perf_open(void)
     loaded_at = perf_entry("java.cls.loadedClasses", 'J', &zero, 8);
     unloaded_at = perf_entry("java.cls.unloadedClasses", 'J', &zero, 8);
     perf_entry("java.cls.sharedLoadedClasses", 'J', &zero, 8);
+    perf_entry("sun.gc.generation.0.space.0.used", 'J', &eden, 8);
+    perf_entry("sun.gc.generation.0.space.0.capacity", 'J', &eden_capacity, 8);
+    perf_entry("sun.gc.generation.1.space.0.used", 'J', &old, 8);
+    perf_entry("sun.gc.generation.1.space.0.capacity", 'J', &old_capacity, 8);
     *(int32_t *)(void *)(perf_image + 8) = (int32_t)perf_used;
     perf_image[7] = 1; /* accessible */
 }

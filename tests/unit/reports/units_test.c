@@ -25,6 +25,13 @@ static void test_bytes(void **state)
     assert_string_equal(units_bytes(1024 * MB * 3 / 2).text, "1.5 GB");
     assert_string_equal(units_bytes(INT64_MAX).text, "8388608.0 TB");
     assert_string_equal(units_bytes(INT64_MIN).text, "-8388608 TB");
+    assert_string_equal(units_short_bytes(0).text, "0B");
+    assert_string_equal(units_short_bytes(1023).text, "1023B");
+    assert_string_equal(units_short_bytes(1024).text, "1.0K");
+    assert_string_equal(units_short_bytes(10 * MB - 1).text, "10M"); /* not 10.0M */
+    assert_string_equal(units_short_bytes(1024 * MB - 1).text, "1.0G");
+    assert_string_equal(units_short_bytes(-500 * MB).text, "-500M");
+    assert_string_equal(units_short_bytes(INT64_MIN).text, "-8388608T");
     assert_string_equal(units_growth(1258291).text, "+1.2 MB");
     assert_string_equal(units_growth(-3072).text, "-3 KB");
     assert_string_equal(units_growth(0).text, "0 B");

@@ -1,0 +1,100 @@
+/* nmtwatch top: all JVMs of this host on one screen. */
+#include "nmtwatch/top/top.h"
+
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/top/screen.h"
+
+#include <string.h>
+
+static const char *take_columns(const char *value, void *into)
+{
+    static char error[300];
+    return top_columns_parse(value, into, error, sizeof error) ? NULL : error;
+}
+
+static const char *take_sort(const char *value, void *into)
+{
+    static char error[300];
+    unsigned one;
+    enum top_column column = top_column_from_key(value, strlen(value));
+    if (column == TOP_COLUMNS) {
+        top_columns_parse(value, &one, error, sizeof error);
+        return error[0] != '\0' ? error : "a column";
+    }
+    *(enum top_column *)into = column;
+    return NULL;
+}
+
+/* Where a screen cannot be drawn it is `watch`, of the same JVMs. */
+static int fall_back(const struct top_options *options, int64_t for_ms, char **operands, int count,
+                     const char *why)
+{
+    const struct watch_arguments arguments = {.into_pipe = SESSION_LINES};
+    struct session_options session = {.watch = options->watch, .all = count == 0, .for_ms = for_ms};
+    print_error("nmtwatch top: %s: as nmtwatch watch\n", why);
+    return watch_options_run(&command_top, &arguments, operands, count, &session);
+}
+
+static int run(int argc, char **argv)
+{
+    struct top_options options = {.columns = TOP_ALL, .order = {.sort = TOP_RSS, .filter = ""}};
+    struct watch_given given = {0};
+    const char *config = NULL;
+    bool no_colour = false;
+    char why[160];
+    struct option_row rows[WATCH_OPTION_COUNT + 8] = {
+        {0, "sort", "COLUMN", take_sort, &options.order.sort, "sort by this column (rss)"},
+        {0, "columns", "COLUMN,...", take_columns, &options.columns,
+         "pid,main,jdk,rss,heap,nmt,class,internal,classes,loads,unloads,verdict,finding,trend "
+         "(all; as many as fit)"},
+        {0, "filter", "TEXT", option_take_text, &options.order.filter,
+         "only JVMs with this in name, pid, JDK, container or finding"},
+        {0, "tree", NULL, NULL, &options.order.tree, "JVMs below their container"},
+        OPTION_FOR(&options.for_ms),
+        OPTION_CONFIG_WATCH(&config),
+        OPTION_NO_COLOR(&no_colour),
+    };
+    int operands, code;
+    size_t count =
+        options_settings(watch_option_settings(false), WATCH_OPTION_COUNT, given.text, rows, 7);
+    if (!options_parse(&command_top, rows, count, argc, argv, &operands, &code))
+        return code;
+    code = watch_given_apply(&command_top, &given, config, false, &options.watch);
+    if (code != 0)
+        return code;
+    if (operands > 1)
+        return options_error(&command_top, "one process id at a time");
+    options.colour = options_colour(no_colour);
+    if (!screen_usable(why, sizeof why))
+        return fall_back(&options, options.for_ms, argv + 1, operands, why);
+    code = target_option_proc(&command_top);
+    if (code == 0 && operands == 1) {
+        /* Opened here only to say what is wrong with it. */
+        struct target target;
+        code = target_option_open(&command_top, argv[1], &target);
+        if (code == 0) {
+            options.pid = target.pid;
+            target_close(&target);
+        }
+    }
+    return code != 0 ? code : top_run(&options);
+}
+
+const struct command command_top = {
+    .name = "top",
+    .summary = "all JVMs of this host on one screen",
+    .usage =
+        "Usage: nmtwatch top [PID] [options]\n"
+        "\n"
+        "All JVMs on one screen, refreshed each second: memory, classes, verdict, the highest\n"
+        "finding. Enter (or a PID) opens one: categories of native memory with what has changed,\n"
+        "findings with their fix, families of classes, class loaders, the cost of watching.\n"
+        "Keys: ? shows them all; < > sort, / filter, c columns, T tree by container, t triage,\n"
+        "o observe or profile, r record, b new baseline, q quit. The mouse works.\n"
+        "It watches as nmtwatch watch does, with the same options. Where no screen can be drawn\n"
+        "(a pipe, TERM=dumb) it is nmtwatch watch --all. nmtwatch alone on a terminal starts it.\n"
+        "\n"
+        "Exit: 0 quit, 10-31 the PID cannot be watched, 64 usage, 74 out of memory; as nmtwatch\n"
+        "watch where no screen can be drawn.\n",
+    .run = run,
+};

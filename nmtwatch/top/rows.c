@@ -1,0 +1,479 @@
+#include "nmtwatch/top/rows.h"
+
+#include "reports/text/units.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+static const struct top_column_row COLUMNS[TOP_COLUMNS] = {
+#define TOP_COLUMN(id, key, head, width, number, kept, help) {key, head, width, number, kept, help},
+#include "nmtwatch/top/columns.def"
+#undef TOP_COLUMN
+};
+
+const struct top_column_row *top_column_row(enum top_column column)
+{
+    return &COLUMNS[column];
+}
+
+enum top_column top_column_from_key(const char *key, size_t length)
+{
+    int i = 0;
+    while (i < TOP_COLUMNS &&
+           (strncmp(COLUMNS[i].key, key, length) != 0 || COLUMNS[i].key[length] != '\0'))
+        i++;
+    return (enum top_column)i;
+}
+
+bool top_columns_parse(const char *text, unsigned *columns, char *error, size_t size)
+{
+    *columns = 0;
+    for (const char *at = text; *at != '\0'; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        enum top_column column = top_column_from_key(at, length);
+        if (column == TOP_COLUMNS) {
+            int used = snprintf(error, size, "there is no column '%.*s'; columns are",
+                                (int)(length < 32 ? length : 32), at);
+            for (int i = 0; i < TOP_COLUMNS && used >= 0 && (size_t)used < size; i++)
+                used += snprintf(error + used, size - (size_t)used, "%s%s", i > 0 ? "," : " ",
+                                 COLUMNS[i].key);
+            return false;
+        }
+        *columns |= 1u << column;
+        at += length;
+    }
+    if (*columns == 0)
+        snprintf(error, size, "no column is named");
+    return *columns != 0;
+}
+
+void rows_layout(unsigned columns, enum top_column sort, int width, int widths[static TOP_COLUMNS])
+{
+    static const enum top_column WIDER[] = {TOP_MAIN, TOP_FINDING, TOP_MAIN, TOP_TREND};
+    static const int AT_MOST[] = {28, 34, 60, 32};
+    int used = -1;
+    columns |= 1u << TOP_PID;
+    for (int i = 0; i < TOP_COLUMNS; i++) {
+        widths[i] = (columns & 1u << i) != 0 ? COLUMNS[i].width : 0;
+        used += widths[i] > 0 ? widths[i] + 1 : 0;
+    }
+    while (used > width) {
+        int least = -1;
+        for (int i = 0; i < TOP_COLUMNS; i++) {
+            if (widths[i] > 0 && COLUMNS[i].kept > 0 && i != (int)sort &&
+                (least < 0 || COLUMNS[i].kept < COLUMNS[least].kept))
+                least = i;
+        }
+        if (least < 0)
+            break;
+        used -= widths[least] + 1;
+        widths[least] = 0;
+    }
+    if (used > width && widths[TOP_MAIN] > 0) {
+        widths[TOP_MAIN] = width - widths[TOP_PID] - 1 > 0 ? width - widths[TOP_PID] - 1 : 0;
+        return;
+    }
+    int room = width - used;
+    for (size_t i = 0; i < sizeof WIDER / sizeof *WIDER && room > 0; i++) {
+        int *at = &widths[WIDER[i]], more = AT_MOST[i] - *at;
+        if (*at == 0 || more <= 0)
+            continue;
+        *at += more < room ? more : room;
+        room -= more < room ? more : room;
+    }
+    /* What is still left belongs to the one text that may be long. */
+    if (room > 0 && widths[TOP_FINDING] > 0)
+        widths[TOP_FINDING] += room;
+}
+
+/* --- a row ------------------------------------------------------------------------------------ */
+
+void top_jdk(const char *jdk, char *out, size_t size)
+{
+    snprintf(out, size, "%.*s", (int)strcspn(jdk, "+-_ "), jdk);
+    /* JDK 8 is told by its update. */
+    if (strncmp(jdk, "1.8", 3) == 0 || strncmp(jdk, "8.0_", 4) == 0) {
+        const char *update = strchr(jdk, '_');
+        snprintf(out, size, "8u%.*s", update != NULL ? (int)strcspn(update + 1, "+-_ ") : 0,
+                 update != NULL ? update + 1 : "");
+    }
+}
+
+void top_group(const struct member *member, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (!watcher_target(member->watcher)->contained)
+        return;
+    const char *slash = strrchr(member->cgroup, '/');
+    const char *name = slash != NULL ? slash + 1 : member->cgroup;
+    size_t length = strlen(name);
+    if (length > 6 && strcmp(name + length - 6, ".scope") == 0)
+        length -= 6;
+    /* Engines name it by 64 digits: their own tools show 12. */
+    const char *id = name;
+    for (const char *at = name; at < name + length; at++) {
+        if (*at == '-' && (size_t)(name + length - at) > 32)
+            id = at + 1;
+    }
+    length -= (size_t)(id - name);
+    if (length >= 64 && strspn(id, "0123456789abcdef") >= 64)
+        length = 12;
+    if (length == 0)
+        snprintf(out, size, "container, pid %" PRId64 " inside",
+                 watcher_target(member->watcher)->identity.nspid);
+    else
+        snprintf(out, size, "container %.*s", (int)(length < 80 ? length : 80), id);
+}
+
+static double field(const struct sample *sample, enum sample_field which)
+{
+    int64_t value;
+    return sample_get(sample, which, &value) ? (double)value : NAN;
+}
+
+static void take_finding(struct top_row *row, const struct member *member, int active)
+{
+    struct alert alerts[JUDGE_MEMORY_EPISODES];
+    int count = active > 0 ? judge_active_alerts(watcher_judge(member->watcher), alerts,
+                                                 JUDGE_MEMORY_EPISODES)
+                           : 0;
+    const struct finding *worst = NULL;
+    for (int i = 0; i < count; i++) {
+        if (worst == NULL || alerts[i].finding.severity > worst->severity)
+            worst = &alerts[i].finding;
+    }
+    if (worst == NULL)
+        return;
+    int used =
+        snprintf(row->finding, sizeof row->finding, "%s%s%.96s", finding_row(worst->kind)->id,
+                 worst->family[0] != '\0' ? " " : "", worst->family);
+    if (count > 1)
+        snprintf(row->finding + used, sizeof row->finding - (size_t)used, " +%d", count - 1);
+}
+
+/* One word for the state of a JVM. */
+static const char *word_of(const struct judge_view *view, const struct watcher_counts *counts,
+                           bool nmt)
+{
+    if (view->active_alerts > 0)
+        return severity_name(view->worst_active);
+    if (counts->failing != FAILURE_NONE)
+        return "no reply";
+    if (counts->polls == 0)
+        return "-";
+    if (!view->warm)
+        return "warm-up";
+    if (view->internal_verdict.answer == VERDICT_GROWING ||
+        view->class_metaspace_verdict.answer == VERDICT_GROWING)
+        return "growing";
+    return nmt ? "ok" : "NMT off";
+}
+
+static void fill(struct top_row *row, const struct member *member)
+{
+    const struct target_identity *identity = &watcher_target(member->watcher)->identity;
+    const struct sample *latest = watcher_latest(member->watcher);
+    struct watcher_counts counts = watcher_counts(member->watcher);
+    struct judge_view view;
+    judge_view(watcher_judge(member->watcher), &view);
+    memset(row, 0, sizeof *row);
+    row->member = member;
+    row->pid = identity->pid;
+    row->recorded = member->watched->recorder != NULL;
+    target_main_name(identity->main, row->main, sizeof row->main);
+    top_jdk(identity->jdk, row->jdk, sizeof row->jdk);
+    top_group(member, row->group, sizeof row->group);
+    snprintf(row->verdict, sizeof row->verdict, "%s", word_of(&view, &counts, counts.nmt_seen));
+    row->grave = view.active_alerts > 0 ? (int)view.worst_active + 1 : 0;
+    take_finding(row, member, view.active_alerts);
+    for (int i = 0; i < TOP_COLUMNS; i++)
+        row->value[i] = NAN;
+    row->value[TOP_PID] = (double)identity->pid;
+    row->value[TOP_RSS] = field(latest, SAMPLE_RSS_BYTES);
+    row->value[TOP_HEAP] = field(latest, SAMPLE_HEAP_USED_BYTES);
+    row->heap_committed_bytes = field(latest, SAMPLE_HEAP_COMMITTED_BYTES);
+    row->value[TOP_NMT] = field(latest, SAMPLE_NMT_COMMITTED_BYTES);
+    if (view.have_class_metaspace)
+        row->value[TOP_CLASS] = (double)view.class_metaspace_bytes;
+    if (view.have_internal)
+        row->value[TOP_INTERNAL] = (double)view.internal_bytes;
+    row->value[TOP_CLASSES] =
+        field(latest, SAMPLE_CLASSES_LOADED) - field(latest, SAMPLE_CLASSES_UNLOADED);
+    if (view.have_rates) {
+        row->value[TOP_LOADS] = view.load_per_s;
+        row->value[TOP_UNLOADS] = view.unload_per_s;
+    }
+    row->value[TOP_VERDICT] = row->value[TOP_FINDING] =
+        row->grave * 1000 + view.active_alerts + (strcmp(row->verdict, "growing") == 0 ? 0.5 : 0);
+}
+
+static bool fits(const struct top_row *row, const char *filter)
+{
+    char pid[24];
+    if (filter[0] == '\0')
+        return true;
+    snprintf(pid, sizeof pid, "%" PRId64, row->pid);
+    const char *const texts[] = {pid,          row->main,    row->jdk,           row->group,
+                                 row->verdict, row->finding, row->member->label, row->member->user};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (strcasestr(texts[i], filter) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+/* Numbers downwards, texts upwards, what is not known last. */
+static int compare_by(const struct top_row *a, const struct top_row *b, enum top_column column,
+                      bool reversed)
+{
+    int order = 0;
+    if (column == TOP_MAIN)
+        order = strcasecmp(a->main, b->main);
+    else if (column == TOP_JDK)
+        order = strverscmp(a->jdk, b->jdk);
+    else if (column == TOP_PID)
+        order = (a->pid > b->pid) - (a->pid < b->pid);
+    else if (isnan(a->value[column]) || isnan(b->value[column]))
+        return isnan(a->value[column]) - isnan(b->value[column]);
+    else
+        order = (a->value[column] < b->value[column]) - (a->value[column] > b->value[column]);
+    return reversed ? -order : order;
+}
+
+static int compare(const void *one, const void *other, void *context)
+{
+    const struct top_row *a = one, *b = other;
+    const struct top_order *order = context;
+    int found = order->tree ? strcmp(a->group, b->group) : 0;
+    if (found == 0 && order->tree)
+        found = (b->member == NULL) - (a->member == NULL);
+    if (found == 0)
+        found = compare_by(a, b, order->sort == TOP_TREND ? TOP_RSS : order->sort, order->reversed);
+    return found != 0 ? found : (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static struct top_row *add(struct top_rows *rows)
+{
+    if (rows->count == rows->capacity) {
+        int capacity = rows->capacity == 0 ? 64 : rows->capacity * 2;
+        struct top_row *row = reallocarray(rows->row, (size_t)capacity, sizeof *row);
+        if (row == NULL)
+            return NULL;
+        rows->row = row;
+        rows->capacity = capacity;
+    }
+    return &rows->row[rows->count++];
+}
+
+static void add_up(double *sum, double value)
+{
+    if (!isnan(value))
+        *sum = isnan(*sum) ? value : *sum + value;
+}
+
+/* A head for each container; rows are sorted by container. */
+static bool add_groups(struct top_rows *rows)
+{
+    int jvms = rows->count, head = -1;
+    for (int i = 0; i < jvms; i++) {
+        if (i == 0 || strcmp(rows->row[i].group, rows->row[i - 1].group) != 0) {
+            struct top_row *added = add(rows);
+            if (added == NULL)
+                return false;
+            head = rows->count - 1;
+            memset(added, 0, sizeof *added);
+            memcpy(added->group, rows->row[i].group, sizeof added->group);
+            snprintf(added->main, sizeof added->main, "%s",
+                     added->group[0] != '\0' ? added->group : "this host");
+            for (int c = 0; c < TOP_COLUMNS; c++)
+                added->value[c] = NAN;
+            added->heap_committed_bytes = NAN;
+        }
+        struct top_row *group = &rows->row[head];
+        for (int c = TOP_RSS; c <= TOP_UNLOADS; c++)
+            add_up(&group->value[c], rows->row[i].value[c]);
+        add_up(&group->heap_committed_bytes, rows->row[i].heap_committed_bytes);
+        group->jvms++;
+    }
+    return true;
+}
+
+bool rows_make(struct top_rows *rows, const struct watching *watching,
+               const struct top_order *order)
+{
+    rows->count = rows->jvms = rows->alerts = 0;
+    rows->rss_bytes = rows->nmt_bytes = 0;
+    for (int i = 0; i < watching->count; i++) {
+        struct top_row *row = watching->jvms[i]->ended ? NULL : add(rows);
+        if (row == NULL && !watching->jvms[i]->ended)
+            return false;
+        if (row == NULL)
+            continue;
+        fill(row, watching->jvms[i]->owner);
+        rows->jvms++;
+        rows->alerts += row->grave > 0;
+        add_up(&rows->rss_bytes, row->value[TOP_RSS]);
+        add_up(&rows->nmt_bytes, row->value[TOP_NMT]);
+        if (!fits(row, order->filter))
+            rows->count--;
+    }
+    struct top_order by = *order;
+    if (rows->count > 1)
+        qsort_r(rows->row, (size_t)rows->count, sizeof *rows->row, compare, &by);
+    if (!order->tree)
+        return true;
+    bool good = add_groups(rows);
+    if (rows->count > 1)
+        qsort_r(rows->row, (size_t)rows->count, sizeof *rows->row, compare, &by);
+    return good;
+}
+
+int rows_find(const struct top_rows *rows, int64_t pid)
+{
+    for (int i = 0; i < rows->count; i++) {
+        if (rows->row[i].member != NULL && rows->row[i].pid == pid)
+            return i;
+    }
+    return -1;
+}
+
+void rows_free(struct top_rows *rows)
+{
+    free(rows->row);
+    *rows = (struct top_rows){0};
+}
+
+/* A class that is too long for its column without the packages in front that do not fit. */
+static const char *short_class(const char *name, int width)
+{
+    while (strlen(name) > (size_t)width) {
+        const char *dot = strpbrk(name, "./");
+        if (dot == NULL || !((dot[1] | 32) >= 'a' && (dot[1] | 32) <= 'z'))
+            break;
+        name = dot + 1;
+    }
+    return name;
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+void top_spark(const struct sparkline *spark, enum spark_series series, int width, bool utf8,
+               char *out, size_t size)
+{
+    static const char *const BLOCKS[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const SIGNS[] = {"_", ".", "-", "~", "=", "+", "*", "#"};
+    const float *value = spark->value[series];
+    int first = spark->count > width ? spark->count - width : 0;
+    float low = INFINITY, high = -INFINITY;
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = first; i < spark->count; i++) {
+        if (value[i] >= 0) {
+            low = fminf(low, value[i]);
+            high = fmaxf(high, value[i]);
+        }
+    }
+    /* What moves by less than a hundredth is flat: noise is not drawn as a mountain. */
+    float span = fmaxf(high - low, high / 100);
+    for (int i = first; i < spark->count; i++) {
+        int level = span > 0 ? (int)((value[i] - low) / span * 7.99F) : 0;
+        const char *sign = value[i] < 0 ? " " : (utf8 ? BLOCKS : SIGNS)[level > 7 ? 7 : level];
+        if (used + strlen(sign) + 1 > size)
+            return;
+        used += (size_t)snprintf(out + used, size - used, "%s", sign);
+    }
+}
+
+static enum spark_series series_of(enum top_column sort)
+{
+    return sort == TOP_INTERNAL                                              ? SPARK_INTERNAL
+           : sort == TOP_CLASS                                               ? SPARK_CLASS_METASPACE
+           : sort == TOP_CLASSES || sort == TOP_LOADS || sort == TOP_UNLOADS ? SPARK_CLASSES
+                                                                             : SPARK_RSS;
+}
+
+static void short_bytes(double value, char *out, size_t size)
+{
+    if (isnan(value))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "%s", units_short_bytes((int64_t)value).text);
+}
+
+static void rate(double per_s, char *out, size_t size)
+{
+    if (isnan(per_s))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size,
+                 per_s >= 99.95 || per_s == 0 ? "%.0f"
+                 : per_s >= 0.095             ? "%.1f"
+                                              : "%.2f",
+                 per_s);
+}
+
+void rows_cell(const struct top_row *row, enum top_column column, enum top_column sort, int width,
+               bool utf8, char *out, size_t size)
+{
+    char used[16], committed[16];
+    out[0] = '\0';
+    switch (column) {
+    case TOP_PID:
+        if (row->member != NULL)
+            snprintf(out, size, "%" PRId64, row->pid);
+        break;
+    case TOP_MAIN:
+        if (row->member == NULL)
+            snprintf(out, size, "%s: %d JVM%s", row->main, row->jvms, row->jvms == 1 ? "" : "s");
+        else
+            snprintf(out, size, "%s%s", row->recorded ? "[rec] " : "",
+                     row->main[0] == '\0'
+                         ? "?"
+                         : short_class(row->main, width - (row->recorded ? 6 : 0)));
+        break;
+    case TOP_JDK:
+        snprintf(out, size, "%s", row->jdk);
+        break;
+    case TOP_HEAP:
+        short_bytes(row->value[TOP_HEAP], used, sizeof used);
+        short_bytes(row->heap_committed_bytes, committed, sizeof committed);
+        snprintf(out, size, "%s/%s", used, committed);
+        break;
+    case TOP_RSS:
+    case TOP_NMT:
+    case TOP_CLASS:
+    case TOP_INTERNAL:
+        short_bytes(row->value[column], out, size);
+        break;
+    case TOP_CLASSES:
+        if (isnan(row->value[column]))
+            snprintf(out, size, "-");
+        else
+            snprintf(out, size, "%.0f", row->value[column]);
+        break;
+    case TOP_LOADS:
+    case TOP_UNLOADS:
+        rate(row->value[column], out, size);
+        break;
+    case TOP_VERDICT:
+        snprintf(out, size, "%s", row->verdict);
+        break;
+    case TOP_FINDING:
+        snprintf(out, size, "%s", row->finding);
+        break;
+    case TOP_TREND:
+        if (row->member != NULL)
+            top_spark(&row->member->spark, series_of(sort), width, utf8, out, size);
+        break;
+    case TOP_COLUMNS:
+        break;
+    }
+}
