@@ -203,16 +203,16 @@ static void add_findings(struct page *page, const struct member *member,
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-static void take_rates(struct detail_rates *rates, const struct member *member)
+static void take_rates(struct detail_rates *rates, int64_t now_ms, const struct family_view *views,
+                       int count)
 {
-    int64_t now_ms = member->watched->watching->now_ms;
     if (rates->newest.ms != 0 && now_ms - rates->newest.ms < DETAIL_RATE_MS)
         return;
     rates->before = rates->newest;
-    rates->newest.ms = now_ms;
-    for (int i = 0; i <= FAMILY_COUNT; i++) {
-        rates->newest.loads[i] = member->families != NULL ? member->families[i].loads : 0;
-        rates->newest.unloads[i] = member->families != NULL ? member->families[i].unloads : 0;
+    rates->newest = (struct detail_counts){.ms = now_ms};
+    for (int i = 0; i < count; i++) {
+        rates->newest.loads[views[i].family] = views[i].loads;
+        rates->newest.unloads[views[i].family] = views[i].unloads;
     }
 }
 
@@ -221,34 +221,36 @@ static void add_classes(struct page *page, const struct member *member,
 {
     static const char *const HEADS[] = {"family",    "#loaded",     "#a second",
                                         "#unloaded", "#unloaded/s", NULL};
-    int64_t loaded, unloaded;
+    struct family_view views[FAMILY_COUNT + 1];
+    int64_t loaded, unloaded, now_ms = member->watched->watching->now_ms;
     const struct sample *latest = watcher_latest(member->watcher);
+    int count = member_families(member, 0, views, FAMILY_COUNT + 1);
     page_heading(page, "Classes");
     if (sample_get(latest, SAMPLE_CLASSES_LOADED, &loaded) &&
         sample_get(latest, SAMPLE_CLASSES_UNLOADED, &unloaded))
         page_text(page, "%s live; %s loaded, %s unloaded", units_count(loaded - unloaded).text,
                   view->have_rates ? units_rate(view->load_per_s).text : "-",
                   view->have_rates ? units_rate(view->unload_per_s).text : "-");
-    take_rates(rates, member);
-    if (member->families == NULL) {
+    take_rates(rates, now_ms, views, count);
+    if (count == 0) {
         page_text(page, "Families are known when class loads do not stop: names are asked for only "
                         "on suspicion.");
         return;
     }
     page_table(page, HEADS);
     const struct detail_counts *from = rates->before.ms != 0 ? &rates->before : &rates->newest;
-    double seconds = (double)(member->watched->watching->now_ms - from->ms) / 1000;
-    for (int i = 0; i <= FAMILY_COUNT; i++) {
-        const struct family_count *family = &member->families[i];
-        const struct family *row = family_at((size_t)i);
-        if (family->loads == 0 && family->unloads == 0)
-            continue;
-        bool known = seconds >= 2;
+    double seconds = (double)(now_ms - from->ms) / 1000;
+    for (int i = 0; i < count; i++) {
+        const struct family_view *family = &views[i];
+        const struct family *row = family_at((size_t)family->family);
+        struct units_text loads = {"-"}, unloads = {"-"};
+        if (seconds >= 2) {
+            loads = units_rate((double)(family->loads - from->loads[family->family]) / seconds);
+            unloads =
+                units_rate((double)(family->unloads - from->unloads[family->family]) / seconds);
+        }
         page_row(page, row != NULL ? row->id : "others", units_count(family->loads).text,
-                 known ? units_rate((double)(family->loads - from->loads[i]) / seconds).text : "-",
-                 units_count(family->unloads).text,
-                 known ? units_rate((double)(family->unloads - from->unloads[i]) / seconds).text
-                       : "-");
+                 loads.text, units_count(family->unloads).text, unloads.text);
     }
 }
 
