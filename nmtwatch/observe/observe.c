@@ -22,6 +22,7 @@
 #define PROBES_MAX     4
 #define NAME_MAX_BYTES 4096
 #define STACK_CUT      "[stack not complete]"
+#define BREAKPOINT     0xcc
 #define HOT_MS         3000 /* between looks at how often places are hit */
 
 /* What an event of the mode is taken for. */
@@ -89,13 +90,14 @@ bool observe_mode_by_name(const char *name, enum observe_mode *mode)
 /* --- places in libjvm ------------------------------------------------------------------------- */
 
 /* The first bytes in the process must be those of the file: else it is another file, or something else has
- * been put there. */
+ * been put there. But for a breakpoint in place of the first: another observer looks at the same place. */
 static bool is_as_in_file(int fd, uint64_t address, uint64_t offset)
 {
     uint8_t there[16], file[sizeof there];
     return load_bytes(remote_jvm()->bias + address, there, sizeof there) &&
            pread(fd, file, sizeof file, (off_t)offset) == (ssize_t)sizeof file &&
-           memcmp(there, file, sizeof file) == 0;
+           (there[0] == file[0] || there[0] == BREAKPOINT) &&
+           memcmp(there + 1, file + 1, sizeof file - 1) == 0;
 }
 
 static bool add_place(struct observation *observation, const struct elf_file *file,
@@ -105,7 +107,9 @@ static bool add_place(struct observation *observation, const struct elf_file *fi
     uint64_t offset;
     if (!elf_file_offset(file, address, &offset) ||
         !is_as_in_file(observation->library_fd, address, offset)) {
-        snprintf(error, error_size, "libjvm's code is not as in its file: nothing is attached");
+        snprintf(error, error_size, "%s",
+                 remote_still_same() ? "libjvm's code is not as in its file: nothing is attached"
+                                     : "the process has ended");
         return false;
     }
     if (observation->count == UPROBES_MAX)

@@ -346,7 +346,7 @@ static void read_threads(void)
     qsort(stacks.thread, stacks.threads, sizeof *stacks.thread, by_stack);
 }
 
-static uintptr_t find_thread(uintptr_t sp)
+static const struct java_thread *find_thread(uintptr_t sp)
 {
     size_t low = 0, high = stacks.threads; /* the first that begins beyond */
     while (low < high) {
@@ -356,7 +356,7 @@ static uintptr_t find_thread(uintptr_t sp)
         else
             high = middle;
     }
-    return low > 0 && sp < stacks.thread[low - 1].stack_high ? stacks.thread[low - 1].thread : 0;
+    return low > 0 && sp < stacks.thread[low - 1].stack_high ? &stacks.thread[low - 1] : NULL;
 }
 
 void stacks_each_thread(void (*visit)(void *context, uintptr_t low, uintptr_t high), void *context)
@@ -369,12 +369,12 @@ void stacks_each_thread(void (*visit)(void *context, uintptr_t low, uintptr_t hi
         visit(context, stacks.thread[i].stack_low, stacks.thread[i].stack_high);
 }
 
-/* The JavaThread whose stack that is; 0: it is no thread of Java's. By the stack and not by its number: a
+/* The thread whose stack that is; NULL: it is no thread of Java's. By the stack and not by its number: a
  * JVM in a container has other numbers. */
-static uintptr_t java_thread(uintptr_t sp)
+static const struct java_thread *java_thread(uintptr_t sp)
 {
-    uintptr_t thread = find_thread(sp);
-    if (thread != 0 || clock_ms(CLOCK_MONOTONIC) - stacks.threads_read_ms < THREADS_AGAIN_MS)
+    const struct java_thread *thread = find_thread(sp);
+    if (thread != NULL || clock_ms(CLOCK_MONOTONIC) - stacks.threads_read_ms < THREADS_AGAIN_MS)
         return thread;
     read_threads();
     return find_thread(sp);
@@ -432,7 +432,7 @@ static int put_java(const struct walked_frame *walked, int count, struct stack_f
     return depth;
 }
 
-int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int max,
+static int walk(const struct perf_sample *sample, struct stack_frame *out, int max,
                 enum stack_outcome *outcome)
 {
     struct walked_frame walked[STACK_FRAMES_MAX];
@@ -455,7 +455,12 @@ int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int m
     };
     if (stacks.java) {
         remote_stack(0, NULL, 0);
-        start.thread = java_thread(start.sp);
+        const struct java_thread *thread = java_thread(start.sp);
+        if (thread != NULL) {
+            start.thread = thread->thread;
+            /* What is at that address by now may be another thread, or none. */
+            start.stack_high = thread->stack_high;
+        }
     }
     remote_stack(start.sp, sample->stack, sample->stack_bytes);
     bool from_java = is_java(start.pc);
@@ -473,6 +478,17 @@ int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int m
                : is_java(start.pc)                       ? STACK_BROKEN
                                                          : STACK_NATIVE;
     remote_stack(0, NULL, 0);
+    return depth;
+}
+
+int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int max,
+                enum stack_outcome *outcome)
+{
+    int depth = walk(sample, out, max, outcome);
+    if (*outcome == STACK_BROKEN) { /* code that came after the pages that describe it were read */
+        remote_forget();
+        depth = walk(sample, out, max, outcome);
+    }
     return depth;
 }
 

@@ -190,6 +190,7 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
     json_out_int_if(&json, "total_bytes", report->total_bytes >= 0, report->total_bytes);
     json_out_int_if(&json, "every_bytes", report->every_bytes > 0, report->every_bytes);
     if (is(report, "alloc")) {
+        json_out_bool(&json, "biased", report->biased);
         json_out_begin(&json, "classes", '[');
         for (size_t i = 0; i < report->class_count; i++) {
             const struct observe_class *class = &report->classes[i];

@@ -8,7 +8,10 @@ import java.util.zip.Deflater;
  * Work that is known beforehand, for who looks from outside. It begins when the file {@code -Dgo=FILE} is
  * there.
  *
- * <pre>Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | mixed MEGABYTES | threads COUNT | deflaters COUNT</pre>
+ * <pre>
+ * Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | mixed MEGABYTES | threads COUNT | deflaters COUNT
+ *     | exec 0
+ * </pre>
  */
 public final class Observed {
     static final List<Deflater> NEVER_ENDED = new ArrayList<>();
@@ -51,6 +54,10 @@ public final class Observed {
                 mixed(number);
                 return;
             }
+            case "exec" -> {
+                System.load(System.getProperty("signals.library"));
+                exec();
+            }
             case "deflaters" -> {
                 for (int i = 0; i < number; i++) {
                     deflater();
@@ -91,6 +98,9 @@ public final class Observed {
     static void fill() {
         kept = new long[8192];
     }
+
+    /** Another program takes the place of the JVM: sleep. */
+    static native void exec();
 
     /** 32 bytes. */
     static final class Node {

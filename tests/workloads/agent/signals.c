@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 static _Atomic long prof_signals, alarm_signals;
 
@@ -115,4 +116,11 @@ JNIEXPORT jlong JNICALL Java_Signals_seen(JNIEnv *env, jclass self)
 {
     (void)env, (void)self;
     return atomic_load(&prof_signals);
+}
+
+/* Of Observed.java: another program in the same process. */
+JNIEXPORT void JNICALL Java_Observed_exec(JNIEnv *env, jclass self)
+{
+    (void)env, (void)self;
+    execl("/bin/sleep", "sleep", "60", (char *)NULL);
 }
