@@ -62,7 +62,7 @@ STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
 SOAK_REPORT := soak_report difference
 PROFILE_VIEW := pprof call_tree flamegraph class_makers observe_report agent_report
-METRICS := exposition prometheus_rules
+METRICS := exposition sample_metrics prometheus_rules
 REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \
            $(STORY:%=reports/story/%) $(DIAGNOSIS:%=reports/diagnosis/%) $(SOAK_REPORT:%=reports/soak/%) \
            $(PROFILE_VIEW:%=reports/profile/%) $(METRICS:%=reports/metrics/%)
@@ -73,10 +73,10 @@ JVM := failure privileged as_target rooted proc perfdata agent_files jdk_files t
 WATCH := watch_options pause_budget tap naming watcher watching stop_profiler session
 RECORD := recording
 ALERT := notify receiver message queue http_post delivery
-JFR := jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
+JFR := history_jfr jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
-COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor
+COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor export
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet metrics views web confine helper serve
 TOP := screen rows detail job top
@@ -85,7 +85,7 @@ PLAN_RUN := plan_sources
 OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks rss loaded_methods observe observe_child
 # The agent's walker, over another process: remote.c takes the place of guarded_load.c.
 WALKER := hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
-          alloc/weights methods/symbol_name methods/method_reading stack/call_frame stack/frame_rule
+          alloc/weights methods/symbol_name methods/method_reading stack/call_frame stack/frame_rule jfr/jfr_metadata jfr/jfr_bytes
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \

@@ -1,10 +1,6 @@
 #include "agent/jfr/jfr_bytes.h"
 
-#include "agent/mem/mem.h"
-
 #include <string.h>
-
-#define FIRST_CAPACITY 1024
 
 enum string_encoding { STRING_NULL = 0, STRING_EMPTY = 1, STRING_UTF8 = 3 };
 
@@ -13,11 +9,10 @@ enum string_encoding { STRING_NULL = 0, STRING_EMPTY = 1, STRING_UTF8 = 3 };
 
 uint8_t *jfr_bytes_room(struct jfr_bytes *bytes, size_t more)
 {
-    static const struct mem_array BYTES = {COMPONENT_JFR_WRITER, 1, FIRST_CAPACITY, 0};
     if (bytes->failed)
         return NULL;
     if (more > bytes->capacity - bytes->length &&
-        !mem_grow(&BYTES, &bytes->at, &bytes->capacity, bytes->length + more)) {
+        !jfr_bytes_grow(bytes, bytes->length + more)) {
         bytes->failed = true;
         return NULL;
     }
@@ -155,10 +150,4 @@ void jfr_bytes_text(struct jfr_bytes *bytes, const char *text)
     start[0] = STRING_UTF8;
     jfr_put_padded(start + 1, (uint32_t)(out - first), 4);
     bytes->length += (size_t)(out - start);
-}
-
-void jfr_bytes_free(struct jfr_bytes *bytes)
-{
-    mem_free(bytes->at);
-    *bytes = (struct jfr_bytes){0};
 }

@@ -30,6 +30,10 @@ void jfr_bytes_text(struct jfr_bytes *bytes, const char *text);
 /* The character at this place of the JVM's text, and how many bytes it takes; -1: there is none
  * (length 1). */
 int32_t jfr_text_character(const uint8_t *at, size_t *length);
+
+/* Memory is that of who links: the agent's account (jfr_types.c), or malloc in nmtwatch. capacity becomes
+ * at least wanted. */
+bool jfr_bytes_grow(struct jfr_bytes *bytes, size_t wanted);
 void jfr_bytes_free(struct jfr_bytes *bytes);
 
 /*

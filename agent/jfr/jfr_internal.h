@@ -4,25 +4,16 @@
  * A chunk:  header 68 | metadata | Settings | samples, with checkpoints between them when a pool
  *           is full | the last checkpoints | ComponentMemory, Loss, JMethodIds
  *
- *   header   0        4      6      8          16              24               32
- *            +--------+------+------+----------+---------------+----------------+
- *            | FLR\0  | 2    | 1    | size     | checkpoint at | metadata at    |
- *            +--------+------+------+----------+---------------+-------+--------+--------+
- *            | start, ns     | duration, ns    | start, ticks  | ticks per s    | flags  |
- *            +---------------+-----------------+---------------+----------------+--------+
- *            32              40                48              56               64       68
- *
- * Big endian. Checkpoints form a chain: the header names the last, each the one before.
+ * The header is that of jfr_metadata.h. Checkpoints form a chain: the header names the last, each the one before.
  */
 #ifndef AGENT_JFR_JFR_INTERNAL_H
 #define AGENT_JFR_JFR_INTERNAL_H
 
 #include "agent/jfr/chunk_file.h"
 #include "agent/jfr/jfr_bytes.h"
+#include "agent/jfr/jfr_metadata.h"
 #include "agent/jfr/jfr_types.h"
 #include "agent/jfr/jfr_writer.h"
-
-#define JFR_HEADER_BYTES 68
 
 enum jfr_pool_kind {
     POOL_THREAD,
@@ -67,25 +58,5 @@ void jfr_pools_begin(struct jfr_writer *writer);
 /* Writes what waits in the pools. */
 bool jfr_pools_end(struct jfr_writer *writer);
 void jfr_pools_free(struct jfr_writer *writer);
-
-/*
- * jfr_metadata: what a chunk says about its own types: the table jfr_types.def as a metadata event.
- *
- *   metadata event:  size, type 0, start, duration, metadata id, strings, one tree of elements
- *   element:         name, attributes (key, value)*, children*
- *
- *   root -> metadata -> class* -> field*, annotation*
- *        -> region
- *
- * Names and texts are numbers of the strings.
- *
- * Readers take the types of the chunk before when the metadata id is the same: it is a hash of the
- * content. Drain thread only.
- */
-/* Appends the whole event. salt: of the chunk (jfr_types.h). tags: names as they were declared;
- * they are fields whose names are identifiers, unlike each other, with the given name as the
- * label. */
-void jfr_metadata_append(struct jfr_bytes *bytes, uint32_t salt, int64_t ticks,
-                         const char *const *tags, int tag_count);
 
 #endif

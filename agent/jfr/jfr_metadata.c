@@ -1,8 +1,5 @@
-#include "agent/jfr/jfr_internal.h"
+#include "agent/jfr/jfr_metadata.h"
 
-#include "agent/context/context.h"
-#include "agent/jfr/jfr_bytes.h"
-#include "agent/jfr/jfr_types.h"
 #include "agent/mem/fold_hash.h"
 
 #include <ctype.h>
@@ -10,79 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- the table -------------------------------------------------------------------------------- */
-
-enum row_kind {
-    ROW_PRIMITIVE,
-    ROW_STRUCT,
-    ROW_SIMPLE,
-    ROW_ANNOTATION,
-    ROW_EVENT,
-    ROW_FIELD,
-    ROW_CONTEXT,
-};
-enum trait { PLAIN, POOL, ARRAY, TICKS, BYTES, UNSIGNED, NOTE, CONTENT };
-
-struct row {
-    enum row_kind kind;
-    enum jfr_type type; /* its own; of a field: the type of its value */
-    const char *name, *label;
-    enum trait trait;
-    const char *description, *category, *subcategory;
-};
-
-static const struct row rows[] = {
-#define PRIMITIVE(id, name)     {ROW_PRIMITIVE, JFR_##id, name, NULL, PLAIN, NULL, NULL, NULL},
-#define STRUCT(id, name, label) {ROW_STRUCT, JFR_##id, name, label, PLAIN, NULL, NULL, NULL},
-#define SIMPLE(id, name, label) {ROW_SIMPLE, JFR_##id, name, label, PLAIN, NULL, NULL, NULL},
-#define ANNOTATION(id, name, label, content)                                                       \
-    {ROW_ANNOTATION, JFR_##id, name, label, content, NULL, NULL, NULL},
-#define EVENT(id, name, label, description, category, subcategory)                                 \
-    {ROW_EVENT, JFR_##id, name, label, PLAIN, description, category, subcategory},
-#define FIELD(name, type, label, trait)                                                            \
-    {ROW_FIELD, JFR_##type, name, label, trait, NULL, NULL, NULL},
-#define CONTEXT_FIELDS() {ROW_CONTEXT, JFR_LONG, NULL, NULL, PLAIN, NULL, NULL, NULL},
-#include "agent/jfr/jfr_types.def"
+/* The same number in every table: they begin with the same types. */
+enum base_type {
+    BASE_BEFORE_FIRST = JFR_TYPE_BEFORE_FIRST,
+#define PRIMITIVE(id, name)                  BASE_##id,
+#define ANNOTATION(id, name, label, content) BASE_##id,
+#define FIELD(name, type, label, trait)
+#include "agent/jfr/jfr_base_types.def"
 #undef PRIMITIVE
-#undef STRUCT
-#undef SIMPLE
 #undef ANNOTATION
-#undef EVENT
 #undef FIELD
-#undef CONTEXT_FIELDS
 };
-#define ROW_COUNT (sizeof rows / sizeof rows[0])
 
-static const struct row context_rows[] = {
-    {ROW_FIELD, JFR_LONG, "spanId", "Span Id", UNSIGNED, NULL, NULL, NULL},
-    {ROW_FIELD, JFR_LONG, "rootSpanId", "Root Span Id", UNSIGNED, NULL, NULL, NULL},
+static const struct jfr_type_row context_rows[] = {
+    {JFR_ROW_FIELD, BASE_LONG, "spanId", "Span Id", JFR_AS_UNSIGNED, NULL, NULL, NULL},
+    {JFR_ROW_FIELD, BASE_LONG, "rootSpanId", "Root Span Id", JFR_AS_UNSIGNED, NULL, NULL, NULL},
 };
 #define CONTEXT_ROWS (sizeof context_rows / sizeof context_rows[0])
-
-/* --- ids that move ---------------------------------------------------------------------------- */
-
-uint32_t jfr_pool_type_id(enum jfr_type type, uint32_t salt)
-{
-    static const enum jfr_type moving[] = {JFR_SYMBOL, JFR_THREAD, JFR_PACKAGE,
-                                           JFR_CLASS,  JFR_METHOD, JFR_STACK_TRACE};
-    for (uint32_t i = 0; i < sizeof moving / sizeof moving[0]; i++) {
-        if (moving[i] == type)
-            return (salt + 1) * 8 + JFR_TYPE_END + i;
-    }
-    return type;
-}
-
-/* Two salts in turn: a reader that keeps something for every type id it has met keeps it twice, not
- * once a chunk. */
-uint32_t jfr_chunk_salt(uint64_t recording, int64_t chunk)
-{
-    uint32_t mixed = (uint32_t)(fold_word(recording) >> 44);
-    return mixed << 1 | (uint32_t)(chunk & 1);
-}
 
 /* --- strings and elements --------------------------------------------------------------------- */
 
 struct building {
+    const struct jfr_type_table *table;
     struct jfr_bytes texts; /* NUL-terminated, one behind the other */
     uint32_t text_count;
     struct jfr_bytes elements;
@@ -123,10 +69,10 @@ static void attribute(struct building *building, const char *key, const char *va
     put_text(building, value);
 }
 
-static void type_attribute(struct building *building, const char *key, enum jfr_type type)
+static void type_attribute(struct building *building, const char *key, uint32_t type)
 {
     char text[16];
-    snprintf(text, sizeof text, "%" PRIu32, jfr_pool_type_id(type, building->salt));
+    snprintf(text, sizeof text, "%" PRIu32, building->table->id(type, building->salt));
     attribute(building, key, text);
 }
 
@@ -135,7 +81,7 @@ static void child_count(struct building *building, unsigned count)
     jfr_bytes_number(&building->elements, count);
 }
 
-static void annotation(struct building *building, enum jfr_type type, const char *value)
+static void annotation(struct building *building, uint32_t type, const char *value)
 {
     begin_element(building, "annotation", value != NULL ? 2 : 1);
     type_attribute(building, "class", type);
@@ -144,37 +90,41 @@ static void annotation(struct building *building, enum jfr_type type, const char
     child_count(building, 0);
 }
 
-static void category(struct building *building, const struct row *row)
+static void category(struct building *building, const struct jfr_type_row *row)
 {
-    begin_element(building, "annotation", 3);
-    type_attribute(building, "class", JFR_CATEGORY);
+    begin_element(building, "annotation", row->subcategory != NULL ? 3 : 2);
+    type_attribute(building, "class", BASE_CATEGORY);
     attribute(building, "value-0", row->category);
-    attribute(building, "value-1", row->subcategory);
+    if (row->subcategory != NULL)
+        attribute(building, "value-1", row->subcategory);
     child_count(building, 0);
 }
 
 /* --- fields and classes ----------------------------------------------------------------------- */
 
-static void field(struct building *building, const struct row *row)
+static void field(struct building *building, const struct jfr_type_row *row)
 {
-    bool special = row->trait == POOL || row->trait == ARRAY;
-    bool content = row->trait == TICKS || row->trait == BYTES || row->trait == UNSIGNED;
+    bool special = row->trait == JFR_AS_POOL || row->trait == JFR_AS_ARRAY;
+    bool content = row->trait == JFR_AS_TICKS || row->trait == JFR_AS_EPOCH_MS ||
+                   row->trait == JFR_AS_BYTES || row->trait == JFR_AS_UNSIGNED;
     begin_element(building, "field", special ? 3 : 2);
     attribute(building, "name", row->name);
     type_attribute(building, "class", row->type);
-    if (row->trait == POOL)
+    if (row->trait == JFR_AS_POOL)
         attribute(building, "constantPool", "true");
-    if (row->trait == ARRAY)
+    if (row->trait == JFR_AS_ARRAY)
         attribute(building, "dimension", "1");
     child_count(building, (row->label != NULL) + content);
     if (row->label != NULL)
-        annotation(building, JFR_LABEL, row->label);
-    if (row->trait == TICKS)
-        annotation(building, JFR_TIMESTAMP, "TICKS");
-    if (row->trait == BYTES)
-        annotation(building, JFR_DATA_AMOUNT, "BYTES");
-    if (row->trait == UNSIGNED)
-        annotation(building, JFR_UNSIGNED, NULL);
+        annotation(building, BASE_LABEL, row->label);
+    if (row->trait == JFR_AS_TICKS)
+        annotation(building, BASE_TIMESTAMP, "TICKS");
+    if (row->trait == JFR_AS_EPOCH_MS)
+        annotation(building, BASE_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH");
+    if (row->trait == JFR_AS_BYTES)
+        annotation(building, BASE_DATA_AMOUNT, "BYTES");
+    if (row->trait == JFR_AS_UNSIGNED)
+        annotation(building, BASE_UNSIGNED, NULL);
 }
 
 #define FIELD_NAME_MAX 64
@@ -210,54 +160,56 @@ static void field_name(const char *tag, char names[][FIELD_NAME_MAX], int count)
 
 static void context_fields(struct building *building)
 {
-    char names[NMTAGENT_CONTEXT_TAGS][FIELD_NAME_MAX];
+    char names[JFR_TAGS_MAX][FIELD_NAME_MAX];
     for (size_t i = 0; i < CONTEXT_ROWS; i++)
         field(building, &context_rows[i]);
     for (int i = 0; i < building->tag_count; i++) {
         field_name(building->tags[i], names, i);
-        struct row row = {.kind = ROW_FIELD,
-                          .type = JFR_STRING,
-                          .name = names[i],
-                          .label = building->tags[i],
-                          .trait = PLAIN};
+        struct jfr_type_row row = {.kind = JFR_ROW_FIELD,
+                                   .type = BASE_STRING,
+                                   .name = names[i],
+                                   .label = building->tags[i],
+                                   .trait = JFR_AS_PLAIN};
         field(building, &row);
     }
 }
 
 /* Writes the class of a row and the fields below it; returns the row behind. */
-static const struct row *class_of(struct building *building, const struct row *row)
+static const struct jfr_type_row *class_of(struct building *building,
+                                           const struct jfr_type_row *row)
 {
-    const struct row *end = rows + ROW_COUNT, *next = row + 1;
+    const struct jfr_type_row *end = building->table->rows + building->table->count,
+                              *next = row + 1;
     unsigned fields = 0;
-    for (; next < end && (next->kind == ROW_FIELD || next->kind == ROW_CONTEXT); next++)
-        fields += next->kind == ROW_FIELD ? 1 : CONTEXT_ROWS + (unsigned)building->tag_count;
+    for (; next < end && (next->kind == JFR_ROW_FIELD || next->kind == JFR_ROW_CONTEXT); next++)
+        fields += next->kind == JFR_ROW_FIELD ? 1 : CONTEXT_ROWS + (unsigned)building->tag_count;
 
-    const char *super = row->kind == ROW_EVENT        ? "jdk.jfr.Event"
-                        : row->kind == ROW_ANNOTATION ? "java.lang.annotation.Annotation"
-                                                      : NULL;
-    begin_element(building, "class", 2 + (super != NULL) + (row->kind == ROW_SIMPLE));
+    const char *super = row->kind == JFR_ROW_EVENT        ? "jdk.jfr.Event"
+                        : row->kind == JFR_ROW_ANNOTATION ? "java.lang.annotation.Annotation"
+                                                          : NULL;
+    begin_element(building, "class", 2 + (super != NULL) + (row->kind == JFR_ROW_SIMPLE));
     attribute(building, "name", row->name);
     type_attribute(building, "id", row->type);
     if (super != NULL)
         attribute(building, "superType", super);
-    if (row->kind == ROW_SIMPLE)
+    if (row->kind == JFR_ROW_SIMPLE)
         attribute(building, "simpleType", "true");
 
     unsigned annotations = (row->label != NULL) + (row->description != NULL) +
-                           (row->category != NULL) + (row->trait == CONTENT);
+                           (row->category != NULL) + (row->trait == JFR_AS_CONTENT);
     child_count(building, fields + annotations);
-    for (const struct row *at = row + 1; at < next; at++) {
-        if (at->kind == ROW_FIELD)
+    for (const struct jfr_type_row *at = row + 1; at < next; at++) {
+        if (at->kind == JFR_ROW_FIELD)
             field(building, at);
         else
             context_fields(building);
     }
-    if (row->trait == CONTENT)
-        annotation(building, JFR_CONTENT_TYPE, NULL);
+    if (row->trait == JFR_AS_CONTENT)
+        annotation(building, BASE_CONTENT_TYPE, NULL);
     if (row->label != NULL)
-        annotation(building, JFR_LABEL, row->label);
+        annotation(building, BASE_LABEL, row->label);
     if (row->description != NULL)
-        annotation(building, JFR_DESCRIPTION, row->description);
+        annotation(building, BASE_DESCRIPTION, row->description);
     if (row->category != NULL)
         category(building, row);
     return next;
@@ -265,15 +217,16 @@ static const struct row *class_of(struct building *building, const struct row *r
 
 static void tree(struct building *building)
 {
+    const struct jfr_type_row *rows = building->table->rows;
     unsigned classes = 0;
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        classes += rows[i].kind != ROW_FIELD && rows[i].kind != ROW_CONTEXT;
+    for (size_t i = 0; i < building->table->count; i++)
+        classes += rows[i].kind != JFR_ROW_FIELD && rows[i].kind != JFR_ROW_CONTEXT;
 
     begin_element(building, "root", 0);
     child_count(building, 2);
     begin_element(building, "metadata", 0);
     child_count(building, classes);
-    for (const struct row *row = rows; row < rows + ROW_COUNT;)
+    for (const struct jfr_type_row *row = rows; row < rows + building->table->count;)
         row = class_of(building, row);
     begin_element(building, "region", 2);
     attribute(building, "locale", "en");
@@ -283,11 +236,11 @@ static void tree(struct building *building)
 
 /* --- the event -------------------------------------------------------------------------------- */
 
-void jfr_metadata_append(struct jfr_bytes *bytes, uint32_t salt, int64_t ticks,
-                         const char *const *tags, int tag_count)
+void jfr_metadata_append(struct jfr_bytes *bytes, const struct jfr_type_table *table, uint32_t salt,
+                         int64_t ticks, const char *const *tags, int tag_count)
 {
-    struct building building = {.salt = salt, .tags = tags};
-    building.tag_count = tag_count < NMTAGENT_CONTEXT_TAGS ? tag_count : NMTAGENT_CONTEXT_TAGS;
+    struct building building = {.table = table, .salt = salt, .tags = tags};
+    building.tag_count = tag_count < JFR_TAGS_MAX ? tag_count : JFR_TAGS_MAX;
     tree(&building);
     const struct jfr_bytes *texts = &building.texts, *elements = &building.elements;
     uint64_t id = fold_hash(elements->at, elements->length, fold_hash(texts->at, texts->length, 0));
@@ -296,7 +249,7 @@ void jfr_metadata_append(struct jfr_bytes *bytes, uint32_t salt, int64_t ticks,
     uint8_t *size = jfr_bytes_room(bytes, 4);
     if (size != NULL)
         bytes->length += 4;
-    jfr_bytes_number(bytes, JFR_METADATA_EVENT);
+    jfr_bytes_number(bytes, 0);
     jfr_bytes_number(bytes, (uint64_t)ticks);
     jfr_bytes_number(bytes, 0);
     jfr_bytes_number(bytes, id >> 1); /* positive as a Java long */
@@ -312,4 +265,29 @@ void jfr_metadata_append(struct jfr_bytes *bytes, uint32_t salt, int64_t ticks,
         jfr_put_padded(bytes->at + start, (uint32_t)(bytes->length - start), 4);
     jfr_bytes_free(&building.texts);
     jfr_bytes_free(&building.elements);
+}
+
+/* --- the header ------------------------------------------------------------------------------- */
+
+#define TICKS_PER_S 1000000000
+#define COMPRESSED  1 /* flag: integers are LEB128 */
+
+static uint8_t *put_big_endian(uint8_t *out, uint64_t value, int bytes)
+{
+    for (int i = bytes - 1; i >= 0; i--)
+        *out++ = (uint8_t)(value >> 8 * i);
+    return out;
+}
+
+void jfr_chunk_header(const struct jfr_chunk *chunk, uint8_t out[JFR_HEADER_BYTES])
+{
+    const int64_t words[] = {chunk->size,     chunk->checkpoint_at, chunk->metadata_at,
+                             chunk->start_ns, chunk->duration_ns,   chunk->start_ns,
+                             TICKS_PER_S};
+    memcpy(out, "FLR", 4);
+    uint8_t *at = put_big_endian(out + 4, 2, 2);
+    at = put_big_endian(at, 1, 2);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        at = put_big_endian(at, (uint64_t)words[i], 8);
+    put_big_endian(at, COMPRESSED, 4);
 }

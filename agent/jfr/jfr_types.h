@@ -10,14 +10,14 @@
 #ifndef AGENT_JFR_JFR_TYPES_H
 #define AGENT_JFR_JFR_TYPES_H
 
+#include "agent/jfr/jfr_metadata.h"
 #include "agent/mem/mem.h"
 
 #include <stdint.h>
 
 enum jfr_type {
-    JFR_METADATA_EVENT = 0,
     JFR_CHECKPOINT_EVENT = 1,
-    JFR_TYPE_BEFORE_FIRST = 19,
+    JFR_LAST_BEFORE_TYPES = JFR_TYPE_BEFORE_FIRST,
 #define PRIMITIVE(id, name)                                   JFR_##id,
 #define STRUCT(id, name, label)                               JFR_##id,
 #define SIMPLE(id, name, label)                               JFR_##id,
@@ -37,8 +37,9 @@ enum jfr_type {
 };
 _Static_assert(JFR_TYPE_END < 128, "one byte in front of each event, and none below is a pool's");
 
+extern const struct jfr_type_table jfr_agent_types;
 /* The type id in a chunk. salt: jfr_chunk_salt of the chunk. */
-uint32_t jfr_pool_type_id(enum jfr_type type, uint32_t salt);
+uint32_t jfr_pool_type_id(uint32_t type, uint32_t salt);
 /* recording: any number that other recordings do not have; chunk: 0, 1, 2 ... */
 uint32_t jfr_chunk_salt(uint64_t recording, int64_t chunk);
 

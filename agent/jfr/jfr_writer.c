@@ -4,30 +4,18 @@
 #include "agent/jfr/jfr_internal.h"
 #include "agent/jfr/jfr_types.h"
 
-#include <endian.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define TICKS_PER_S      1000000000
-#define COMPRESSED       1         /* flag of the header: integers are LEB128 */
-#define NOT_AVAILABLE    INT64_MIN /* JFR's own way to say that there is no number */
 #define EVENT_SIZE_WIDTH 4
-
-struct chunk_header {
-    char magic[4];
-    uint16_t major, minor;
-    int64_t size, checkpoint_at, metadata_at, start_ns, duration_ns, start_ticks, ticks_per_s;
-    uint8_t flags[4];
-} __attribute__((packed));
-_Static_assert(sizeof(struct chunk_header) == JFR_HEADER_BYTES, "as drawn in jfr_internal.h");
 
 static int64_t now_ns(clockid_t clock)
 {
     struct timespec now = {0};
     clock_gettime(clock, &now);
-    return now.tv_sec * (int64_t)TICKS_PER_S + now.tv_nsec;
+    return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -161,7 +149,7 @@ static void memory_event(struct jfr_writer *writer, const char *name, int64_t do
 {
     struct jfr_bytes *event = begin_account(writer, JFR_COMPONENT_MEMORY);
     jfr_bytes_text(event, name);
-    jfr_bytes_number(event, (uint64_t)(documented >= 0 ? documented : NOT_AVAILABLE));
+    jfr_bytes_number(event, (uint64_t)(documented >= 0 ? documented : JFR_NOT_AVAILABLE));
     jfr_bytes_number(event, (uint64_t)usage->requested_bytes);
     jfr_bytes_number(event, (uint64_t)usage->reserved_bytes);
     jfr_bytes_number(event, (uint64_t)usage->resident_bytes);
@@ -178,7 +166,7 @@ void jfr_component_memory(struct jfr_writer *writer, const struct mem_snapshot *
         memory_event(writer, component_name(component), component_documented_bytes(component),
                      &snapshot->component[i]);
     }
-    memory_event(writer, "total", NOT_AVAILABLE, &snapshot->total);
+    memory_event(writer, "total", JFR_NOT_AVAILABLE, &snapshot->total);
 }
 
 void jfr_loss(struct jfr_writer *writer, const char *reason, int64_t count)
@@ -221,7 +209,7 @@ void jfr_class_family(struct jfr_writer *writer, const char *family, int64_t loa
     jfr_bytes_text(event, family);
     jfr_bytes_number(event, (uint64_t)loaded);
     jfr_bytes_number(event, (uint64_t)unloaded);
-    jfr_bytes_number(event, (uint64_t)(sized > 0 ? bytes : NOT_AVAILABLE));
+    jfr_bytes_number(event, (uint64_t)(sized > 0 ? bytes : JFR_NOT_AVAILABLE));
     jfr_bytes_number(event, (uint64_t)sized);
     end_event(writer);
 }
@@ -249,7 +237,8 @@ static bool write_metadata(struct jfr_writer *writer)
         tags[i] = context_tag_name(i);
 
     struct jfr_bytes metadata = {0};
-    jfr_metadata_append(&metadata, writer->salt, writer->start_ticks, tags, tag_count);
+    jfr_metadata_append(&metadata, &jfr_agent_types, writer->salt, writer->start_ticks, tags,
+                        tag_count);
     bool good = !metadata.failed && chunk_file_write(writer->file, metadata.at, metadata.length);
     jfr_bytes_free(&metadata);
     return good;
@@ -313,20 +302,16 @@ bool jfr_events(struct jfr_writer *writer, const uint8_t *bytes, size_t length)
 
 static bool write_header(struct jfr_writer *writer)
 {
-    struct chunk_header header = {
-        .magic = "FLR",
-        .major = htobe16(2),
-        .minor = htobe16(1),
-        .size = (int64_t)htobe64((uint64_t)chunk_file_position(writer->file)),
-        .checkpoint_at = (int64_t)htobe64((uint64_t)writer->checkpoint_at),
-        .metadata_at = (int64_t)htobe64((uint64_t)writer->metadata_at),
-        .start_ns = (int64_t)htobe64((uint64_t)writer->start_ticks), /* see jfr_types.h */
-        .duration_ns = (int64_t)htobe64((uint64_t)(jfr_now_ticks() - writer->start_ticks)),
-        .start_ticks = (int64_t)htobe64((uint64_t)writer->start_ticks),
-        .ticks_per_s = (int64_t)htobe64(TICKS_PER_S),
-        .flags = {0, 0, 0, COMPRESSED},
+    const struct jfr_chunk chunk = {
+        .size = chunk_file_position(writer->file),
+        .checkpoint_at = writer->checkpoint_at,
+        .metadata_at = writer->metadata_at,
+        .start_ns = writer->start_ticks, /* see jfr_types.h */
+        .duration_ns = jfr_now_ticks() - writer->start_ticks,
     };
-    return chunk_file_patch(writer->file, 0, &header, sizeof header);
+    uint8_t header[JFR_HEADER_BYTES];
+    jfr_chunk_header(&chunk, header);
+    return chunk_file_patch(writer->file, 0, header, sizeof header);
 }
 
 bool jfr_chunk_end(struct jfr_writer *writer)
@@ -371,7 +356,7 @@ size_t jfr_encode_class_definition(const struct jfr_class_definition *definition
     jfr_bytes_text(&event, definition->family);
     jfr_bytes_number(&event, (uint64_t)definition->count);
     jfr_bytes_number(&event,
-                     (uint64_t)(definition->bytes >= 0 ? definition->bytes : NOT_AVAILABLE));
+                     (uint64_t)(definition->bytes >= 0 ? definition->bytes : JFR_NOT_AVAILABLE));
     size_t length = event.failed || event.length > size ? 0 : event.length;
     if (length > 0) {
         jfr_put_padded(event.at, (uint32_t)length, EVENT_LENGTH_WIDTH);

@@ -1,6 +1,7 @@
 #include "nmtwatch/serve/views.h"
 
 #include "analyzers/classes/family.h"
+#include "reports/metrics/sample_metrics.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -30,117 +31,24 @@ static double seconds(int64_t ms)
 
 /* --- what a sample holds ---------------------------------------------------------------------- */
 
-static const struct {
-    enum sample_field field;
-    const char *name;
-    enum exposition_type type;
-    const char *unit;
-    int divisor;
-    const char *label, *value;
-    const char *help;
-} sample_rows[] = {
-#define METRIC(field, name, type, unit, divisor, label, value, help)                               \
-    {SAMPLE_##field, name, EXPOSITION_##type, unit, divisor, label, value, help},
-#include "nmtwatch/serve/metrics.def"
-#undef METRIC
-};
+static struct exposition *one_text(void *out, const char *label)
+{
+    (void)label;
+    return out;
+}
 
 static void write_samples(const struct snapshot *snapshot, struct exposition *out)
 {
-    const char *last = "";
-    for (size_t i = 0; i < sizeof sample_rows / sizeof *sample_rows; i++) {
-        if (strcmp(sample_rows[i].name, last) != 0)
-            family(out, sample_rows[i].name, sample_rows[i].type, sample_rows[i].unit,
-                   sample_rows[i].help);
-        last = sample_rows[i].name;
+    for (int i = 0; i < sample_metrics_families(); i++) {
+        sample_metrics_family(out, i);
         for
             EACH_TARGET(snapshot, target)
             {
-                int64_t value;
-                if (!sample_get(&target->latest, sample_rows[i].field, &value))
-                    continue;
-                of(out, target);
-                if (sample_rows[i].label[0] != '\0')
-                    exposition_label(out, sample_rows[i].label, sample_rows[i].value);
-                if (sample_rows[i].type == EXPOSITION_COUNTER)
-                    exposition_created(out, seconds(target->start_unix_ms));
-                if (sample_rows[i].divisor == 1)
-                    exposition_int(out, value);
-                else
-                    exposition_real(out, (double)value / sample_rows[i].divisor);
+                const struct sample_source source = {
+                    .target = target->label, .start_unix_s = seconds(target->start_unix_ms)};
+                sample_metrics_write(i, &target->latest, &source, one_text, out);
             }
     }
-}
-
-static void write_classes_now(const struct snapshot *snapshot, struct exposition *out)
-{
-    family(out, "jvm_classes_currently_loaded", EXPOSITION_GAUGE, "", "Classes loaded now.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            int64_t loaded, unloaded = 0;
-            if (!sample_get(&target->latest, SAMPLE_CLASSES_LOADED, &loaded))
-                continue;
-            sample_get(&target->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
-            of(out, target);
-            exposition_int(out, loaded - unloaded);
-        }
-}
-
-/* client_java says -1 for a pool without a limit. */
-static void write_metaspace_limit(const struct snapshot *snapshot, struct exposition *out)
-{
-    family(out, "jvm_memory_pool_max_bytes", EXPOSITION_GAUGE, "bytes",
-           "Limit of a memory pool; -1: none.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            int64_t limit = -1;
-            if (!sample_has(&target->latest, SAMPLE_METASPACE_COMMITTED_BYTES))
-                continue;
-            sample_get(&target->latest, SAMPLE_METASPACE_MAX_BYTES, &limit);
-            of(out, target);
-            exposition_label(out, "pool", "Metaspace");
-            exposition_int(out, limit);
-        }
-}
-
-static void pool(struct exposition *out, const struct target_view *target, const char *name,
-                 int64_t bytes)
-{
-    of(out, target);
-    exposition_label(out, "pool", name);
-    exposition_int(out, bytes);
-}
-
-static void write_nmt(const struct snapshot *snapshot, struct exposition *out, bool committed)
-{
-    if (committed)
-        family(out, "jvm_native_memory_committed_bytes", EXPOSITION_GAUGE, "bytes",
-               "Committed bytes of a category of Native Memory Tracking.");
-    else
-        family(out, "jvm_native_memory_reserved_bytes", EXPOSITION_GAUGE, "bytes",
-               "Reserved bytes of a category of Native Memory Tracking.");
-    for
-        EACH_TARGET(snapshot, target)
-        {
-            const struct sample *latest = &target->latest;
-            struct nmt_amount amount;
-            int64_t total;
-            for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
-                if (sample_get_nmt(latest, (enum nmt_category)i, &amount))
-                    pool(out, target, nmt_category_name((enum nmt_category)i),
-                         committed ? amount.committed_bytes : amount.reserved_bytes);
-            }
-            for (int i = 0; i < latest->extra_count; i++)
-                pool(out, target, latest->extra[i].name,
-                     committed ? latest->extra[i].amount.committed_bytes
-                               : latest->extra[i].amount.reserved_bytes);
-            if (sample_get(latest,
-                           committed ? SAMPLE_NMT_COMMITTED_BYTES : SAMPLE_NMT_RESERVED_BYTES,
-                           &total))
-                pool(out, target, "Total", total);
-        }
 }
 
 /* --- what is thought of it -------------------------------------------------------------------- */
@@ -488,10 +396,6 @@ void metrics_write(const struct snapshot *snapshot, struct exposition *out)
 {
     write_watching(snapshot, out);
     write_samples(snapshot, out);
-    write_classes_now(snapshot, out);
-    write_metaspace_limit(snapshot, out);
-    write_nmt(snapshot, out, false);
-    write_nmt(snapshot, out, true);
     write_verdicts(snapshot, out);
     write_alerts(snapshot, out);
     write_families(snapshot, out, false);

@@ -137,6 +137,11 @@ void exposition_created(struct exposition *out, double unix_s)
     out->created_s = unix_s;
 }
 
+void exposition_timestamp(struct exposition *out, int64_t unix_ms)
+{
+    out->unix_ms = unix_ms;
+}
+
 static void line(struct exposition *out, const char *suffix, const char *value)
 {
     put(out, out->name);
@@ -148,6 +153,15 @@ static void line(struct exposition *out, const char *suffix, const char *value)
     }
     put(out, " ");
     put(out, value);
+    if (out->unix_ms != 0) {
+        char text[32];
+        if (out->format == EXPOSITION_OPENMETRICS)
+            snprintf(text, sizeof text, " %" PRId64 ".%03d", out->unix_ms / 1000,
+                     (int)(out->unix_ms % 1000));
+        else
+            snprintf(text, sizeof text, " %" PRId64, out->unix_ms);
+        put(out, text);
+    }
     put(out, "\n");
 }
 

@@ -52,7 +52,8 @@ struct exposition {
     bool header_written;
     char labels[1024]; /* of the next sample: key="value",key="value" */
     size_t labels_length;
-    double created_s; /* of the next sample; 0: not told */
+    double created_s;    /* of the next sample; 0: not told */
+    int64_t unix_ms;     /* of all samples until it changes; 0: none */
 };
 
 void exposition_family(struct exposition *out, const char *name, enum exposition_type type,
@@ -61,6 +62,9 @@ void exposition_family(struct exposition *out, const char *name, enum exposition
 void exposition_label(struct exposition *out, const char *key, const char *value);
 /* When the next counter or summary began, seconds since the epoch; written by OpenMetrics only. */
 void exposition_created(struct exposition *out, double unix_s);
+
+/* When samples from now on were taken, milliseconds since the epoch; 0: now. */
+void exposition_timestamp(struct exposition *out, int64_t unix_ms);
 
 /* Each ends a sample. */
 void exposition_int(struct exposition *out, int64_t value);

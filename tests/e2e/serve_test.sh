@@ -119,7 +119,7 @@ is "OpenMetrics ends as it has to" "$(tail -n 1 "$SCRATCH/om")" "# EOF"
 contains "and names the unit" "$(cat "$SCRATCH/om")" "# UNIT jvm_native_memory_committed_bytes bytes"
 missing=$("$NMTWATCH" rules --json | jq -r '.groups[].rules[].expr' |
     grep -oE '\b(jvm|process|nmtwatch)_[a-z_]+' | sort -u | while read -r name; do
-    grep -q "\"${name%_total}\"" nmtwatch/serve/metrics.c nmtwatch/serve/metrics.def || echo "$name"
+    grep -q "\"${name%_total}\"" nmtwatch/serve/metrics.c reports/metrics/sample_metrics.* || echo "$name"
 done)
 is "every series that the rules ask for is there" "$missing" ""
 # Of one snapshot, when none comes between the two: a series begins when there is something to say.

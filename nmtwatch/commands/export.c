@@ -1,0 +1,355 @@
+/*
+ * nmtwatch export: a recording in the format of another program: JFR (JMC, jfr view), OpenMetrics (promtool
+ * tsdb create-blocks-from openmetrics), CSV.
+ */
+#include "nmtwatch/commands/export.h"
+#include "nmtwatch/commands/options.h"
+#include "nmtwatch/jfr/history_jfr.h"
+#include "nmtwatch/process/files.h"
+#include "nmtwatch/process/messages.h"
+#include "nmtwatch/record/recording.h"
+#include "reports/metrics/sample_metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- OpenMetrics ------------------------------------------------------------------------------ */
+
+/* Samples of a series have to stand together: each has a temporary file, until the end. */
+#define SERIES_MAX  256
+#define SPOOL_BYTES 65536
+
+struct series {
+    int family;
+    char label[64];
+    struct exposition text;
+    FILE *spool;
+};
+struct metrics {
+    struct series series[SERIES_MAX];
+    int count, family; /* the one being written */
+    int64_t unix_ms;
+    char target[EVENT_NAME_MAX + 32];
+    bool failed; /* errno */
+};
+
+static struct exposition *series_of(void *context, const char *label)
+{
+    struct metrics *metrics = context;
+    bool first = true;
+    for (int i = 0; i < metrics->count; i++) {
+        struct series *series = &metrics->series[i];
+        if (series->family != metrics->family)
+            continue;
+        first = false;
+        if (strcmp(series->label, label) == 0) {
+            exposition_timestamp(&series->text, metrics->unix_ms);
+            return &series->text;
+        }
+    }
+    if (metrics->count == SERIES_MAX) {
+        errno = E2BIG;
+        metrics->failed = true;
+        return NULL;
+    }
+    struct series *series = &metrics->series[metrics->count++];
+    series->family = metrics->family;
+    snprintf(series->label, sizeof series->label, "%s", label);
+    series->text.format = EXPOSITION_OPENMETRICS;
+    sample_metrics_family(&series->text, metrics->family);
+    series->text.header_written = !first;
+    exposition_timestamp(&series->text, metrics->unix_ms);
+    series->spool = tmpfile();
+    metrics->failed |= series->spool == NULL;
+    return &series->text;
+}
+
+static bool spool(struct series *series)
+{
+    struct exposition *text = &series->text;
+    bool good = !text->failed && series->spool != NULL &&
+                fwrite(text->text, 1, text->length, series->spool) == text->length;
+    text->length = 0;
+    return good;
+}
+
+static bool metrics_sample(struct metrics *metrics, int64_t unix_ms, const struct sample *sample)
+{
+    const struct sample_source source = {.target = metrics->target};
+    metrics->unix_ms = unix_ms;
+    for (int i = 0; i < sample_metrics_families(); i++) {
+        metrics->family = i;
+        sample_metrics_write(i, sample, &source, series_of, metrics);
+    }
+    for (int i = 0; i < metrics->count; i++) {
+        if (metrics->series[i].text.length > SPOOL_BYTES)
+            metrics->failed |= !spool(&metrics->series[i]);
+    }
+    return !metrics->failed;
+}
+
+static bool unspool(struct series *series, int fd)
+{
+    return spool(series) && fflush(series->spool) == 0 &&
+           lseek(fileno(series->spool), 0, SEEK_SET) == 0 && copy_all(fileno(series->spool), fd);
+}
+
+static bool metrics_end(struct metrics *metrics, int fd)
+{
+    static const char eof[] = "# EOF\n";
+    bool good = true;
+    for (int family = 0; family < sample_metrics_families(); family++) {
+        for (int i = 0; i < metrics->count && good; i++) {
+            if (metrics->series[i].family == family)
+                good = unspool(&metrics->series[i], fd);
+        }
+    }
+    return good && write_all(fd, eof, sizeof eof - 1);
+}
+
+static void metrics_free(struct metrics *metrics)
+{
+    int error = errno;
+    for (int i = 0; i < metrics->count; i++) {
+        exposition_free(&metrics->series[i].text);
+        if (metrics->series[i].spool != NULL)
+            fclose(metrics->series[i].spool);
+    }
+    free(metrics);
+    errno = error;
+}
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+/* A row for each sample; an empty cell is a value that the sample does not have. */
+static void csv_head(FILE *out)
+{
+    fputs("time,ms", out);
+    for (int field = 0; field < SAMPLE_FIELD_COUNT; field++)
+        fprintf(out, ",%s", sample_field_key((enum sample_field)field));
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+        const char *name = nmt_category_name((enum nmt_category)i);
+        fprintf(out, ",%s reserved_bytes,%s committed_bytes", name, name);
+    }
+    fputs(",other categories reserved_bytes,other categories committed_bytes\n", out);
+}
+
+static void csv_amount(FILE *out, bool known, const struct nmt_amount *amount)
+{
+    if (known)
+        fprintf(out, ",%" PRId64 ",%" PRId64, amount->reserved_bytes, amount->committed_bytes);
+    else
+        fputs(",,", out);
+}
+
+static void csv_sample(FILE *out, int64_t unix_ms, int64_t ms, const struct sample *sample)
+{
+    time_t second = (time_t)(unix_ms / 1000);
+    struct tm utc;
+    char text[32];
+    gmtime_r(&second, &utc);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    fprintf(out, "%s.%03dZ,%" PRId64, text, (int)(unix_ms % 1000), ms);
+    for (int field = 0; field < SAMPLE_FIELD_COUNT; field++) {
+        int64_t value;
+        if (sample_get(sample, (enum sample_field)field, &value))
+            fprintf(out, ",%" PRId64, value);
+        else
+            fputc(',', out);
+    }
+    struct nmt_amount amount = {0}, other = {0};
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+        bool known = sample_get_nmt(sample, (enum nmt_category)i, &amount);
+        csv_amount(out, known, &amount);
+    }
+    for (int i = 0; i < sample->extra_count; i++) {
+        other.reserved_bytes += sample->extra[i].amount.reserved_bytes;
+        other.committed_bytes += sample->extra[i].amount.committed_bytes;
+    }
+    csv_amount(out, sample->extra_count > 0, &other);
+    fputc('\n', out);
+}
+
+/* --- the recording ---------------------------------------------------------------------------- */
+
+static const char *const format_names[] = {
+    [EXPORT_JFR] = "jfr", [EXPORT_OPENMETRICS] = "openmetrics", [EXPORT_CSV] = "csv"};
+
+static bool to_jfr(struct replay *replay, int fd)
+{
+    const struct recording_header *header = replay->header;
+    struct history_jfr *history = history_jfr_create(fd, &header->target, header->wall_start_ms);
+    if (history == NULL)
+        return false;
+    bool good = true;
+    while (good && replay_next(replay)) {
+        good = history_jfr_event(history, &replay->event);
+        for (int i = 0; i < replay->alerts.count && good; i++)
+            good = history_jfr_alert(history, &replay->alerts.alert[i]);
+    }
+    return history_jfr_end(history) && good;
+}
+
+static bool to_openmetrics(struct replay *replay, int fd)
+{
+    const struct recording_header *header = replay->header;
+    struct metrics *metrics = calloc(1, sizeof *metrics);
+    if (metrics == NULL)
+        return false;
+    snprintf(metrics->target, sizeof metrics->target, "%s",
+             header->target.main[0] != '\0' ? header->target.main : "unknown");
+    bool good = true;
+    while (good && replay_next(replay)) {
+        if (replay->event.kind == EVENT_SAMPLE)
+            good = metrics_sample(metrics, header->wall_start_ms + replay->event.ms,
+                                  &replay->event.sample);
+    }
+    good = good && metrics_end(metrics, fd);
+    metrics_free(metrics);
+    return good;
+}
+
+static bool to_csv(struct replay *replay, int fd)
+{
+    int copy = dup(fd);
+    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (out == NULL) {
+        if (copy >= 0)
+            close(copy);
+        return false;
+    }
+    csv_head(out);
+    while (replay_next(replay) && !ferror(out)) {
+        const struct event *event = &replay->event;
+        if (event->kind == EVENT_SAMPLE)
+            csv_sample(out, replay->header->wall_start_ms + event->ms, event->ms, &event->sample);
+    }
+    bool good = !ferror(out);
+    return fclose(out) == 0 && good;
+}
+
+bool export_replay(struct replay *replay, enum export_format format, int fd, char *error,
+                   size_t size)
+{
+    static bool (*const writers[])(struct replay *, int) = {
+        [EXPORT_JFR] = to_jfr, [EXPORT_OPENMETRICS] = to_openmetrics, [EXPORT_CSV] = to_csv};
+    error[0] = '\0';
+    errno = ENOMEM;
+    bool good = writers[format](replay, fd);
+    const char *damage = recording_damage(replay->recording);
+    if (!good)
+        snprintf(error, size, "%s", strerror(errno));
+    else if (damage != NULL)
+        snprintf(error, size, "%s", damage);
+    return good;
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+static const char *take_format(const char *value, void *into)
+{
+    for (int i = 0; i < EXPORT_FORMATS; i++) {
+        if (strcmp(value, format_names[i]) == 0) {
+            *(int *)into = i;
+            return NULL;
+        }
+    }
+    return "jfr, openmetrics or csv";
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), wanted = strlen(end);
+    return length > wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+/* By the name of a file; -1. */
+static int format_of(const char *file)
+{
+    static const struct {
+        const char *end;
+        enum export_format format;
+    } known[] = {{".jfr", EXPORT_JFR},
+                 {".om", EXPORT_OPENMETRICS},
+                 {".openmetrics", EXPORT_OPENMETRICS},
+                 {".prom", EXPORT_OPENMETRICS},
+                 {".csv", EXPORT_CSV}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (ends_with(file, known[i].end))
+            return (int)known[i].format;
+    }
+    return -1;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *output = NULL;
+    int format = -1;
+    const struct option_row rows[] = {
+        {'o', "output", "FILE", option_take_text, &output, "where to write (standard output)"},
+        {0, "format", "FORMAT", take_format, &format,
+         "jfr, openmetrics, csv (by the end of FILE: .jfr .om .openmetrics .prom .csv)"},
+    };
+    int operands, code;
+    if (!options_parse(&command_export, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
+        return code;
+    if (operands != 1)
+        return options_error(&command_export, "one recording is needed");
+    bool file = output != NULL && strcmp(output, "-") != 0;
+    if (format < 0 && file)
+        format = format_of(output);
+    if (format < 0)
+        return options_error(&command_export, "--format is needed: jfr, openmetrics or csv");
+    if (!file && format == EXPORT_JFR && isatty(STDOUT_FILENO))
+        return options_error(&command_export, "a JFR file is nothing for a terminal: -o FILE");
+
+    struct replay replay;
+    char error[512];
+    if (!replay_open(&replay, argv[1], error, sizeof error)) {
+        print_error("nmtwatch export: %s\n", error);
+        return EXIT_IO;
+    }
+    int fd = file ? create_private(output) : STDOUT_FILENO;
+    if (fd < 0) {
+        print_error("nmtwatch export: %s: %s\n", output, strerror(errno));
+        replay_close(&replay);
+        return EXIT_IO;
+    }
+    bool good = export_replay(&replay, (enum export_format)format, fd, error, sizeof error);
+    if (file && close(fd) != 0 && good) {
+        snprintf(error, sizeof error, "%s", strerror(errno));
+        good = false;
+    }
+    if (!good)
+        print_error("nmtwatch export: %s: %s\n", file ? output : "standard output", error);
+    else if (error[0] != '\0')
+        print_error("nmtwatch export: warning: %s\n", error);
+    replay_close(&replay);
+    return good ? 0 : EXIT_IO;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .summary = "a recording as JFR, OpenMetrics or CSV, for other programs",
+    .usage =
+        "Usage: nmtwatch export RECORDING -o FILE\n"
+        "       nmtwatch export RECORDING --format jfr|openmetrics|csv\n"
+        "\n"
+        "jfr          the JDK's own events (NativeMemoryUsage, NativeMemoryUsageTotal,\n"
+        "             ResidentSetSize, ClassLoadingStatistics, MetaspaceSummary,\n"
+        "             GCHeapMemoryUsage, JVMInformation), also for JDK 8 to 17 that have no\n"
+        "             such events, and nmtwatch.Finding, ClassFamily, ClassLoaders, Note. For\n"
+        "             JMC, jfr print, jfr view native-memory-committed (JDK 21 and later).\n"
+        "openmetrics  the metrics that serve shows of a sample, with the time of each: for\n"
+        "             promtool tsdb create-blocks-from openmetrics FILE\n"
+        "csv          a row for each sample; an empty cell is a value that was not taken\n"
+        "\n"
+        "RECORDING is a file of watch -o or record, - for standard input. A damaged tail is\n"
+        "read up to the damage, with a warning.\n",
+    .run = run,
+};

@@ -1,0 +1,375 @@
+#include "nmtwatch/jfr/history_jfr.h"
+
+#include "agent/jfr/jfr_metadata.h"
+#include "nmtwatch/process/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES      (4 << 20)
+#define CHECKPOINT_EVENT 1
+#define NS_PER_MS        1000000
+#define EVENT_SIZE_BYTES       4
+
+enum history_type {
+    HISTORY_BEFORE_FIRST = JFR_TYPE_BEFORE_FIRST,
+#define PRIMITIVE(id, name)                                   HISTORY_##id,
+#define STRUCT(id, name, label)                               HISTORY_##id,
+#define ANNOTATION(id, name, label, content)                  HISTORY_##id,
+#define EVENT(id, name, label, description, category, second) HISTORY_##id,
+#define FIELD(name, type, label, trait)
+#include "nmtwatch/jfr/history_types.def"
+#undef PRIMITIVE
+#undef STRUCT
+#undef ANNOTATION
+#undef EVENT
+#undef FIELD
+};
+
+static const struct jfr_type_row rows[] = {
+#define PRIMITIVE(id, name)                                                                        \
+    {JFR_ROW_PRIMITIVE, HISTORY_##id, name, NULL, JFR_AS_PLAIN, NULL, NULL, NULL},
+#define STRUCT(id, name, label)                                                                    \
+    {JFR_ROW_STRUCT, HISTORY_##id, name, label, JFR_AS_PLAIN, NULL, NULL, NULL},
+#define ANNOTATION(id, name, label, content)                                                       \
+    {JFR_ROW_ANNOTATION, HISTORY_##id, name, label, JFR_AS_##content, NULL, NULL, NULL},
+#define EVENT(id, name, label, description, category, second)                                      \
+    {JFR_ROW_EVENT, HISTORY_##id, name, label, JFR_AS_PLAIN, description, category, second},
+#define FIELD(name, type, label, trait)                                                            \
+    {JFR_ROW_FIELD, HISTORY_##type, name, label, JFR_AS_##trait, NULL, NULL, NULL},
+#include "nmtwatch/jfr/history_types.def"
+};
+
+/* There are no pools: no type has to have another number in each chunk. */
+static uint32_t same_id(uint32_t type, uint32_t salt)
+{
+    (void)salt;
+    return type;
+}
+
+static const struct jfr_type_table types = {rows, sizeof rows / sizeof rows[0], same_id};
+
+/* Memory of the bytes is malloc's here (agent/jfr/jfr_bytes.h). */
+bool jfr_bytes_grow(struct jfr_bytes *bytes, size_t wanted)
+{
+    size_t capacity = bytes->capacity * 2 > wanted ? bytes->capacity * 2 : wanted + 4096;
+    uint8_t *more = realloc(bytes->at, capacity);
+    if (more == NULL)
+        return false;
+    bytes->at = more;
+    bytes->capacity = capacity;
+    return true;
+}
+
+void jfr_bytes_free(struct jfr_bytes *bytes)
+{
+    free(bytes->at);
+    *bytes = (struct jfr_bytes){0};
+}
+
+struct history_jfr {
+    int fd;
+    struct target_identity target;
+    int64_t wall_start_ms;
+    int64_t peak_rss_bytes;
+    bool failed;
+    int error;
+    struct jfr_bytes chunk; /* begun when it is not empty */
+    int64_t first_ns, last_ns;
+    size_t event_at;
+};
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static int64_t ticks_of(const struct history_jfr *history, int64_t ms)
+{
+    return (history->wall_start_ms + ms) * NS_PER_MS;
+}
+
+/* Ticks are nanoseconds since the epoch. */
+static struct jfr_bytes *begin(struct history_jfr *history, enum history_type type, int64_t ms)
+{
+    struct jfr_bytes *chunk = &history->chunk;
+    int64_t ticks = ticks_of(history, ms);
+    history->event_at = chunk->length;
+    if (jfr_bytes_room(chunk, EVENT_SIZE_BYTES) != NULL)
+        chunk->length += EVENT_SIZE_BYTES;
+    jfr_bytes_number(chunk, type);
+    jfr_bytes_number(chunk, (uint64_t)ticks);
+    history->last_ns = ticks > history->last_ns ? ticks : history->last_ns;
+    return chunk;
+}
+
+static void end(struct history_jfr *history)
+{
+    struct jfr_bytes *chunk = &history->chunk;
+    if (!chunk->failed)
+        jfr_put_padded(chunk->at + history->event_at, (uint32_t)(chunk->length - history->event_at),
+                       EVENT_SIZE_BYTES);
+}
+
+static void number(struct jfr_bytes *out, int64_t value)
+{
+    jfr_bytes_number(out, (uint64_t)value);
+}
+
+/* -1 of what was not counted, and what is missing. */
+static int64_t value_of(const struct sample *sample, enum sample_field field)
+{
+    int64_t value = JFR_NOT_AVAILABLE;
+    sample_get(sample, field, &value);
+    return value;
+}
+
+static void jvm_information(struct history_jfr *history, int64_t ms)
+{
+    const struct target_identity *target = &history->target;
+    struct jfr_bytes *out = begin(history, HISTORY_JVM_INFORMATION, ms);
+    jfr_bytes_text(out, "HotSpot");
+    jfr_bytes_text(out, target->jdk);
+    jfr_bytes_text(out, NULL);
+    jfr_bytes_text(out, NULL);
+    jfr_bytes_text(out, target->main);
+    number(out, history->wall_start_ms - target->uptime_ms);
+    number(out, target->pid);
+    end(history);
+}
+
+static void category(struct history_jfr *history, int64_t ms, const char *name,
+                     const struct nmt_amount *amount)
+{
+    struct jfr_bytes *out = begin(history, HISTORY_NATIVE_MEMORY, ms);
+    jfr_bytes_text(out, name);
+    number(out, amount->reserved_bytes);
+    number(out, amount->committed_bytes);
+    end(history);
+}
+
+static void native_memory(struct history_jfr *history, int64_t ms, const struct sample *sample)
+{
+    struct nmt_amount amount;
+    for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
+        if (sample_get_nmt(sample, (enum nmt_category)i, &amount))
+            category(history, ms, nmt_category_name((enum nmt_category)i), &amount);
+    }
+    for (int i = 0; i < sample->extra_count; i++)
+        category(history, ms, sample->extra[i].name, &sample->extra[i].amount);
+    if (sample_has(sample, SAMPLE_NMT_COMMITTED_BYTES)) {
+        struct jfr_bytes *out = begin(history, HISTORY_NATIVE_MEMORY_TOTAL, ms);
+        number(out, value_of(sample, SAMPLE_NMT_RESERVED_BYTES));
+        number(out, value_of(sample, SAMPLE_NMT_COMMITTED_BYTES));
+        end(history);
+    }
+    if (sample_get_nmt(sample, NMT_JAVA_HEAP, &amount)) {
+        struct jfr_bytes *out = begin(history, HISTORY_HEAP_USAGE, ms);
+        number(out, JFR_NOT_AVAILABLE);
+        number(out, amount.committed_bytes);
+        number(out, amount.reserved_bytes);
+        end(history);
+    }
+}
+
+static void metaspace_sizes(struct jfr_bytes *out, int64_t committed, int64_t used)
+{
+    number(out, committed);
+    number(out, used);
+    number(out, JFR_NOT_AVAILABLE);
+}
+
+static void metaspace(struct history_jfr *history, int64_t ms, const struct sample *sample)
+{
+    int64_t used, class_used = JFR_NOT_AVAILABLE, data_used = JFR_NOT_AVAILABLE;
+    if (!sample_get(sample, SAMPLE_METASPACE_USED_BYTES, &used))
+        return;
+    if (sample_get(sample, SAMPLE_CLASS_SPACE_USED_BYTES, &class_used))
+        data_used = used - class_used;
+    struct jfr_bytes *out = begin(history, HISTORY_METASPACE_SUMMARY, ms);
+    jfr_bytes_int(out, -1); /* of no collection */
+    jfr_bytes_text(out, NULL);
+    number(out, JFR_NOT_AVAILABLE);
+    metaspace_sizes(out, value_of(sample, SAMPLE_METASPACE_COMMITTED_BYTES), used);
+    metaspace_sizes(out, JFR_NOT_AVAILABLE, data_used);
+    metaspace_sizes(out, JFR_NOT_AVAILABLE, class_used);
+    end(history);
+}
+
+static void sample_events(struct history_jfr *history, int64_t ms, const struct sample *sample)
+{
+    int64_t value;
+    native_memory(history, ms, sample);
+    metaspace(history, ms, sample);
+    if (sample_get(sample, SAMPLE_RSS_BYTES, &value)) {
+        if (value > history->peak_rss_bytes)
+            history->peak_rss_bytes = value;
+        struct jfr_bytes *out = begin(history, HISTORY_RESIDENT_SET_SIZE, ms);
+        number(out, value);
+        number(out, history->peak_rss_bytes);
+        end(history);
+    }
+    if (sample_has(sample, SAMPLE_CLASSES_LOADED)) {
+        struct jfr_bytes *out = begin(history, HISTORY_CLASS_LOADING, ms);
+        number(out, value_of(sample, SAMPLE_CLASSES_LOADED));
+        number(out, value_of(sample, SAMPLE_CLASSES_UNLOADED));
+        end(history);
+    }
+}
+
+static void families(struct history_jfr *history, int64_t ms, const struct names_event *names)
+{
+    for (int i = 0; i < names->row_count; i++) {
+        const struct family_row *row = &names->rows[i];
+        struct jfr_bytes *out = begin(history, HISTORY_CLASS_FAMILY, ms);
+        jfr_bytes_text(out, row->family);
+        jfr_bytes_text(out, row->example);
+        jfr_bytes_text(out, census_method_name(names->method));
+        number(out, row->loads);
+        number(out, names->method == CENSUS_TAP ? row->unloads : JFR_NOT_AVAILABLE);
+        end(history);
+    }
+}
+
+static void loaders(struct history_jfr *history, int64_t ms, const struct loaders_event *census)
+{
+    for (int i = 0; i < census->row_count; i++) {
+        const struct loader_row *row = &census->rows[i];
+        struct jfr_bytes *out = begin(history, HISTORY_CLASS_LOADERS, ms);
+        jfr_bytes_text(out, row->type);
+        number(out, row->loaders);
+        number(out, row->classes);
+        number(out, row->chunk_bytes);
+        end(history);
+    }
+}
+
+static void note(struct history_jfr *history, int64_t ms, const char *text)
+{
+    jfr_bytes_text(begin(history, HISTORY_NOTE, ms), text);
+    end(history);
+}
+
+/* --- chunks ----------------------------------------------------------------------------------- */
+
+static bool fail(struct history_jfr *history, int error)
+{
+    history->failed = true;
+    history->error = error;
+    return false;
+}
+
+static void begin_chunk(struct history_jfr *history, int64_t ms)
+{
+    struct jfr_bytes *chunk = &history->chunk;
+    static const uint8_t header[JFR_HEADER_BYTES];
+    jfr_bytes_append(chunk, header, sizeof header);
+    history->first_ns = history->last_ns = ticks_of(history, ms);
+    jfr_metadata_append(chunk, &types, 0, history->first_ns, NULL, 0);
+    jvm_information(history, ms);
+}
+
+static bool end_chunk(struct history_jfr *history)
+{
+    struct jfr_bytes *out = &history->chunk;
+    int64_t checkpoint_at = (int64_t)out->length;
+    history->event_at = out->length;
+    if (jfr_bytes_room(out, EVENT_SIZE_BYTES) != NULL)
+        out->length += EVENT_SIZE_BYTES;
+    jfr_bytes_number(out, CHECKPOINT_EVENT);
+    number(out, history->last_ns);
+    jfr_bytes_number(out, 0); /* duration */
+    jfr_bytes_number(out, 0); /* no checkpoint before */
+    jfr_bytes_byte(out, 0);   /* no flush point */
+    jfr_bytes_number(out, 0); /* pools */
+    end(history);
+    if (out->failed)
+        return fail(history, ENOMEM);
+    const struct jfr_chunk chunk = {
+        .size = (int64_t)out->length,
+        .checkpoint_at = checkpoint_at,
+        .metadata_at = JFR_HEADER_BYTES,
+        .start_ns = history->first_ns,
+        .duration_ns = history->last_ns - history->first_ns,
+    };
+    jfr_chunk_header(&chunk, out->at);
+    bool good = write_all(history->fd, (const char *)out->at, out->length) || fail(history, errno);
+    out->length = 0;
+    return good;
+}
+
+static bool ready(struct history_jfr *history, int64_t ms)
+{
+    if (history->failed) {
+        errno = history->error;
+        return false;
+    }
+    if (history->chunk.length > CHUNK_BYTES && !end_chunk(history))
+        return false;
+    if (history->chunk.length == 0)
+        begin_chunk(history, ms);
+    return true;
+}
+
+/* --- the recording ---------------------------------------------------------------------------- */
+
+struct history_jfr *history_jfr_create(int fd, const struct target_identity *target,
+                                       int64_t wall_start_ms)
+{
+    struct history_jfr *history = calloc(1, sizeof *history);
+    if (history == NULL)
+        return NULL;
+    history->fd = fd;
+    history->target = *target;
+    history->wall_start_ms = wall_start_ms;
+    return history;
+}
+
+bool history_jfr_event(struct history_jfr *history, const struct event *event)
+{
+    if (!ready(history, event->ms))
+        return false;
+    switch (event->kind) {
+    case EVENT_SAMPLE:
+        sample_events(history, event->ms, &event->sample);
+        break;
+    case EVENT_NAMES:
+        families(history, event->ms, &event->names);
+        break;
+    case EVENT_LOADERS:
+        loaders(history, event->ms, &event->loaders);
+        break;
+    case EVENT_NOTE:
+    case EVENT_GONE:
+        note(history, event->ms, event->text);
+        break;
+    default:
+        break;
+    }
+    return !history->chunk.failed || fail(history, ENOMEM);
+}
+
+bool history_jfr_alert(struct history_jfr *history, const struct alert *alert)
+{
+    const struct finding *finding = &alert->finding;
+    if (!ready(history, alert->ms))
+        return false;
+    struct jfr_bytes *out = begin(history, HISTORY_FINDING, alert->ms);
+    jfr_bytes_text(out, finding_row(finding->kind)->id);
+    jfr_bytes_text(out, severity_name(finding->severity));
+    jfr_bytes_text(out, alert->state == ALERT_RAISED ? "raised" : "cleared");
+    jfr_bytes_text(out, finding->family);
+    jfr_bytes_text(out, finding->title);
+    jfr_bytes_text(out, finding->advice);
+    number(out, history->wall_start_ms + alert->started_ms);
+    end(history);
+    return !out->failed || fail(history, ENOMEM);
+}
+
+bool history_jfr_end(struct history_jfr *history)
+{
+    bool good = ready(history, 0) && end_chunk(history);
+    int error = history->failed ? history->error : 0;
+    jfr_bytes_free(&history->chunk);
+    free(history);
+    errno = error;
+    return good;
+}
