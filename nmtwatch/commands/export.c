@@ -241,11 +241,13 @@ bool export_replay(struct replay *replay, enum export_format format, int fd, cha
     error[0] = '\0';
     errno = ENOMEM;
     bool good = writers[format](replay, fd);
+    int failure = errno;
     const char *damage = recording_damage(replay->recording);
     if (!good)
-        snprintf(error, size, "%s", strerror(errno));
+        snprintf(error, size, "%s", strerror(failure));
     else if (damage != NULL)
         snprintf(error, size, "%s", damage);
+    errno = failure;
     return good;
 }
 

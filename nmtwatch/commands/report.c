@@ -2,6 +2,7 @@
  * nmtwatch report: a recording, judged again, as a page, charts, Markdown and JSON in a
  * directory.
  */
+#include "nmtwatch/commands/export.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/command.h"
 #include "nmtwatch/record/recording.h"
@@ -187,9 +188,16 @@ static enum gnuplot_result gnuplot_draw(const char *script, size_t script_size, 
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-enum format { FORMAT_HTML = 1, FORMAT_MD = 2, FORMAT_PNG = 4, FORMAT_SVG = 8, FORMAT_JSON = 16 };
+enum format {
+    FORMAT_HTML = 1,
+    FORMAT_MD = 2,
+    FORMAT_PNG = 4,
+    FORMAT_SVG = 8,
+    FORMAT_JSON = 16,
+    FORMAT_JFR = 32,
+};
 
-#define FILES_MAX (2 * CHART_KIND_COUNT + 3)
+#define FILES_MAX (2 * CHART_KIND_COUNT + 4)
 
 struct picture {
     enum chart_kind kind;
@@ -198,6 +206,7 @@ struct picture {
 };
 
 struct writing {
+    const char *recording; /* for JFR: read a second time */
     const char *directory;
     int directory_fd;
     unsigned formats;
@@ -215,11 +224,8 @@ static const char *take_formats(const char *value, void *into)
     static const struct {
         const char *name;
         enum format format;
-    } known[] = {{"html", FORMAT_HTML},
-                 {"md", FORMAT_MD},
-                 {"png", FORMAT_PNG},
-                 {"svg", FORMAT_SVG},
-                 {"json", FORMAT_JSON}};
+    } known[] = {{"html", FORMAT_HTML}, {"md", FORMAT_MD},     {"png", FORMAT_PNG},
+                 {"svg", FORMAT_SVG},   {"json", FORMAT_JSON}, {"jfr", FORMAT_JFR}};
     unsigned formats = 0;
     for (const char *at = value;; at++) {
         size_t length = strcspn(at, ",");
@@ -228,7 +234,7 @@ static const char *take_formats(const char *value, void *into)
                (strlen(known[i].name) != length || memcmp(known[i].name, at, length) != 0))
             i++;
         if (i == sizeof known / sizeof known[0])
-            return "a list of html, md, png, svg, json";
+            return "a list of html, md, png, svg, json, jfr";
         formats |= known[i].format;
         at += length;
         if (*at == '\0')
@@ -295,11 +301,15 @@ bool report_make_directory(const char *path)
 }
 
 /* A link in the directory may be somebody's trap: it is not followed. */
-static bool write_file(struct writing *writing, const char *name, const char *data, size_t size)
+static int open_file(const struct writing *writing, const char *name)
 {
-    int fd = openat(writing->directory_fd, name,
-                    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && write_all(fd, data, size);
+    return openat(writing->directory_fd, name,
+                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+/* good: all was written; else errno says why not. Closes it, and takes it into the list. */
+static bool end_file(struct writing *writing, const char *name, int fd, bool good)
+{
     int error = errno;
     if (fd >= 0 && close(fd) != 0 && good) {
         good = false;
@@ -312,6 +322,12 @@ static bool write_file(struct writing *writing, const char *name, const char *da
     }
     snprintf(writing->files[writing->file_count++], sizeof writing->files[0], "%s", name);
     return true;
+}
+
+static bool write_file(struct writing *writing, const char *name, const char *data, size_t size)
+{
+    int fd = open_file(writing, name);
+    return end_file(writing, name, fd, fd >= 0 && write_all(fd, data, size));
 }
 
 /* What a writer wrote into a stream over memory, as a file. */
@@ -452,11 +468,28 @@ static bool make_json(struct writing *writing, const struct story *story)
     return good;
 }
 
+/* The recording once more, as JFR: damage was told when the story was read. */
+static bool make_jfr(struct writing *writing)
+{
+    char error[512];
+    struct replay replay;
+    if (!replay_open(&replay, writing->recording, error, sizeof error)) {
+        print_error("nmtwatch report: %s\n", error);
+        return false;
+    }
+    int fd = open_file(writing, "recording.jfr");
+    bool good = fd >= 0 && export_replay(&replay, EXPORT_JFR, fd, error, sizeof error);
+    good = end_file(writing, "recording.jfr", fd, good);
+    replay_close(&replay);
+    return good;
+}
+
 static bool make_report(struct writing *writing, const struct story *story)
 {
     bool good = make_pictures(writing, story) &&
                 (!(writing->formats & (FORMAT_HTML | FORMAT_MD)) || make_pages(writing, story)) &&
-                (!(writing->formats & FORMAT_JSON) || make_json(writing, story));
+                (!(writing->formats & FORMAT_JSON) || make_json(writing, story)) &&
+                (!(writing->formats & FORMAT_JFR) || make_jfr(writing));
     for (int i = 0; i < writing->picture_count; i++)
         free(writing->pictures[i].svg);
     if (good && writing->file_count == 0) {
@@ -564,12 +597,13 @@ bool report_make(const char *recording, const char *directory)
 
 static int run(int argc, char **argv)
 {
-    struct writing writing = {.formats = FORMAT_HTML | FORMAT_PNG};
+    struct writing writing = {0};
     bool json = false;
     const struct option_row rows[] = {
         {'o', "output", "DIR", option_take_text, &writing.directory,
          "where to write; made when it is not there"},
-        {0, "format", "LIST", take_formats, &writing.formats, "of html,md,png,svg,json (html,png)"},
+        {0, "format", "LIST", take_formats, &writing.formats,
+         "of html,md,png,svg,json,jfr (html,png,jfr)"},
         {0, "json", NULL, NULL, &json, "print the files' names and the verdict as JSON"},
     };
     int operands, code;
@@ -579,6 +613,12 @@ static int run(int argc, char **argv)
         return options_error(&command_report, "one recording is needed");
     if (writing.directory == NULL || writing.directory[0] == '\0')
         return options_error(&command_report, "where to? give -o DIR");
+    writing.recording = argv[1];
+    bool once = strcmp(writing.recording, "-") == 0;
+    if (once && (writing.formats & FORMAT_JFR))
+        return options_error(&command_report, "JFR of standard input: nmtwatch export - -o FILE");
+    if (writing.formats == 0)
+        writing.formats = FORMAT_HTML | FORMAT_PNG | (once ? 0 : FORMAT_JFR);
 
     struct story *story = read_story(argv[1]);
     if (story == NULL)
@@ -591,12 +631,13 @@ static int run(int argc, char **argv)
 const struct command command_report = {
     .name = "report",
     .summary = "a page, charts and texts from a recording",
-    .usage = "Usage: nmtwatch report FILE -o DIR [--format html,md,png,svg,json]\n"
+    .usage = "Usage: nmtwatch report FILE -o DIR [--format html,md,png,svg,json,jfr]\n"
              "\n"
              "Judges a recording again, with the thresholds it was made with, and writes\n"
-             "report.html (one self-contained page), report.md, report.json, and a chart for\n"
-             "each chart (classes, growth, class_memory, internal, memory, process). FILE - is\n"
-             "standard input. Prints the names of the files written.\n"
+             "report.html (one self-contained page), report.md, report.json, and a picture of\n"
+             "each chart (classes, growth, class_memory, internal, memory, process), and\n"
+             "recording.jfr (nmtwatch export). FILE - is standard input, without\n"
+             "recording.jfr. Prints the names of the files written.\n"
              "\n"
              "Charts are drawn by gnuplot; without it the report is written without them and\n"
              "says so. A damaged recording is reported up to the damage, with a warning.\n"

@@ -39,4 +39,61 @@ exits "and it replays" 0 "$NMTWATCH" replay "$SCRATCH/killed.nmt.gz"
 check "report writes a page" "$NMTWATCH" report "$recording" -o "$SCRATCH/report" --format html,md,json
 contains "the page names the family" "$(cat "$SCRATCH/report/report.html")" hidden-other
 lacks "and loads nothing from a network" "$(cat "$SCRATCH/report/report.html")" 'src="http'
+
+# --- for other programs ----------------------------------------------------------------------------
+
+jfr_of() { # JDK
+    ls -d /usr/lib/jvm/*"$1"*/bin/jfr 2>/dev/null | head -n 1
+}
+rows() { # of NMT in the recording: category and committed bytes, in its order
+    zcat "$recording" | jq -r 'select(.type == "tick" and .nmt != null) | .nmt | to_entries[] |
+        "\(.key) \(.value.committed_bytes)"' | sort
+}
+exits "export as JFR" 0 "$NMTWATCH" export "$recording" -o "$SCRATCH/history.jfr"
+check "the report has the same file" cmp "$SCRATCH/history.jfr" <("$NMTWATCH" report "$recording" \
+    -o "$SCRATCH/jfr" --format jfr >/dev/null && cat "$SCRATCH/jfr/recording.jfr")
+for version in 17 25; do
+    jfr=$(jfr_of $version)
+    if [ -z "$jfr" ]; then
+        skip "jfr of JDK $version reads the export" "no JDK $version in /usr/lib/jvm"
+        continue
+    fi
+    summary=$("$jfr" summary "$SCRATCH/history.jfr")
+    for event in JVMInformation NativeMemoryUsageTotal ResidentSetSize ClassLoadingStatistics \
+        MetaspaceSummary GCHeapMemoryUsage; do
+        check "jfr of $version: there are jdk.$event" grep -q "jdk.$event  *[1-9]" <<<"$summary"
+    done
+    is "jfr of $version: each category at each moment" "$("$jfr" print --json --events jdk.NativeMemoryUsage \
+        "$SCRATCH/history.jfr" | jq -r '.recording.events[].values | "\(.type) \(.committed)"' | sort)" "$(rows)"
+    is "jfr of $version: the alerts" "$("$jfr" print --json --events nmtwatch.Finding "$SCRATCH/history.jfr" |
+        jq -r '.recording.events[].values | "\(.finding) \(.state) \(.family)"')" \
+        "$(jq -r '"\(.id) \(.state) \(.family // "")"' "$SCRATCH/live.alerts")"
+done
+jfr=$(jfr_of 25)
+[ -z "$jfr" ] || contains "jfr view of 25 shows it for JDK $jdk" \
+    "$("$jfr" view native-memory-committed "$SCRATCH/history.jfr")" "Metaspace"
+
+exits "export for Prometheus" 0 "$NMTWATCH" export "$recording" -o "$SCRATCH/history.om"
+if command -v promtool >/dev/null; then
+    check "promtool makes blocks of it" promtool tsdb create-blocks-from openmetrics "$SCRATCH/history.om" \
+        "$SCRATCH/blocks"
+    mkdir -p "$SCRATCH/blocks/wal" # promtool tsdb dump wants one
+    is "with the values of the recording" "$(promtool tsdb dump "$SCRATCH/blocks" |
+        sed -n 's/^.*__name__="jvm_native_memory_committed_bytes", pool="\([^"]*\)".*} \([0-9.e+]*\) [0-9]*$/\1 \2/p' |
+        grep -v '^Total ' | awk '{ n = $NF; sub(/ [^ ]*$/, ""); printf "%s %d\n", $0, n }' | sort)" "$(rows)"
+else
+    fail "promtool makes blocks of it" "promtool is not installed"
+fi
+exits "export as CSV" 0 "$NMTWATCH" export "$recording" --format csv
+is "CSV: a row for each sample" "$(wc -l <<<"$OUTPUT")" \
+    "$(($(zcat "$recording" | jq -c 'select(.type == "tick")' | wc -l) + 1))"
+is "CSV: all rows have the columns of the head" "$(awk -F, '{ print NF }' <<<"$OUTPUT" | sort -u | wc -l)" 1
+is "CSV: what was resident" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "rss_bytes") c = i }
+    NR > 1 && $c != "" { print $c }' <<<"$OUTPUT")" \
+    "$(zcat "$recording" | jq -r 'select(.type == "tick" and .rss_bytes != null) | .rss_bytes')"
+exits "a format that there is not" 64 "$NMTWATCH" export "$recording" -o "$SCRATCH/history.xls"
+exits "no recording" 74 "$NMTWATCH" export "$SCRATCH/none" -o "$SCRATCH/none.csv"
+check "and no file for it" test ! -e "$SCRATCH/none.csv"
+exits "a full disk" 74 "$NMTWATCH" export "$recording" --format openmetrics -o /dev/full
+check "which is a device still" test -c /dev/full
 done_testing
