@@ -77,6 +77,23 @@ head -n 1 "$recording" >"$SCRATCH/header.json"
 exits "a recording without samples" 0 "$nmtwatch" report "$SCRATCH/header.json" -o "$SCRATCH/h"
 check "is a page that says so" grep -q "holds no sample" "$SCRATCH/h/report.html"
 
+# Recordings that earlier versions wrote, of a simulated JVM that explodes: schema 1 stays readable.
+alerts() { # lines of JSON -> what the alerts say
+    jq -c 'select(.type == "alert") | [.ms, .id, .state, .severity, .family]'
+}
+for old in tests/golden/recordings/*.nmt.gz; do
+    was=$(zcat "$old" | alerts)
+    contains "$old has an alert" "$was" class-explosion
+    is "... which replay raises again" "$("$nmtwatch" replay --json "$old" | alerts)" "$was"
+    exits "... and report reads" 0 "$nmtwatch" report "$old" -o "$SCRATCH/old" --format json
+    is "... to its end" "$(jq -r '.status, .damage // "none"' "$SCRATCH/old/report.json" | paste -sd' ')" "CRITICAL none"
+    check "... with the cost" jq -e '.cost.watcher != null' "$SCRATCH/old/report.json"
+    exits "... and soak judges" 1 "$nmtwatch" soak --no-report --replay "$old"
+done
+sed 's/"schema":1/"schema":2/' "$recording" >"$SCRATCH/later.json"
+exits "a schema of a later version" 74 "$nmtwatch" replay "$SCRATCH/later.json"
+contains "is named" "$OUTPUT" "schema 2"
+
 exits "no recording" 64 "$nmtwatch" report -o "$SCRATCH/x"
 exits "no directory" 64 "$nmtwatch" report "$recording"
 exits "an unknown format" 64 "$nmtwatch" report "$recording" -o "$SCRATCH/x" --format html,gif
