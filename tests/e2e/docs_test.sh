@@ -34,7 +34,8 @@ made_real() { # COMMAND
     if [[ $command =~ ^nmtwatch\ (watch|top|record|triage|serve) && $command != *--for* ]]; then
         command="${BASH_REMATCH[0]} --for 1s${command#"${BASH_REMATCH[0]}"}"
     fi
-    sed -E "s/\b(PID|4711|17124|4712)\b/$JVM/g; s/--(for|window) [0-9]+[smhd]/--for 1s/g; s/--all\b/$JVM/
+    sed -E "s/\b(PID|4711|17124|4712)\b/$JVM/g; s/--(for|window) [0-9]+[smhd]/--for 1s/g
+        s/observe --all\b/observe --match main=nobody/; s/--all\b/$JVM/
         s/--from $JVM/& --look 1s/; s/^nmtwatch top --for 1s( .*[a-z])?$/& $JVM/; s/--classes N\b/--classes 1000/; s/\bsleep [0-9]+/sleep 1/
         s,/etc/nmtwatch/serve.ini,serve.ini,; s/serve --for 1s$/& --config serve.ini/
         s,(/var)?/tmp/,tmp/,g; s,--record tmp/,&new-,; s/main=[^ ,']*/main=nobody.*/
@@ -47,7 +48,7 @@ cd "$SCRATCH" || exit 1
 spawn "$FAKE_JVM" --for 110 --socket now --rate 1 >fake
 JVM=$SPAWNED
 wait_for 10 grep -q '^ready' fake
-mkdir -p bin tmp/triage case-1234 report
+mkdir -p bin tmp/triage tmp/results case-1234 report
 ln -s "$NMTWATCH" bin/nmtwatch
 for stub in mvn mail curl load-test.sh redeploy-again-and-again; do
     printf '#!/bin/sh\necho 1\nexec sleep 1\n' >bin/$stub
