@@ -78,7 +78,7 @@ SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
 COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor export
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
-         outlets fleet metrics views web confine helper serve
+         outlets fleet observer metrics views web confine helper serve
 TOP := screen rows detail job top
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources

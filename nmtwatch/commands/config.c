@@ -71,9 +71,12 @@ static int take(void *context, const char *section, const char *key, const char 
     if (strncmp(section, "receiver ", 9) == 0)
         return serve_options_take_receiver(loading->serve, section + 9, key, text, loading->problem,
                                            sizeof loading->problem);
+    if (strncmp(section, "observe ", 8) == 0)
+        return serve_options_take_section(loading->serve, section + 8, key, text, loading->problem,
+                                          sizeof loading->problem);
     snprintf(loading->problem, sizeof loading->problem,
-             "unknown section [%.60s] (there are [thresholds], [watch], [serve] and [receiver "
-             "NAME])",
+             "unknown section [%.60s] (there are [thresholds], [watch], [serve], [receiver NAME] "
+             "and [observe NAME])",
              section);
     return 0;
 }

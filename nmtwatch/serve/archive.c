@@ -1,5 +1,7 @@
 #include "nmtwatch/serve/archive.h"
 
+#include "nmtwatch/process/files.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +15,11 @@
 
 #define SUFFIX ".nmt.gz"
 
+static const char *const recording_suffixes[] = {SUFFIX, NULL};
+static const char *const result_suffixes[] = {".html", ".json", NULL};
+
 struct archive {
+    const char *const *suffixes; /* of files that are ours */
     int folder_fd;
     char folder[256];
     struct archive_bounds bounds;
@@ -53,14 +59,16 @@ void archive_safe_name(const char *label, char *out, size_t size)
     out[length] = '\0';
 }
 
-struct archive *archive_open(const char *folder, const struct archive_bounds *bounds, char *error,
-                             size_t error_size)
+static struct archive *open_folder(const char *key, const char *const *suffixes, const char *folder,
+                                   const struct archive_bounds *bounds, char *error,
+                                   size_t error_size)
 {
     struct archive *archive = calloc(1, sizeof *archive);
     if (archive == NULL) {
         snprintf(error, error_size, "out of memory");
         return NULL;
     }
+    archive->suffixes = suffixes;
     archive->bounds = *bounds;
     snprintf(archive->folder, sizeof archive->folder, "%s", folder);
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
@@ -69,11 +77,23 @@ struct archive *archive_open(const char *folder, const struct archive_bounds *bo
         archive->folder_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (archive->folder_fd < 0 ||
         faccessat(archive->folder_fd, ".", W_OK | X_OK, AT_EACCESS) != 0) {
-        snprintf(error, error_size, "recordings: %s: %s", folder, strerror(errno));
+        snprintf(error, error_size, "%s: %s: %s", key, folder, strerror(errno));
         archive_close(archive);
         return NULL;
     }
     return archive;
+}
+
+struct archive *archive_open(const char *folder, const struct archive_bounds *bounds, char *error,
+                             size_t error_size)
+{
+    return open_folder("recordings", recording_suffixes, folder, bounds, error, error_size);
+}
+
+struct archive *archive_open_results(const char *folder, const struct archive_bounds *bounds,
+                                     char *error, size_t error_size)
+{
+    return open_folder("observations", result_suffixes, folder, bounds, error, error_size);
 }
 
 void archive_set_bounds(struct archive *archive, const struct archive_bounds *bounds)
@@ -95,25 +115,32 @@ void archive_close(struct archive *archive)
 
 /* --- one file --------------------------------------------------------------------------------- */
 
-/* A name that does not exist yet: two turns within a second get a number. */
-static bool begin(struct archive_file *file, int64_t wall_ms, char *error, size_t error_size)
+/* A name that does not exist yet: two turns within a second get a number. label: a safe one. */
+static void new_name(const struct archive *archive, const char *label, int64_t pid,
+                     const char *ending, int64_t wall_ms, char out[ARCHIVE_NAME_MAX])
 {
-    struct archive *archive = file->archive;
     time_t second = (time_t)(wall_ms / 1000);
     struct tm utc;
-    char when[24], path[sizeof archive->folder + ARCHIVE_NAME_MAX];
+    char when[24];
     gmtime_r(&second, &utc);
     strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", &utc);
-    file->tried_ms = wall_ms;
     for (int number = 0; number < 100; number++) {
         char more[8] = "";
         if (number > 0)
             snprintf(more, sizeof more, ".%02d", number);
-        snprintf(file->name, sizeof file->name, "%s-%s%s-%lld" SUFFIX, file->label, when, more,
-                 (long long)file->header.target.pid);
-        if (faccessat(archive->folder_fd, file->name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        snprintf(out, ARCHIVE_NAME_MAX, "%.63s-%s%s-%lld%s", label, when, more, (long long)pid,
+                 ending);
+        if (faccessat(archive->folder_fd, out, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
             break;
     }
+}
+
+static bool begin(struct archive_file *file, int64_t wall_ms, char *error, size_t error_size)
+{
+    struct archive *archive = file->archive;
+    char path[sizeof archive->folder + ARCHIVE_NAME_MAX];
+    file->tried_ms = wall_ms;
+    new_name(archive, file->label, file->header.target.pid, SUFFIX, wall_ms, file->name);
     snprintf(path, sizeof path, "%s/%s", archive->folder, file->name);
     file->recorder = recorder_create(path, false, &file->header, error, error_size);
     if (file->recorder == NULL)
@@ -207,6 +234,31 @@ void archive_file_close(struct archive_file *file)
     free(file);
 }
 
+/* --- results ---------------------------------------------------------------------------------- */
+
+bool archive_put(struct archive *archive, const char *label, int64_t pid, const char *ending,
+                 int64_t wall_ms, const char *bytes, size_t length, char out[ARCHIVE_NAME_MAX],
+                 char *error, size_t error_size)
+{
+    char safe[64], end[48];
+    archive_safe_name(label, safe, sizeof safe);
+    snprintf(end, sizeof end, "-%s", ending);
+    new_name(archive, safe, pid, end, wall_ms, out);
+    int fd =
+        openat(archive->folder_fd, out, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool good = fd >= 0 && write_all(fd, bytes, length);
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    if (good)
+        return true;
+    snprintf(error, error_size, "observations: %s/%s: %s", archive->folder, out, strerror(errno));
+    keep_error(archive, error);
+    if (fd >= 0)
+        unlinkat(archive->folder_fd, out, 0);
+    out[0] = '\0';
+    return false;
+}
+
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 struct old_file {
@@ -215,11 +267,15 @@ struct old_file {
     int64_t changed_ms;
 };
 
-static bool is_ours(const char *name)
+static bool is_ours(const struct archive *archive, const char *name)
 {
     size_t length = strlen(name);
-    return length > strlen(SUFFIX) && length < ARCHIVE_NAME_MAX &&
-           strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0;
+    for (const char *const *suffix = archive->suffixes; *suffix != NULL; suffix++) {
+        if (length > strlen(*suffix) && length < ARCHIVE_NAME_MAX &&
+            strcmp(name + length - strlen(*suffix), *suffix) == 0)
+            return true;
+    }
+    return false;
 }
 
 static bool is_being_written(const struct archive *archive, const char *name)
@@ -253,7 +309,7 @@ static int list(struct archive *archive, struct old_file **files, int64_t *bytes
     }
     for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         struct stat status;
-        if (!is_ours(entry->d_name) ||
+        if (!is_ours(archive, entry->d_name) ||
             fstatat(archive->folder_fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(status.st_mode))
             continue;
@@ -286,7 +342,8 @@ void archive_tidy(struct archive *archive, int64_t wall_ms)
         qsort(files, (size_t)found, sizeof *files, oldest_first);
     for (int i = 0; i < found; i++) {
         bool too_old = wall_ms - files[i].changed_ms > archive->bounds.keep_ms;
-        if (!too_old && bytes <= archive->bounds.keep_bytes)
+        bool too_many = archive->bounds.keep_files > 0 && count > archive->bounds.keep_files;
+        if (!too_old && !too_many && bytes <= archive->bounds.keep_bytes)
             break;
         if (unlinkat(archive->folder_fd, files[i].name, 0) != 0)
             continue;

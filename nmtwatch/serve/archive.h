@@ -21,14 +21,27 @@
 struct archive_bounds {
     int64_t rotate_bytes, rotate_ms;
     int64_t keep_bytes, keep_ms;
+    int64_t keep_files; /* 0: as many as there are */
 };
 
 struct archive;
 struct archive_file;
 
+/*
+ * The same folder for results that are written at once: LABEL-20261121T051500Z-PID-NAME.html, .json.
+ *
+ *   archive_open_results -> archive_put ... -> archive_tidy -> archive_close
+ */
+
 /* NULL with one sentence in error. */
 struct archive *archive_open(const char *folder, const struct archive_bounds *bounds, char *error,
                              size_t error_size);
+struct archive *archive_open_results(const char *folder, const struct archive_bounds *bounds,
+                                     char *error, size_t error_size);
+/* A new file; out: its name. ending: "leaks.html". False with one sentence in error, and no file. */
+bool archive_put(struct archive *archive, const char *label, int64_t pid, const char *ending,
+                 int64_t wall_ms, const char *bytes, size_t length, char out[ARCHIVE_NAME_MAX],
+                 char *error, size_t error_size);
 void archive_set_bounds(struct archive *archive, const struct archive_bounds *bounds);
 
 /* NULL with one sentence in error. wall_ms: now, since the epoch. */

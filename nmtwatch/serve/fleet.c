@@ -399,6 +399,7 @@ static void add_findings(const struct member *member, int target, struct snapsho
         finding->target = target;
         finding->started_unix_ms = member->wall_start_ms + alerts[i].started_ms;
         finding_copy(&finding->finding, &snapshot->texts, &alerts[i].finding);
+        member_mention(member, &finding->finding);
     }
     view->finding_count = snapshot->finding_count - view->first_finding;
 }
@@ -413,10 +414,19 @@ static void add_families(const struct member *member, int target, struct snapsho
     snapshot->family_count += view->family_count;
 }
 
+static void add_observations(const struct member *member, int target, struct snapshot *snapshot)
+{
+    for (int i = 0; i < member->observation_count; i++) {
+        struct observation_view *view = &snapshot->observations[snapshot->observation_count++];
+        *view = member->observations[i];
+        view->target = target;
+    }
+}
+
 struct snapshot *fleet_snapshot(const struct fleet *fleet)
 {
     struct snapshot *snapshot = snapshot_create(fleet->count);
-    int findings = 0, families = 0;
+    int findings = 0, families = 0, observations = 0;
     if (snapshot == NULL)
         return NULL;
     for (int i = 0; i < fleet->count; i++) {
@@ -424,15 +434,17 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
         member_view(member, &snapshot->targets[i]);
         findings += snapshot->targets[i].active_alerts;
         families += member->families != NULL ? FAMILY_COUNT + 1 : 0;
+        observations += member->observation_count;
     }
     snapshot->target_count = fleet->count;
-    if (!snapshot_make_room(snapshot, findings, families)) {
+    if (!snapshot_make_room(snapshot, findings, families, observations)) {
         snapshot_release(snapshot);
         return NULL;
     }
     for (int i = 0; i < fleet->count; i++) {
         add_findings(fleet->members[i], i, snapshot, findings);
         add_families(fleet->members[i], i, snapshot, families);
+        add_observations(fleet->members[i], i, snapshot);
     }
     struct scan_counts scan = scan_counts(fleet->scan);
     snapshot->own.processes = scan.processes;
@@ -571,6 +583,22 @@ const struct watching *fleet_watching(const struct fleet *fleet)
 int fleet_count(const struct fleet *fleet)
 {
     return fleet->count;
+}
+
+struct member *fleet_find(const struct fleet *fleet, int64_t pid)
+{
+    for (int i = 0; i < fleet->count; i++) {
+        if (watcher_target(fleet->members[i]->watcher)->pid == pid)
+            return fleet->members[i];
+    }
+    return NULL;
+}
+
+void fleet_each(struct fleet *fleet, void (*visit)(void *context, struct member *member),
+                void *context)
+{
+    for (int i = 0; i < fleet->count; i++)
+        visit(context, fleet->members[i]);
 }
 
 void fleet_stop(struct fleet *fleet)

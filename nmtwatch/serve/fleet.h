@@ -47,6 +47,10 @@ void fleet_reload(struct fleet *fleet);
 int fleet_count(const struct fleet *fleet);
 /* Its JVMs; their owners are struct member. */
 const struct watching *fleet_watching(const struct fleet *fleet);
+/* NULL: it is not watched. Until the next turn. */
+struct member *fleet_find(const struct fleet *fleet, int64_t pid);
+void fleet_each(struct fleet *fleet, void (*visit)(void *context, struct member *member),
+                void *context);
 /* Targets, findings, families and the figures of the scan. NULL when out of memory. */
 struct snapshot *fleet_snapshot(const struct fleet *fleet);
 

@@ -6,6 +6,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/serve/confine.h"
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/serve/serve.h"
@@ -31,6 +32,7 @@
 #define CONNECTS_MAX   256   /* attaching at once, each with a guard where there is no socket yet */
 #define CONNECTS_USER  64    /* ... to JVMs of one user */
 #define GUARDS_MAX     128   /* class-load logs at once */
+#define OBSERVERS_MAX  8     /* observations at once, each a process */
 #define CONNECT_MAX_MS 60000
 #define TURN_REQUESTS  64    /* then those who attach have their turn */
 #define RATE_PER_S     20000 /* 1000 JVMs ask 3000 a second at most; the rest waits */
@@ -54,6 +56,7 @@ struct helper {
     struct target *known[KNOWN_MAX];
     struct connecting *connecting[CONNECTS_MAX];
     pid_t guard[GUARDS_MAX];
+    pid_t observer[OBSERVERS_MAX];
     int64_t second; /* of the monotonic clock, and what was asked in it */
     int requests;
     struct privileged_request request;
@@ -176,12 +179,18 @@ static int begin_tap(struct helper *helper, const struct target *target, const c
     return -1;
 }
 
-static void reap_guards(struct helper *helper)
+static void reap(pid_t *pids, int count)
 {
-    for (int i = 0; i < GUARDS_MAX; i++) {
-        if (helper->guard[i] > 0 && waitpid(helper->guard[i], NULL, WNOHANG) != 0)
-            helper->guard[i] = 0;
+    for (int i = 0; i < count; i++) {
+        if (pids[i] > 0 && waitpid(pids[i], NULL, WNOHANG) != 0)
+            pids[i] = 0;
     }
+}
+
+static void reap_children(struct helper *helper)
+{
+    reap(helper->guard, GUARDS_MAX);
+    reap(helper->observer, OBSERVERS_MAX);
 }
 
 /* By the whole name that the configuration has. */
@@ -296,6 +305,52 @@ static int serve_request(struct helper *helper, const char *text)
     }
     answer->error = fd == -1 ? (errno != 0 ? errno : EIO) : 0;
     return fd < 0 ? -1 : fd;
+}
+
+/* --- observing -------------------------------------------------------------------------------- */
+
+/* What no section of the configuration asks for is not observed. */
+static bool section_asks(const struct serve_options *options, enum observe_mode mode)
+{
+    for (int i = 0; i < options->section_count; i++) {
+        if (strcmp(options->sections[i].what, observe_mode_name(mode)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *begin_observing(struct helper *helper, const void *bytes, int answer_fd)
+{
+    const struct privileged_request *asked = &helper->request;
+    const struct target *target = known_jvm(helper, asked->pid, asked->start_time_ticks, false);
+    struct observe_request request;
+    if (!observe_request_valid(bytes, asked->length))
+        return "this is no observation that serve asks for";
+    memcpy(&request, bytes, sizeof request);
+    if (!section_asks(helper->options, request.options.mode))
+        return "no [observe NAME] of the configuration asks for this";
+    if (target == NULL)
+        return "the process has gone";
+    reap_children(helper);
+    for (int i = 0; i < OBSERVERS_MAX; i++) {
+        if (helper->observer[i] != 0)
+            continue;
+        pid_t pid = observe_child_fork(target, &request, answer_fd);
+        helper->observer[i] = pid > 0 ? pid : 0;
+        return pid > 0 ? NULL : strerror(errno);
+    }
+    return "others are under way";
+}
+
+static void observe(struct helper *helper, int answer_fd)
+{
+    const char *why = begin_observing(helper, helper->request.text, answer_fd);
+    if (why != NULL) {
+        struct observe_result result = {.code = failure_exit_code(FAILURE_SYSTEM)};
+        snprintf(result.sentence, sizeof result.sentence, "%s", why);
+        privileged_send(answer_fd, &result, sizeof result, -1, MSG_DONTWAIT);
+    }
+    close(answer_fd);
 }
 
 /* --- attaching -------------------------------------------------------------------------------- */
@@ -428,10 +483,15 @@ static bool one_request(struct helper *helper, bool *nothing)
         begin_connect(helper, fd);
         return true;
     }
+    if (well_formed && request->kind == PRIVILEGED_OBSERVE && fd >= 0) {
+        observe(helper, fd);
+        return true;
+    }
     memset(&helper->answer, 0, sizeof helper->answer);
     helper->answer.error = EINVAL;
     int answer_fd = -1;
-    if (well_formed && fd < 0 && request->kind != PRIVILEGED_CONNECT) {
+    if (well_formed && fd < 0 && request->kind != PRIVILEGED_CONNECT &&
+        request->kind != PRIVILEGED_OBSERVE) {
         memcpy(text, request->text, request->length);
         text[request->length] = '\0';
         answer_fd = serve_request(helper, text);
@@ -476,7 +536,7 @@ bool helper_step(struct helper *helper, int64_t wait_ms)
     wait_ms = soonest_ms(helper, late && wait_ms > 20 ? 20 : wait_ms, fds, &count);
     if (poll(fds, count, (int)wait_ms) < 0 && errno != EINTR)
         return false;
-    reap_guards(helper);
+    reap_children(helper);
     for (int i = 0; !late && i < TURN_REQUESTS && !nothing && within_rate(helper); i++) {
         if (!one_request(helper, &nothing))
             return false;

@@ -143,6 +143,18 @@ void member_event(struct member *member, const struct event *event, const struct
         take_alert(member, &alerts->alert[i]);
 }
 
+void member_mention(const struct member *member, struct finding *finding)
+{
+    for (int i = 0; i < member->observation_count; i++) {
+        const struct observation_view *view = &member->observations[i];
+        if ((view->about >> finding->kind & 1) == 0)
+            continue;
+        finding_add_text(finding, "observed", view->sentence);
+        finding_add_text(finding, "observation", view->file);
+        return;
+    }
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 struct member *member_create(struct watching *watching, const struct target *target,
@@ -184,6 +196,9 @@ void member_continue(struct member *member, const struct member *before)
     member->other_loaders = before->other_loaders;
     memcpy(member->raised, before->raised, sizeof member->raised);
     memcpy(member->note, before->note, sizeof member->note);
+    memcpy(member->turns, before->turns, sizeof member->turns);
+    member->observation_count = before->observation_count;
+    memcpy(member->observations, before->observations, sizeof member->observations);
 }
 
 void member_destroy(struct member *member)

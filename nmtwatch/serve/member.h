@@ -11,6 +11,7 @@
 
 #include "analyzers/classes/family.h"
 #include "nmtwatch/serve/archive.h"
+#include "nmtwatch/serve/serve_options.h"
 #include "nmtwatch/serve/snapshot.h"
 #include "nmtwatch/watch/watching.h"
 #include "analyzers/parse/span.h"
@@ -22,6 +23,16 @@ struct family_count {
     struct flow_count loads, unloads;
     int64_t listed; /* alive in the last list */
 };
+
+/* What the observer keeps of a section [observe NAME] in a JVM. */
+struct observe_turn {
+    uint64_t section;  /* a hash of it; 0: none */
+    bool fits;         /* by its rules */
+    const char *cause; /* the finding that asked for it; NULL: none */
+    int64_t asked_ms, next_ms, cool_ms;
+    int64_t outside_bytes; /* -1: no level yet */
+};
+#define MEMBER_OBSERVATIONS 3 /* the newest */
 
 struct member {
     struct watched *watched;
@@ -43,6 +54,9 @@ struct member {
     int64_t other_loaders;
     int64_t raised[SEVERITY_CRITICAL + 1];
     char note[256];
+    struct observe_turn turns[OBSERVE_SECTIONS_MAX];
+    int observation_count;
+    struct observation_view observations[MEMBER_OBSERVATIONS]; /* newest first */
     bool remember; /* something has changed that a restart has to know */
     bool was_warm;
     bool had_loaders;
@@ -65,6 +79,8 @@ void member_begin_anew(struct member *member);
 /* Takes over what was counted and drawn before the same JVM was watched anew. */
 void member_continue(struct member *member, const struct member *before);
 
+/* Adds to the evidence what the newest observation that is about it has seen, where there is one. */
+void member_mention(const struct member *member, struct finding *finding);
 /* Fills a view but for its findings and families. */
 void member_view(const struct member *member, struct target_view *view);
 int member_families(const struct member *member, int target, struct family_view *out, int max);

@@ -313,6 +313,33 @@ static void own_value(struct exposition *out, const char *name, enum exposition_
     exposition_real(out, value);
 }
 
+static void write_observing(const struct own_view *own, struct exposition *out)
+{
+    static const char *const REASONS[OBSERVE_REFUSALS] = {
+        [OBSERVE_OVER_BUDGET] = "budget",
+        [OBSERVE_BUSY] = "busy",
+        [OBSERVE_COOLDOWN] = "cooldown",
+        [OBSERVE_NO_PROCESS] = "no process",
+    };
+    own_value(out, "nmtwatch_observations_running", EXPOSITION_GAUGE, "", own->observations_running,
+              "Observations from outside that are under way.");
+    own_value(out, "nmtwatch_observations_started", EXPOSITION_COUNTER, "",
+              (double)own->observations_started, "Observations started.");
+    own_value(out, "nmtwatch_observations_failed", EXPOSITION_COUNTER, "",
+              (double)own->observations_failed, "Those that gave no result.");
+    family(out, "nmtwatch_observations_refused", EXPOSITION_COUNTER, "",
+           "Observations that were not started.");
+    for (int i = 0; i < OBSERVE_REFUSALS; i++) {
+        exposition_label(out, "reason", REASONS[i]);
+        exposition_created(out, seconds(own->started_unix_ms));
+        exposition_int(out, own->observations_refused[i]);
+    }
+    own_value(out, "nmtwatch_observations_cpu_seconds", EXPOSITION_COUNTER, "seconds",
+              (double)own->observations_cpu_us / 1000000, "CPU time that observations took.");
+    own_value(out, "nmtwatch_observations_bytes", EXPOSITION_GAUGE, "bytes",
+              (double)own->observations_bytes, "Size of the folder of their results.");
+}
+
 static void write_own(const struct snapshot *snapshot, struct exposition *out)
 {
     const struct own_view *own = &snapshot->own;
@@ -373,6 +400,8 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
         exposition_label(out, "code", code);
         exposition_int(out, own->http_answers[digit]);
     }
+    if (own->observing)
+        write_observing(own, out);
     if (own->notifying) {
         own_value(out, "nmtwatch_notifications", EXPOSITION_COUNTER, "", (double)own->notified,
                   "Alerts handed to the command.");

@@ -5,6 +5,7 @@
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/serve/fleet.h"
 #include "nmtwatch/serve/helper.h"
+#include "nmtwatch/serve/observer.h"
 #include "nmtwatch/serve/outlets.h"
 #include "nmtwatch/serve/web.h"
 #include "nmtwatch/process/signals.h"
@@ -41,6 +42,7 @@ struct serve {
     struct saved_state *state;
     struct outlets *outlets;
     struct fleet *fleet;
+    struct observer *observer;
     struct reply_budget *replies;
     struct own_view own; /* what changes slowly */
     int64_t snapshots;
@@ -65,8 +67,15 @@ static void complain(const char *sentence)
 static void on_alert(void *context, const struct member *member, const struct alert *alert)
 {
     struct serve *serve = context;
-    outlets_alert(serve->outlets, member->label, watcher_target(member->watcher)->pid, alert,
-                  member->wall_start_ms + alert->ms, serve->now_ms);
+    int64_t pid = watcher_target(member->watcher)->pid;
+    struct texts texts = {0};
+    struct alert told = *alert;
+    finding_copy(&told.finding, &texts, &alert->finding);
+    member_mention(member, &told.finding);
+    outlets_alert(serve->outlets, member->label, pid, &told, member->wall_start_ms + alert->ms,
+                  serve->now_ms);
+    texts_free(&texts);
+    observer_alert(serve->observer, serve->fleet, pid, alert, serve->now_ms);
 }
 
 static void on_ended(void *context, const struct member *member, const struct alert *alerts,
@@ -136,6 +145,7 @@ static void fill_own(struct serve *serve, struct own_view *own)
         own->displaced = web_displaced(serve->web);
     }
     outlets_counts(serve->outlets, own);
+    observer_counts(serve->observer, own);
 }
 
 static void publish(struct serve *serve)
@@ -180,6 +190,7 @@ static void keep_fixed(struct serve_options *fresh, const struct serve_options *
         size_t size;
     } fixed[] = {
         {"recordings", fresh->recordings, now->recordings, sizeof fresh->recordings},
+        {"observations", fresh->observations, now->observations, sizeof fresh->observations},
         {"state", fresh->state, now->state, sizeof fresh->state},
         {"notify", fresh->notify, now->notify, sizeof fresh->notify},
         {"alertmanager", fresh->alertmanager, now->alertmanager, sizeof fresh->alertmanager},
@@ -243,6 +254,7 @@ static void reload(struct serve *serve)
             if (serve->archive != NULL)
                 archive_set_bounds(serve->archive, &bounds);
             fleet_reload(serve->fleet);
+            observer_reload(serve->observer);
         }
     }
     say(serve->own.config_good ? "configuration read again"
@@ -267,7 +279,8 @@ static bool open_parts(struct serve *serve, char *error, size_t error_size)
         (serve->state = saved_state_open(options->state, error, error_size)) == NULL)
         return false;
     serve->outlets = outlets_open(options, error, error_size);
-    if (serve->outlets == NULL)
+    serve->observer = serve->outlets != NULL ? observer_create(options, error, error_size) : NULL;
+    if (serve->observer == NULL)
         return false;
     serve->fleet = fleet_create(options, serve->archive, serve->state, &hooks);
     if (serve->fleet == NULL) {
@@ -296,6 +309,7 @@ static void announce(const struct serve *serve)
 static void close_parts(struct serve *serve)
 {
     web_stop(serve->web);
+    observer_destroy(serve->observer);
     fleet_destroy(serve->fleet);
     reply_budget_destroy(serve->replies);
     outlets_close(serve->outlets);
@@ -310,11 +324,14 @@ static void keep(struct serve *serve)
     int64_t watchdog_ms = service_watchdog_ms();
     if (serve->now_ms >= serve->next_publish_ms) {
         fleet_keep(serve->fleet, clock_ms(CLOCK_REALTIME));
+        observer_turn(serve->observer, serve->fleet, serve->now_ms, clock_ms(CLOCK_REALTIME));
         publish(serve);
         serve->next_publish_ms = serve->now_ms + PUBLISH_MS;
     }
-    if (serve->archive != NULL && serve->now_ms >= serve->next_tidy_ms) {
-        archive_tidy(serve->archive, clock_ms(CLOCK_REALTIME));
+    if (serve->now_ms >= serve->next_tidy_ms) {
+        if (serve->archive != NULL)
+            archive_tidy(serve->archive, clock_ms(CLOCK_REALTIME));
+        observer_tidy(serve->observer, clock_ms(CLOCK_REALTIME));
         serve->next_tidy_ms = serve->now_ms + TIDY_MS;
     }
     if (watchdog_ms > 0 && serve->now_ms >= serve->next_alive_ms) {
@@ -380,7 +397,8 @@ static int run_here(serve_configure_fn *configure, void *context, int64_t for_ms
 /* Of user = auto: why there is no such user for us, or NULL. */
 static const char *no_user(const struct serve_options *options)
 {
-    const char *const folders[] = {options->state, options->recordings, options->queue};
+    const char *const folders[] = {options->state, options->recordings, options->queue,
+                                   options->observations};
     const struct passwd *user = getpwnam(SERVE_USER);
     struct stat status;
     if (user == NULL)
@@ -388,7 +406,8 @@ static const char *no_user(const struct serve_options *options)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (folders[i][0] != '\0' &&
             (stat(folders[i], &status) != 0 || status.st_uid != user->pw_uid))
-            return "state, recordings and queue do not belong to the user " SERVE_USER;
+            return "state, recordings, observations and queue do not belong to the "
+                   "user " SERVE_USER;
     }
     return NULL;
 }

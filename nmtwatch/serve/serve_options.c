@@ -1,5 +1,6 @@
 #include "nmtwatch/serve/serve_options.h"
 
+#include "nmtwatch/observe/observe.h"
 #include "reports/text/units.h"
 
 #include <arpa/inet.h>
@@ -11,15 +12,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum option_kind { OPTION_TEXT, OPTION_DURATION, OPTION_BYTES, OPTION_COUNT };
+enum option_kind { OPTION_TEXT, OPTION_DURATION, OPTION_BYTES, OPTION_COUNT, OPTION_PERCENT };
 
-static const struct {
+struct row {
     const char *key;
     enum option_kind kind;
     size_t offset;
     size_t size;
     const char *initial;
-} rows[] = {
+};
+
+static const struct row rows[] = {
 #define SERVE_OPTION(key, kind, field, initial, value, help)                                       \
     {key, OPTION_##kind, offsetof(struct serve_options, field),                                    \
      sizeof(((struct serve_options *)0)->field), initial},
@@ -51,37 +54,53 @@ static bool parse_count(const char *text, int64_t *number)
     return errno == 0 && end != text && *end == '\0' && *number >= 1 && *number <= COUNT_MAX;
 }
 
-static bool take_row(struct serve_options *options, size_t row, const char *text, char *problem,
+/* Thousandths of a percent. */
+static bool parse_percent(const char *text, int64_t *number)
+{
+    char *end;
+    double percent = strtod(text, &end);
+    if (end == text || !(percent >= 0.001 && percent <= 10000))
+        return false;
+    *number = (int64_t)(percent * 1000 + 0.5);
+    return strcmp(end + strspn(end, " "), "%") == 0 || *end == '\0';
+}
+
+static bool take_row(void *into, const struct row *row, const char *text, char *problem,
                      size_t size)
 {
-    char *field = (char *)options + rows[row].offset;
+    char *field = (char *)into + row->offset;
     char why[128];
     int64_t number = 0;
-    switch (rows[row].kind) {
+    switch (row->kind) {
     case OPTION_TEXT:
-        if (strlen(text) >= rows[row].size) {
-            snprintf(problem, size, "%s: longer than %zu bytes", rows[row].key, rows[row].size - 1);
+        if (strlen(text) >= row->size) {
+            snprintf(problem, size, "%s: longer than %zu bytes", row->key, row->size - 1);
             return false;
         }
-        snprintf(field, rows[row].size, "%s", text);
+        snprintf(field, row->size, "%s", text);
         return true;
     case OPTION_DURATION:
         if (!units_parse_duration(text, &number, why, sizeof why) || number < 100) {
-            snprintf(problem, size, "%s: a duration of at least 100ms is needed, as 5s",
-                     rows[row].key);
+            snprintf(problem, size, "%s: a duration of at least 100ms is needed, as 5s", row->key);
             return false;
         }
         break;
     case OPTION_BYTES:
         if (!units_parse_bytes(text, &number, why, sizeof why) || number < 65536) {
-            snprintf(problem, size, "%s: at least 64K is needed, as 16M", rows[row].key);
+            snprintf(problem, size, "%s: at least 64K is needed, as 16M", row->key);
+            return false;
+        }
+        break;
+    case OPTION_PERCENT:
+        if (!parse_percent(text, &number)) {
+            snprintf(problem, size, "%s: a percentage from 0.001 to 10000 is needed, as 2%%",
+                     row->key);
             return false;
         }
         break;
     case OPTION_COUNT:
         if (!parse_count(text, &number)) {
-            snprintf(problem, size, "%s: a number from 1 to %d is needed", rows[row].key,
-                     COUNT_MAX);
+            snprintf(problem, size, "%s: a number from 1 to %d is needed", row->key, COUNT_MAX);
             return false;
         }
         break;
@@ -95,7 +114,7 @@ void serve_options_default(struct serve_options *options)
     char ignored[8];
     memset(options, 0, sizeof *options);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        take_row(options, i, rows[i].initial, ignored, sizeof ignored);
+        take_row(options, &rows[i], rows[i].initial, ignored, sizeof ignored);
     target_rules_default(&options->rules);
     watch_options_default(&options->watch);
 }
@@ -155,7 +174,7 @@ bool serve_options_take(struct serve_options *options, const char *key, const ch
         struct sockaddr_storage address;
         if (strcmp(key, rows[i].key) != 0)
             continue;
-        return take_row(options, i, text, problem, size) &&
+        return take_row(options, &rows[i], text, problem, size) &&
                (strcmp(key, "listen") != 0 || serve_listen_parse(text, &address, problem, size)) &&
                (!is_short(key) || check_url(key, text, problem, size));
     }
@@ -184,6 +203,137 @@ bool serve_options_take_receiver(struct serve_options *options, const char *name
     }
     return receiver_take(&options->receivers[at], key, text, problem, size);
 }
+
+/* --- observe ---------------------------------------------------------------------------------- */
+
+static const struct row section_rows[] = {
+#define SECTION_OPTION(key, kind, field, initial, help)                                            \
+    {key, OPTION_##kind, offsetof(struct observe_section, field),                                  \
+     sizeof(((struct observe_section *)0)->field), initial},
+#include "nmtwatch/serve/observe_section.def"
+#undef SECTION_OPTION
+};
+
+#define SECTION_FOR_MAX_MS 600000
+
+/* The next word of a list by commas or spaces; its length, 0 at the end. */
+static size_t next_word(const char **at)
+{
+    *at += strspn(*at, ", \t");
+    return strcspn(*at, ", \t");
+}
+
+bool observe_section_on(const struct observe_section *section, const char *finding)
+{
+    const char *at = section->on;
+    for (size_t length; (length = next_word(&at)) > 0; at += length) {
+        if (strlen(finding) == length && memcmp(at, finding, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Those that a watch raises, and the one that serve looks for. */
+static bool findings_exist(const struct observe_section *section, char *problem, size_t size)
+{
+    const char *at = section->on;
+    for (size_t length; (length = next_word(&at)) > 0; at += length) {
+        bool known = strncmp(at, OBSERVE_OUTSIDE, length) == 0 && OBSERVE_OUTSIDE[length] == '\0';
+        for (int kind = 0; kind < FINDING_WATCH_COUNT && !known; kind++) {
+            const char *id = finding_row((enum finding_kind)kind)->id;
+            known = strlen(id) == length && memcmp(at, id, length) == 0;
+        }
+        if (!known) {
+            snprintf(problem, size, "on: '%.*s' is no finding of a watch (nmtwatch explain)",
+                     length < 60 ? (int)length : 60, at);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool section_value_good(const struct observe_section *section, const char *key,
+                               char *problem, size_t size)
+{
+    enum observe_mode mode;
+    struct target_match match;
+    char why[200];
+    if (strcmp(key, "what") == 0 && !observe_mode_by_name(section->what, &mode)) {
+        snprintf(problem, size,
+                 "what: '%s' is none of cpu, classes, alloc, rss, jmethodids, methods",
+                 section->what);
+        return false;
+    }
+    if (strcmp(key, "for") == 0 && section->for_ms > SECTION_FOR_MAX_MS) {
+        snprintf(problem, size, "for: at most 10m");
+        return false;
+    }
+    if (strcmp(key, "match") == 0 && !target_match_parse(&match, section->match, why, sizeof why)) {
+        snprintf(problem, size, "match: %s", why);
+        return false;
+    }
+    return strcmp(key, "on") != 0 || findings_exist(section, problem, size);
+}
+
+/* NULL with a problem. */
+static struct observe_section *section_of(struct serve_options *options, const char *name,
+                                          char *problem, size_t size)
+{
+    char ignored[8];
+    struct receiver_options receiver; /* the same rules for a name */
+    for (int i = 0; i < options->section_count; i++) {
+        if (strcmp(options->sections[i].name, name) == 0)
+            return &options->sections[i];
+    }
+    if (options->section_count == OBSERVE_SECTIONS_MAX) {
+        snprintf(problem, size, "[observe %.40s]: there is room for %d sections", name,
+                 OBSERVE_SECTIONS_MAX);
+        return NULL;
+    }
+    if (!receiver_init(&receiver, name, ignored, sizeof ignored)) {
+        snprintf(problem, size,
+                 "[observe %.40s]: a name is up to %d letters, digits, '.', '_' and '-'", name,
+                 RECEIVER_NAME_MAX - 1);
+        return NULL;
+    }
+    struct observe_section *section = &options->sections[options->section_count++];
+    memset(section, 0, sizeof *section);
+    snprintf(section->name, sizeof section->name, "%s", name);
+    for (size_t i = 0; i < sizeof section_rows / sizeof *section_rows; i++) {
+        if (section_rows[i].initial[0] != '\0')
+            take_row(section, &section_rows[i], section_rows[i].initial, ignored, sizeof ignored);
+    }
+    return section;
+}
+
+bool serve_options_take_section(struct serve_options *options, const char *name, const char *key,
+                                const char *text, char *problem, size_t size)
+{
+    struct observe_section *section = section_of(options, name, problem, size);
+    for (size_t i = 0; section != NULL && i < sizeof section_rows / sizeof *section_rows; i++) {
+        if (strcmp(key, section_rows[i].key) == 0)
+            return take_row(section, &section_rows[i], text, problem, size) &&
+                   section_value_good(section, key, problem, size);
+    }
+    if (section != NULL)
+        snprintf(problem, size, "unknown key '%.60s' in [observe %s]", key, name);
+    return false;
+}
+
+static const char *sections_contradiction(const struct serve_options *options)
+{
+    if (options->section_count > 0 && options->observations[0] == '\0')
+        return "sections [observe NAME] need a folder: observations in [serve]";
+    for (int i = 0; i < options->section_count; i++) {
+        if (options->sections[i].what[0] == '\0')
+            return "an [observe NAME] does not say what";
+        if (options->sections[i].every_ms == 0 && options->sections[i].on[0] == '\0')
+            return "an [observe NAME] has neither every nor on: it would never start";
+    }
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
 
 int serve_options_receivers(const struct serve_options *options,
                             struct receiver_options receivers[static RECEIVERS_MAX])
@@ -216,7 +366,7 @@ const char *serve_options_contradiction(const struct serve_options *options)
         if (receivers[i].url[0] == '\0')
             return "a [receiver] has no url";
     }
-    return NULL;
+    return sections_contradiction(options);
 }
 
 /* --- where to listen -------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * serve_options: what `nmtwatch serve` is told, by the sections [serve] and [receiver NAME] of a
- * configuration and by its options. The keys are rows of serve_options.def; docs/serve.md describes
+ * serve_options: what `nmtwatch serve` is told, by the sections [serve], [receiver NAME] and
+ * [observe NAME] of a configuration and by its options. The keys are rows of serve_options.def; docs/serve.md describes
  * them.
  *
  * Setup context, and again at a reload.
@@ -16,6 +16,19 @@
 #define SERVE_PATH_MAX 256
 #define SERVE_USER     "nmtwatch" /* whom user = auto means, where there is one */
 
+/* [observe NAME]: a JVM is observed from outside (nmtwatch/observe) now and then, or on a finding. */
+#define OBSERVE_SECTIONS_MAX 16
+#define OBSERVE_OUTSIDE      "memory-outside-nmt" /* the finding of `on` that serve itself looks for */
+
+struct observe_section {
+    char name[32];
+    char what[16]; /* observe_mode_by_name */
+    char on[256];  /* ids of findings, by commas or spaces */
+    char match[512];
+    int64_t for_ms, every_ms, cooldown_ms; /* every: 0: only on a finding */
+    int64_t at_once, growth_bytes;
+};
+
 struct serve_options {
     char listen[128]; /* "127.0.0.1:9779", "[::1]:9779" */
     int64_t discover_ms;
@@ -28,6 +41,12 @@ struct serve_options {
     char recordings[SERVE_PATH_MAX]; /* folder; "": none are written */
     int64_t rotate_bytes, rotate_ms; /* a new file after so much */
     int64_t keep_bytes, keep_ms;     /* of the folder, all targets together */
+
+    char observations[SERVE_PATH_MAX]; /* folder; "": nothing is observed */
+    int64_t observations_bytes, observations_files;
+    int64_t observations_cpu_mpercent; /* thousandths of a percent of a core */
+    int section_count;
+    struct observe_section sections[OBSERVE_SECTIONS_MAX];
 
     char state[SERVE_PATH_MAX]; /* folder of what a restart has to know; "": it starts anew */
 
@@ -67,6 +86,11 @@ bool serve_options_take(struct serve_options *options, const char *key, const ch
 /* One key of [receiver NAME]. False likewise. */
 bool serve_options_take_receiver(struct serve_options *options, const char *name, const char *key,
                                  const char *text, char *problem, size_t size);
+/* One key of [observe NAME]. False likewise. */
+bool serve_options_take_section(struct serve_options *options, const char *name, const char *key,
+                                const char *text, char *problem, size_t size);
+/* Whether the finding starts it. */
+bool observe_section_on(const struct observe_section *section, const char *finding);
 /* All receivers, those of the keys alertmanager and webhook included; returns how many. */
 int serve_options_receivers(const struct serve_options *options,
                             struct receiver_options receivers[static RECEIVERS_MAX]);

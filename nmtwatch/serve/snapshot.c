@@ -45,11 +45,13 @@ struct snapshot *snapshot_create(int targets)
     return NULL;
 }
 
-bool snapshot_make_room(struct snapshot *snapshot, int findings, int families)
+bool snapshot_make_room(struct snapshot *snapshot, int findings, int families, int observations)
 {
     snapshot->findings = calloc((size_t)findings + 1, sizeof *snapshot->findings);
     snapshot->families = calloc((size_t)families + 1, sizeof *snapshot->families);
-    return snapshot->findings != NULL && snapshot->families != NULL;
+    snapshot->observations = calloc((size_t)observations + 1, sizeof *snapshot->observations);
+    return snapshot->findings != NULL && snapshot->families != NULL &&
+           snapshot->observations != NULL;
 }
 
 void snapshot_release(struct snapshot *snapshot)
@@ -63,6 +65,7 @@ void snapshot_release(struct snapshot *snapshot)
     free(snapshot->findings);
     texts_free(&snapshot->texts);
     free(snapshot->families);
+    free(snapshot->observations);
     free(snapshot);
 }
 

@@ -107,6 +107,26 @@ struct family_view {
     int64_t loads, unloads;
 };
 
+/* The result of one observation (observer.h). */
+struct observation_view {
+    int target;
+    char file[128]; /* within the folder of results */
+    char section[32];
+    char what[16];
+    char sentence[300]; /* what was seen; raw */
+    int64_t unix_ms;
+    uint32_t about; /* findings that its section is for: 1 << kind */
+};
+_Static_assert(FINDING_WATCH_COUNT <= 32, "a bit for each finding of a watch");
+
+enum observe_refusal {
+    OBSERVE_OVER_BUDGET,
+    OBSERVE_BUSY,
+    OBSERVE_COOLDOWN,
+    OBSERVE_NO_PROCESS,
+    OBSERVE_REFUSALS
+};
+
 /* serve itself. */
 struct own_view {
     int64_t started_unix_ms;
@@ -124,7 +144,12 @@ struct own_view {
     int64_t notified, notify_failed;
     bool delivering;
     int64_t queued, delivered, delivery_retried, delivery_refused, delivery_overflow;
-    bool config_good; /* of the last reload */
+    bool observing; /* there are sections [observe NAME] */
+    int observations_running;
+    int64_t observations_started, observations_failed, observations_cpu_us;
+    int64_t observations_refused[OBSERVE_REFUSALS];
+    int64_t observations_bytes, observations_errors; /* of the folder of results */
+    bool config_good;                                /* of the last reload */
     int64_t reloads;
     int64_t http_answers[6]; /* by the first digit of the status */
     char runbooks[512];      /* in front of class-explosion.md; "" */
@@ -142,12 +167,14 @@ struct snapshot {
     struct texts texts; /* theirs */
     int family_count;
     struct family_view *families;
+    int observation_count;
+    struct observation_view *observations; /* by target, newest first */
 };
 
 /* Room for so many targets, one reference, zeroed. NULL when out of memory. */
 struct snapshot *snapshot_create(int targets);
 /* Room for what is listed apart from them. False when out of memory. */
-bool snapshot_make_room(struct snapshot *snapshot, int findings, int families);
+bool snapshot_make_room(struct snapshot *snapshot, int findings, int families, int observations);
 void snapshot_release(struct snapshot *snapshot);
 
 struct board {

@@ -196,6 +196,30 @@ static void add_findings(struct page *page, const struct snapshot *snapshot)
     }
 }
 
+/* --- observations ------------------------------------------------------------------------------ */
+
+static void add_observations(struct page *page, const struct snapshot *snapshot)
+{
+    static const char *const HEADS[] = {"Target", "What", "Seen", "Result", NULL};
+    if (snapshot->observation_count == 0)
+        return;
+    page_heading(page, "Observed from outside");
+    page_table(page, HEADS);
+    for (int i = 0; i < snapshot->observation_count; i++) {
+        const struct observation_view *view = &snapshot->observations[i];
+        char text[180];
+        page_row(page, snapshot->targets[view->target].label, view->what, view->sentence,
+                 view->file);
+        snprintf(text, sizeof text, "#t%d", view->target);
+        page_cell_link(page, 0, text);
+        snprintf(text, sizeof text, "%s, %s ago", view->section,
+                 units_duration(snapshot->unix_ms - view->unix_ms).text);
+        page_cell_note(page, 1, PAGE_PLAIN, text);
+        snprintf(text, sizeof text, OBSERVATIONS_PATH "%s", view->file);
+        page_cell_link(page, 3, text);
+    }
+}
+
 /* --- each target ------------------------------------------------------------------------------ */
 
 static void add_details(struct page *page, const struct snapshot *snapshot, int number)
@@ -273,6 +297,7 @@ bool view_page(const struct snapshot *snapshot, FILE *out)
     begin(&page, snapshot);
     add_findings(&page, snapshot);
     add_targets(&page, snapshot);
+    add_observations(&page, snapshot);
     if (snapshot->target_count > 0)
         page_heading(&page, "What is known of each");
     for (int i = 0; i < snapshot->target_count; i++)
@@ -316,8 +341,31 @@ static void verdict_json(struct json_out *out, const char *key, const struct ver
     json_out_end(out, '}');
 }
 
-static void target_json(struct json_out *out, const struct target_view *target)
+static void observations_json(struct json_out *out, const struct snapshot *snapshot, int target)
 {
+    bool open = false;
+    for (int i = 0; i < snapshot->observation_count; i++) {
+        const struct observation_view *view = &snapshot->observations[i];
+        if (view->target != target)
+            continue;
+        if (!open)
+            json_out_begin(out, "observations", '[');
+        open = true;
+        json_out_begin(out, NULL, '{');
+        json_out_text(out, "what", view->what);
+        json_out_text(out, "section", view->section);
+        json_out_int(out, "wall_ms", view->unix_ms);
+        json_out_text(out, "observed", view->sentence);
+        json_out_text(out, "file", view->file);
+        json_out_end(out, '}');
+    }
+    if (open)
+        json_out_end(out, ']');
+}
+
+static void target_json(struct json_out *out, const struct snapshot *snapshot, int number)
+{
+    const struct target_view *target = &snapshot->targets[number];
     json_out_begin(out, NULL, '{');
     json_out_text(out, "target", target->label);
     json_out_bool(out, "up", target->up);
@@ -339,6 +387,7 @@ static void target_json(struct json_out *out, const struct target_view *target)
     json_out_int(out, "pause_us", target->counts.pause_us);
     json_out_text_if(out, "recording", target->recording);
     json_out_text_if(out, "note", target->note);
+    observations_json(out, snapshot, number);
     verdict_json(out, "internal", &target->internal);
     verdict_json(out, "class_metaspace", &target->class_metaspace);
     json_out_begin(out, "values", '{');
@@ -367,7 +416,7 @@ const char *view_targets_json(const struct snapshot *snapshot, struct json_out *
 {
     begin_json(out, snapshot, "targets");
     for (int i = 0; i < snapshot->target_count; i++)
-        target_json(out, &snapshot->targets[i]);
+        target_json(out, snapshot, i);
     return end(out);
 }
 

@@ -11,6 +11,8 @@
 
 #include <stdio.h>
 
+#define OBSERVATIONS_PATH "/observations/" /* with the name of a result: the file */
+
 /* False when out failed. */
 bool view_page(const struct snapshot *snapshot, FILE *out);
 /* One line each; NULL when memory ran out. */

@@ -8,6 +8,7 @@
 #include "reports/page/page.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,13 +71,14 @@ void body_release(struct body *body)
         free(body);
 }
 
-#define THREADS        2
-#define HEAD_MAX_BYTES 16384
-#define IDLE_S         10
-#define ANSWER_MS      30000
-#define BLOCK_BYTES    32768
-#define PEM_MAX_BYTES  (1 << 20)
-#define STALE_MS       30000 /* a loop that has not published for so long hangs */
+#define THREADS          2
+#define HEAD_MAX_BYTES   16384
+#define IDLE_S           10
+#define ANSWER_MS        30000
+#define BLOCK_BYTES      32768
+#define PEM_MAX_BYTES    (1 << 20)
+#define RESULT_MAX_BYTES (64 << 20)
+#define STALE_MS         30000 /* a loop that has not published for so long hangs */
 
 /* What can be asked for. A route's answer depends on the snapshot and on its variant. */
 enum route { ROUTE_METRICS, ROUTE_OPENMETRICS, ROUTE_PAGE, ROUTE_TARGETS, ROUTE_FINDINGS, ROUTES };
@@ -94,7 +96,8 @@ struct web {
     struct callers *callers;
     int connections; /* at once */
     bool loopback;
-    char host[256]; /* of external_url; "" none */
+    char observations[SERVE_PATH_MAX]; /* folder of results; "" none */
+    char host[256];                    /* of external_url; "" none */
     char *cert, *key;
     int port;
     struct cached cache[ROUTES];
@@ -284,30 +287,78 @@ static const char *content_type(enum route route)
     return "application/json";
 }
 
-static enum MHD_Result answer_body(struct web *web, struct MHD_Connection *connection,
-                                   enum route route)
+/* Takes the reference over. */
+static enum MHD_Result send_body(struct web *web, struct MHD_Connection *connection,
+                                 struct body *body, const char *type)
 {
-    bool gzip = strstr(header_of(connection, "Accept-Encoding"), "gzip") != NULL;
     struct sending *sending = calloc(1, sizeof *sending);
-    if (sending == NULL)
+    if (sending == NULL) {
+        body_release(body);
         return MHD_NO;
-    sending->until_ms = clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
-    sending->body = take_body(web, route, gzip);
-    if (sending->body == NULL) {
-        free(sending);
-        return refuse(web, connection, MHD_HTTP_SERVICE_UNAVAILABLE, "nothing to show yet\n");
     }
+    sending->until_ms = clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
+    sending->body = body;
     struct MHD_Response *response = mhd()->create_response_from_callback(
         sending->body->length, BLOCK_BYTES, send_more, sending, sent);
     if (response == NULL) {
         sent(sending);
         return MHD_NO;
     }
-    add_header(response, "Content-Type", content_type(route));
+    add_header(response, "Content-Type", type);
     add_header(response, "Vary", "Accept, Accept-Encoding");
-    if (gzip)
+    if (body->gzip)
         add_header(response, "Content-Encoding", "gzip");
     return answer(web, connection, MHD_HTTP_OK, response);
+}
+
+static enum MHD_Result answer_body(struct web *web, struct MHD_Connection *connection,
+                                   enum route route)
+{
+    bool gzip = strstr(header_of(connection, "Accept-Encoding"), "gzip") != NULL;
+    struct body *body = take_body(web, route, gzip);
+    if (body == NULL)
+        return refuse(web, connection, MHD_HTTP_SERVICE_UNAVAILABLE, "nothing to show yet\n");
+    return send_body(web, connection, body, content_type(route));
+}
+
+/* The whole of a result that the newest snapshot has; NULL: there is none of that name. */
+static struct body *result_body(const struct web *web, const char *name)
+{
+    char path[SERVE_PATH_MAX + 160];
+    struct body *body = NULL;
+    struct stat status;
+    bool known = false;
+    struct snapshot *snapshot = board_take(web->board);
+    for (int i = 0; snapshot != NULL && i < snapshot->observation_count && !known; i++)
+        known = strcmp(snapshot->observations[i].file, name) == 0;
+    snapshot_release(snapshot);
+    snprintf(path, sizeof path, "%s/%s", web->observations, name);
+    int fd = known ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size <= RESULT_MAX_BYTES &&
+        (body = malloc(sizeof *body + (size_t)status.st_size)) != NULL) {
+        atomic_init(&body->references, 1);
+        body->gzip = false;
+        body->length = (size_t)status.st_size;
+        if (pread(fd, body->bytes, body->length, 0) != (ssize_t)body->length) {
+            free(body);
+            body = NULL;
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    return body;
+}
+
+static enum MHD_Result answer_result(struct web *web, struct MHD_Connection *connection,
+                                     const char *name)
+{
+    struct body *body = result_body(web, name);
+    if (body == NULL)
+        return refuse(web, connection, MHD_HTTP_NOT_FOUND, "not here\n");
+    size_t length = strlen(name);
+    bool html = length > 5 && strcmp(name + length - 5, ".html") == 0;
+    return send_body(web, connection, body, html ? "text/html; charset=utf-8" : "application/json");
 }
 
 static enum MHD_Result answer_health(struct web *web, struct MHD_Connection *connection)
@@ -391,6 +442,8 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
             route = ROUTE_OPENMETRICS;
         return answer_body(web, connection, route);
     }
+    if (strncmp(url, OBSERVATIONS_PATH, sizeof OBSERVATIONS_PATH - 1) == 0)
+        return answer_result(web, connection, url + sizeof OBSERVATIONS_PATH - 1);
     return refuse(web, connection, MHD_HTTP_NOT_FOUND, "not here\n");
 }
 
@@ -516,6 +569,7 @@ struct web *web_start(const struct serve_options *options, struct board *board, 
     }
     for (int i = 0; i < ROUTES; i++)
         pthread_mutex_init(&web->cache[i].lock, NULL);
+    snprintf(web->observations, sizeof web->observations, "%s", options->observations);
     host_of_url(options->external_url, web->host, sizeof web->host);
     if (!mhd_open(error, error_size) ||
         !serve_listen_parse(options->listen, &address, error, error_size) ||

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Many JVMs seen from outside: those that fit, each by a process of its own, those that start meanwhile as
-# well; a process that crashes is one line.
+# well; a process that crashes is one line. And serve, which observes by its sections [observe NAME].
 # timeout: 120
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
@@ -18,7 +18,7 @@ children() {
 observed_are() { # NUMBER: that have attached what they need
     local pid count=0
     for pid in $(pgrep -P "$OBSERVER"); do
-        ! ls -l "/proc/$pid/fd" 2>/dev/null | grep -q bpf || count=$((count + 1))
+        [ -z "$(find "/proc/$pid/fd" -lname "*bpf*" 2>/dev/null)" ] || count=$((count + 1))
     done
     [ $count = "$1" ] || ! kill -0 "$OBSERVER" 2>/dev/null
 }
@@ -27,6 +27,52 @@ observe_matching() { # [OPTION...]
     OBSERVER=$SPAWNED
 }
 
+# --- serve is started: what it waits for takes longest ------------------------------------------------
+
+first=$(agent_jdks | head -n 1) last=$(agent_jdks | tail -n 1)
+need curl
+need_library 'libmicrohttpd\.so\.12'
+scripts/workloads.sh build >"$SCRATCH/build.log" 2>&1 || bail "$(tail -n 1 "$SCRATCH/build.log")"
+own=$SCRATCH/own
+mkdir "$own"
+user=
+if [ "$(id -u)" = 0 ]; then # as two processes, whose service owns this folder
+    user=54323
+    chmod 755 "$SCRATCH"
+    chown $user "$own"
+fi
+configure() { # PERCENT LINE...
+    cat >"$SCRATCH/serve.ini" <<END
+[thresholds]
+family_span_s = 4
+[watch]
+warmup = 2s
+cpu_pressure = ignore
+nmt_interval = 2s
+[serve]
+listen = 127.0.0.1:0
+discover = 500ms
+min_age = 100ms
+target = %{env:SERVE_TEST|main}
+include = label:observed$$
+user = $user
+observations = $own/observations
+observations_cpu = $1
+[observe explosion]
+what = classes
+on = class-explosion memory-outside-nmt
+for = 3s
+END
+    printf '%s\n' "${@:2}" >>"$SCRATCH/serve.ini"
+}
+JDK=$first SERVE_TEST=observed$$ spawn scripts/workloads.sh run hidden --mode explode --rate 20 \
+    >"$SCRATCH/application.log" 2>&1
+configure 100%
+spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/log" 2>"$SCRATCH/err"
+serve=$SPAWNED
+
+# --- many at once ------------------------------------------------------------------------------------
+
 exits "a process id and --all" 64 "$NMTWATCH" observe --all 1 cpu
 exits "one file for several" 64 "$NMTWATCH" observe --all cpu -o "$SCRATCH/one.html"
 exits "places without --all" 64 "$NMTWATCH" observe 1 cpu --at-once 3
@@ -34,7 +80,6 @@ exits "rules that are none" 64 "$NMTWATCH" observe --match colour=red cpu
 "$NMTWATCH" observe --match "prop:of.test=$$" cpu --for 300ms >"$SCRATCH/answer" 2>&1
 is "no JVM that fits" "$? $(wc -l <"$SCRATCH/answer")" "10 1"
 
-first=$(agent_jdks | head -n 1) last=$(agent_jdks | tail -n 1)
 start "$first" one classes 300
 one=$JVM_PID
 jvm_wait ready
@@ -56,6 +101,7 @@ start "$first" late classes 200
 late=$JVM_PID
 jvm_wait ready
 wait_for 30 observed_are 3
+sleep 1
 touch "$SCRATCH/one.go" "$SCRATCH/two.go" "$SCRATCH/late.go"
 for name in one two late; do
     wait_for 60 grep -q "^result" "$SCRATCH"/*-$name/log || fail "$name works"
@@ -67,7 +113,7 @@ is "each JVM, the one that came later as well" "$(jq -c --argjson pids "[$one,$t
     '(map(.pid) | sort) == ($pids | sort)' "$SCRATCH/answer")" true
 is "its classes" "$(jq -c --argjson pids "[$one,$two,$late]" '
     [$pids[] as $pid | .[] | select(.pid == $pid) | .families[] | select(.family == "ChurnVictim_#") | .loaded]' \
-    "$SCRATCH/answer")" "[300,400,200]"
+    "$SCRATCH/answer") $(jq -c 'map(.lost)' "$SCRATCH/answer")" "[300,400,200] [0,0,0]"
 is "a file for each" "$(cd "$SCRATCH/results" && grep -l "Observed.rule" -- *)" \
     "$(printf '%s-classes.html\n' $one $two $late | sort)"
 
@@ -90,4 +136,57 @@ is "the others are told" "$(grep -c '^pid [0-9]* (.*of CPU time' "$SCRATCH/answe
 observe_matching cpu --for 1s --at-once 1
 wait $OBSERVER
 is "more than places" "$? $(cat "$SCRATCH/error")" "74 nmtwatch observe: 2 more found no place: --at-once is 1"
+
+# --- serve ----------------------------------------------------------------------------------------
+
+get() { # PATH [CURL OPTION...]
+    curl -s --max-time 10 "${@:2}" "http://127.0.0.1:$PORT$1"
+}
+metric_is() { # SERIES VALUE
+    [ "$(get /metrics | awk -v series="$1" 'index($0, series " ") == 1 { print $NF }')" = "$2" ]
+}
+said() { # PATTERN
+    grep -q "$1" "$SCRATCH/log"
+}
+port_known() {
+    PORT=$(sed -n 's|^listening on http://127.0.0.1:\([0-9]*\)/$|\1|p' "$SCRATCH/log")
+    [ -n "$PORT" ]
+}
+
+wait_for 20 port_known || fail "serve listens" "$(cat "$SCRATCH/err")"
+check "a class explosion starts an observation" wait_for 60 said '^observe explosion: seen of'
+line=$(awk '/\.defineHiddenClass\(/ { print NR }' tests/workloads/kinds/HiddenClass.java)
+html=$(cd "$own/observations" && echo observed$$-*-explosion.html)
+json=${html%.html}.json
+contains "whose file names the generator's line" \
+    "$(jq -c '[.families[0].ways[].frames[]]' "$own/observations/$json")" "workloads.kinds.HiddenClass.define:$line"
+contains "and the log names who asked" "$(grep '^observe explosion: seen' "$SCRATCH/log")" "asked for by "
+sleep 1.2
+is "the page links to it" "$(get / | grep -o "href=\"/observations/$html\"" | head -n 1)" "href=\"/observations/$html\""
+contains "and it is there" "$(get "/observations/$html" -D -)" "HiddenClass"
+is "nothing else is" "$(for name in ../serve.ini %2e%2e/serve.ini x.html ''; do
+    get "/observations/$name" -o /dev/null -w '%{http_code} ' --path-as-is
+done)" "404 404 404 404 "
+is "the finding mentions it" "$(get /api/v1/findings | jq -r --arg file "$html" \
+    '.findings[0].finding.evidence | .observation == $file and (.observed | test("asked for by"))')" true
+is "the target lists it" "$(get /api/v1/targets | jq -r '.targets[0].observations[0] | .what + " " + .section')" \
+    "classes explosion"
+check "one was started" metric_is nmtwatch_observations_started_total 1
+check "none was refused" metric_is 'nmtwatch_observations_refused_total{reason="budget"}' 0
+
+configure 100% '[observe often]' 'what = cpu' 'every = 1s' 'for = 300ms' 'match = env:SERVE_TEST=observed*' \
+    '[observe never]' 'what = cpu' 'every = 1s' 'match = env:SERVE_TEST=other'
+kill -HUP $serve
+check "a section that came with SIGHUP" wait_for 20 said '^observe often: seen of'
+configure 0.001% '[observe often]' 'what = cpu' 'every = 1s' 'for = 300ms'
+kill -HUP $serve
+check "without a budget none is started" wait_for 20 said '^observe often: not started: .*: observations_cpu is used up'
+lacks "rules that do not fit" "$(cat "$SCRATCH/log")" "observe never"
+check "which is counted" eval '! metric_is "nmtwatch_observations_refused_total{reason=\"budget\"}" 0'
+configure 100% '[observe often]' 'what = colour' 'every = 1s'
+kill -HUP $serve
+check "a section that is none is told" wait_for 20 grep -q "what: 'colour' is none of" "$SCRATCH/err"
+kill -TERM $serve
+wait $serve
+is "serve ends" "$?" 0
 done_testing

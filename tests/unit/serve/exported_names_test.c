@@ -45,7 +45,7 @@ static int setup(void **state)
     size_t length, used = 0;
     (void)state;
     assert_non_null(snapshot);
-    assert_true(snapshot_make_room(snapshot, 1, 1));
+    assert_true(snapshot_make_room(snapshot, 1, 1, 0));
     snapshot->target_count = 1;
     fill(&snapshot->targets[0]);
     snapshot->family_count = 1;

@@ -21,7 +21,7 @@ static struct snapshot *picture(void)
 {
     struct snapshot *snapshot = snapshot_create(2);
     assert_non_null(snapshot);
-    assert_true(snapshot_make_room(snapshot, 1, 2));
+    assert_true(snapshot_make_room(snapshot, 1, 2, 1));
     snapshot->unix_ms = 1795240822188;
     snapshot->own.started_unix_ms = 1795240000000;
     snapshot->target_count = 2;
@@ -217,7 +217,7 @@ static void test_an_empty_house(void **state)
     struct snapshot *snapshot = snapshot_create(0);
     char *text = NULL;
     size_t length;
-    assert_true(snapshot_make_room(snapshot, 0, 0));
+    assert_true(snapshot_make_room(snapshot, 0, 0, 0));
     snapshot->own.unreadable = 3;
     FILE *out = open_memstream(&text, &length);
     assert_true(view_page(snapshot, out));
