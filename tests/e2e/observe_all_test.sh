@@ -186,6 +186,8 @@ check "which is counted" eval '! metric_is "nmtwatch_observations_refused_total{
 configure 100% '[observe often]' 'what = colour' 'every = 1s'
 kill -HUP $serve
 check "a section that is none is told" wait_for 20 grep -q "what: 'colour' is none of" "$SCRATCH/err"
+is "docs/serve.md has every key" "$(for key in $(sed -n 's/^SECTION_OPTION("\([a-z_]*\)".*/\1/p' \
+    nmtwatch/serve/observe_section.def); do grep -q "^| \`$key\`" docs/serve.md || echo "$key"; done)" ""
 kill -TERM $serve
 wait $serve
 is "serve ends" "$?" 0
