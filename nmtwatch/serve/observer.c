@@ -43,7 +43,7 @@ static void say(const char *what, const struct observe_section *section, const c
                 int64_t pid, const char *detail)
 {
     print_log("observe %s: %s %s (pid %lld): %s\n", section->name, what, label, (long long)pid,
-             detail);
+              detail);
 }
 
 /* --- the budget ------------------------------------------------------------------------------- */
