@@ -383,3 +383,32 @@ struct definer definer_find(const char *const labels[], int depth)
         found.definer = 0;
     return found;
 }
+
+/* "Loader." stands in it: a method of a class loader. */
+static bool is_of_loader(const char *label)
+{
+    const char *at = strstr(label, "Loader");
+    return at != NULL && (strchr(at, '.') != NULL || strchr(at, '$') != NULL);
+}
+
+int definer_call_site(const char *const labels[], int depth, const char *class_name)
+{
+    struct definer found = definer_find(labels, depth);
+    struct span name = span_from_cstr(class_name);
+    if (found.definer < 0 || !is_java(span_from_cstr(labels[found.definer])))
+        return -1;
+    struct span definer = span_from_cstr(labels[found.definer]), producer = producer_of(definer);
+    bool in_package = memchr(name.ptr, '.', name.len) != NULL;
+    bool own = in_package ? is_of_jdk(name) || is_by(name, producer)
+                          : memchr(producer.ptr, '.', producer.len) == producer.ptr + producer.len - 1;
+    int site = !own && found.caller >= 0 ? found.caller : found.definer;
+    producer = producer_of(span_from_cstr(labels[site]));
+    for (int i = site; i < depth; i++) {
+        struct span label = span_from_cstr(labels[i]);
+        if (!is_java(label) || is_of_jdk(label))
+            continue;
+        if (!is_of_loader(labels[i]))
+            return i;
+    }
+    return site;
+}

@@ -108,4 +108,9 @@ struct definer {
 /* labels: "package.Class.method", innermost first. */
 struct definer definer_find(const char *const labels[], int depth);
 
+/* The place that asked for a class: the caller where a library made it; the definer where that is the code the
+ * class is one of, or the JDK made it for that code (a lambda, a proxy). Class loaders (".*Loader.")
+ * only carry it out. class_name: readable. The index of a label; -1: there is no Java frame. */
+int definer_call_site(const char *const labels[], int depth, const char *class_name);
+
 #endif

@@ -1,5 +1,7 @@
 #include "analyzers/judge/finding.h"
 
+#include "analyzers/classes/normalize.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -141,6 +143,24 @@ const struct evidence *finding_evidence(const struct finding *finding, const cha
             return &finding->evidence[i];
     }
     return NULL;
+}
+
+void finding_add_caller(struct finding *finding, const struct caller_row *rows, int count,
+                        const char *class_name)
+{
+    char readable[CLASS_NAME_MAX], family[CLASS_FAMILY_MAX];
+    class_family(readable, class_name_readable(class_name, readable), family);
+    for (int i = 0; i < count; i++) {
+        if (strncmp(rows[i].family, family, sizeof rows[i].family - 1) != 0)
+            continue;
+        finding_add_text(finding, "asked_for_by", rows[i].call_site);
+        finding_add_int(finding, "asked_for_by_percent",
+                        rows[i].classes > 0 ? (int64_t)((double)rows[i].stacks * 100.0 /
+                                                        (double)rows[i].classes)
+                                            : 0);
+        finding_title(finding, "%s; asked for by %.150s", finding->title, rows[i].call_site);
+        return;
+    }
 }
 
 void finding_copy(struct finding *to, struct texts *texts, const struct finding *from)

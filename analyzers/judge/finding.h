@@ -72,6 +72,10 @@ void finding_add_int(struct finding *finding, const char *key, int64_t number);
 void finding_add_real(struct finding *finding, const char *key, double real);
 /* Nothing is added for an empty text. */
 void finding_add_text(struct finding *finding, const char *key, const char *text);
+/* Whose code asked for classes of the family that this one, as the JVM printed its name, belongs to: as evidence,
+ * and at the end of the title. Nothing where no row is about it. */
+void finding_add_caller(struct finding *finding, const struct caller_row *rows, int count,
+                        const char *class_name);
 /* NULL when absent. */
 const struct evidence *finding_evidence(const struct finding *finding, const char *key);
 /* The same with its texts in another arena. Without memory texts are empty and evidence is left

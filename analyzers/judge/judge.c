@@ -200,6 +200,9 @@ void judge_feed(struct judge *judge, const struct event *event, struct alerts *a
     case EVENT_NAMES:
         judge_names(judge, &event->names);
         break;
+    case EVENT_CALLERS:
+        judge_callers(judge, &event->callers);
+        break;
     case EVENT_LOADERS:
         judge_loaders(judge, &event->loaders);
         break;
@@ -287,6 +290,7 @@ void judge_destroy(struct judge *judge)
         texts_free(&judge->episodes[i].texts);
     texts_free(&judge->texts);
     free(judge->families);
+    free(judge->callers);
     free(judge);
 }
 

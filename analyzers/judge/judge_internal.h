@@ -103,6 +103,9 @@ struct judge {
     int family_count;
     struct family_track *families; /* FAMILIES_MAX; NULL until there are names */
     struct family_track all_loads; /* of the tap, whatever was loaded */
+    int caller_count;
+    struct caller_row *callers; /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
+    int64_t callers_until_ms;   /* an observation is under way, until then at most; 0: none is */
     int loader_count;
     bool loaders_have_baseline;
     struct loader_track loaders[LOADER_TYPES_MAX];
@@ -172,6 +175,8 @@ void judge_loaders(struct judge *judge, const struct loaders_event *loaders);
 
 /* judge_names.c */
 void judge_names(struct judge *judge, const struct names_event *names);
+/* Whose code asks for classes. */
+void judge_callers(struct judge *judge, const struct callers_event *callers);
 
 /* judge_heap.c */
 void judge_heap(struct judge *judge, const struct histogram_event *histogram);

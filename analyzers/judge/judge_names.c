@@ -81,6 +81,7 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
     if (percent >= 0)
         finding_add_int(&finding, "unloaded_percent", percent);
     finding_add_text(&finding, "unloading", unloading);
+    finding_add_caller(&finding, judge->callers, judge->caller_count, row->example);
 
     int64_t started_ms = judge->suspicious_ms >= 0 ? judge->suspicious_ms : judge->now_ms - span_ms;
     struct episode *nameless = judge_episode(judge, FINDING_CLASS_LOAD_RATE, "");
@@ -313,7 +314,29 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
         if (explodes(judge, track, &suspect))
             suspects[count++] = suspect;
     }
-    raise_suspects(judge, suspects, count);
+    /* The call site will be known in a moment. */
+    if (names->last || judge->now_ms >= judge->callers_until_ms)
+        raise_suspects(judge, suspects, count);
+}
+
+#define CALLERS_LATE_MS 3000 /* an observation is waited for so much longer than it takes */
+#define CALLERS_FOR_MS  20000 /* and no longer than that */
+
+void judge_callers(struct judge *judge, const struct callers_event *callers)
+{
+    int64_t for_ms = judge_value(callers->for_ms);
+    judge->callers_until_ms =
+        judge->now_ms + (for_ms < CALLERS_FOR_MS ? for_ms : CALLERS_FOR_MS) + CALLERS_LATE_MS;
+    if (!callers->last)
+        return;
+    judge->callers_until_ms = 0;
+    if (judge->callers == NULL)
+        judge->callers = calloc(EVENT_ROWS_MAX, sizeof *judge->callers);
+    if (judge->callers == NULL || callers->row_count == 0)
+        return; /* what is known stays */
+    judge->caller_count =
+        callers->row_count < EVENT_ROWS_MAX ? callers->row_count : EVENT_ROWS_MAX;
+    memcpy(judge->callers, callers->rows, (size_t)judge->caller_count * sizeof *judge->callers);
 }
 
 /* A stock of live classes: growth between two of them, or, when there is only one, a family that

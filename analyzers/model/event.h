@@ -8,7 +8,7 @@
  * since the watch began for arithmetic (`ms`): a wall clock may step, `ms` never goes backwards in
  * a live run, and the judge survives a recording in which it does.
  *
- * Ownership: plain data; `names.rows`, `loaders.rows` and `histogram.rows` point to memory of whoever made the event
+ * Ownership: plain data; `names.rows`, `loaders.rows`, `histogram.rows` and `callers.rows` point to memory of whoever made the event
  * and are valid during the call that passes it on.
  */
 #ifndef ANALYZERS_MODEL_EVENT_H
@@ -176,6 +176,25 @@ struct histogram_event {
     const struct histogram_class *rows; /* most bytes first */
 };
 
+/* Whose code asked for the classes of a family, by the stacks of their definitions. */
+struct caller_row {
+    char family[EVENT_NAME_MAX];    /* as class_family (normalize.h) names it */
+    char call_site[EVENT_NAME_MAX]; /* "com.acme.Rules.eval:88" */
+    int64_t classes;                /* of the family, that were defined meanwhile */
+    int64_t stacks;                 /* of them, that came from this place */
+};
+
+/* Class definitions seen from outside of the JVM (nmtwatch/observe). */
+struct callers_event {
+    bool last;         /* false: it has begun, and there are no rows yet */
+    int64_t from_ms;   /* when it began */
+    int64_t for_ms;    /* how long it takes */
+    int64_t classes;   /* all that were defined */
+    char problem[200]; /* why nothing could be seen; "" */
+    int row_count;
+    const struct caller_row *rows; /* most classes first */
+};
+
 /* A command that stopped the target, or would have. */
 struct cost_event {
     char command[64];
@@ -190,6 +209,7 @@ enum event_kind {
     EVENT_LOADERS,
     EVENT_NAMES,
     EVENT_HISTOGRAM,
+    EVENT_CALLERS,
     EVENT_COST,
     EVENT_NOTE, /* something the operator should know: NMT is off, the tap failed and why */
     EVENT_GONE, /* the target ended or was replaced; the text says how */
@@ -204,6 +224,7 @@ struct event {
         struct loaders_event loaders;
         struct names_event names;
         struct histogram_event histogram;
+        struct callers_event callers;
         struct cost_event cost;
         char text[512]; /* NOTE, GONE */
     };

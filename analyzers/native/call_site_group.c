@@ -195,7 +195,9 @@ struct call_site_breakdown call_site_breakdown(const struct call_site_totals *to
 
 /* --- what explains a growth ------------------------------------------------------------------- */
 
-#define TABLE_JDK 26
+#define TABLE_JDK          26
+#define PREALLOCATED_SHARE 0.5 /* of all methods: classes of before the agent came have none */
+#define NO_IDS_SHARE       0.05
 
 static int64_t loads_between(const struct explained_facts *facts)
 {
@@ -247,6 +249,31 @@ static void predict(struct explained *out, const struct explained_facts *facts, 
         jmethodid_cost(facts->jdk_major, (struct jmethodid_load){1, methods, 1});
     out->bytes_per_class_load = jmethodid_loaded_bytes(&one);
     out->kept_bytes_per_class = jmethodid_kept_bytes(&one);
+}
+
+/* Evidence 0. Ids are made class by class: so many of them are those of so many classes. Between many and few
+ * another evidence decides. */
+static bool by_count(struct explained *out, const struct explained_facts *facts)
+{
+    if (!facts->ids_counted || facts->id_classes <= 0 || facts->id_methods <= 0)
+        return false;
+    double share = (double)facts->ids / (double)facts->id_methods;
+    share = share > 1.0 ? 1.0 : share;
+    struct jmethodid_cost cost = jmethodid_cost(
+        facts->jdk_major,
+        (struct jmethodid_load){(int64_t)(share * (double)facts->id_classes + 0.5),
+                                (double)facts->id_methods / (double)facts->id_classes,
+                                (int64_t)(share * (double)facts->id_loaders + 0.5)});
+    out->ids_counted = true;
+    out->ids = facts->ids;
+    out->ids_bytes = jmethodid_loaded_bytes(&cost);
+    if (share < PREALLOCATED_SHARE && share > NO_IDS_SHARE)
+        return false;
+    out->preallocates = share >= PREALLOCATED_SHARE ? EXPLAINED_YES : EXPLAINED_NO;
+    snprintf(out->reason, sizeof out->reason,
+             "%" PRId64 " methods in %" PRId64 " classes have %" PRId64 " jmethodIDs",
+             facts->id_methods, facts->id_classes, out->ids);
+    return true;
 }
 
 /* Evidence 1. */
@@ -357,7 +384,8 @@ void explain_internal(struct explained *out, const struct explained_facts *facts
     bool no_agent = facts->agents_known && facts->agent_count == 0;
     if (no_agent && out->preallocates == EXPLAINED_CANNOT_TELL)
         by_growth_found = false;
-    if (!by_call_sites(out, facts) && !by_growth_found && !by_level(out, facts)) {
+    if (!by_count(out, facts) && !by_call_sites(out, facts) && !by_growth_found &&
+        !by_level(out, facts)) {
         if (no_agent) {
             out->preallocates = EXPLAINED_NO;
             snprintf(out->reason, sizeof out->reason, "no agent library is loaded");

@@ -67,8 +67,9 @@ struct call_site_breakdown call_site_breakdown(const struct call_site_totals *to
  * explained: how much of Internal, Class and JNI is the jmethodIDs of an agent, and what is not.
  *
  * "An agent preallocates": it asks for the jmethodIDs of every class as it is loaded, because
- * AsyncGetCallTrace needs them. Three kinds of evidence, the strongest that is there decides:
+ * AsyncGetCallTrace needs them. Four kinds of evidence, the strongest that is there decides:
  *
+ *   0  the ids themselves, counted in the JVM's structures (nmtwatch/observe): for half of all methods or for nearly none
  *   1  call sites of an NMT detail: bytes below GetClassMethods against what all classes would cost
  *   2  growth between two measurements: Internal (JNI from 26 on) grows by the slots of every class loaded
  *      (8 max(n,8) bytes, 24 n from 26 on; jmethodid_cost.h), with at least 200 loads between them
@@ -100,7 +101,10 @@ struct explained_facts {
     struct explained_look now;
     bool have_before;
     struct explained_look before;
-    const struct call_site_totals *sites; /* NULL: no detail; borrowed */
+    const struct call_site_totals *sites;       /* NULL: no detail; borrowed */
+    bool ids_counted;                           /* in the JVM's own structures, at once: */
+    int64_t ids;                                /* jmethodIDs there are */
+    int64_t id_classes, id_methods, id_loaders; /* classes, methods and loaders there are */
     /* Agent libraries: from -agentpath, -agentlib, and what is mapped and is no part of the JDK. */
     bool agents_known;
     int agent_count;
@@ -116,6 +120,8 @@ struct explained {
     /* If every class had its ids, as an agent that preallocates would have it. */
     struct jmethodid_cost alive;     /* of the classes loaded now */
     int64_t kept_after_unload_bytes; /* of the classes unloaded so far */
+    bool ids_counted;                /* what there is, in place of what there might be */
+    int64_t ids, ids_bytes;
     int64_t bytes_per_class_load;
     int64_t kept_bytes_per_class;
     /* Internal, JNI from 26 on: observed growth or level, and what the ids do not explain. */

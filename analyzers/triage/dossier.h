@@ -119,6 +119,23 @@ struct dossier_heap_growth {
     struct histogram_class rows[DOSSIER_GROWN_MAX]; /* most growth first */
 };
 
+/* Seen from outside while the process was watched (nmtwatch/observe). */
+struct dossier_toucher {
+    bool have;
+    int64_t outside_bytes;   /* that grew outside of NMT meanwhile, by stacks */
+    int64_t bytes;           /* of them, by this code: */
+    char by[EVENT_NAME_MAX]; /* "com.acme.Thumbnails.scale"; a native function where there is no Java frame */
+    char in[EVENT_NAME_MAX]; /* "deflateInit2_ [libz.so.1]": the innermost that is neither libc nor libjvm; "" */
+    double span_s;
+};
+
+/* Counted in the JVM's own structures. */
+struct dossier_ids {
+    bool have;
+    int64_t ids; /* jmethodIDs there are */
+    int64_t classes, methods, loaders;
+};
+
 struct dossier {
     struct target_identity identity; /* jdk_major 0: not known */
     struct thresholds thresholds;
@@ -145,6 +162,10 @@ struct dossier {
 
     struct dossier_names flow;
     struct dossier_names stock;
+    int caller_count; /* whose code asks for classes */
+    struct caller_row callers[EVENT_ROWS_MAX];
+    struct dossier_toucher toucher;
+    struct dossier_ids ids;
     struct dossier_loaders loaders;
     struct dossier_loaders loaders_before;
     struct heap_objects objects; /* classes 0: no histogram */

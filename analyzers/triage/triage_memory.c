@@ -28,6 +28,22 @@ static void add_largest(const struct rss_account *rss, struct finding *finding)
     }
 }
 
+/* Most of what grew while the process was seen from outside has one author. */
+static void add_toucher(const struct dossier_toucher *toucher, struct finding *finding)
+{
+    if (!toucher->have)
+        return;
+    finding_title(finding, "%s; most of the growth by %.150s", finding->title, toucher->by);
+    finding_advice(finding,
+                   "%.150s%s%.100s allocates it: free it there, end what it opens, or bound its "
+                   "number. Stacks: nmtwatch observe PID rss --for 60s -o rss.html",
+                   toucher->by, toucher->in[0] != '\0' ? " in " : "", toucher->in);
+    finding_add_text(finding, "touched_by", toucher->by);
+    finding_add_text(finding, "touched_in", toucher->in);
+    finding_add_int(finding, "touched_bytes", toucher->bytes);
+    finding_add_int(finding, "observed_outside_bytes", toucher->outside_bytes);
+}
+
 /* Memory the JVM has freed and malloc may keep grows RSS without being outside NMT. JDKs that print
  * no peaks (8, 11) are taken for one large compilation. */
 static int64_t freed_allowance(const struct rss_account *rss)
@@ -71,6 +87,7 @@ static void outside_nmt(const struct dossier *dossier, struct triage *out)
         finding_add_int(finding, "nmt_malloc_bytes", rss->nmt_malloc_bytes);
         finding_add_int(finding, "malloc_resident_bytes", malloc_resident);
         finding_add_int(finding, "anonymous_bytes", rss->kind[RSS_ANONYMOUS].rss_bytes);
+        add_toucher(&dossier->toucher, finding);
         add_largest(rss, finding);
         return;
     }
@@ -347,7 +364,8 @@ static void preallocates(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_AGENT_PREALLOCATES);
     if (finding == NULL)
         return;
-    int64_t loaded = jmethodid_loaded_bytes(&explained->alive);
+    int64_t loaded =
+        explained->ids_counted ? explained->ids_bytes : jmethodid_loaded_bytes(&explained->alive);
     int64_t total = loaded + explained->kept_after_unload_bytes;
     int64_t observed =
         dossier->have_sites ? dossier->sites.group[CALL_SITES_JMETHODIDS_AGENT].bytes : 0;
@@ -359,18 +377,26 @@ static void preallocates(const struct dossier *dossier, struct triage *out)
              (explained->have_growth && explained->explained_growth_bytes >= MB &&
               triage_has(out, FINDING_CLASS_EXPLOSION)))
         finding->severity = SEVERITY_WARNING;
+    char counted[64] = "";
+    if (explained->ids_counted)
+        snprintf(counted, sizeof counted, ", %" PRId64 " ids counted in it", explained->ids);
     finding_title(finding,
                   "%.100s preallocates jmethodIDs: about %" PRId64 " bytes a class loaded, %" PRId64
-                  " of them never freed; some %s now",
+                  " of them never freed; some %s now%s",
                   who(explained), explained->bytes_per_class_load, explained->kept_bytes_per_class,
-                  size_text(total).text);
+                  size_text(total).text, counted);
     if (finding->severity == SEVERITY_CRITICAL)
         finding_advice(finding, "%s", MANY_IDS_ADVICE);
     finding_add_text(finding, "library", explained->library);
     finding_add_text(finding, "reason", explained->reason);
     finding_add_int(finding, "bytes_per_class", explained->bytes_per_class_load);
     finding_add_int(finding, "kept_bytes_per_class", explained->kept_bytes_per_class);
-    finding_add_int(finding, "predicted_bytes", loaded);
+    if (explained->ids_counted) {
+        finding_add_int(finding, "jmethod_ids", explained->ids);
+        finding_add_int(finding, "jmethod_ids_bytes", loaded);
+    } else {
+        finding_add_int(finding, "predicted_bytes", loaded);
+    }
     finding_add_int(finding, "kept_bytes", explained->kept_after_unload_bytes);
     if (dossier->have_sites)
         finding_add_int(finding, "observed_bytes", observed);
@@ -388,6 +414,11 @@ void triage_agents(const struct dossier *dossier, struct triage *out)
         .have_before = dossier->have_before,
         .before = dossier->have_before ? look_of(&dossier->before) : unknown,
         .sites = dossier->have_sites ? &dossier->sites : NULL,
+        .ids_counted = dossier->ids.have,
+        .ids = dossier->ids.ids,
+        .id_classes = dossier->ids.classes,
+        .id_methods = dossier->ids.methods,
+        .id_loaders = dossier->ids.loaders,
         .agents_known = dossier->agents_known,
         .agent_count = dossier->agent_count,
         .agents = agents,

@@ -79,6 +79,7 @@ static void flow_row(const struct dossier *dossier, const struct family_row *row
                   stopped     ? "it has stopped"
                   : late >= 0 ? "it goes on to the end"
                               : "whether it continues is not known");
+    finding_add_caller(finding, dossier->callers, dossier->caller_count, row->example);
 }
 
 static void stock_row(const struct family_row *row, struct triage *out)

@@ -181,7 +181,7 @@ static const char *take_level(const char *value, void *into)
 static int run(int argc, char **argv)
 {
     struct live_options options = {.for_ms = 60000};
-    const char *folder = NULL, *config = NULL;
+    const char *folder = NULL, *config = NULL, *observe = NULL;
     int64_t timeout_ms = 10000;
     bool json = false, heap = false, allow_pause = false;
     const struct option_row rows[] = {
@@ -195,6 +195,9 @@ static int run(int argc, char **argv)
          "with --level thorough and --allow-pause: a heap dump, and who holds class loaders"},
         {0, "allow-pause", NULL, NULL, &allow_pause,
          "a full GC and the writing of a heap dump may stop the application"},
+        {0, "observe", "auto|never", option_take_text, &observe,
+         "see from outside, where this user may, which code asks for classes and makes memory "
+         "outside of NMT grow, and count jmethodIDs (auto)"},
         OPTION_TIMEOUT(&timeout_ms, "10s"),
         OPTION_CONFIG(&config),
         {0, "no-redact", NULL, NULL, &options.keep_secrets,
@@ -219,6 +222,9 @@ static int run(int argc, char **argv)
         print_error("nmtwatch triage: %s\n", error);
         return EXIT_USAGE;
     }
+    if (observe != NULL &&
+        !watch_option_take(&options.watch, WATCH_OPTION_observe, observe, error, sizeof error))
+        return options_error(&command_triage, "--observe '%.80s': expected %s", observe, error);
     code = target_option_open(&command_triage, argv[1], &target);
     if (code != 0)
         return code;

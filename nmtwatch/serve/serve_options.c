@@ -117,6 +117,7 @@ void serve_options_default(struct serve_options *options)
         take_row(options, &rows[i], rows[i].initial, ignored, sizeof ignored);
     target_rules_default(&options->rules);
     watch_options_default(&options->watch);
+    options->watch.observe = false; /* [observe NAME] says what is observed, and how often */
 }
 
 /* The two that need no more than an address are keys of [serve]. */

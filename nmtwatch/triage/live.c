@@ -9,6 +9,8 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/observe/observe_answer.h"
+#include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
@@ -140,6 +142,10 @@ struct looking {
     struct family_row mid_rows[EVENT_ROWS_MAX]; /* of the tap, at two thirds of its time */
     int mid_count;
     int mid_tap;
+    struct triage_step *callers;   /* of an observation of class definitions; NULL: none yet */
+    struct observe_child *outside; /* of growth outside of NMT; NULL: not now */
+    struct triage_step *outside_step;
+    int64_t first_rss, first_nmt; /* when the watch began; 0: not yet known */
 };
 
 static void say(const struct looking *looking, const char *what)
@@ -425,6 +431,129 @@ static void keep_names(struct looking *looking, const struct names_event *names,
     }
 }
 
+/* --- from outside of the JVM ------------------------------------------------------------------ */
+
+#define OUTSIDE_MS      10000 /* of growth, in the middle of the watch */
+#define OUTSIDE_LEFT_MS 3000  /* of the watch that stays after it */
+#define OUTSIDE_LATE    50    /* tenths of a second that its result is waited for */
+#define OUTSIDE_BYTES   (INT64_C(4) << 20)
+
+static void keep_callers(struct looking *looking, const struct callers_event *callers)
+{
+    if (looking->callers == NULL)
+        looking->callers = add_step(looking->live, "observe classes");
+    if (!callers->last)
+        return;
+    looking->callers->pause_us = 0;
+    looking->callers->took_us = callers->for_ms * 1000;
+    if (looking->live->dossier != NULL)
+        recorded_callers(looking->live->dossier, callers);
+    if (callers->problem[0] != '\0')
+        snprintf(looking->callers->note, sizeof looking->callers->note, "%.150s", callers->problem);
+    else
+        snprintf(looking->callers->note, sizeof looking->callers->note,
+                 "from outside: %" PRId64 " class definitions", callers->classes);
+}
+
+/* NULL: it cannot be, which the step says. */
+static struct observe_child *observe(struct looking *looking, enum observe_mode mode,
+                                     enum profile_format format, int64_t for_ms,
+                                     struct triage_step *record)
+{
+    const struct observe_request request = {
+        .options = {.mode = mode, .duration_ms = for_ms, .interval_ns = 10000000},
+        .format_count = 1,
+        .format = {format},
+    };
+    char error[400];
+    struct observe_child *child =
+        observe_child_start(looking->target, &request, error, sizeof error);
+    if (child == NULL)
+        snprintf(record->note, sizeof record->note, "%.150s", error);
+    return child;
+}
+
+/* Its text, or NULL with the reason in the step. */
+static char *observed(struct observe_child *child, const struct observe_result *result,
+                      struct triage_step *record, size_t *length)
+{
+    record->took_us = result->elapsed_ms * 1000;
+    record->pause_us = 0;
+    if (result->code != 0) {
+        snprintf(record->note, sizeof record->note, "%.150s", result->sentence);
+        return NULL;
+    }
+    snprintf(record->note, sizeof record->note, "from outside");
+    return observe_child_text(child, 0, length);
+}
+
+/* How many jmethodIDs there are. */
+static void count_ids(struct looking *looking)
+{
+    struct observe_result result;
+    size_t length;
+    if (!looking->options->watch.observe || looking->live->dossier == NULL ||
+        !looking->target->libjvm_mapped)
+        return;
+    struct triage_step *record = add_step(looking->live, "observe methods");
+    struct observe_child *child = observe(looking, OBSERVE_METHODS, PROFILE_TOP, 0, record);
+    if (child == NULL)
+        return;
+    observe_child_wait(child, &result);
+    char *text = observed(child, &result, record, &length);
+    if (text != NULL && !observe_ids(text, length, &looking->live->dossier->ids))
+        snprintf(record->note, sizeof record->note,
+                 "from outside: this JDK keeps its jmethodIDs elsewhere, they are estimated");
+    free(text);
+    observe_child_close(child);
+}
+
+/* Resident memory that NMT does not explain grew since the watch began. */
+static bool grows_outside(struct looking *looking, const struct watcher *watcher)
+{
+    int64_t rss, nmt;
+    const struct sample *now = watcher_latest(watcher);
+    if (!sample_get(now, SAMPLE_RSS_BYTES, &rss) ||
+        !sample_get(now, SAMPLE_NMT_COMMITTED_BYTES, &nmt))
+        return false;
+    if (looking->first_rss == 0) {
+        looking->first_rss = rss;
+        looking->first_nmt = nmt;
+    }
+    int64_t grown = rss - looking->first_rss, known = nmt - looking->first_nmt;
+    return grown >= OUTSIDE_BYTES && grown - (known > 0 ? known : 0) >= OUTSIDE_BYTES;
+}
+
+/* Once: who makes it grow, when there is time for it. */
+static void follow_outside(struct looking *looking, const struct watcher *watcher)
+{
+    struct observe_result result;
+    struct dossier *dossier = looking->live->dossier;
+    if (looking->outside == NULL) {
+        int64_t left_ms = looking->options->for_ms - looking->now_ms - OUTSIDE_LEFT_MS;
+        bool grows = grows_outside(looking, watcher);
+        if (looking->outside_step != NULL || !looking->options->watch.observe || !grows ||
+            !looking->target->libjvm_mapped || left_ms < OUTSIDE_LEFT_MS || dossier == NULL)
+            return;
+        looking->outside_step = add_step(looking->live, "observe rss");
+        looking->outside =
+            observe(looking, OBSERVE_RSS, PROFILE_COLLAPSED,
+                    left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS, looking->outside_step);
+        return;
+    }
+    if (!observe_child_ended(looking->outside, &result))
+        return;
+    size_t length;
+    char *text = observed(looking->outside, &result, looking->outside_step, &length);
+    if (text != NULL) {
+        observe_outside(text, &dossier->toucher);
+        dossier->toucher.span_s = (double)result.elapsed_ms / 1000.0;
+    }
+    free(text);
+    observe_child_close(looking->outside);
+    looking->outside = NULL;
+}
+
 static void on_event(void *context, struct watched *jvm, const struct event *event,
                      const struct alerts *alerts)
 {
@@ -433,6 +562,8 @@ static void on_event(void *context, struct watched *jvm, const struct event *eve
     (void)jvm;
     if (event->kind == EVENT_NAMES)
         keep_names(looking, &event->names, event->ms);
+    if (event->kind == EVENT_CALLERS)
+        keep_callers(looking, &event->callers);
     for (int i = 0; i < alerts->count; i++) {
         const struct alert *alert = &alerts->alert[i];
         if (alert->state == ALERT_RAISED && live->alert_count < TRIAGE_FINDINGS_MAX)
@@ -474,6 +605,17 @@ static void watch_classes(struct looking *looking)
         say(looking, words);
         watching_turn(&watching, left_ms < 1000 ? left_ms : 1000, NULL, 0);
         looking->now_ms = watched_ms(jvm);
+        follow_outside(looking, jvm->watcher);
+    }
+    if (looking->outside != NULL) {
+        observe_child_stop(looking->outside);
+        for (int i = 0; i < OUTSIDE_LATE && looking->outside != NULL; i++) {
+            const struct timespec some = {.tv_nsec = 100000000};
+            nanosleep(&some, NULL);
+            follow_outside(looking, jvm->watcher);
+        }
+        observe_child_close(looking->outside);
+        looking->outside = NULL;
     }
     watching_stop(&watching);
     looking->now_ms = watched_ms(jvm);
@@ -523,6 +665,7 @@ enum failure_kind live_run(struct live *live, const struct target *target,
     if (asked) {
         live->dossier->identity = target->identity;
         mapped_agents(target, live->dossier);
+        count_ids(&looking);
         watch_classes(&looking);
         if (options->gc && signals_asked() == 0)
             collect_garbage(&looking);

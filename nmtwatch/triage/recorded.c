@@ -47,6 +47,14 @@ void recorded_names(struct dossier_names *flow, const struct names_event *event,
     }
 }
 
+void recorded_callers(struct dossier *dossier, const struct callers_event *event)
+{
+    if (event->row_count == 0)
+        return;
+    dossier->caller_count = event->row_count < EVENT_ROWS_MAX ? event->row_count : EVENT_ROWS_MAX;
+    memcpy(dossier->callers, event->rows, (size_t)dossier->caller_count * sizeof *event->rows);
+}
+
 /* The judge is fed everything; growth counts from the end of warm-up, as it does there. */
 static void take_event(struct recorded *recorded, const struct event *event, bool warm)
 {
@@ -62,6 +70,8 @@ static void take_event(struct recorded *recorded, const struct event *event, boo
         take_loaders(dossier, &event->loaders);
     } else if (event->kind == EVENT_HISTOGRAM) {
         dossier_add_histogram(dossier, &event->histogram);
+    } else if (event->kind == EVENT_CALLERS) {
+        recorded_callers(dossier, &event->callers);
     } else if (event->kind == EVENT_NAMES && event->names.method == CENSUS_TAP) {
         recorded_names(&dossier->flow, &event->names, event->ms);
     }

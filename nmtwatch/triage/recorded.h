@@ -28,5 +28,7 @@ void recorded_free(struct recorded *recorded);
 
 /* What a class-load log has shown up to `ms`, as a dossier has it; late_loads are not known. */
 void recorded_names(struct dossier_names *flow, const struct names_event *event, int64_t ms);
+/* Whose code asks for classes, likewise. */
+void recorded_callers(struct dossier *dossier, const struct callers_event *event);
 
 #endif

@@ -1,12 +1,16 @@
-/* Names on suspicion: the class-load tap, and class lists where a tap is not to be had. */
+/* Names on suspicion: the class-load tap, and class lists where a tap is not to be had; and whose code asks for
+ * the classes, seen from outside. */
 #include "nmtwatch/watch/watcher_internal.h"
 
 #include "analyzers/classes/census.h"
 #include "analyzers/parse/jcmd_reply.h"
+#include "nmtwatch/observe/observe_answer.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TAP_MAX_MS          45000 /* a secondary family needs twice its span to be believed */
@@ -20,6 +24,11 @@
 #define TAP_OFF_TRIES       3
 #define LIST_BACKOFF_MS     12000 /* two lists make a rate */
 #define LIST_BACKOFF_MAX_MS 600000
+#define OBSERVE_MS          5000
+#define OBSERVE_LATE_MS     10000
+#define OBSERVE_EACH_MS     300000
+#define OBSERVING_MAX       2 /* JVMs at once */
+#define OBSERVE_FIRST_JDK   11
 #define ACCESSOR_FAMILY     "jdk-reflect-accessor"
 #define ACCESSORS_LAST_JDK  21 /* serialization constructors; methods up to 17 */
 
@@ -105,10 +114,95 @@ static void follow_tap(struct watcher *watcher)
     }
 }
 
+/* --- who asks for the classes, from outside --------------------------------------------------- */
+
+static int observing; /* by all watchers of this process; one thread */
+
+static void emit_callers(struct watcher *watcher, const struct observe_result *result,
+                         const struct caller_row *rows, int count)
+{
+    struct event event = {.kind = EVENT_CALLERS,
+                          .callers = {.last = result != NULL,
+                                      .from_ms = watcher->observe_from_ms,
+                                      .for_ms = OBSERVE_MS,
+                                      .classes = result != NULL ? result->count : 0,
+                                      .row_count = count,
+                                      .rows = rows}};
+    if (result != NULL && result->code != 0)
+        escape(ESCAPE_UTF8, result->sentence, event.callers.problem, sizeof event.callers.problem);
+    watcher_emit(watcher, &event);
+}
+
+static bool observation_due(const struct watcher *watcher)
+{
+    const struct target_identity *identity = &watcher->target.identity;
+    return watcher->options.observe && !watcher->observe_unusable && !watcher->stopping &&
+           observing < OBSERVING_MAX && watcher->now_ms >= watcher->observe_next_ms &&
+           identity->jdk_major >= OBSERVE_FIRST_JDK && watcher->target.libjvm_mapped &&
+           judge_wants_names(watcher->judge);
+}
+
+static void cannot_observe(struct watcher *watcher, const char *sentence)
+{
+    watcher->observe_unusable = true;
+    watcher_note(watcher, "which code asks for classes cannot be seen from outside: %.400s",
+                 sentence);
+}
+
+static void begin_observation(struct watcher *watcher)
+{
+    const struct observe_request request = {
+        .options = {.mode = OBSERVE_CLASSES, .duration_ms = OBSERVE_MS, .interval_ns = 10000000},
+        .format_count = 1,
+        .format = {PROFILE_TOP},
+    };
+    char error[400];
+    watcher->observing = observe_child_start(&watcher->target, &request, error, sizeof error);
+    if (watcher->observing == NULL) {
+        cannot_observe(watcher, error);
+        return;
+    }
+    observing++;
+    watcher->observe_from_ms = watcher->now_ms;
+    watcher->observe_next_ms = watcher->now_ms + OBSERVE_EACH_MS;
+    emit_callers(watcher, NULL, NULL, 0);
+}
+
+void naming_stop_observing(struct watcher *watcher)
+{
+    observing -= watcher->observing != NULL;
+    observe_child_close(watcher->observing);
+    watcher->observing = NULL;
+}
+
+static void follow_observation(struct watcher *watcher)
+{
+    static struct caller_row rows[EVENT_ROWS_MAX]; /* one thread; 13 KB */
+    struct observe_result result;
+    size_t length;
+    if (!observe_child_ended(watcher->observing, &result)) {
+        if (watcher->now_ms - watcher->observe_from_ms > OBSERVE_MS + OBSERVE_LATE_MS)
+            observe_child_stop(watcher->observing);
+        return;
+    }
+    char *text = result.code == 0 ? observe_child_text(watcher->observing, 0, &length) : NULL;
+    int count = text != NULL ? observe_callers(text, length, rows, EVENT_ROWS_MAX) : 0;
+    free(text);
+    watcher->counts.observed_cpu_us += result.cpu_us;
+    naming_stop_observing(watcher);
+    emit_callers(watcher, &result, rows, count);
+    if (result.code != 0)
+        cannot_observe(watcher, result.sentence);
+}
+
 void naming_tick(struct watcher *watcher)
 {
     if (watcher->tap_phase == TAP_IS_ON && !watcher->ended)
         follow_tap(watcher);
+    if (watcher->observing != NULL)
+        follow_observation(watcher);
+    else if (observation_due(watcher))
+        begin_observation(watcher);
 }
 
 static bool ask_tap_on(struct watcher *watcher)
@@ -189,6 +283,7 @@ static void tap_is_off(struct watcher *watcher, bool off)
 
 void naming_abandon(struct watcher *watcher)
 {
+    naming_stop_observing(watcher);
     if (watcher->tap_phase == TAP_IS_OFF)
         return;
     bool same = target_still_same(&watcher->target);

@@ -97,6 +97,12 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
         clear_table(output);
         terminal_note(&output->terminal, target, event->ms, event->text);
         break;
+    case EVENT_CALLERS:
+        if (event->callers.last) {
+            clear_table(output);
+            terminal_callers(&output->terminal, &event->callers, 5);
+        }
+        break;
     case EVENT_LOADERS:
     case EVENT_KIND_COUNT:
         break;

@@ -8,7 +8,7 @@
 #define TIMEOUT_MAX_MS 600000
 #define PERIOD_MIN_MS  1000
 
-enum kind { DURATION, PERIOD, WARMUP, BUDGET, YES, NO, PRESSURE };
+enum kind { DURATION, PERIOD, WARMUP, BUDGET, YES, NO, PRESSURE, OBSERVE };
 
 static const struct {
     enum kind kind;
@@ -128,13 +128,14 @@ static bool take_flag(const char *text, bool when_set, bool *field, char *expect
     return true;
 }
 
-static bool take_pressure(const char *text, bool *ignore, char *expected, size_t size)
+static bool take_either(const char *text, const char *no, const char *yes, bool *field,
+                        char *expected, size_t size)
 {
-    if (strcmp(text, "wait") != 0 && strcmp(text, "ignore") != 0) {
-        snprintf(expected, size, "'wait' or 'ignore'");
+    if (strcmp(text, no) != 0 && strcmp(text, yes) != 0) {
+        snprintf(expected, size, "'%s' or '%s'", no, yes);
         return false;
     }
-    *ignore = text[0] == 'i';
+    *field = strcmp(text, yes) == 0;
     return true;
 }
 
@@ -156,7 +157,9 @@ bool watch_option_take(struct watch_options *options, enum watch_option option, 
     case NO:
         return take_flag(text, false, field, expected, size);
     case PRESSURE:
-        return take_pressure(text, field, expected, size);
+        return take_either(text, "wait", "ignore", field, expected, size);
+    case OBSERVE:
+        return take_either(text, "never", "auto", field, expected, size);
     }
     return false;
 }

@@ -637,6 +637,7 @@ int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms)
 void watcher_stop(struct watcher *watcher, int64_t now_ms)
 {
     watcher->stopping = true;
+    naming_stop_observing(watcher);
     /* A question in flight that is not about the tap is of no use any more. */
     if (watcher->question != QUESTION_NONE && watcher->question != QUESTION_TAP_OFF &&
         watcher->question != QUESTION_TAP_ON) {

@@ -71,6 +71,7 @@ struct watcher_counts {
     enum failure_kind failing; /* why it does not answer now; FAILURE_NONE: it does */
     int64_t answer_us;         /* wall time of all exchanges that were answered */
     int64_t failed[FAILURE_KIND_COUNT];
+    int64_t observed_cpu_us; /* spent by processes that looked from outside */
 };
 struct watcher_counts watcher_counts(const struct watcher *watcher);
 

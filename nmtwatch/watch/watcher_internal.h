@@ -10,6 +10,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
+#include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/watch/pause_budget.h"
 #include "nmtwatch/watch/tap.h"
 #include "nmtwatch/watch/watcher.h"
@@ -88,6 +89,11 @@ struct watcher {
     bool histogram_announced;        /* what each will cost */
     int64_t list_backoff_ms;
     bool callees_asked; /* who the reflection accessors call */
+
+    struct observe_child *observing; /* who asks for classes, seen from outside; NULL: not now */
+    bool observe_unusable;
+    int64_t observe_from_ms;
+    int64_t observe_next_ms;
 };
 
 /* watcher.c: judges the event, then hands it and its alerts to the sink. */
@@ -114,6 +120,8 @@ void naming_failed(struct watcher *watcher);
 void naming_add_loaders(struct watcher *watcher, const struct loader_row *rows, int count);
 /* Emits what the census holds as an event. */
 void naming_emit(struct watcher *watcher, enum census_method method, bool last);
+/* Ends an observation from outside. */
+void naming_stop_observing(struct watcher *watcher);
 /* The target is gone: the log died with it. */
 void naming_abandon(struct watcher *watcher);
 

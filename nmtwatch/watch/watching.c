@@ -103,6 +103,7 @@ static void cost_add(struct watch_cost *cost, const struct watched *jvm)
     struct watcher_counts counts = watcher_counts(jvm->watcher);
     cost->polls += counts.polls;
     cost->pause_us += counts.pause_us;
+    cost->cpu_ms += counts.observed_cpu_us / 1000;
     for (int i = 0; i < jvm->cost.command_count; i++) {
         const struct watch_command_cost *part = &jvm->cost.commands[i];
         struct watch_command_cost *sum = cost_of(cost, part->command);

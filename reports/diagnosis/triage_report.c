@@ -242,6 +242,9 @@ static void put_agent(const struct triage_report *report, struct page *page)
               explained->bytes_per_class_load, explained->kept_bytes_per_class,
               units_bytes(jmethodid_loaded_bytes(&explained->alive)).text,
               units_bytes(explained->kept_after_unload_bytes).text);
+    if (explained->ids_counted)
+        page_text(page, "Counted from outside: %s jmethodIDs now, about %s.",
+                  units_count(explained->ids).text, units_bytes(explained->ids_bytes).text);
     if (explained->have_growth)
         page_text(page, "Internal grew by %s: %s explained by jmethodIDs, %s not.",
                   units_bytes(explained->growth_bytes).text,
@@ -458,6 +461,10 @@ static void json_explained(const struct explained *explained, struct json_out *o
     json_out_int(out, "kept_bytes_per_class", explained->kept_bytes_per_class);
     json_out_int(out, "predicted_bytes", jmethodid_loaded_bytes(&explained->alive));
     json_out_int(out, "kept_after_unload_bytes", explained->kept_after_unload_bytes);
+    if (explained->ids_counted) {
+        json_out_int(out, "jmethod_ids", explained->ids);
+        json_out_int(out, "jmethod_ids_bytes", explained->ids_bytes);
+    }
     if (explained->have_growth) {
         json_out_int(out, "growth_bytes", explained->growth_bytes);
         json_out_int(out, "explained_growth_bytes", explained->explained_growth_bytes);

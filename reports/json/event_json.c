@@ -218,6 +218,7 @@ static const struct line {
     {"names", EVENT_LINE_EVENT, EVENT_NAMES, &names_record, offsetof(struct event, names)},
     {"histogram", EVENT_LINE_EVENT, EVENT_HISTOGRAM, &histogram_record,
      offsetof(struct event, histogram)},
+    {"callers", EVENT_LINE_EVENT, EVENT_CALLERS, &callers_record, offsetof(struct event, callers)},
     {"cost", EVENT_LINE_EVENT, EVENT_COST, &cost_record, offsetof(struct event, cost)},
     {"note", EVENT_LINE_EVENT, EVENT_NOTE, &words_record, 0},
     {"gone", EVENT_LINE_EVENT, EVENT_GONE, &words_record, 0},
@@ -328,6 +329,9 @@ static void *data_of(const struct line *kind, struct event_line *line)
         break;
     case EVENT_HISTOGRAM:
         line->event.histogram.rows = memset(line->histogram, 0, sizeof line->histogram);
+        break;
+    case EVENT_CALLERS:
+        line->event.callers.rows = memset(line->callers, 0, sizeof line->callers);
         break;
     default:
         break;

@@ -362,6 +362,7 @@ void story_event(struct story *story, const struct event *event)
     case EVENT_GONE:
         add_note(story, event);
         break;
+    case EVENT_CALLERS: /* in the alert */
     case EVENT_KIND_COUNT:
         break;
     }

@@ -281,6 +281,16 @@ void terminal_names(const struct terminal *terminal, const struct names_event *n
     }
 }
 
+void terminal_callers(const struct terminal *terminal, const struct callers_event *callers, int max)
+{
+    for (int i = 0; i < callers->row_count && i < max; i++)
+        fprintf(terminal->out, "  %s: %s in %s, asked for by %s\n",
+                escape_name(callers->rows[i].family).text,
+                units_count(callers->rows[i].classes).text,
+                units_duration(callers->for_ms).text,
+                escape_name(callers->rows[i].call_site).text);
+}
+
 void terminal_histogram(const struct terminal *terminal, const struct histogram_event *histogram,
                         int max)
 {

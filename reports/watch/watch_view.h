@@ -33,6 +33,9 @@ void terminal_note(const struct terminal *terminal, const struct target_identity
                    int64_t ms, const char *text);
 /* Names in short: the families of a census, most loads first, one line each, at most max. */
 void terminal_names(const struct terminal *terminal, const struct names_event *names, int max);
+/* Whose code asks for classes, by family, most classes first, one line each, at most max. */
+void terminal_callers(const struct terminal *terminal, const struct callers_event *callers,
+                      int max);
 /* What a histogram of the heap holds in all, and the classes that have grown most since the first
  * one, one line each, at most max. */
 void terminal_histogram(const struct terminal *terminal, const struct histogram_event *histogram,

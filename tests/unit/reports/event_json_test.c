@@ -202,6 +202,15 @@ static void test_loaders_cost_and_words_come_back(void **state)
     assert_int_equal(line.event.histogram.row_count, HISTOGRAM_ROWS_MAX);
     assert_memory_equal(line.event.histogram.rows, classes, sizeof classes);
 
+    static struct caller_row callers[EVENT_ROWS_MAX] = {
+        {"com.acme.Foo$$EnhancerByCGLIB$$*", "com.acme.Rules.eval:88", 60, 59}};
+    event = (struct event){
+        .kind = EVENT_CALLERS, .ms = 6, .callers = {true, 1, 5000, 70, "no", EVENT_ROWS_MAX, callers}};
+    assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
+    assert_true(line.event.callers.last);
+    assert_int_equal(line.event.callers.classes, 70);
+    assert_memory_equal(line.event.callers.rows, callers, sizeof callers);
+
     event = (struct event){.kind = EVENT_COST, .cost = {"VM.classes", 20000, -1, "over budget"}};
     assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
     assert_memory_equal(&line.event.cost, &event.cost, sizeof event.cost);

@@ -167,7 +167,7 @@ static const struct {
     {"names", &names_record, 3},         {"cost", &cost_record, 3},
     {"note", &words_record, 3},          {"gone", &words_record, 3},
     {"alert", &alert_record, 3},         {"end", &end_record, 2},
-    {"histogram", &histogram_record, 3},
+    {"histogram", &histogram_record, 3}, {"callers", &callers_record, 3},
 };
 
 static void each_line_is_its_schema(void **state)
