@@ -137,6 +137,14 @@ lacks() { # NAME TEXT UNWANTED_PART
     esac
 }
 
+lacks_in() { # NAME FILE UNWANTED_PART: a file that is not there is a failure
+    if [ -r "$2" ]; then lacks "$1" "$(cat "$2")" "$3"; else fail "$1" "there is no $2"; fi
+}
+
+silent() { # NAME COMMAND...: passes when the command prints nothing, no error either
+    is "$1" "$("${@:2}" 2>&1)" ""
+}
+
 check() { # NAME COMMAND...: passes when the command succeeds
     local name=$1 output
     shift

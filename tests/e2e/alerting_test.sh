@@ -166,5 +166,5 @@ is "nothing fires any more" "$(still_fires)" ""
 is "each change came to the webhook once" \
     "$(awk '$2 == "/direct"' "$log" | cut -d ' ' -f 3- | jq -r .key | sort | uniq -d)" ""
 is "nothing waits" "$(find "$SCRATCH/state/queue" -type f | wc -l)" 0
-is "and nobody complained" "$(cat "$SCRATCH/serve.err")" ""
+silent "and nobody complained" cat "$SCRATCH/serve.err"
 done_testing

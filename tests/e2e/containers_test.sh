@@ -133,11 +133,11 @@ for jdk in 17 25; do
         contains "$jdk/$name: check says why" "$OUTPUT" "no /tmp to write to"
         refuses "$jdk/$name: watch" 24 "no /tmp to write to" "$OURS" watch "$pid" --for 1s
         refuses "$jdk/$name: profile" 24 "no /tmp to write to" "$OURS" profile "$pid" start
-        lacks "$jdk/$name: no thread dump in its log" "$(cat "${C_LOG[$jdk/$name]}")" "Full thread dump"
+        lacks_in "$jdk/$name: no thread dump in its log" "${C_LOG[$jdk/$name]}" "Full thread dump"
     done
     for name in "${C_NAMES[@]}"; do
         check "$name: is unharmed" kill -0 "${C_PID[$name]}"
-        lacks "$name: no thread dump in its log" "$(cat "${C_LOG[$name]}")" "Full thread dump"
+        lacks_in "$name: no thread dump in its log" "${C_LOG[$name]}" "Full thread dump"
     done
     contain_end
 done

@@ -141,7 +141,7 @@ for jdk in $(agent_jdks); do
     sleep 1
     touch "$GO"
     jvm_wait result
-    lacks "$JVM_NAME: threads start" "$(cat "$JVM_LOG")" "Failed to start"
+    lacks_in "$JVM_NAME: threads start" "$JVM_LOG" "Failed to start"
     kill -INT $OBSERVER
     wait $OBSERVER
     check "$JVM_NAME: new threads are seen" jq -e 'any(.methods[]; .name == "Observed.burn")' "$SCRATCH/answer"

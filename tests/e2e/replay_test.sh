@@ -38,7 +38,7 @@ exits "and it replays" 0 "$NMTWATCH" replay "$SCRATCH/killed.nmt.gz"
 
 check "report writes a page" "$NMTWATCH" report "$recording" -o "$SCRATCH/report" --format html,md,json
 contains "the page names the family" "$(cat "$SCRATCH/report/report.html")" hidden-other
-lacks "and loads nothing from a network" "$(cat "$SCRATCH/report/report.html")" 'src="http'
+lacks_in "and loads nothing from a network" "$SCRATCH/report/report.html" 'src="http'
 
 # --- for other programs ----------------------------------------------------------------------------
 

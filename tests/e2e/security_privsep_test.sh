@@ -165,7 +165,7 @@ if [ $boxes = 1 ]; then
     helper=$(child_of "$SPAWNED") # of the shell that runs the function
     child=$(child_of "$helper")
     is "else the user nmtwatch, without being asked for" "$(field "$child" Uid)" "$service"
-    lacks "and no word of one process" "$(cat "$SCRATCH/auto")" "one process"
+    lacks_in "and no word of one process" "$SCRATCH/auto" "one process"
     kill -TERM "$helper"
     wait "$SPAWNED"
 else

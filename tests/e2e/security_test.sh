@@ -58,7 +58,7 @@ if ldconfig -p | grep -q 'libmicrohttpd\.so\.12' && command -v curl >/dev/null; 
         curl -s --max-time 5 "$url/$path" >"$SCRATCH/serve.${path//\//-}"
         harmless "serve /$path" "$SCRATCH/serve.${path//\//-}"
     done
-    lacks "serve's page: no markup of the target's" "$(cat "$SCRATCH/serve.")" "<script"
+    lacks_in "serve's page: no markup of the target's" "$SCRATCH/serve." "<script"
     if command -v "${PROMTOOL:-promtool}" >/dev/null; then
         check "serve's metrics are read by promtool" \
             bash -c "'${PROMTOOL:-promtool}' check metrics <'$SCRATCH/serve.metrics'"
@@ -186,8 +186,8 @@ for file in list.txt check.txt watch.txt replay.txt replay.json recorded.json no
     report/report.html report/report.md report/report.json; do
     harmless "$file" "$SCRATCH/$file"
 done
-lacks "the report: no markup of the target's" "$(cat "$SCRATCH/report/report.html")" "<script>alert"
-lacks "the text for a ticket: none either" "$(cat "$SCRATCH/report/report.md")" "<script>alert"
+lacks_in "the report: no markup of the target's" "$SCRATCH/report/report.html" "<script>alert"
+lacks_in "the text for a ticket: none either" "$SCRATCH/report/report.md" "<script>alert"
 check "notify: the alert is JSON on standard input" jq -es 'length > 0' "$SCRATCH/notified"
 check "neither gnuplot nor a shell has run any of it" test ! -e "$touched"
 kill "$recorded"

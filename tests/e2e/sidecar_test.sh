@@ -140,7 +140,7 @@ for jdk in 17 25; do
     done
     for name in "${C_NAMES[@]}"; do
         check "$name: is unharmed" kill -0 "${C_PID[$name]}"
-        lacks "$name: no thread dump in its log" "$(cat "${C_LOG[$name]}")" "Full thread dump"
+        lacks_in "$name: no thread dump in its log" "${C_LOG[$name]}" "Full thread dump"
     done
     contain_end
 done

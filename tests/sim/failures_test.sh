@@ -19,7 +19,7 @@ end_fake() { # NAME: and it was never made to print a thread dump
     kill -CONT "$FAKE" 2>/dev/null
     kill "$FAKE"
     wait "$FAKE" 2>/dev/null
-    lacks "$1: no thread dump in the application's log" "$(cat "$SCRATCH/out")" "thread dump"
+    lacks_in "$1: no thread dump in the application's log" "$SCRATCH/out" "thread dump"
     rm -f "/tmp/.attach_pid$FAKE"
 }
 

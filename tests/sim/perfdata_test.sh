@@ -28,7 +28,7 @@ printf '[thresholds]\ninternal_investigate_bytes = 100MB\n' >"$SCRATCH/nmtwatch.
 "$NMTWATCH" check --config "$SCRATCH/nmtwatch.ini" "$SPAWNED" >"$SCRATCH/check"
 head -n 1 "$SCRATCH/check" | sed 's/^[^|]*|//' >"$SCRATCH/perfdata"
 parse <"$SCRATCH/perfdata" >"$SCRATCH/parsed" 2>"$SCRATCH/err"
-is "it is read without a word" "$(cat "$SCRATCH/err")" ""
+silent "it is read without a word" cat "$SCRATCH/err"
 is "every figure is read" "$(wc -l <"$SCRATCH/parsed")" "$(grep -o "'[a-z_]*'=" "$SCRATCH/perfdata" | wc -l)"
 check "there are some" test "$(wc -l <"$SCRATCH/parsed")" -ge 8
 is "labels are their own" "$(cut -d ' ' -f 1 "$SCRATCH/parsed" | sort | uniq -d)" ""

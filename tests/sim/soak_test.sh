@@ -195,7 +195,7 @@ exits "a command that fails" 3 "$NMTWATCH" soak -- sh -c 'exit 7'
 contains "its exit code is told" "$OUTPUT" "with exit code 7"
 exits "a command that is killed" 3 "$NMTWATCH" soak -- sh -c 'kill -KILL $$'
 contains "its signal is told" "$OUTPUT" "signal 9 (SIGKILL)"
-is "nothing is left of soaks that saw nothing" "$(find . -name 'nmtwatch-soak-*')" ""
+silent "nothing is left of soaks that saw nothing" find . -name 'nmtwatch-soak-*'
 is "its input, output and error are its own" \
     "$(echo in | "$NMTWATCH" soak --json -- sh -c 'read x; echo "$x-out"; echo err >&2' 2>err |
         head -1)+$(cat err)" "in-out+err"

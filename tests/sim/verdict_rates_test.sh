@@ -10,7 +10,7 @@ check "the program builds" make -s build/error_rates
 build/error_rates --first-seeds >"$SCRATCH/first" 2>"$SCRATCH/errors"
 is "it runs" "$?$(cat "$SCRATCH/errors")" 0
 diff "$first" "$SCRATCH/first" | sed -n '/^[<>]/p' | head -n 20 >"$SCRATCH/changed"
-is "seeds 1 and 2 are judged as they were" "$(cat "$SCRATCH/changed")" ""
+silent "seeds 1 and 2 are judged as they were" cat "$SCRATCH/changed"
 is "and the tables were made with them" \
     "$(sed -n 's/^First seeds: //p' docs/internals/error-rates.md)" "$(cksum <"$first")"
 is "a series is the same whenever it is made" \
