@@ -221,11 +221,11 @@ static const Elf64_Phdr *segment_of(const struct elf_file *file, uint64_t addres
 static bool file_offset(const Elf64_Phdr *segment, uint64_t address, uint64_t size,
                         uint64_t *offset)
 {
-    if (segment == NULL || size > segment->p_filesz ||
-        address - segment->p_vaddr > segment->p_filesz - size ||
-        segment->p_offset > (uint64_t)INT64_MAX - (address - segment->p_vaddr))
+    uint64_t inside = segment != NULL ? address - segment->p_vaddr : 0;
+    if (segment == NULL || size > segment->p_filesz || inside > segment->p_filesz - size ||
+        inside > INT64_MAX || segment->p_offset > INT64_MAX - inside)
         return false;
-    *offset = address - segment->p_vaddr + segment->p_offset;
+    *offset = inside + segment->p_offset;
     return true;
 }
 
