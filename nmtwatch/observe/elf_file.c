@@ -179,7 +179,8 @@ const char *elf_file_function(const struct elf_file *file, uint64_t address, uin
 bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *address)
 {
     for (size_t i = 0; i < file->functions; i++) {
-        if (strncmp(name_of(file, &file->function[i]), begin, strlen(begin)) == 0) {
+        const char *name = name_of(file, &file->function[i]);
+        if (strncmp(name, begin, strlen(begin)) == 0 && strchr(name, '.') == NULL) {
             *address = file->function[i].address;
             return true;
         }

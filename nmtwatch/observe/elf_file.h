@@ -19,7 +19,8 @@ struct elf_file;
 struct elf_file *elf_file_read(int fd, char *error, size_t error_size);
 /* The linker's name of the function that holds an address; NULL: none does. start may be NULL. */
 const char *elf_file_function(const struct elf_file *file, uint64_t address, uint64_t *start);
-/* The first function whose linker's name begins so. False: there is none. */
+/* The first function whose linker's name begins so and has no dot: what has one is a piece that the compiler
+ * made of a function. False: there is none. */
 bool elf_file_symbol(const struct elf_file *file, const char *begin, uint64_t *address);
 /* The variable of that linker's name. False: there is none. */
 bool elf_file_variable(const struct elf_file *file, const char *name, uint64_t *address);

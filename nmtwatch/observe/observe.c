@@ -120,16 +120,23 @@ static bool add_place(struct observation *observation, const struct elf_file *fi
     return true;
 }
 
+/* The USDT probe of that name; where libjvm was built without such, the function that it is in: its first
+ * argument is the class. */
 static bool add_probe(struct observation *observation, const struct elf_file *file,
-                      const char *name, enum event_role role, bool stack, char *error,
-                      size_t error_size)
+                      const char *name, const char *symbol, enum event_role role, bool stack,
+                      char *error, size_t error_size)
 {
     struct elf_probe probes[PROBES_MAX];
+    uint64_t address;
     int count = elf_file_probes(file, "hotspot", name, probes, PROBES_MAX);
+    if (count == 0 && elf_file_symbol(file, symbol, &address))
+        return add_place(observation, file, address, (struct place_event){.role = role}, stack,
+                         error, error_size);
     if (count == 0) {
         snprintf(error, error_size,
-                 "this JDK's libjvm has no USDT probe hotspot:%s (built without DTrace support)",
-                 name);
+                 "this JDK's libjvm has neither the USDT probe hotspot:%s (built without DTrace "
+                 "support) nor the symbol %s (stripped)",
+                 name, symbol);
         return false;
     }
     for (int i = 0; i < count; i++) {
@@ -181,10 +188,12 @@ static bool add_events(struct observation *observation, char *error, size_t erro
              observation->library_fd);
     switch (mode) {
     case OBSERVE_CLASSES:
-        return add_probe(observation, file, "class__loaded", ROLE_CLASS_LOADED, true, error,
-                         error_size) &&
-               add_probe(observation, file, "class__unloaded", ROLE_CLASS_UNLOADED, false, error,
-                         error_size);
+        return add_probe(observation, file, "class__loaded",
+                         "_ZN19ClassLoadingService19notify_class_loadedE", ROLE_CLASS_LOADED, true,
+                         error, error_size) &&
+               add_probe(observation, file, "class__unloaded",
+                         "_ZN19ClassLoadingService21notify_class_unloadedE", ROLE_CLASS_UNLOADED,
+                         false, error, error_size);
     case OBSERVE_JMETHODIDS:
         return add_function(observation, file, "_ZN6Method15make_jmethod_idE", ROLE_ID, error,
                             error_size);
@@ -261,12 +270,22 @@ static bool probe_argument(const struct perf_sample *sample, const char *argumen
     return false;
 }
 
+/* An argument of a function that has just been entered (System V ABI). */
+static uint64_t function_argument(const struct perf_sample *sample, int index)
+{
+    static const enum perf_register ORDER[] = {PERF_DI, PERF_SI, PERF_DX,
+                                               PERF_CX, PERF_R8, PERF_R9};
+    return sample->registers != NULL ? sample->registers[ORDER[index]] : 0;
+}
+
 /* The name of the class that a probe reports, as people read it. */
 static bool probed_class(const struct perf_sample *sample, const struct place_event *event,
                          char out[CLASS_NAME_MAX])
 {
     uint64_t address, length;
     char name[NAME_MAX_BYTES + 1];
+    if (event->arguments[0] == '\0') /* a function's entry */
+        return stacks_class_name(function_argument(sample, 0), out);
     if (!probe_argument(sample, event->arguments, 0, &address) ||
         !probe_argument(sample, event->arguments, 1, &length) || length == 0 ||
         length > NAME_MAX_BYTES || !load_bytes(address, name, length) ||
@@ -275,14 +294,6 @@ static bool probed_class(const struct perf_sample *sample, const struct place_ev
     name[length] = '\0';
     class_name_readable(name, out);
     return true;
-}
-
-/* An argument of a function that has just been entered (System V ABI). */
-static uint64_t function_argument(const struct perf_sample *sample, int index)
-{
-    static const enum perf_register ORDER[] = {PERF_DI, PERF_SI, PERF_DX,
-                                               PERF_CX, PERF_R8, PERF_R9};
-    return sample->registers != NULL ? sample->registers[ORDER[index]] : 0;
 }
 
 /* Frames of Java alone where there are any: how the VM came to the probe is the same each time. */

@@ -181,4 +181,39 @@ if jvm_wait ready; then
 fi
 kill -KILL "$JVM_PID"
 wait "$JVM_PID" 2>/dev/null
+
+# A libjvm without the notes of USDT probes: classes are seen where the functions begin.
+without_notes() { # JDK: another home of it, with a library of its own
+    local home=$SCRATCH/jdk jdk
+    jdk=$(realpath "$(agent_jdk "$1")")
+    mkdir -p "$home/bin" "$home/lib"
+    cp "$jdk/bin/java" "$home/bin"
+    ln -s "$jdk"/lib/* "$home/lib"
+    ln -s "$jdk/conf" "$jdk/release" "$home"
+    rm "$home/lib/server"
+    mkdir "$home/lib/server"
+    ln -s "$jdk"/lib/server/*.jsa "$home/lib/server" 2>/dev/null
+    LC_ALL=C sed 's/\.note\.stapsdt/.note.stapnot/' "$jdk/lib/server/libjvm.so" >"$home/lib/server/libjvm.so"
+    eval "agent_jdk() { echo '$home'; }"
+}
+
+classes() { # JDK
+    jvm_start "$1" no-notes -Dgo="$SCRATCH/classes.go" -Dleave="$SCRATCH/leave" Observed classes 500
+    jvm_wait ready || return
+    spawn "$NMTWATCH" observe "$JVM_PID" classes --for 60s --json >"$SCRATCH/answer" 2>"$SCRATCH/error"
+    OBSERVER=$SPAWNED
+    wait_for 20 eval "[ -n \"\$(find /proc/$OBSERVER/fd -lname '*bpf-prog*' 2>/dev/null)\" ] || ! kill -0 $OBSERVER"
+    kill -0 $OBSERVER 2>/dev/null || return # refused, as above
+    sleep 1
+    touch "$SCRATCH/classes.go"
+    jvm_wait result
+    kill -INT $OBSERVER
+    wait $OBSERVER
+    is "$JVM_NAME: the definitions, each once" "$? $(jq -c '[.families[] | select(.family == "ChurnVictim_#")
+        | .loaded, (.ways[0].definer | startswith("Observed"))]' "$SCRATCH/answer")" "0 [500,true]"
+    kill -KILL "$JVM_PID"
+    wait "$JVM_PID" 2>/dev/null
+}
+without_notes "$(agent_jdks | head -n 1)"
+classes without-notes
 done_testing

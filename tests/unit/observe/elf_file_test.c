@@ -22,6 +22,18 @@ void elf_file_test_marked_function(void)
     __asm__ volatile("");
 }
 
+int32_t elf_file_test_begins_as = 524288;
+uint8_t elf_file_test_begins_as_zero;
+const int32_t elf_file_test_never_written = 7;
+
+/* A piece of a function, as compilers name them, that comes before it. */
+__asm__(".pushsection .text.unlikely,\"ax\"\n"
+        ".globl elf_file_test_split.cold\n"
+        ".type elf_file_test_split.cold,@function\n"
+        "elf_file_test_split.cold: nop\n"
+        ".size elf_file_test_split.cold, .-elf_file_test_split.cold\n"
+        ".popsection\n");
+
 /* A probe as systemtap's header would leave it: two places, arguments. */
 __asm__(".pushsection .note.stapsdt,\"\",\"note\"\n"
         ".balign 4\n"
@@ -48,6 +60,30 @@ static struct elf_file *read_own(void)
     assert_string_equal(error, "");
     assert_non_null(file);
     return file;
+}
+
+/* What may be written to in another process. */
+static void data(void **state)
+{
+    (void)state;
+    struct elf_file *file = read_own();
+    uint64_t address, offset;
+    int32_t value = 0;
+    elf_file_test_begins_as = 1; /* the file has the first value all the same */
+    assert_true(elf_file_data(file, "elf_file_test_begins_as", 4, &address));
+    assert_true(elf_file_value_offset(file, address, 4, &offset));
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(pread(fd, &value, sizeof value, (off_t)offset), sizeof value);
+    close(fd);
+    assert_int_equal(value, 524288);
+    assert_false(elf_file_data(file, "elf_file_test_begins_as", 8, &address));
+    assert_true(elf_file_data(file, "elf_file_test_begins_as_zero", 1, &address));
+    assert_false(elf_file_value_offset(file, address, 1, &offset));
+    assert_true(elf_file_variable(file, "elf_file_test_never_written", &address));
+    assert_false(elf_file_data(file, "elf_file_test_never_written", 4, &address));
+    assert_false(elf_file_data(file, "elf_file_test_marked_function", 4, &address));
+    assert_false(elf_file_symbol(file, "elf_file_test_split", &address));
+    elf_file_free(file);
 }
 
 static void symbols(void **state)
@@ -145,10 +181,8 @@ static void no_elf(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(symbols),
-        cmocka_unit_test(probes),
-        cmocka_unit_test(damaged),
-        cmocka_unit_test(no_elf),
+        cmocka_unit_test(data),    cmocka_unit_test(symbols), cmocka_unit_test(probes),
+        cmocka_unit_test(damaged), cmocka_unit_test(no_elf),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
