@@ -80,9 +80,12 @@ run_one() { # PROGRAM LOG
     local passed failed skipped
     read -r passed failed skipped <"$log.count"
     local took=$(((${EPOCHREALTIME/./} - ${began/./}) / 100000))
-    printf '%-4s %-50s %4d passed %3d failed %3d skipped %5d.%d s\n' \
+    times >"$log.times" # of this shell, then of what it has waited for
+    printf '%-4s %-50s %4d passed %3d failed %3d skipped %5d.%d s %4d s of CPU\n' \
         "$([ "$failed" = 0 ] && echo ok || echo FAIL)" "$program" \
-        "$passed" "$failed" "$skipped" $((took / 10)) $((took % 10))
+        "$passed" "$failed" "$skipped" $((took / 10)) $((took % 10)) \
+        "$(awk 'NR == 2 { gsub(/s/, ""); split($1, user, "m"); split($2, kernel, "m")
+            printf "%d", (user[1] + kernel[1]) * 60 + user[2] + kernel[2] }' "$log.times")"
     if [ "$failed" != 0 ]; then
         [ "$jobs" = 1 ] || printf '%s\n' "$program" "${settings[@]}" >"$log.alone"
         # What failed, and why: the rest stays in the log.
