@@ -82,7 +82,7 @@ mixed() { # JDK: all that one JVM can show
     fi
     check "$JVM_NAME: five bytes are written" wait_for 10 sampler_is 1 262144
     check "$JVM_NAME: a process waits to restore them" test -n "$(watcher)"
-    is "$JVM_NAME: that has a session of its own" "$(ps -o sid= -p "$(watcher)" | tr -d ' ')" "$(watcher)"
+    is "$JVM_NAME: that has a session of its own" "$(cut -d ' ' -f 6 "/proc/$(watcher)/stat")" "$(watcher)"
     is "$JVM_NAME: and two descriptors" "$(ls "/proc/$(watcher)/fd" | wc -l)" 2
     "$NMTWATCH" observe "$JVM_PID" alloc --activate >"$SCRATCH/second" 2>&1
     is "$JVM_NAME: a second one is refused" "$? $(wc -l <"$SCRATCH/second")" "22 1"
