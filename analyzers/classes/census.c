@@ -389,7 +389,7 @@ enum parse_result census_add_list(struct census *census, enum census_method meth
         return add_hierarchy(census, text);
     case CENSUS_CLASS_HISTOGRAM:
         return add_histogram(census, text);
-    case CENSUS_TAP:
+    case CENSUS_LOAD_LOG:
     case CENSUS_LOADER_TYPES:
     case CENSUS_METHOD_COUNT:
         break;

@@ -10,7 +10,7 @@
 #include "analyzers/trend/verdict.h"
 #include "analyzers/trend/rate.h"
 
-#define FAMILIES_MAX      64 /* families under observation within one tap */
+#define FAMILIES_MAX      64 /* families under observation within one load log */
 #define FAMILY_POINTS     48
 #define LOADER_TYPES_MAX  64
 #define HEAP_TRACKS_MAX   128
@@ -28,7 +28,7 @@ struct episode {
     struct texts texts; /* of the finding */
 };
 
-/* One family within the present tap: its cumulative counters over time. */
+/* One family within the present load log: its cumulative counters over time. */
 struct family_track {
     char family[EVENT_FAMILY_MAX];
     int count;
@@ -97,15 +97,16 @@ struct judge {
         int64_t loaded_at_unload, unloaded_at_unload;
         int64_t unload_events;
     } turnover;
-    int tap;
-    int64_t tap_from_ms;
+    int load_log;
+    int64_t load_log_from_ms;
     int64_t names_ms; /* of the last census; -1 none */
     int family_count;
     struct family_track *families; /* FAMILIES_MAX; NULL until there are names */
-    struct family_track all_loads; /* of the tap, whatever was loaded */
+    struct family_track all_loads; /* of the load log, whatever was loaded */
     int caller_count;
-    struct caller_row *callers; /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
-    int64_t callers_until_ms;   /* an observation is under way, until then at most; 0: none is */
+    struct caller_row
+        *callers;             /* of the last observation; EVENT_ROWS_MAX, NULL until there is one */
+    int64_t callers_until_ms; /* an observation is under way, until then at most; 0: none is */
     int loader_count;
     bool loaders_have_baseline;
     struct loader_track loaders[LOADER_TYPES_MAX];

@@ -138,7 +138,7 @@ static void track_add(struct family_track *track, int64_t ms, int64_t repeating)
  * at the pace that followed. */
 static double track_from(const struct judge *judge, const struct family_track *track)
 {
-    double from_ms = (double)judge->tap_from_ms;
+    double from_ms = (double)judge->load_log_from_ms;
     if (track->count == 0)
         return from_ms;
     double first_ms = (double)track->point[0].ms, first = (double)track->point[0].repeating;
@@ -192,7 +192,7 @@ static bool is_part_of_a_start(const struct judge *judge, const struct family_ro
                                double since_ms, double loads)
 {
     const struct family_track *all = &judge->all_loads;
-    double from_ms = (double)judge->tap_from_ms;
+    double from_ms = (double)judge->load_log_from_ms;
     double all_loads =
         track_at(all, from_ms, (double)judge->now_ms) - track_at(all, from_ms, since_ms);
     return row->max_same_name < REPEATED_MIN && loads * START_SHARE < all_loads;
@@ -281,9 +281,10 @@ static void raise_suspects(struct judge *judge, struct suspect *suspects, int co
 
 static void judge_flow(struct judge *judge, const struct names_event *names)
 {
-    if (names->tap != judge->tap || judge_value(names->from_ms) != judge->tap_from_ms) {
-        judge->tap = names->tap;
-        judge->tap_from_ms = judge_value(names->from_ms);
+    if (names->load_log != judge->load_log ||
+        judge_value(names->from_ms) != judge->load_log_from_ms) {
+        judge->load_log = names->load_log;
+        judge->load_log_from_ms = judge_value(names->from_ms);
         judge->family_count = 0;
         judge->all_loads.count = 0;
     }
@@ -319,7 +320,7 @@ static void judge_flow(struct judge *judge, const struct names_event *names)
         raise_suspects(judge, suspects, count);
 }
 
-#define CALLERS_LATE_MS 3000 /* an observation is waited for so much longer than it takes */
+#define CALLERS_LATE_MS 3000  /* an observation is waited for so much longer than it takes */
 #define CALLERS_FOR_MS  20000 /* and no longer than that */
 
 void judge_callers(struct judge *judge, const struct callers_event *callers)
@@ -334,8 +335,7 @@ void judge_callers(struct judge *judge, const struct callers_event *callers)
         judge->callers = calloc(EVENT_ROWS_MAX, sizeof *judge->callers);
     if (judge->callers == NULL || callers->row_count == 0)
         return; /* what is known stays */
-    judge->caller_count =
-        callers->row_count < EVENT_ROWS_MAX ? callers->row_count : EVENT_ROWS_MAX;
+    judge->caller_count = callers->row_count < EVENT_ROWS_MAX ? callers->row_count : EVENT_ROWS_MAX;
     memcpy(judge->callers, callers->rows, (size_t)judge->caller_count * sizeof *judge->callers);
 }
 
@@ -383,7 +383,7 @@ static void judge_stock(struct judge *judge, const struct names_event *names)
 void judge_names(struct judge *judge, const struct names_event *names)
 {
     judge->names_ms = judge->now_ms;
-    if (names->method == CENSUS_TAP)
+    if (names->method == CENSUS_LOAD_LOG)
         judge_flow(judge, names);
     else
         judge_stock(judge, names);

@@ -3,7 +3,7 @@
 const char *census_method_name(enum census_method method)
 {
     static const char *const NAMES[CENSUS_METHOD_COUNT] = {
-        [CENSUS_TAP] = "tap",
+        [CENSUS_LOAD_LOG] = "tap",
         [CENSUS_CLASSES] = "classes",
         [CENSUS_CLASS_HIERARCHY] = "class_hierarchy",
         [CENSUS_CLASS_HISTOGRAM] = "class_histogram",
@@ -12,11 +12,11 @@ const char *census_method_name(enum census_method method)
     return (unsigned)method < CENSUS_METHOD_COUNT ? NAMES[method] : "?";
 }
 
-void flow_count_add(struct flow_count *count, int tap, int64_t now)
+void flow_count_add(struct flow_count *count, int load_log, int64_t now)
 {
-    if (count->tap != tap)
+    if (count->load_log != load_log)
         count->now = 0;
-    count->tap = tap;
+    count->load_log = load_log;
     if (now <= count->now)
         return;
     count->total = saturated_add(count->total, now - count->now);

@@ -90,7 +90,7 @@ struct target_identity {
 
 /* How a census of class names was taken. */
 enum census_method {
-    CENSUS_TAP,             /* class-load log switched on by VM.log: a flow of loads and unloads */
+    CENSUS_LOAD_LOG,        /* class-load log switched on by VM.log: a flow of loads and unloads */
     CENSUS_CLASSES,         /* VM.classes: a stock of live classes */
     CENSUS_CLASS_HIERARCHY, /* VM.class_hierarchy: a stock */
     CENSUS_CLASS_HISTOGRAM, /* GC.class_histogram -all: a stock, blind to classes without instances
@@ -100,7 +100,7 @@ enum census_method {
 };
 const char *census_method_name(enum census_method method);
 
-/* One family of class names. In a flow the counters are cumulative since the tap began. */
+/* One family of class names. In a flow the counters are cumulative since the load log began. */
 struct family_row {
     char family[EVENT_FAMILY_MAX]; /* id in families.def, or unknown:<stem> */
     char stem[EVENT_NAME_MAX];     /* most frequent normalised name */
@@ -116,8 +116,8 @@ struct family_row {
 
 struct names_event {
     enum census_method method;
-    int tap;   /* number of this tap within the watch, 1.. ; 0 for a stock */
-    bool last; /* the tap ends with this event */
+    int load_log; /* number of this load log within the watch, 1.. ; 0 for a stock */
+    bool last;    /* the load log ends with this event */
     int64_t from_ms;
     int64_t loads; /* all loads seen, attributed or not */
     int64_t unloads;
@@ -126,15 +126,16 @@ struct names_event {
     const struct family_row *rows; /* most loads first */
 };
 
-/* A counter of a flow over all taps. Each tap counts from 0, and its events repeat what it has counted. */
+/* A counter of a flow over all load logs. Each of them counts from 0, and its events repeat what it
+ * has counted. */
 struct flow_count {
-    int64_t total; /* over all taps */
-    int64_t now;   /* in this tap */
-    int tap;       /* 0: none yet */
+    int64_t total; /* over all load logs */
+    int64_t now;   /* in this load log */
+    int load_log;  /* 0: none yet */
 };
-/* now: the counter as an event of the tap has it. Rows beyond the largest are not in an event: what
- * was counted stays counted. */
-void flow_count_add(struct flow_count *count, int tap, int64_t now);
+/* now: the counter as an event of the load log has it. Rows beyond the largest are not in
+ * an event: what was counted stays counted. */
+void flow_count_add(struct flow_count *count, int load_log, int64_t now);
 
 /* One type of class loader. */
 struct loader_row {
@@ -211,7 +212,7 @@ enum event_kind {
     EVENT_HISTOGRAM,
     EVENT_CALLERS,
     EVENT_COST,
-    EVENT_NOTE, /* something the operator should know: NMT is off, the tap failed and why */
+    EVENT_NOTE, /* something the operator should know: NMT is off, the load log failed and why */
     EVENT_GONE, /* the target ended or was replaced; the text says how */
     EVENT_KIND_COUNT,
 };

@@ -78,7 +78,7 @@ struct dossier_loaders {
     struct loader_row rows[EVENT_ROWS_MAX];
 };
 
-/* Class names: a flow (log, tap) or a stock (a list of live classes). */
+/* Class names: a flow (log, load log) or a stock (a list of live classes). */
 struct dossier_names {
     bool have;
     enum census_method method;
@@ -122,10 +122,12 @@ struct dossier_heap_growth {
 /* Seen from outside while the process was watched (nmtwatch/observe). */
 struct dossier_toucher {
     bool have;
-    int64_t outside_bytes;   /* that grew outside of NMT meanwhile, by stacks */
-    int64_t bytes;           /* of them, by this code: */
-    char by[EVENT_NAME_MAX]; /* "com.acme.Thumbnails.scale"; a native function where there is no Java frame */
-    char in[EVENT_NAME_MAX]; /* "deflateInit2_ [libz.so.1]": the innermost that is neither libc nor libjvm; "" */
+    int64_t outside_bytes; /* that grew outside of NMT meanwhile, by stacks */
+    int64_t bytes;         /* of them, by this code: */
+    char by
+        [EVENT_NAME_MAX]; /* "com.acme.Thumbnails.scale"; a native function where there is no Java frame */
+    char in
+        [EVENT_NAME_MAX]; /* "deflateInit2_ [libz.so.1]": the innermost that is neither libc nor libjvm; "" */
     double span_s;
 };
 

@@ -492,7 +492,7 @@ static bool read_log(struct dossier_jvm *jvm, const struct text_part *part,
             census_unload(jvm->flow, line.name);
         }
     }
-    jvm->dossier.flow.method = CENSUS_TAP;
+    jvm->dossier.flow.method = CENSUS_LOAD_LOG;
     jvm->dossier.flow.has_span = timed;
     if (timed)
         jvm->dossier.flow.span_s += (double)(last_ms - first_ms) / 1000.0;
@@ -516,7 +516,7 @@ bool dossier_read_class_log(struct dossier_jvm *jvm, const struct classlog *log,
         return count >= 0;
     }
     flow->have = true;
-    flow->method = CENSUS_TAP;
+    flow->method = CENSUS_LOAD_LOG;
     flow->loads = totals->loads;
     flow->unloads = totals->unloads;
     flow->has_span = classlog_clock(log) != CLASSLOG_LINES;

@@ -10,7 +10,7 @@
 #define CHUNK_BYTES      (4 << 20)
 #define CHECKPOINT_EVENT 1
 #define NS_PER_MS        1000000
-#define EVENT_SIZE_BYTES       4
+#define EVENT_SIZE_BYTES 4
 
 enum history_type {
     HISTORY_BEFORE_FIRST = JFR_TYPE_BEFORE_FIRST,
@@ -224,7 +224,7 @@ static void families(struct history_jfr *history, int64_t ms, const struct names
         jfr_bytes_text(out, row->example);
         jfr_bytes_text(out, census_method_name(names->method));
         number(out, row->loads);
-        number(out, names->method == CENSUS_TAP ? row->unloads : JFR_NOT_AVAILABLE);
+        number(out, names->method == CENSUS_LOAD_LOG ? row->unloads : JFR_NOT_AVAILABLE);
         end(history);
     }
 }

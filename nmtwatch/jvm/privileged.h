@@ -20,16 +20,16 @@
 #define PRIVILEGED_TEXT_MAX 4096
 
 enum privileged_kind {
-    PRIVILEGED_LOOK,       /* target_open; the answer is the target */
-    PRIVILEGED_EXE,        /* which program a process runs: device and inode */
-    PRIVILEGED_ENVIRON,    /* the rest is about a JVM that PRIVILEGED_LOOK has shown: */
-    PRIVILEGED_PERFDATA,   /* its hsperfdata file */
-    PRIVILEGED_FIGURES,    /* the file in which the agent publishes its totals */
-    PRIVILEGED_TAP_BEGIN,  /* a guard for a class-load log; the answer is the pipe to it */
-    PRIVILEGED_TAP_LOG,    /* that log, for reading */
-    PRIVILEGED_TAP_REMOVE, /* ... removed */
-    PRIVILEGED_TIDY,       /* agent_leftovers_remove */
-    PRIVILEGED_CONNECT,    /* connect, send this request, hand the answering socket over */
+    PRIVILEGED_LOOK,            /* target_open; the answer is the target */
+    PRIVILEGED_EXE,             /* which program a process runs: device and inode */
+    PRIVILEGED_ENVIRON,         /* the rest is about a JVM that PRIVILEGED_LOOK has shown: */
+    PRIVILEGED_PERFDATA,        /* its hsperfdata file */
+    PRIVILEGED_FIGURES,         /* the file in which the agent publishes its totals */
+    PRIVILEGED_LOAD_LOG_BEGIN,  /* a guard for a class-load log; the answer is the pipe to it */
+    PRIVILEGED_LOAD_LOG_OPEN,   /* that log, for reading */
+    PRIVILEGED_LOAD_LOG_REMOVE, /* ... removed */
+    PRIVILEGED_TIDY,            /* agent_leftovers_remove */
+    PRIVILEGED_CONNECT,         /* connect, send this request, hand the answering socket over */
     PRIVILEGED_OBSERVE, /* observe it in a child (observe/observe_child.h), hand its socket over */
     PRIVILEGED_CONFIG,  /* the configuration, read by the helper */
     PRIVILEGED_SECRET,  /* a file that the configuration names: passwords, certificate, key */
@@ -63,11 +63,11 @@ bool privileged_apart(void);
 enum failure_kind privileged_look(struct target *target, pid_t pid, struct failure *failure);
 /* False with errno. */
 bool privileged_exe(pid_t pid, uint64_t *device, uint64_t *inode);
-/* A descriptor, or -1 with errno. kind: ENVIRON, PERFDATA, FIGURES; for TAP_* text is the name of
+/* A descriptor, or -1 with errno. kind: ENVIRON, PERFDATA, FIGURES; for LOAD_LOG_* text is the name of
  * the log. ENVIRON needs no start time. */
 int privileged_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
                     const char *text);
-/* TAP_REMOVE, TIDY, NOTIFY. */
+/* LOAD_LOG_REMOVE, TIDY, NOTIFY. */
 bool privileged_do(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
                    const char *text);
 /* The socket on which the answer comes: a struct failure, and with FAILURE_NONE the JVM's socket,

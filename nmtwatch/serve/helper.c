@@ -10,7 +10,7 @@
 #include "nmtwatch/serve/confine.h"
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/serve/serve.h"
-#include "nmtwatch/watch/tap.h"
+#include "nmtwatch/watch/load_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -169,11 +169,11 @@ static int open_environ(const struct target *target)
     return -1;
 }
 
-static int begin_tap(struct helper *helper, const struct target *target, const char *file)
+static int begin_load_log(struct helper *helper, const struct target *target, const char *file)
 {
     for (int i = 0; i < GUARDS_MAX; i++) {
         if (helper->guard[i] == 0)
-            return tap_guard(target, file, &helper->guard[i]);
+            return load_log_guard(target, file, &helper->guard[i]);
     }
     errno = EAGAIN;
     return -1;
@@ -254,15 +254,15 @@ static int about_jvm(struct helper *helper, const char *text)
         return -1;
     case PRIVILEGED_FIGURES:
         return agent_figures_file(target);
-    case PRIVILEGED_TAP_BEGIN:
-        return begin_tap(helper, target, text);
-    case PRIVILEGED_TAP_LOG:
-        return tap_log(target, text);
-    case PRIVILEGED_TAP_REMOVE:
+    case PRIVILEGED_LOAD_LOG_BEGIN:
+        return begin_load_log(helper, target, text);
+    case PRIVILEGED_LOAD_LOG_OPEN:
+        return load_log_open(target, text);
+    case PRIVILEGED_LOAD_LOG_REMOVE:
         errno = EINVAL;
-        if (!tap_name_is_for(target, text))
+        if (!load_log_name_is_for(target, text))
             return -1;
-        tap_remove_leftover(target, text);
+        load_log_remove_leftover(target, text);
         return -2;
     default: /* TIDY */
         agent_leftovers_remove(target);
@@ -705,24 +705,24 @@ static bool is_on_list(const char *command, size_t length)
 }
 
 /* On or off, of a file in the JVM's /tmp that is called as a watch calls it. */
-static bool is_tap(const struct target *target, const char *command, size_t length)
+static bool is_load_log(const struct target *target, const char *command, size_t length)
 {
     static const char BEGINNING[] = "VM.log output=file=";
-    struct tap tap;
+    struct load_log load_log;
     char wanted[2][256];
     size_t at = sizeof BEGINNING - 1, name = 0;
     if (length <= at || memcmp(command, BEGINNING, at) != 0)
         return false;
     while (at + name < length && command[at + name] != ' ')
         name++;
-    if (name >= sizeof tap.file)
+    if (name >= sizeof load_log.file)
         return false;
-    memcpy(tap.file, command + at, name);
-    tap.file[name] = '\0';
-    if (!tap_name_is_for(target, tap.file))
+    memcpy(load_log.file, command + at, name);
+    load_log.file[name] = '\0';
+    if (!load_log_name_is_for(target, load_log.file))
         return false;
-    tap_on_command(&tap, wanted[0], sizeof wanted[0]);
-    tap_off_command(&tap, wanted[1], sizeof wanted[1]);
+    load_log_on_command(&load_log, wanted[0], sizeof wanted[0]);
+    load_log_off_command(&load_log, wanted[1], sizeof wanted[1]);
     for (int i = 0; i < 2; i++) {
         if (strlen(wanted[i]) == length && memcmp(wanted[i], command, length) == 0)
             return true;
@@ -735,7 +735,7 @@ static bool all_permitted(const struct target *target, const char *text)
 {
     for (;;) {
         size_t length = strcspn(text, "\n");
-        if (!is_on_list(text, length) && !is_tap(target, text, length))
+        if (!is_on_list(text, length) && !is_load_log(target, text, length))
             return false;
         if (text[length] == '\0')
             return true;

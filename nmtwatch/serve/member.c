@@ -63,7 +63,7 @@ static void count_families(struct member *member, const struct names_event *name
     struct {
         int64_t loads, unloads;
     } seen[FAMILY_COUNT + 1] = {0};
-    int list = names->method != CENSUS_TAP ? 1 + (int)names->method : 0;
+    int list = names->method != CENSUS_LOAD_LOG ? 1 + (int)names->method : 0;
     bool again = list == member->list;
     if (member->families == NULL)
         member->families = calloc(FAMILY_COUNT + 1, sizeof *member->families);
@@ -78,8 +78,8 @@ static void count_families(struct member *member, const struct names_event *name
     for (int i = 0; i <= FAMILY_COUNT; i++) {
         struct family_count *count = &member->families[i];
         if (list == 0) {
-            flow_count_add(&count->loads, names->tap, seen[i].loads);
-            flow_count_add(&count->unloads, names->tap, seen[i].unloads);
+            flow_count_add(&count->loads, names->load_log, seen[i].loads);
+            flow_count_add(&count->unloads, names->load_log, seen[i].unloads);
             continue;
         }
         if (again && seen[i].loads > count->listed)
@@ -188,9 +188,9 @@ void member_continue(struct member *member, const struct member *before)
     member->first_ms = before->first_ms;
     member->spark = before->spark;
     member->families = before->families;
-    /* Its taps are numbered from 1 again. */
+    /* Its load logs are numbered from 1 again. */
     for (int i = 0; member->families != NULL && i <= FAMILY_COUNT; i++)
-        member->families[i].loads.tap = member->families[i].unloads.tap = 0;
+        member->families[i].loads.load_log = member->families[i].unloads.load_log = 0;
     member->have_loaders = before->have_loaders;
     member->loader_count = before->loader_count;
     memcpy(member->loaders, before->loaders, sizeof member->loaders);

@@ -18,7 +18,7 @@
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/serve/target_rules.h"
 
-/* Classes by family, summed up over all taps and lists. */
+/* Classes by family, summed up over all load logs and lists. */
 struct family_count {
     struct flow_count loads, unloads;
     int64_t listed; /* alive in the last list */
@@ -47,7 +47,7 @@ struct member {
     int64_t first_ms;
     struct sparkline spark;
     struct family_count *families; /* FAMILY_COUNT + 1; NULL until a name was seen */
-    int list; /* 1 + method of the last list of live classes; 0: names of a tap came after it */
+    int list; /* 1 + method of the last list of live classes; 0: names of a load log came after it */
     bool have_loaders;
     int loader_count;
     struct loader_view loaders[LOADER_VIEWS];

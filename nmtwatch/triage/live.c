@@ -139,9 +139,9 @@ struct looking {
     int64_t waited_ms; /* for a quiet machine, in all */
     int64_t arenas;    /* of Metaspace; -1: not known */
     int texts;         /* kept so far: their number goes in front of the file's name */
-    struct family_row mid_rows[EVENT_ROWS_MAX]; /* of the tap, at two thirds of its time */
+    struct family_row mid_rows[EVENT_ROWS_MAX]; /* of the load log, at two thirds of its time */
     int mid_count;
-    int mid_tap;
+    int mid_load_log;
     struct triage_step *callers;   /* of an observation of class definitions; NULL: none yet */
     struct observe_child *outside; /* of growth outside of NMT; NULL: not now */
     struct triage_step *outside_step;
@@ -409,11 +409,11 @@ static bool ask_all(struct looking *looking, enum moment moment, struct failure 
 static void keep_names(struct looking *looking, const struct names_event *names, int64_t ms)
 {
     struct dossier *dossier = looking->live->dossier;
-    if (names->method != CENSUS_TAP || dossier == NULL)
+    if (names->method != CENSUS_LOAD_LOG || dossier == NULL)
         return;
     int64_t two_thirds_ms = looking->options->for_ms * 2 / 3;
-    if (names->tap != looking->mid_tap) {
-        looking->mid_tap = names->tap;
+    if (names->load_log != looking->mid_load_log) {
+        looking->mid_load_log = names->load_log;
         looking->mid_count = 0;
     }
     if (ms <= two_thirds_ms) {
@@ -622,7 +622,7 @@ static void watch_classes(struct looking *looking)
     record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     record->pause_us = watcher_counts(jvm->watcher).pause_us;
     if (looking->live->dossier != NULL && looking->live->dossier->flow.have)
-        snprintf(record->note, sizeof record->note, "%s", looking->live->tap_off_hint);
+        snprintf(record->note, sizeof record->note, "%s", looking->live->load_log_off_hint);
     watching_close(&watching);
 }
 
@@ -646,7 +646,7 @@ enum failure_kind live_run(struct live *live, const struct target *target,
     const struct attach_limits limits = {.timeout_ms = options->timeout_ms};
     memset(live, 0, sizeof *live);
     failure->kind = FAILURE_NONE;
-    snprintf(live->tap_off_hint, sizeof live->tap_off_hint,
+    snprintf(live->load_log_off_hint, sizeof live->load_log_off_hint,
              "its log is off again; by hand: jcmd %d VM.log list, then VM.log "
              "output=#N what=off",
              (int)target->pid);

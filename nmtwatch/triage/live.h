@@ -5,7 +5,7 @@
  * Each answer is kept as a text in the folder and fed to the reader of saved texts
  * (analyzers/triage/dossier_read.h): `nmtwatch analyze` on the folder sees what was seen live. Only
  * the watch adds what texts cannot: who loads classes now, by the class-load log of the JVM, which
- * a guard switches off again even when nmtwatch is killed (nmtwatch/watch/tap.h).
+ * a guard switches off again even when nmtwatch is killed (nmtwatch/watch/load_log.h).
  *
  * A gentle triage stops the JVM for LIVE_GENTLE_PAUSE_US at most in all, by prediction and by
  * measurement of each step; what does not fit is left out and says so.
@@ -49,8 +49,8 @@ struct live {
     struct triage_step steps[LIVE_STEPS_MAX];
     int alert_count;
     struct finding alerts[TRIAGE_FINDINGS_MAX];
-    struct texts texts;     /* theirs */
-    char tap_off_hint[160]; /* how to switch the log off by hand */
+    struct texts texts;          /* theirs */
+    char load_log_off_hint[160]; /* how to switch the log off by hand */
 };
 
 /* FAILURE_NONE, or why the JVM could not be asked at all. The target is the caller's. */

@@ -72,7 +72,7 @@ static void take_event(struct recorded *recorded, const struct event *event, boo
         dossier_add_histogram(dossier, &event->histogram);
     } else if (event->kind == EVENT_CALLERS) {
         recorded_callers(dossier, &event->callers);
-    } else if (event->kind == EVENT_NAMES && event->names.method == CENSUS_TAP) {
+    } else if (event->kind == EVENT_NAMES && event->names.method == CENSUS_LOAD_LOG) {
         recorded_names(&dossier->flow, &event->names, event->ms);
     }
 }

@@ -1,4 +1,4 @@
-/* Names on suspicion: the class-load tap, and class lists where a tap is not to be had; and whose code asks for
+/* Names on suspicion: the class-load log, and class lists where a load log is not to be had; and whose code asks for
  * the classes, seen from outside. */
 #include "nmtwatch/watch/watcher_internal.h"
 
@@ -13,29 +13,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAP_MAX_MS          45000 /* a secondary family needs twice its span to be believed */
-#define TAP_MAX_BYTES       (24 << 20)
-#define TAP_SILENT_MS       10000
-#define TAP_LINGER_MS       3000 /* after names are no longer wanted */
-#define TAP_EVENT_MS        2000
-#define TAP_PAUSE_MS        2000  /* between two taps when the last one ended by itself */
-#define TAP_BACKOFF_MS      10000 /* when it ended without a name */
-#define TAP_BACKOFF_MAX_MS  300000
-#define TAP_OFF_TRIES       3
-#define LIST_BACKOFF_MS     12000 /* two lists make a rate */
-#define LIST_BACKOFF_MAX_MS 600000
-#define OBSERVE_MS          5000
-#define OBSERVE_LATE_MS     10000
-#define OBSERVE_EACH_MS     300000
-#define OBSERVING_MAX       2 /* JVMs at once */
-#define OBSERVE_FIRST_JDK   11
-#define ACCESSOR_FAMILY     "jdk-reflect-accessor"
-#define ACCESSORS_LAST_JDK  21 /* serialization constructors; methods up to 17 */
+#define LOAD_LOG_MAX_MS         45000 /* a secondary family needs twice its span to be believed */
+#define LOAD_LOG_MAX_BYTES      (24 << 20)
+#define LOAD_LOG_SILENT_MS      10000
+#define LOAD_LOG_LINGER_MS      3000 /* after names are no longer wanted */
+#define LOAD_LOG_EVENT_MS       2000
+#define LOAD_LOG_PAUSE_MS       2000  /* between two load logs when the last one ended by itself */
+#define LOAD_LOG_BACKOFF_MS     10000 /* when it ended without a name */
+#define LOAD_LOG_BACKOFF_MAX_MS 300000
+#define LOAD_LOG_OFF_TRIES      3
+#define LIST_BACKOFF_MS         12000 /* two lists make a rate */
+#define LIST_BACKOFF_MAX_MS     600000
+#define OBSERVE_MS              5000
+#define OBSERVE_LATE_MS         10000
+#define OBSERVE_EACH_MS         300000
+#define OBSERVING_MAX           2 /* JVMs at once */
+#define OBSERVE_FIRST_JDK       11
+#define ACCESSOR_FAMILY         "jdk-reflect-accessor"
+#define ACCESSORS_LAST_JDK      21 /* serialization constructors; methods up to 17 */
 
-static bool tap_possible(const struct watcher *watcher)
+static bool load_log_possible(const struct watcher *watcher)
 {
-    return watcher->options.tap && !watcher->tap_unusable &&
-           watcher->target.identity.jdk_major >= TAP_FIRST_JDK;
+    return watcher->options.load_log && !watcher->load_log_unusable &&
+           watcher->target.identity.jdk_major >= LOAD_LOG_FIRST_JDK;
 }
 
 void naming_emit(struct watcher *watcher, enum census_method method, bool last)
@@ -51,66 +51,66 @@ void naming_emit(struct watcher *watcher, enum census_method method, bool last)
     event.names.rows = rows;
     event.names.last = last;
     event.names.from_ms = watcher->now_ms;
-    if (method == CENSUS_TAP) {
-        event.names.tap = watcher->tap_number;
-        event.names.from_ms = watcher->tap_from_ms;
-        event.names.lost_bytes = watcher->tap.lost_bytes;
+    if (method == CENSUS_LOAD_LOG) {
+        event.names.load_log = watcher->load_log_number;
+        event.names.from_ms = watcher->load_log_from_ms;
+        event.names.lost_bytes = watcher->load_log.lost_bytes;
     }
-    watcher->tap_event_ms = watcher->now_ms;
+    watcher->load_log_event_ms = watcher->now_ms;
     watcher_emit(watcher, &event);
 }
 
-/* --- the tap ---------------------------------------------------------------------------------- */
+/* --- the load log ---------------------------------------------------------------------------------- */
 
-static void tap_must_go_off(struct watcher *watcher, int64_t pause_ms)
+static void load_log_must_go_off(struct watcher *watcher, int64_t pause_ms)
 {
-    watcher->tap_phase = TAP_MUST_GO_OFF;
-    watcher->tap_off_tries = 0;
-    watcher->tap_next_ms = watcher->now_ms + pause_ms;
+    watcher->load_log_phase = LOAD_LOG_MUST_GO_OFF;
+    watcher->load_log_off_tries = 0;
+    watcher->load_log_next_ms = watcher->now_ms + pause_ms;
 }
 
-static void tap_ended_without_name(struct watcher *watcher)
+static void load_log_ended_without_name(struct watcher *watcher)
 {
-    watcher->tap_backoff_ms =
-        watcher->tap_backoff_ms == 0 ? TAP_BACKOFF_MS : watcher->tap_backoff_ms * 2;
-    if (watcher->tap_backoff_ms > TAP_BACKOFF_MAX_MS)
-        watcher->tap_backoff_ms = TAP_BACKOFF_MAX_MS;
-    tap_must_go_off(watcher, watcher->tap_backoff_ms);
+    watcher->load_log_backoff_ms =
+        watcher->load_log_backoff_ms == 0 ? LOAD_LOG_BACKOFF_MS : watcher->load_log_backoff_ms * 2;
+    if (watcher->load_log_backoff_ms > LOAD_LOG_BACKOFF_MAX_MS)
+        watcher->load_log_backoff_ms = LOAD_LOG_BACKOFF_MAX_MS;
+    load_log_must_go_off(watcher, watcher->load_log_backoff_ms);
 }
 
-static void follow_tap(struct watcher *watcher)
+static void follow_load_log(struct watcher *watcher)
 {
-    int64_t got = tap_read(&watcher->tap, watcher->census);
+    int64_t got = load_log_read(&watcher->load_log, watcher->census);
     if (got < 0) {
         watcher_note(watcher, "the class-load log cannot be read any more: %s",
                      strerrordesc_np(errno));
-        tap_must_go_off(watcher, TAP_BACKOFF_MS);
+        load_log_must_go_off(watcher, LOAD_LOG_BACKOFF_MS);
         return;
     }
     bool wanted = judge_wants_names(watcher->judge);
     if (got > 0 || !wanted || watcher->noted_failure != FAILURE_NONE)
-        watcher->tap_grew_ms = watcher->now_ms;
-    if (watcher->now_ms - watcher->tap_grew_ms >= TAP_SILENT_MS) {
-        watcher->tap_unusable = true;
+        watcher->load_log_grew_ms = watcher->now_ms;
+    if (watcher->now_ms - watcher->load_log_grew_ms >= LOAD_LOG_SILENT_MS) {
+        watcher->load_log_unusable = true;
         watcher_note(watcher, "classes are loaded and their log stays empty (is the disk of the "
                               "JVM's /tmp full?); class lists are used instead");
-        tap_must_go_off(watcher, 0);
+        load_log_must_go_off(watcher, 0);
         return;
     }
     if (wanted)
-        watcher->tap_idle_since_ms = -1;
-    else if (watcher->tap_idle_since_ms < 0)
-        watcher->tap_idle_since_ms = watcher->now_ms;
-    bool idle = !wanted && watcher->now_ms - watcher->tap_idle_since_ms >= TAP_LINGER_MS;
-    bool full =
-        watcher->now_ms - watcher->tap_from_ms >= TAP_MAX_MS || watcher->tap.bytes >= TAP_MAX_BYTES;
-    if (idle || full || watcher->now_ms - watcher->tap_event_ms >= TAP_EVENT_MS)
-        naming_emit(watcher, CENSUS_TAP, idle || full);
+        watcher->load_log_idle_since_ms = -1;
+    else if (watcher->load_log_idle_since_ms < 0)
+        watcher->load_log_idle_since_ms = watcher->now_ms;
+    bool idle = !wanted && watcher->now_ms - watcher->load_log_idle_since_ms >= LOAD_LOG_LINGER_MS;
+    bool full = watcher->now_ms - watcher->load_log_from_ms >= LOAD_LOG_MAX_MS ||
+                watcher->load_log.bytes >= LOAD_LOG_MAX_BYTES;
+    if (idle || full || watcher->now_ms - watcher->load_log_event_ms >= LOAD_LOG_EVENT_MS)
+        naming_emit(watcher, CENSUS_LOAD_LOG, idle || full);
     if (idle) {
-        watcher->tap_backoff_ms = 0;
-        tap_must_go_off(watcher, TAP_PAUSE_MS);
+        watcher->load_log_backoff_ms = 0;
+        load_log_must_go_off(watcher, LOAD_LOG_PAUSE_MS);
     } else if (full) {
-        tap_ended_without_name(watcher);
+        load_log_ended_without_name(watcher);
     }
 }
 
@@ -197,98 +197,100 @@ static void follow_observation(struct watcher *watcher)
 
 void naming_tick(struct watcher *watcher)
 {
-    if (watcher->tap_phase == TAP_IS_ON && !watcher->ended)
-        follow_tap(watcher);
+    if (watcher->load_log_phase == LOAD_LOG_IS_ON && !watcher->ended)
+        follow_load_log(watcher);
     if (watcher->observing != NULL)
         follow_observation(watcher);
     else if (observation_due(watcher))
         begin_observation(watcher);
 }
 
-static bool ask_tap_on(struct watcher *watcher)
+static bool ask_load_log_on(struct watcher *watcher)
 {
-    if (watcher->now_ms < watcher->tap_next_ms)
+    if (watcher->now_ms < watcher->load_log_next_ms)
         return false;
-    if (tap_prepare(&watcher->tap, &watcher->target) != 0) {
-        watcher->tap_unusable = true;
+    if (load_log_prepare(&watcher->load_log, &watcher->target) != 0) {
+        watcher->load_log_unusable = true;
         watcher_note(watcher, "no class-load log: %s", strerrordesc_np(errno));
         return false;
     }
     char command[320];
-    tap_on_command(&watcher->tap, command, sizeof command);
-    if (!ask(watcher, QUESTION_TAP_ON, command)) {
-        tap_closed(&watcher->tap, true);
+    load_log_on_command(&watcher->load_log, command, sizeof command);
+    if (!ask(watcher, QUESTION_LOAD_LOG_ON, command)) {
+        load_log_closed(&watcher->load_log, true);
         return false;
     }
-    watcher->tap_phase = TAP_GOES_ON;
+    watcher->load_log_phase = LOAD_LOG_GOES_ON;
     return true;
 }
 
-static bool ask_tap_off(struct watcher *watcher)
+static bool ask_load_log_off(struct watcher *watcher)
 {
     char command[192];
-    tap_off_command(&watcher->tap, command, sizeof command);
-    if (!ask(watcher, QUESTION_TAP_OFF, command))
+    load_log_off_command(&watcher->load_log, command, sizeof command);
+    if (!ask(watcher, QUESTION_LOAD_LOG_OFF, command))
         return false;
-    watcher->tap_phase = TAP_GOES_OFF;
+    watcher->load_log_phase = LOAD_LOG_GOES_OFF;
     return true;
 }
 
-static void tap_is_on(struct watcher *watcher, struct span reply, int result_code)
+static void load_log_is_on(struct watcher *watcher, struct span reply, int result_code)
 {
     struct jcmd_reply answer = jcmd_reply_classify(reply);
     bool refused = result_code != 0 || (answer.kind != JCMD_OK && answer.kind != JCMD_EMPTY);
-    if (refused || tap_opened(&watcher->tap) != 0) {
+    if (refused || load_log_opened(&watcher->load_log) != 0) {
         char why[96];
         if (refused || span_trim(answer.rest).len > 0)
             span_copy(span_trim(refused && answer.message.len > 0 ? answer.message : reply), why,
                       sizeof why);
         else
             snprintf(why, sizeof why, "%s", strerrordesc_np(errno));
-        watcher->tap_unusable = true;
+        watcher->load_log_unusable = true;
         watcher_note(watcher, "no class-load log from this JVM (%s); class lists are used instead",
                      why);
         if (refused) {
-            tap_closed(&watcher->tap, true);
-            watcher->tap_phase = TAP_IS_OFF;
+            load_log_closed(&watcher->load_log, true);
+            watcher->load_log_phase = LOAD_LOG_IS_OFF;
         } else {
-            tap_must_go_off(watcher, 0);
+            load_log_must_go_off(watcher, 0);
         }
         return;
     }
-    watcher->tap_phase = TAP_IS_ON;
-    watcher->tap_number++;
-    watcher->tap_from_ms = watcher->tap_event_ms = watcher->tap_grew_ms = watcher->now_ms;
-    watcher->tap_idle_since_ms = -1;
+    watcher->load_log_phase = LOAD_LOG_IS_ON;
+    watcher->load_log_number++;
+    watcher->load_log_from_ms = watcher->load_log_event_ms = watcher->load_log_grew_ms =
+        watcher->now_ms;
+    watcher->load_log_idle_since_ms = -1;
     census_reset(watcher->census);
     if (watcher->stopping)
-        tap_must_go_off(watcher, 0);
+        load_log_must_go_off(watcher, 0);
 }
 
-/* Without the JVM's yes the tap stays ours: later tries keep the pace of all other questions. */
-static void tap_is_off(struct watcher *watcher, bool off)
+/* Without the JVM's yes the load log stays ours: later tries keep the pace of all other questions. */
+static void load_log_is_off(struct watcher *watcher, bool off)
 {
-    if (!off && ++watcher->tap_off_tries == TAP_OFF_TRIES)
+    if (!off && ++watcher->load_log_off_tries == LOAD_LOG_OFF_TRIES)
         watcher_note(watcher,
                      "the class-load log %s could not be switched off yet (it is tried again); by "
                      "hand: jcmd %d VM.log output=file=%s what=all=off",
-                     watcher->tap.file, (int)watcher->target.nspid, watcher->tap.file);
-    if (!off && !(watcher->stopping && watcher->tap_off_tries >= TAP_OFF_TRIES)) {
-        watcher->tap_phase = TAP_MUST_GO_OFF;
+                     watcher->load_log.file, (int)watcher->target.nspid, watcher->load_log.file);
+    if (!off && !(watcher->stopping && watcher->load_log_off_tries >= LOAD_LOG_OFF_TRIES)) {
+        watcher->load_log_phase = LOAD_LOG_MUST_GO_OFF;
         return;
     }
-    tap_closed(&watcher->tap, off); /* not off: the guard goes on trying */
-    watcher->tap_phase = TAP_IS_OFF;
+    load_log_closed(&watcher->load_log, off); /* not off: the guard goes on trying */
+    watcher->load_log_phase = LOAD_LOG_IS_OFF;
 }
 
 void naming_abandon(struct watcher *watcher)
 {
     naming_stop_observing(watcher);
-    if (watcher->tap_phase == TAP_IS_OFF)
+    if (watcher->load_log_phase == LOAD_LOG_IS_OFF)
         return;
     bool same = target_still_same(&watcher->target);
-    tap_closed(&watcher->tap, !same); /* a log that is still on is the guard's business now */
-    watcher->tap_phase = TAP_IS_OFF;
+    load_log_closed(&watcher->load_log,
+                    !same); /* a log that is still on is the guard's business now */
+    watcher->load_log_phase = LOAD_LOG_IS_OFF;
 }
 
 /* --- class lists ------------------------------------------------------------------------------ */
@@ -388,36 +390,36 @@ static void answered_list(struct watcher *watcher, struct span reply)
 
 bool naming_is_urgent(const struct watcher *watcher)
 {
-    return watcher->tap_phase == TAP_MUST_GO_OFF &&
-           (watcher->stopping || watcher->tap_off_tries < TAP_OFF_TRIES);
+    return watcher->load_log_phase == LOAD_LOG_MUST_GO_OFF &&
+           (watcher->stopping || watcher->load_log_off_tries < LOAD_LOG_OFF_TRIES);
 }
 
 bool naming_ask(struct watcher *watcher)
 {
-    if (watcher->stopping && watcher->tap_phase == TAP_IS_ON) {
-        follow_tap(watcher);
-        if (watcher->tap_phase == TAP_IS_ON)
-            tap_must_go_off(watcher, 0);
+    if (watcher->stopping && watcher->load_log_phase == LOAD_LOG_IS_ON) {
+        follow_load_log(watcher);
+        if (watcher->load_log_phase == LOAD_LOG_IS_ON)
+            load_log_must_go_off(watcher, 0);
     }
-    if (watcher->tap_phase == TAP_MUST_GO_OFF)
-        return ask_tap_off(watcher);
-    if (watcher->stopping || watcher->tap_phase != TAP_IS_OFF)
+    if (watcher->load_log_phase == LOAD_LOG_MUST_GO_OFF)
+        return ask_load_log_off(watcher);
+    if (watcher->stopping || watcher->load_log_phase != LOAD_LOG_IS_OFF)
         return false;
     if (wants_callees(watcher) && ask_callees(watcher))
         return true;
     if (!judge_wants_names(watcher->judge))
         return false;
-    return tap_possible(watcher) ? ask_tap_on(watcher) : ask_list(watcher);
+    return load_log_possible(watcher) ? ask_load_log_on(watcher) : ask_list(watcher);
 }
 
 void naming_answered(struct watcher *watcher, struct span reply, int result_code)
 {
     switch (watcher->question) {
-    case QUESTION_TAP_ON:
-        tap_is_on(watcher, reply, result_code);
+    case QUESTION_LOAD_LOG_ON:
+        load_log_is_on(watcher, reply, result_code);
         break;
-    case QUESTION_TAP_OFF:
-        tap_is_off(watcher, result_code == 0);
+    case QUESTION_LOAD_LOG_OFF:
+        load_log_is_off(watcher, result_code == 0);
         break;
     case QUESTION_CLASS_LIST:
         answered_list(watcher, reply);
@@ -430,18 +432,18 @@ void naming_answered(struct watcher *watcher, struct span reply, int result_code
 void naming_failed(struct watcher *watcher)
 {
     switch (watcher->question) {
-    case QUESTION_TAP_ON:
+    case QUESTION_LOAD_LOG_ON:
         if (attach_failure(watcher->attach)->kind == FAILURE_UNKNOWN_COMMAND) {
-            watcher->tap_unusable = true;
-            tap_closed(&watcher->tap, true);
-            watcher->tap_phase = TAP_IS_OFF;
+            watcher->load_log_unusable = true;
+            load_log_closed(&watcher->load_log, true);
+            watcher->load_log_phase = LOAD_LOG_IS_OFF;
             break;
         }
         /* It may have gone on all the same (no answer in time): switch it off to be sure. */
-        tap_must_go_off(watcher, TAP_BACKOFF_MS);
+        load_log_must_go_off(watcher, LOAD_LOG_BACKOFF_MS);
         break;
-    case QUESTION_TAP_OFF:
-        tap_is_off(watcher, false);
+    case QUESTION_LOAD_LOG_OFF:
+        load_log_is_off(watcher, false);
         break;
     default:
         break;

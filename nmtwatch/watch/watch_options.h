@@ -34,9 +34,9 @@ struct watch_options {
     int64_t pause_window_ms;
     int64_t warmup_s; /* < 0: automatic; whole seconds, rounded up: what was asked for is never 0 */
     int64_t timeout_ms; /* of one exchange with the JVM */
-    bool tap;
+    bool load_log;
     bool allow_full_gc;
-    bool observe; /* class definitions from outside, on suspicion */
+    bool observe;         /* class definitions from outside, on suspicion */
     bool ignore_pressure; /* of the CPUs: questions that stop the JVM neither wait nor cost more */
     struct reply_budget *replies; /* shared by all watchers; NULL: none */
     struct thresholds thresholds;

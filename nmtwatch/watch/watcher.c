@@ -246,9 +246,9 @@ static bool ask_memory(struct watcher *watcher)
 
 static bool names_need_loaders(const struct watcher *watcher)
 {
-    bool tap_possible = watcher->options.tap && !watcher->tap_unusable &&
-                        watcher->target.identity.jdk_major >= TAP_FIRST_JDK;
-    return !tap_possible && judge_wants_names(watcher->judge);
+    bool load_log_possible = watcher->options.load_log && !watcher->load_log_unusable &&
+                             watcher->target.identity.jdk_major >= LOAD_LOG_FIRST_JDK;
+    return !load_log_possible && judge_wants_names(watcher->judge);
 }
 
 static bool ask_loaders(struct watcher *watcher)
@@ -303,8 +303,8 @@ static bool ask_leftovers(struct watcher *watcher)
         snprintf(command, sizeof command, "VM.log output=file=%s what=all=off", watcher->leftover);
         return ask(watcher, QUESTION_LEFTOVER_OFF, command);
     }
-    if (watcher->now_ms < watcher->next_leftovers_ms || !watcher->options.tap ||
-        watcher->target.identity.jdk_major < TAP_FIRST_JDK)
+    if (watcher->now_ms < watcher->next_leftovers_ms || !watcher->options.load_log ||
+        watcher->target.identity.jdk_major < LOAD_LOG_FIRST_JDK)
         return false;
     watcher->next_leftovers_ms = INT64_MAX;
     return ask(watcher, QUESTION_LEFTOVERS, "VM.log list");
@@ -435,10 +435,10 @@ static void answered_leftovers(struct watcher *watcher, struct span reply)
             if (file.ptr[i] == ' ')
                 file.len = i;
         }
-        enum tap_origin origin = tap_origin(file);
-        if (origin == TAP_IN_USE)
-            watcher->next_leftovers_ms = watcher->now_ms + TAP_LEFTOVER_S * 1000;
-        if (origin != TAP_LEFTOVER || file.len >= sizeof watcher->leftover)
+        enum load_log_origin origin = load_log_origin(file);
+        if (origin == LOAD_LOG_IN_USE)
+            watcher->next_leftovers_ms = watcher->now_ms + LOAD_LOG_LEFTOVER_S * 1000;
+        if (origin != LOAD_LOG_LEFTOVER || file.len >= sizeof watcher->leftover)
             continue;
         span_copy(file, watcher->leftover, sizeof watcher->leftover);
         return;
@@ -449,7 +449,7 @@ static void answered_leftover_off(struct watcher *watcher)
 {
     watcher_note(watcher, "switched off a class-load log that a killed run had left: %s",
                  watcher->leftover);
-    tap_remove_leftover(&watcher->target, watcher->leftover);
+    load_log_remove_leftover(&watcher->target, watcher->leftover);
     watcher->leftover[0] = '\0';
     watcher->next_leftovers_ms = watcher->now_ms; /* there may be more */
 }
@@ -480,8 +480,8 @@ static void answered(struct watcher *watcher)
     case QUESTION_LEFTOVER_OFF:
         answered_leftover_off(watcher);
         break;
-    case QUESTION_TAP_ON:
-    case QUESTION_TAP_OFF:
+    case QUESTION_LOAD_LOG_ON:
+    case QUESTION_LOAD_LOG_OFF:
     case QUESTION_CLASS_LIST:
         watcher->question = question;
         naming_answered(watcher, reply, result_code);
@@ -501,7 +501,7 @@ static void failed(struct watcher *watcher)
     watcher->counts.failures++;
     watcher->counts.failed[failure->kind]++;
     watcher->counts.last_failure = failure->kind;
-    if (question == QUESTION_TAP_ON || question == QUESTION_TAP_OFF ||
+    if (question == QUESTION_LOAD_LOG_ON || question == QUESTION_LOAD_LOG_OFF ||
         question == QUESTION_CLASS_LIST)
         naming_failed(watcher);
     watcher->question = QUESTION_NONE;
@@ -580,8 +580,8 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
                                      ? now_ms + options->histogram_interval_ms / FIRST_CENSUS_PART
                                      : INT64_MAX;
     watcher->arenas = -1;
-    watcher->tap_idle_since_ms = -1;
-    watcher->tap.fd = watcher->tap.guard_pipe = -1;
+    watcher->load_log_idle_since_ms = -1;
+    watcher->load_log.fd = watcher->load_log.guard_pipe = -1;
     watcher->proc.stat_fd = watcher->proc.statm_fd = -1;
     pause_budget_init(&watcher->pause, options->pause_budget_us, options->pause_window_ms);
     struct attach_limits limits = {.timeout_ms = options->timeout_ms, .replies = options->replies};
@@ -638,9 +638,9 @@ void watcher_stop(struct watcher *watcher, int64_t now_ms)
 {
     watcher->stopping = true;
     naming_stop_observing(watcher);
-    /* A question in flight that is not about the tap is of no use any more. */
-    if (watcher->question != QUESTION_NONE && watcher->question != QUESTION_TAP_OFF &&
-        watcher->question != QUESTION_TAP_ON) {
+    /* A question in flight that is not about the load log is of no use any more. */
+    if (watcher->question != QUESTION_NONE && watcher->question != QUESTION_LOAD_LOG_OFF &&
+        watcher->question != QUESTION_LOAD_LOG_ON) {
         attach_abandon(watcher->attach);
         watcher->question = QUESTION_NONE;
     }

@@ -6,13 +6,13 @@
  *   each NMT tick        VM.native_memory summary, VM.metaspace basic                no safepoint
  *   every few ticks      VM.classloader_stats         a safepoint: only when cheap by prediction
  *   each --histogram     GC.class_histogram -all        a safepoint: when asked for; pause budget
- *   on suspicion         the class-load tap (JDK 9+)                                 no safepoint
+ *   on suspicion         the class-load log (JDK 9+)                                 no safepoint
  *   when that fails      VM.classes, VM.class_hierarchy, GC.class_histogram -all  pause budget
  *
  * What it learns goes to its judge and, as the same events, to the sink (output, recording).
  *
  *   watcher_create -> watcher_step (whenever its fd is ready or watcher_wait_ms is over) ...
- *                  -> watcher_stop (a tap is switched off; step until watcher_ended) -> _destroy
+ *                  -> watcher_stop (a load log is switched off; step until watcher_ended) -> _destroy
  *
  * Calling context: the event loop's thread. `now_ms` is monotonic, since the watch began.
  */
@@ -47,9 +47,9 @@ int64_t watcher_wait_ms(const struct watcher *watcher, int64_t now_ms);
  * sink. */
 void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms);
 
-/* How long a loop steps watchers that were stopped, for their taps to be switched off. */
+/* How long a loop steps watchers that were stopped, for their load logs to be switched off. */
 #define WATCH_STOP_MS 8000
-/* Winds down: no more questions but the one that switches a tap off. */
+/* Winds down: no more questions but the one that switches a load log off. */
 void watcher_stop(struct watcher *watcher, int64_t now_ms);
 /* The target is gone, or the winding down is done. */
 bool watcher_ended(const struct watcher *watcher);

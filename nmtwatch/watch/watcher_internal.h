@@ -1,5 +1,5 @@
 /*
- * watcher_internal: the inside of a watcher: watcher.c asks, and naming.c is its part for the tap and class lists.
+ * watcher_internal: the inside of a watcher: watcher.c asks, and naming.c is its part for the load log and class lists.
  * Nobody else includes it.
  */
 #ifndef NMTWATCH_WATCH_WATCHER_INTERNAL_H
@@ -12,7 +12,7 @@
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/watch/pause_budget.h"
-#include "nmtwatch/watch/tap.h"
+#include "nmtwatch/watch/load_log.h"
 #include "nmtwatch/watch/watcher.h"
 
 /* What is being asked of the JVM at this moment. */
@@ -21,14 +21,20 @@ enum question {
     QUESTION_MEMORY,
     QUESTION_LOADERS,
     QUESTION_HISTOGRAM,
-    QUESTION_LEFTOVERS, /* VM.log list: taps of a run that was killed */
+    QUESTION_LEFTOVERS, /* VM.log list: load logs of a run that was killed */
     QUESTION_LEFTOVER_OFF,
-    QUESTION_TAP_ON,
-    QUESTION_TAP_OFF,
+    QUESTION_LOAD_LOG_ON,
+    QUESTION_LOAD_LOG_OFF,
     QUESTION_CLASS_LIST,
 };
 
-enum tap_phase { TAP_IS_OFF, TAP_GOES_ON, TAP_IS_ON, TAP_MUST_GO_OFF, TAP_GOES_OFF };
+enum load_log_phase {
+    LOAD_LOG_IS_OFF,
+    LOAD_LOG_GOES_ON,
+    LOAD_LOG_IS_ON,
+    LOAD_LOG_MUST_GO_OFF,
+    LOAD_LOG_GOES_OFF
+};
 
 struct watcher {
     struct target target;
@@ -61,7 +67,7 @@ struct watcher {
     bool nmt_off;
     bool reply_odd_noted;
     int64_t next_leftovers_ms;
-    char leftover[128];               /* a tap to be switched off */
+    char leftover[128];               /* a load log to be switched off */
     enum expensive_command expensive; /* of LOADERS, HISTOGRAM, CLASS_LIST */
     int64_t predicted_us;
     struct pause_inputs pause_inputs;
@@ -73,17 +79,17 @@ struct watcher {
 
     int64_t arenas; /* -1 unknown */
 
-    enum tap_phase tap_phase;
-    bool tap_unusable;
-    int tap_number;
-    int tap_off_tries;
-    int64_t tap_from_ms;
-    int64_t tap_next_ms;
-    int64_t tap_backoff_ms;
-    int64_t tap_idle_since_ms; /* names no longer wanted since; -1 still wanted */
-    int64_t tap_event_ms;
-    int64_t tap_grew_ms; /* when something was last read, or nothing was expected */
-    struct tap tap;
+    enum load_log_phase load_log_phase;
+    bool load_log_unusable;
+    int load_log_number;
+    int load_log_off_tries;
+    int64_t load_log_from_ms;
+    int64_t load_log_next_ms;
+    int64_t load_log_backoff_ms;
+    int64_t load_log_idle_since_ms; /* names no longer wanted since; -1 still wanted */
+    int64_t load_log_event_ms;
+    int64_t load_log_grew_ms; /* when something was last read, or nothing was expected */
+    struct load_log load_log;
     struct census *census;
     struct heap_census *heap_census; /* NULL until the first histogram */
     bool histogram_announced;        /* what each will cost */
@@ -113,7 +119,7 @@ void ask_charge(struct watcher *watcher);
 /* naming.c */
 void naming_tick(struct watcher *watcher);
 bool naming_ask(struct watcher *watcher);
-/* A tap has to go off: even a JVM that has just failed to answer is asked. */
+/* A load log has to go off: even a JVM that has just failed to answer is asked. */
 bool naming_is_urgent(const struct watcher *watcher);
 void naming_answered(struct watcher *watcher, struct span reply, int result_code);
 void naming_failed(struct watcher *watcher);

@@ -87,7 +87,7 @@ void watching_remove(struct watched *jvm);
 void watching_turn(struct watching *watching, int64_t at_most_ms, struct pollfd *others,
                    int other_count);
 bool watching_all_ended(const struct watching *watching);
-/* Winds all watches down (a tap is switched off), for WATCH_STOP_MS at most. */
+/* Winds all watches down (a load log is switched off), for WATCH_STOP_MS at most. */
 void watching_stop(struct watching *watching);
 /* Ends recordings and watches. */
 void watching_close(struct watching *watching);

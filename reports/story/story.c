@@ -14,7 +14,7 @@
 #define CHANGED_BYTES (64 << 10) /* a category that moved less is a flat line */
 #define LARGE_BYTES   (4 << 20)  /* and one smaller than this is not worth a flat line */
 
-/* What the taps have shown of a family. */
+/* What the load logs have shown of a family. */
 struct family_flow {
     struct flow_count loads, unloads, names, repeating, observed_ms;
 };
@@ -159,16 +159,17 @@ static void add_flow(struct story_family *family, struct family_flow *flow,
                      const struct names_event *names, int64_t ms, const struct family_row *row)
 {
     int64_t same_name = row->max_same_name;
-    if (family->method != CENSUS_TAP)
+    if (family->method != CENSUS_LOAD_LOG)
         memset(flow, 0, sizeof *flow); /* a flow says more than the stock seen so far */
     else if (family->row.max_same_name > same_name)
         same_name = family->row.max_same_name;
-    flow_count_add(&flow->loads, names->tap, row->loads);
-    flow_count_add(&flow->unloads, names->tap, row->unloads);
-    flow_count_add(&flow->names, names->tap, row->names);
-    flow_count_add(&flow->repeating, names->tap, row->repeating);
-    flow_count_add(&flow->observed_ms, names->tap, bounded_ms(ms) - bounded_ms(names->from_ms));
-    family->method = CENSUS_TAP;
+    flow_count_add(&flow->loads, names->load_log, row->loads);
+    flow_count_add(&flow->unloads, names->load_log, row->unloads);
+    flow_count_add(&flow->names, names->load_log, row->names);
+    flow_count_add(&flow->repeating, names->load_log, row->repeating);
+    flow_count_add(&flow->observed_ms, names->load_log,
+                   bounded_ms(ms) - bounded_ms(names->from_ms));
+    family->method = CENSUS_LOAD_LOG;
     family->row = *row;
     family->row.loads = flow->loads.total;
     family->row.unloads = flow->unloads.total;
@@ -184,7 +185,7 @@ static void add_stock(struct story_family *family, enum census_method method,
     bool largest = row->loads > family->alive;
     if (largest)
         family->alive = row->loads;
-    if (family->method == CENSUS_TAP || !largest)
+    if (family->method == CENSUS_LOAD_LOG || !largest)
         return;
     family->method = method;
     family->row = *row;
@@ -199,7 +200,7 @@ static void add_names(struct story_state *state, const struct event *event)
         if (place < 0)
             continue;
         struct story_family *family = &state->story.families[place];
-        if (names->method == CENSUS_TAP)
+        if (names->method == CENSUS_LOAD_LOG)
             add_flow(family, &state->flows[place], names, event->ms, row);
         else
             add_stock(family, names->method, row);
@@ -509,7 +510,7 @@ int story_gravest(const struct story *story)
 
 bool story_family_rate(const struct story_family *family, double *per_s)
 {
-    if (family->method != CENSUS_TAP || family->observed_ms < 1000)
+    if (family->method != CENSUS_LOAD_LOG || family->observed_ms < 1000)
         return false;
     *per_s = (double)family->row.loads * 1000 / (double)family->observed_ms;
     return true;

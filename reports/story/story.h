@@ -26,9 +26,9 @@ struct story_point {
 };
 
 struct story_family {
-    struct family_row row; /* counters summed over taps; the largest of stocks */
+    struct family_row row; /* counters summed over load logs; the largest of stocks */
     enum census_method method;
-    int64_t observed_ms; /* how long taps looked: loads / observed = rate */
+    int64_t observed_ms; /* how long load logs looked: loads / observed = rate */
     int64_t alive;       /* the largest stock that was counted; -1 when none was taken */
 };
 
@@ -130,7 +130,7 @@ void heap_growth_row(struct page *page, const struct histogram_class *row);
 int64_t story_cleared_ms(const struct story *story, int alert);
 /* Index of the raised alert that the verdict is about; -1 when there was none. */
 int story_gravest(const struct story *story);
-/* Classes a second over all taps that saw the family; false when none looked long enough. */
+/* Classes a second over all load logs that saw the family; false when none looked long enough. */
 bool story_family_rate(const struct story_family *family, double *per_s);
 
 /* The verdict in plain words, for the top of every report: the headline says what happened, the

@@ -196,7 +196,7 @@ static void put_family(const struct story_family *seen, struct page *page)
 {
     const struct family_row *row = &seen->row;
     const struct family *family = family_by_id(row->family);
-    bool flow = seen->method == CENSUS_TAP;
+    bool flow = seen->method == CENSUS_LOAD_LOG;
     double per_s;
     page_row(page, row->family, story_family_rate(seen, &per_s) ? units_rate(per_s).text : "",
              count_or_none(flow ? row->loads : -1).text,
@@ -437,7 +437,7 @@ static void json_families(struct json_out *out, const struct story *story)
     for (int i = 0; i < story->family_count; i++) {
         const struct story_family *seen = &story->families[i];
         const struct family *family = family_by_id(seen->row.family);
-        bool flow = seen->method == CENSUS_TAP;
+        bool flow = seen->method == CENSUS_LOAD_LOG;
         double per_s = 0;
         json_out_begin(out, NULL, '{');
         fields_write(out, &family_texts_record, &seen->row, false);

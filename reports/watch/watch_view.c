@@ -274,8 +274,8 @@ void terminal_names(const struct terminal *terminal, const struct names_event *n
     for (int i = 0; i < names->row_count && i < max; i++) {
         const struct family_row *row = &names->rows[i];
         fprintf(terminal->out, "  %s: %s %s", escape_name(row->family).text,
-                units_count(row->loads).text, names->method == CENSUS_TAP ? "loads" : "alive");
-        if (names->method == CENSUS_TAP)
+                units_count(row->loads).text, names->method == CENSUS_LOAD_LOG ? "loads" : "alive");
+        if (names->method == CENSUS_LOAD_LOG)
             fprintf(terminal->out, ", %s unloads", units_count(row->unloads).text);
         fprintf(terminal->out, ", e.g. %s\n", escape_name(row->example).text);
     }
@@ -286,8 +286,7 @@ void terminal_callers(const struct terminal *terminal, const struct callers_even
     for (int i = 0; i < callers->row_count && i < max; i++)
         fprintf(terminal->out, "  %s: %s in %s, asked for by %s\n",
                 escape_name(callers->rows[i].family).text,
-                units_count(callers->rows[i].classes).text,
-                units_duration(callers->for_ms).text,
+                units_count(callers->rows[i].classes).text, units_duration(callers->for_ms).text,
                 escape_name(callers->rows[i].call_site).text);
 }
 

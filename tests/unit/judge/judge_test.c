@@ -71,8 +71,8 @@ static void names(struct jvm *jvm, const char *family, int64_t from_ms, int64_t 
     snprintf(row.family, sizeof row.family, "%s", family);
     snprintf(row.example, sizeof row.example, "Script1");
     struct event event = {.kind = EVENT_NAMES, .ms = jvm->ms};
-    event.names = (struct names_event){.method = CENSUS_TAP,
-                                       .tap = 1,
+    event.names = (struct names_event){.method = CENSUS_LOAD_LOG,
+                                       .load_log = 1,
                                        .from_ms = from_ms,
                                        .loads = loads,
                                        .row_count = 1,
@@ -101,14 +101,14 @@ static int count(const struct jvm *jvm, enum finding_kind kind, enum alert_state
 /* Explodes at per_s from now on for so long, with a census every two seconds once asked for. */
 static void explode(struct jvm *jvm, const char *family, int64_t per_s, int seconds)
 {
-    int64_t tap_from_ms = -1, tap_from_loaded = 0;
+    int64_t load_log_from_ms = -1, load_log_from_loaded = 0;
     for (int i = 0; i < seconds; i++) {
         second(jvm, per_s, 0);
-        if (tap_from_ms < 0 && judge_wants_names(jvm->judge)) {
-            tap_from_ms = jvm->ms;
-            tap_from_loaded = jvm->loaded;
-        } else if (tap_from_ms >= 0 && i % 2 == 0) {
-            names(jvm, family, tap_from_ms, jvm->loaded - tap_from_loaded);
+        if (load_log_from_ms < 0 && judge_wants_names(jvm->judge)) {
+            load_log_from_ms = jvm->ms;
+            load_log_from_loaded = jvm->loaded;
+        } else if (load_log_from_ms >= 0 && i % 2 == 0) {
+            names(jvm, family, load_log_from_ms, jvm->loaded - load_log_from_loaded);
         }
         if (i % 5 == 0)
             memory(jvm, MB, (jvm->loaded - 5000) * 8000);
@@ -153,29 +153,29 @@ static void test_explosion_from_the_first_second_of_a_young_jvm(void **state)
     judge_destroy(jvm.judge);
 }
 
-/* One cause, several families: each census of the tap brings all of them. */
+/* One cause, several families: each census of the load log brings all of them. */
 static void explode_together(struct jvm *jvm, const struct family_row *kinds, int count)
 {
     setup_default(jvm, 17, 600000);
     for (int s = 0; s < 20; s++)
         second(jvm, 0, 0);
-    int64_t tap_from_ms = -1;
+    int64_t load_log_from_ms = -1;
     for (int i = 0; i < 40; i++) {
         second(jvm, 10 * count, 0);
-        if (tap_from_ms < 0 && judge_wants_names(jvm->judge))
-            tap_from_ms = jvm->ms;
-        if (tap_from_ms < 0 || i % 2 != 0)
+        if (load_log_from_ms < 0 && judge_wants_names(jvm->judge))
+            load_log_from_ms = jvm->ms;
+        if (load_log_from_ms < 0 || i % 2 != 0)
             continue;
         struct family_row rows[8];
         for (int k = 0; k < count; k++) {
             rows[k] = kinds[k];
-            rows[k].loads = rows[k].repeating =
-                (jvm->ms - tap_from_ms) / 1000 * (kinds[k].repeating > 0 ? kinds[k].repeating : 10);
+            rows[k].loads = rows[k].repeating = (jvm->ms - load_log_from_ms) / 1000 *
+                                                (kinds[k].repeating > 0 ? kinds[k].repeating : 10);
         }
         struct event event = {.kind = EVENT_NAMES, .ms = jvm->ms};
-        event.names = (struct names_event){.method = CENSUS_TAP,
-                                           .tap = 1,
-                                           .from_ms = tap_from_ms,
+        event.names = (struct names_event){.method = CENSUS_LOAD_LOG,
+                                           .load_log = 1,
+                                           .from_ms = load_log_from_ms,
                                            .row_count = count,
                                            .rows = rows};
         feed(jvm, &event);
@@ -267,14 +267,14 @@ static void test_start_up_burst_is_silent(void **state)
     for (size_t b = 0; b < sizeof bursts / sizeof *bursts; b++) {
         static struct jvm jvm;
         setup_default(&jvm, 17, 300);
-        int64_t tap_from_ms = -1, tap_from_loaded = 0;
+        int64_t load_log_from_ms = -1, load_log_from_loaded = 0;
         for (int i = 0; i < 120; i++) {
             second(&jvm, i < bursts[b].seconds ? bursts[b].per_s : 0, 0);
-            if (tap_from_ms < 0 && judge_wants_names(jvm.judge)) {
-                tap_from_ms = jvm.ms;
-                tap_from_loaded = jvm.loaded;
-            } else if (tap_from_ms >= 0 && i % 2 == 0) {
-                names(&jvm, "jdk-lambda", tap_from_ms, jvm.loaded - tap_from_loaded);
+            if (load_log_from_ms < 0 && judge_wants_names(jvm.judge)) {
+                load_log_from_ms = jvm.ms;
+                load_log_from_loaded = jvm.loaded;
+            } else if (load_log_from_ms >= 0 && i % 2 == 0) {
+                names(&jvm, "jdk-lambda", load_log_from_ms, jvm.loaded - load_log_from_loaded);
             }
         }
         assert_int_equal(jvm.alerts, 0);
@@ -318,18 +318,18 @@ static void test_explosion_clears_once_after_it_stopped(void **state)
 /* 500 classes/s, a GC every so often takes all of them back. */
 static void churn(struct jvm *jvm, int gc_every_s, int seconds)
 {
-    int64_t pending = 0, tap_from_ms = -1, tap_from_loaded = 0;
+    int64_t pending = 0, load_log_from_ms = -1, load_log_from_loaded = 0;
     for (int i = 1; i <= seconds; i++) {
         bool gc = i % gc_every_s == 0;
         if (gc)
             jvm->gc_old++;
         second(jvm, 500, gc ? pending : 0);
         pending = gc ? 500 : pending + 500;
-        if (tap_from_ms < 0 && judge_wants_names(jvm->judge)) {
-            tap_from_ms = jvm->ms;
-            tap_from_loaded = jvm->loaded;
-        } else if (tap_from_ms >= 0 && i % 2 == 0) {
-            names(jvm, "bytebuddy", tap_from_ms, jvm->loaded - tap_from_loaded);
+        if (load_log_from_ms < 0 && judge_wants_names(jvm->judge)) {
+            load_log_from_ms = jvm->ms;
+            load_log_from_loaded = jvm->loaded;
+        } else if (load_log_from_ms >= 0 && i % 2 == 0) {
+            names(jvm, "bytebuddy", load_log_from_ms, jvm->loaded - load_log_from_loaded);
         }
     }
 }
@@ -362,7 +362,7 @@ static void test_late_gc_turns_explosion_into_churn(void **state)
     judge_destroy(jvm.judge);
 }
 
-/* Never both at once, also when the first GC comes while the tap is still on. */
+/* Never both at once, also when the first GC comes while the load log is still on. */
 static void test_explosion_gives_way_to_churn(void **state)
 {
     (void)state;
@@ -408,15 +408,15 @@ static void test_waves(void **state)
     }
 }
 
-/* Feeds the census of a tap: one family beside so many other loads. */
+/* Feeds the census of a load log: one family beside so many other loads. */
 static void census(struct jvm *jvm, const struct family_row *kind, int64_t from_ms, int64_t loads,
                    int64_t others)
 {
     struct family_row row = *kind;
     row.loads = row.repeating = loads;
     struct event event = {.kind = EVENT_NAMES, .ms = jvm->ms};
-    event.names = (struct names_event){.method = CENSUS_TAP,
-                                       .tap = 1,
+    event.names = (struct names_event){.method = CENSUS_LOAD_LOG,
+                                       .load_log = 1,
                                        .from_ms = from_ms,
                                        .loads = loads + others,
                                        .row_count = loads > 0,
@@ -448,7 +448,7 @@ static void test_what_a_start_up_generates(void **state)
          64,
          0},
         {{.family = "unknown:Dyn#", .stem = "Dyn#", .source = "file:/x.jar"}, 10, 0, 0, 34, 64, 1},
-        /* an explosion that begins late in a tap is judged from where it began */
+        /* an explosion that begins late in a load log is judged from where it began */
         {{.family = "cglib"}, 10, 0, 20, 36, 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -475,7 +475,7 @@ static void test_what_a_start_up_generates(void **state)
     }
 }
 
-/* Without a tap: loaders every seven seconds, a class list every twelve. */
+/* Without a load log: loaders every seven seconds, a class list every twelve. */
 static void test_stocks_close_together(void **state)
 {
     (void)state;

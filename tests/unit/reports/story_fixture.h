@@ -61,7 +61,7 @@ static inline void fixture_sample(struct story *story, int64_t s, int64_t loaded
     story_event(story, &event);
 }
 
-static inline void fixture_names(struct story *story, int64_t from_s, int64_t to_s, int tap,
+static inline void fixture_names(struct story *story, int64_t from_s, int64_t to_s, int load_log,
                                  int64_t loads)
 {
     struct family_row rows[2] = {
@@ -83,8 +83,8 @@ static inline void fixture_names(struct story *story, int64_t from_s, int64_t to
          .repeating = loads / 20},
     };
     struct event event = {.kind = EVENT_NAMES, .ms = to_s * 1000};
-    event.names = (struct names_event){.method = CENSUS_TAP,
-                                       .tap = tap,
+    event.names = (struct names_event){.method = CENSUS_LOAD_LOG,
+                                       .load_log = load_log,
                                        .last = true,
                                        .from_ms = from_s * 1000,
                                        .loads = loads,

@@ -78,14 +78,14 @@ static const struct story_family *find_family(const struct story *story, const c
     return NULL;
 }
 
-static void names(struct story *story, enum census_method method, int tap, int64_t from_ms,
+static void names(struct story *story, enum census_method method, int load_log, int64_t from_ms,
                   int64_t ms, const char *family, int64_t loads)
 {
     struct family_row row = {.loads = loads, .names = loads, .max_same_name = 1};
     snprintf(row.family, sizeof row.family, "%s", family);
     struct event event = {.kind = EVENT_NAMES, .ms = ms};
     event.names = (struct names_event){
-        .method = method, .tap = tap, .from_ms = from_ms, .row_count = 1, .rows = &row};
+        .method = method, .load_log = load_log, .from_ms = from_ms, .row_count = 1, .rows = &row};
     story_event(story, &event);
 }
 
@@ -93,10 +93,10 @@ static void test_flow_counters_add_over_taps(void **state)
 {
     (void)state;
     struct story *story = fixture_empty();
-    names(story, CENSUS_TAP, 1, 1000, 11000, "groovy-shell", 100);
-    names(story, CENSUS_TAP, 1, 1000, 21000, "groovy-shell", 200); /* cumulative */
-    names(story, CENSUS_TAP, 2, 50000, 60000, "groovy-shell", 40);
-    names(story, CENSUS_TAP, 2, 50000, 70000, "groovy-shell", 100);
+    names(story, CENSUS_LOAD_LOG, 1, 1000, 11000, "groovy-shell", 100);
+    names(story, CENSUS_LOAD_LOG, 1, 1000, 21000, "groovy-shell", 200); /* cumulative */
+    names(story, CENSUS_LOAD_LOG, 2, 50000, 60000, "groovy-shell", 40);
+    names(story, CENSUS_LOAD_LOG, 2, 50000, 70000, "groovy-shell", 100);
     struct judge_view view = {.baseline_ms = -1};
     story_finish(story, &view);
     const struct story_family *family = find_family(story, "groovy-shell");
@@ -115,14 +115,14 @@ static void test_stock_is_kept_beside_the_flow(void **state)
     (void)state;
     struct story *story = fixture_empty();
     names(story, CENSUS_CLASSES, 0, 0, 1000, "cglib", 500);
-    names(story, CENSUS_TAP, 1, 2000, 12000, "cglib", 30);
+    names(story, CENSUS_LOAD_LOG, 1, 2000, 12000, "cglib", 30);
     names(story, CENSUS_CLASSES, 0, 0, 20000, "cglib", 900);
     names(story, CENSUS_CLASSES, 0, 0, 30000, "cglib", 700);
     names(story, CENSUS_LOADER_TYPES, 0, 0, 30000, "janino", 12);
     struct judge_view view = {.baseline_ms = -1};
     story_finish(story, &view);
     const struct story_family *family = find_family(story, "cglib");
-    assert_int_equal(family->method, CENSUS_TAP);
+    assert_int_equal(family->method, CENSUS_LOAD_LOG);
     assert_int_equal(family->row.loads, 30);
     assert_int_equal(family->alive, 900);
     family = find_family(story, "janino");

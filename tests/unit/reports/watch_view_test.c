@@ -240,7 +240,7 @@ static void test_notes_and_names(void **state)
 {
     struct family_row rows[2] = {{.family = "groovy-shell", .example = "Script1\033", .loads = 20},
                                  {.family = "cglib", .loads = 3}};
-    struct names_event names = {.method = CENSUS_TAP, .row_count = 2, .rows = rows};
+    struct names_event names = {.method = CENSUS_LOAD_LOG, .row_count = 2, .rows = rows};
     (void)state;
 
     open_terminal(false, 80);

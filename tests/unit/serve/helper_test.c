@@ -9,7 +9,7 @@
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/serve/helper.h"
-#include "nmtwatch/watch/tap.h"
+#include "nmtwatch/watch/load_log.h"
 #include "tests/sim/spawn.h"
 
 #include <dirent.h>
@@ -144,8 +144,8 @@ static void only_jvms(void **state)
     struct target target;
     struct failure failure;
     static const enum privileged_kind kinds[] = {PRIVILEGED_ENVIRON, PRIVILEGED_PERFDATA,
-                                                 PRIVILEGED_FIGURES, PRIVILEGED_TAP_BEGIN,
-                                                 PRIVILEGED_TAP_LOG};
+                                                 PRIVILEGED_FIGURES, PRIVILEGED_LOAD_LOG_BEGIN,
+                                                 PRIVILEGED_LOAD_LOG_OPEN};
     const pid_t pids[] = {-1, 0, 1, getpid(), pair.helper, pair.fake.pid /* not looked at yet */};
     for (size_t pid = 0; pid < sizeof pids / sizeof *pids; pid++) {
         for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
@@ -184,15 +184,15 @@ static void only_names_of_ours(void **state)
         snprintf(number, sizeof number, "%d", (int)pair.target.nspid);
         snprintf(name, sizeof name, "%.*s%s%s", (int)(rest != NULL ? rest - names[i] : 100),
                  names[i], rest != NULL ? number : "", rest != NULL ? rest + 2 : "");
-        assert_int_equal(privileged_open(PRIVILEGED_TAP_BEGIN, pair.target.pid,
+        assert_int_equal(privileged_open(PRIVILEGED_LOAD_LOG_BEGIN, pair.target.pid,
                                          pair.target.start_time_ticks, name),
                          -1);
         assert_int_equal(errno, EINVAL);
-        assert_int_equal(privileged_open(PRIVILEGED_TAP_LOG, pair.target.pid,
+        assert_int_equal(privileged_open(PRIVILEGED_LOAD_LOG_OPEN, pair.target.pid,
                                          pair.target.start_time_ticks, name),
                          -1);
         assert_int_equal(errno, EINVAL);
-        assert_false(privileged_do(PRIVILEGED_TAP_REMOVE, pair.target.pid,
+        assert_false(privileged_do(PRIVILEGED_LOAD_LOG_REMOVE, pair.target.pid,
                                    pair.target.start_time_ticks, name));
     }
     assert_null(privileged_fopen("/etc/shadow"));

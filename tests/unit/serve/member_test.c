@@ -1,4 +1,4 @@
-/* Classes by family of a JVM under serve: what taps and lists add up to. */
+/* Classes by family of a JVM under serve: what load logs and lists add up to. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,13 +12,14 @@
 
 static const struct alerts NO_ALERTS;
 
-static void names(struct member *member, enum census_method method, int tap, const char *family,
-                  int64_t loads)
+static void names(struct member *member, enum census_method method, int load_log,
+                  const char *family, int64_t loads)
 {
     struct family_row row = {.loads = loads, .unloads = loads / 2};
     snprintf(row.family, sizeof row.family, "%s", family);
     struct event event = {.kind = EVENT_NAMES};
-    event.names = (struct names_event){.method = method, .tap = tap, .row_count = 1, .rows = &row};
+    event.names =
+        (struct names_event){.method = method, .load_log = load_log, .row_count = 1, .rows = &row};
     member_event(member, &event, &NO_ALERTS);
 }
 
@@ -33,15 +34,15 @@ static int64_t loads_of(const struct member *member, const char *family)
     return 0;
 }
 
-/* Loader statistics come while a tap is open: what the tap had counted before was counted again. */
-static void a_list_in_between_adds_nothing_to_a_tap(void **state)
+/* Loader statistics come while a load log is open: what the load log had counted before was counted again. */
+static void a_list_in_between_adds_nothing_to_a_log(void **state)
 {
     (void)state;
     struct member member = {0};
-    names(&member, CENSUS_TAP, 1, "cglib", 100);
+    names(&member, CENSUS_LOAD_LOG, 1, "cglib", 100);
     names(&member, CENSUS_LOADER_TYPES, 0, "janino", 7);
-    names(&member, CENSUS_TAP, 1, "cglib", 150);
-    names(&member, CENSUS_TAP, 2, "cglib", 30);
+    names(&member, CENSUS_LOAD_LOG, 1, "cglib", 150);
+    names(&member, CENSUS_LOAD_LOG, 2, "cglib", 30);
     assert_int_equal(loads_of(&member, "cglib"), 180);
     assert_int_equal(loads_of(&member, "janino"), 0);
     free(member.families);
@@ -59,16 +60,16 @@ static void lists_count_what_is_more(void **state)
     free(member.families);
 }
 
-/* After a reload of the configuration the taps are numbered from 1 again: they counted from what
- * tap 1 had before. */
+/* After a reload of the configuration the load logs are numbered from 1 again: they counted from what
+ * load log 1 had before. */
 static void a_watch_anew_goes_on_counting(void **state)
 {
     (void)state;
     struct member before = {0}, member = {0};
-    names(&before, CENSUS_TAP, 1, "cglib", 100);
+    names(&before, CENSUS_LOAD_LOG, 1, "cglib", 100);
     member_continue(&member, &before);
-    names(&member, CENSUS_TAP, 1, "cglib", 40);
-    names(&member, CENSUS_TAP, 1, "cglib", 60);
+    names(&member, CENSUS_LOAD_LOG, 1, "cglib", 40);
+    names(&member, CENSUS_LOAD_LOG, 1, "cglib", 60);
     assert_int_equal(loads_of(&member, "cglib"), 160);
     free(member.families);
 }
@@ -76,7 +77,7 @@ static void a_watch_anew_goes_on_counting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_in_between_adds_nothing_to_a_tap),
+        cmocka_unit_test(a_list_in_between_adds_nothing_to_a_log),
         cmocka_unit_test(lists_count_what_is_more),
         cmocka_unit_test(a_watch_anew_goes_on_counting),
     };
