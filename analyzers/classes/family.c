@@ -391,6 +391,12 @@ static bool is_of_loader(const char *label)
     return at != NULL && (strchr(at, '.') != NULL || strchr(at, '$') != NULL);
 }
 
+/* Code of the JDK that makes classes under names that are nobody's: XSLT. */
+static bool is_jdk_generator(struct span label)
+{
+    return span_starts_with(label, SPAN_LITERAL("com.sun.org.apache."));
+}
+
 int definer_call_site(const char *const labels[], int depth, const char *class_name)
 {
     struct definer found = definer_find(labels, depth);
@@ -399,10 +405,12 @@ int definer_call_site(const char *const labels[], int depth, const char *class_n
         return -1;
     struct span definer = span_from_cstr(labels[found.definer]), producer = producer_of(definer);
     bool in_package = memchr(name.ptr, '.', name.len) != NULL;
-    bool own = in_package ? is_of_jdk(name) || is_by(name, producer)
-                          : memchr(producer.ptr, '.', producer.len) == producer.ptr + producer.len - 1;
+    bool own = in_package
+                   ? is_of_jdk(name) || is_by(name, producer)
+                   : memchr(producer.ptr, '.', producer.len) == producer.ptr + producer.len - 1;
+    for (int i = 0; i < found.definer && !own; i++)
+        own = is_jdk_generator(span_from_cstr(labels[i]));
     int site = !own && found.caller >= 0 ? found.caller : found.definer;
-    producer = producer_of(span_from_cstr(labels[site]));
     for (int i = site; i < depth; i++) {
         struct span label = span_from_cstr(labels[i]);
         if (!is_java(label) || is_of_jdk(label))

@@ -43,6 +43,7 @@ struct lane {
     int64_t not_before_ms;
 };
 
+#define QUERY_MAX          2048
 #define BACKOFF_FIRST_MS   1000
 #define BACKOFF_MAX_MS     300000
 #define RETRY_AFTER_MAX_S  3600 /* a receiver cannot silence us for longer */
@@ -124,6 +125,7 @@ static void failed(struct lane *lane, const struct http_answer *answer)
         wait_ms = asked_s * 1000;
     lane->not_before_ms = common->now_ms + wait_ms;
     common->counts.retried++;
+    common->counts.last_status = answer->status;
     remember_failure(lane, answer->failure);
     if (lane->failures == 1) /* once for each trouble */
         say(common, common->counts.last_failure);
@@ -133,9 +135,11 @@ static void refused(struct lane *lane, const struct http_answer *answer)
 {
     char sentence[400];
     lane->common->counts.refused++;
+    lane->common->counts.last_status = answer->status;
     remember_failure(lane, answer->failure);
-    snprintf(sentence, sizeof sentence, "%s; this alert is given up",
-             lane->common->counts.last_failure);
+    snprintf(sentence, sizeof sentence, "%s; this %s is given up",
+             lane->common->counts.last_failure,
+             lane->receiver.kind == RECEIVER_PYROSCOPE ? "profile" : "alert");
     say(lane->common, sentence);
 }
 
@@ -143,7 +147,8 @@ static void recovered(struct lane *lane)
 {
     char sentence[128];
     if (lane->failures > 0) {
-        snprintf(sentence, sizeof sentence, "receiver %s: takes alerts again", lane->receiver.name);
+        snprintf(sentence, sizeof sentence, "receiver %s: takes %s again", lane->receiver.name,
+                 lane->receiver.kind == RECEIVER_PYROSCOPE ? "profiles" : "alerts");
         say(lane->common, sentence);
     }
     lane->failures = 0;
@@ -176,23 +181,30 @@ static void lane_done(void *context, void *of, const struct http_answer *answer)
     queue_delivered(lane->queue, lane->sending);
 }
 
-static bool post(struct lane *lane)
+/* message: NULL: what is in the common body. */
+static bool post(struct lane *lane, const struct message *message)
 {
     struct lane_common *common = lane->common;
     size_t length;
-    char url[sizeof lane->receiver.url + 24];
-    const char *body = json_out_line(&common->body, &length);
+    char url[sizeof lane->receiver.url + QUERY_MAX];
+    bool profile = message != NULL && message->query != NULL;
+    const char *body = profile ? message->body : json_out_line(&common->body, &length);
     size_t end = strlen(lane->receiver.url);
     snprintf(url, sizeof url, "%s", lane->receiver.url);
-    if (lane->receiver.kind == RECEIVER_ALERTMANAGER) {
-        while (end > 0 && url[end - 1] == '/')
-            end--;
+    while (lane->receiver.kind != RECEIVER_WEBHOOK && end > 0 && url[end - 1] == '/')
+        end--;
+    if (lane->receiver.kind == RECEIVER_ALERTMANAGER)
         snprintf(url + end, sizeof url - end, "/api/v2/alerts");
+    if (profile) {
+        length = message->body_length;
+        snprintf(url + end, sizeof url - end, "/ingest?%s", message->query);
     }
     const struct http_request request = {.url = url,
                                          .ca_file = lane->receiver.ca_file,
                                          .credentials = lane->credentials,
                                          .timeout_ms = lane->receiver.timeout_ms,
+                                         .content_type =
+                                             profile ? "application/octet-stream" : NULL,
                                          .body = body,
                                          .length = length};
     lane->busy = body != NULL && http_post(common->http, &request, lane);
@@ -224,15 +236,18 @@ static bool send_next(struct lane *lane)
     }
     lane->sending = entry->number;
     json_out_reset(&common->body);
-    if (lane->receiver.kind == RECEIVER_WEBHOOK) {
+    if (message.query != NULL) {
+        /* it has its body */
+    } else if (lane->receiver.kind == RECEIVER_WEBHOOK) {
         message_webhook(&common->body, &message, &context);
     } else {
         json_out_begin(&common->body, NULL, '[');
         message_alertmanager(&common->body, &message, &context, expires_ms(common));
         json_out_end(&common->body, ']');
     }
+    bool sent = post(lane, &message);
     texts_free(&texts);
-    return post(lane);
+    return sent;
 }
 
 /* What is up, a batch at a time. */
@@ -263,7 +278,7 @@ static bool repeat(struct lane *lane)
         lane->repeat_ms = common->now_ms + common->resend_ms;
     }
     lane->sending = 0;
-    return count > 0 && post(lane);
+    return count > 0 && post(lane, NULL);
 }
 
 /* A resolution that waits goes before the repetition of what it resolves. */
@@ -348,6 +363,18 @@ struct delivery {
 static bool is_up(const struct queue_entry *entry)
 {
     return entry != NULL && entry->state == ALERT_RAISED;
+}
+
+bool delivery_profile(struct delivery *delivery, const char *query, const char *body, size_t length,
+                      int64_t now_ms)
+{
+    const struct message message = {
+        .state = ALERT_CLEARED, .query = query, .body = body, .body_length = length};
+    int64_t lost = delivery->common.counts.overflow;
+    delivery->common.now_ms = now_ms;
+    for (int i = 0; i < delivery->lane_count; i++)
+        lane_add(&delivery->lanes[i], &message);
+    return delivery->common.counts.overflow == lost;
 }
 
 void delivery_alert(struct delivery *delivery, const char *target, const struct alert *alert,

@@ -52,6 +52,10 @@ struct delivery *delivery_create(const struct delivery_options *options, deliver
  * is not taken twice. */
 void delivery_alert(struct delivery *delivery, const char *target, const struct alert *alert,
                     int64_t wall_ms, int64_t now_ms);
+/* A profile for a store (RECEIVER_PYROSCOPE): query as in message.h, 2 000 bytes at most. False: there is no room for
+ * it, which was told. */
+bool delivery_profile(struct delivery *delivery, const char *query, const char *body, size_t length,
+                      int64_t now_ms);
 /* A target that ended: what it had raised is resolved. */
 void delivery_target_ended(struct delivery *delivery, const char *target, int64_t wall_ms,
                            int64_t now_ms);
@@ -73,6 +77,7 @@ struct delivery_counts {
     int64_t overflow;  /* found no room */
     int64_t damaged;   /* files of the queue that could not be read */
     int64_t unsaved;   /* changes that could not be written: lost by a restart */
+    int last_status;   /* of HTTP, that was no success; 0: none came */
     char last_failure[256];
 };
 void delivery_counts(const struct delivery *delivery, struct delivery_counts *counts);

@@ -140,7 +140,10 @@ static void transfer_free(struct http *http, struct transfer *transfer)
 static bool configure(struct transfer *transfer, const struct http_request *request)
 {
     CURL *easy = transfer->easy;
-    static const char *const lines[] = {"Content-Type: application/json", "Expect:"};
+    char type[80];
+    snprintf(type, sizeof type, "Content-Type: %.60s",
+             request->content_type != NULL ? request->content_type : "application/json");
+    const char *const lines[] = {type, "Expect:"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct curl_slist *more = curl.slist_append(transfer->headers, lines[i]);
         if (more == NULL)

@@ -24,7 +24,8 @@ struct http_request {
     const char *ca_file;     /* "": the system's */
     const char *credentials; /* user:password, "": none */
     int64_t timeout_ms;
-    const char *body; /* JSON; copied */
+    const char *content_type; /* NULL: JSON */
+    const char *body;         /* copied */
     size_t length;
 };
 

@@ -37,6 +37,12 @@ uint64_t message_identity(const char *target, const struct finding *finding)
     return hash_text(hash, subject(finding, &label));
 }
 
+uint64_t message_identity_of(const struct message *message)
+{
+    return message->query != NULL ? hash_text(FNV_OFFSET, message->query)
+                                  : message_identity(message->target, &message->finding);
+}
+
 /* --- on disk ---------------------------------------------------------------------------------- */
 
 static const char *state_name(enum alert_state state)
@@ -47,6 +53,12 @@ static const char *state_name(enum alert_state state)
 const char *message_write(struct json_out *out, const struct message *message, size_t *length)
 {
     json_out_open(out);
+    if (message->query != NULL) {
+        json_out_text(out, "query", message->query);
+        json_out_int(out, "bytes", (int64_t)message->body_length);
+        json_out_end(out, '}');
+        return json_out_line(out, length);
+    }
     json_out_int(out, "format", 1);
     json_out_field(out, "target", message->target, sizeof message->target);
     json_out_text(out, "state", state_name(message->state));
@@ -57,14 +69,40 @@ const char *message_write(struct json_out *out, const struct message *message, s
     return json_out_line(out, length);
 }
 
+/* A line, and so many bytes. */
+static bool read_profile(const char *text, size_t length, struct texts *texts,
+                         struct message *message)
+{
+    const char *end = memchr(text, '\n', length), *query;
+    json_int_t bytes;
+    json_t *line = end != NULL ? json_loadb(text, (size_t)(end - text), 0, NULL) : NULL;
+    size_t body = end != NULL ? length - (size_t)(end + 1 - text) : 0;
+    char *copy = NULL;
+    bool good = line != NULL &&
+                json_unpack(line, "{s:s, s:I}", "query", &query, "bytes", &bytes) == 0 &&
+                bytes > 0 && (size_t)bytes == body && (copy = texts_take(texts, body)) != NULL;
+    if (good) {
+        memcpy(copy, end + 1, body);
+        message->state = ALERT_CLEARED; /* when it was sent, it is over */
+        message->query = texts_copy(texts, query);
+        message->body = copy;
+        message->body_length = body;
+    }
+    json_decref(line);
+    return good && message->query[0] != '\0';
+}
+
 bool message_read(const char *text, size_t length, struct texts *texts, struct message *message)
 {
+    static const char profile[] = "{\"query\":";
     char why[160];
     json_error_t error;
     json_int_t format, started_ms, ms;
     const char *target, *state;
     json_t *finding;
     memset(message, 0, sizeof *message);
+    if (length >= sizeof profile - 1 && memcmp(text, profile, sizeof profile - 1) == 0)
+        return read_profile(text, length, texts, message);
     json_t *line = json_loadb(text, length, 0, &error);
     bool good =
         line != NULL &&

@@ -23,13 +23,20 @@ struct message {
     int64_t started_wall_ms; /* of the episode, since the epoch */
     int64_t wall_ms;         /* of this change */
     struct finding finding;
+    /* Of a profile for a store of profiles, which is a message without an alert (ALERT_CLEARED); else NULL. */
+    const char *query; /* what stands behind the ? of the address, encoded */
+    const char *body;
+    size_t body_length;
 };
 
 uint64_t message_identity(const char *target, const struct finding *finding);
 
-/* As it is kept on disk, one line; NULL when memory ran out. */
+uint64_t message_identity_of(const struct message *message);
+
+/* As it is kept on disk, one line, behind which the body of a profile follows; NULL when memory ran out. */
 const char *message_write(struct json_out *out, const struct message *message, size_t *length);
-/* False: not such a line (damaged, of another version). texts: for those of its finding. */
+/* False: not such a line (damaged, of another version). texts: for those of its finding; of a
+ * profile for its query and a copy of its body. */
 bool message_read(const char *text, size_t length, struct texts *texts, struct message *message);
 
 struct message_context {

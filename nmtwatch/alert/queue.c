@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_MAX_BYTES (1 << 18)
+#define FILE_MAX_BYTES ((1 << 18) + QUEUE_BODY_MAX)
 #define BESIDE         "new.tmp"
 #define DIGITS         16
 
@@ -54,7 +54,7 @@ static struct queue_entry *append(struct queue *queue, const struct message *mes
     }
     struct queue_entry *entry = &queue->entries[queue->count++];
     memset(entry, 0, sizeof *entry);
-    entry->identity = message_identity(message->target, &message->finding);
+    entry->identity = message_identity_of(message);
     entry->state = message->state;
     entry->seen_ms = -1;
     memcpy(entry->target, message->target, sizeof entry->target);
@@ -140,13 +140,14 @@ static bool read_file(const struct queue *queue, const char *name, struct texts 
     return good;
 }
 
-static bool write_file(struct queue *queue, const char *name, const char *text, size_t length)
+static bool write_file(struct queue *queue, const char *name, const char *text, size_t length,
+                       const struct message *message)
 {
     int fd = openat(queue->folder_fd, BESIDE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                     0600);
     if (fd < 0)
         return false;
-    bool good = write_all(fd, text, length);
+    bool good = write_all(fd, text, length) && write_all(fd, message->body, message->body_length);
     good = close(fd) == 0 && good;
     return good && renameat(queue->folder_fd, BESIDE, queue->folder_fd, name) == 0;
 }
@@ -170,7 +171,9 @@ bool queue_add(struct queue *queue, const struct message *message, int64_t now_m
 {
     char name[32];
     size_t length;
-    const char *text = queue_has_room(queue) ? message_write(&queue->line, message, &length) : NULL;
+    const char *text = queue_has_room(queue) && message->body_length <= QUEUE_BODY_MAX
+                           ? message_write(&queue->line, message, &length)
+                           : NULL;
     struct queue_entry *entry = text != NULL ? append(queue, message) : NULL;
     if (entry == NULL)
         return false;
@@ -178,13 +181,17 @@ bool queue_add(struct queue *queue, const struct message *message, int64_t now_m
     entry->seen_ms = now_ms;
     file_name(name, entry->number, false);
     count(queue, entry, 1);
-    if (write_file(queue, name, text, length))
+    if (write_file(queue, name, text, length, message))
         return true;
     queue->counts.unsaved++;
-    entry->unsaved = strdup(text);
-    entry->unsaved_length = length;
-    if (entry->unsaved != NULL)
+    entry->unsaved_length = length + message->body_length;
+    entry->unsaved = malloc(entry->unsaved_length + 1);
+    if (entry->unsaved != NULL) {
+        memcpy(entry->unsaved, text, length);
+        if (message->body_length > 0)
+            memcpy(entry->unsaved + length, message->body, message->body_length);
         return true;
+    }
     queue_remove(queue, entry->number);
     return false;
 }

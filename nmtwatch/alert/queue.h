@@ -21,6 +21,8 @@
 
 #include "nmtwatch/alert/message.h"
 
+#define QUEUE_BODY_MAX (64 << 20) /* bytes of a profile */
+
 struct queue;
 
 struct queue_entry {
@@ -31,7 +33,7 @@ struct queue_entry {
     int attempts;
     int64_t seen_ms; /* loop clock: when the alert was last known to be up; -1 not yet */
     char target[TARGET_LABEL_MAX];
-    char *unsaved; /* its text, where it is in no file */
+    char *unsaved; /* its bytes, where it is in no file */
     size_t unsaved_length;
 };
 

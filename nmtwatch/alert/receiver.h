@@ -22,7 +22,8 @@
 #define RECEIVERS_MAX     8
 #define RECEIVER_NAME_MAX 32
 
-enum receiver_kind { RECEIVER_ALERTMANAGER, RECEIVER_WEBHOOK };
+/* PYROSCOPE: a store of profiles, to which no alert goes; not of a configuration (push.h). */
+enum receiver_kind { RECEIVER_ALERTMANAGER, RECEIVER_WEBHOOK, RECEIVER_PYROSCOPE };
 
 struct receiver_options {
     char name[RECEIVER_NAME_MAX];

@@ -1,4 +1,5 @@
 /* nmtwatch observe: what a JVM does, seen from outside. */
+#include "nmtwatch/alert/push.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/observe/heap_sampler.h"
 #include "nmtwatch/observe/loaded_methods.h"
@@ -44,8 +45,34 @@ static int write_file(const struct observe_report *report, enum profile_format f
     return EXIT_IO;
 }
 
+static int push_report(const struct push_options *options, const struct target *target,
+                       const struct observe_report *report)
+{
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&bytes, &length);
+    bool good = out != NULL && observe_report_write(report, PROFILE_PPROF, 0, out);
+    good = out != NULL && fclose(out) == 0 && good;
+    const struct push_profile profile = {
+        .format = "pprof",
+        .what = report->what,
+        .start_ms = report->start_ns / 1000000,
+        .duration_ms = report->elapsed_ms,
+        .rate_hz = report->interval_ns > 0 ? INT64_C(1000000000) / report->interval_ns : 0,
+        .bytes = bytes,
+        .length = length,
+    };
+    int code = EXIT_IO;
+    if (good)
+        code = push(options, target, &profile, "observe");
+    else
+        print_error("nmtwatch observe: --push: out of memory\n");
+    free(bytes);
+    return code;
+}
+
 static int observe(const struct target *target, const struct observe_options *options, bool json,
-                   const char *output, enum profile_format format)
+                   const char *output, enum profile_format format, const struct push_options *store)
 {
     struct observe_report report = {0};
     char error[400] = "";
@@ -61,6 +88,8 @@ static int observe(const struct target *target, const struct observe_options *op
         code = observe_report_write(&report, json ? PROFILE_TOP : PROFILE_TOP_TEXT, ROWS, stdout)
                    ? 0
                    : EXIT_IO;
+    if (code == 0 && store->url != NULL)
+        code = fflush(stdout) == 0 ? push_report(store, target, &report) : EXIT_IO;
     observe_report_free(&report);
     return code;
 }
@@ -307,6 +336,7 @@ static bool check_sampler_options(struct observe_options *options, int *code)
 
 struct arguments {
     struct observe_options options;
+    struct push_options push;
     const char *output, *match;
     bool json, all;
     int64_t at_once;
@@ -355,8 +385,8 @@ static int run_one(const char *pid, const struct arguments *arguments)
     enum profile_format format = PROFILE_TOP_TEXT;
     struct target target;
     char error[400] = "";
-    if (methods && output != NULL)
-        return options_error(&command_observe, "methods is a table: no -o");
+    if (methods && (output != NULL || arguments->push.url != NULL))
+        return options_error(&command_observe, "methods is a table: no -o, no --push");
     if (output != NULL && (!profile_output_format(output, &format) || format == PROFILE_JFR))
         return options_error(&command_observe,
                              "-o '%s': expected a name in .html, .txt, .top, .json or .pb.gz",
@@ -368,7 +398,8 @@ static int run_one(const char *pid, const struct arguments *arguments)
     int code = target_option_open(&command_observe, pid, &target);
     if (code == 0) {
         code = methods ? count_methods(&target, arguments->json)
-                       : observe(&target, &arguments->options, arguments->json, output, format);
+                       : observe(&target, &arguments->options, arguments->json, output, format,
+                                 &arguments->push);
         target_close(&target);
     }
     return code;
@@ -379,6 +410,7 @@ static int run(int argc, char **argv)
     struct arguments arguments = {.options = {.duration_ms = DURATION_MS}};
     int64_t interval_ms = INTERVAL_MS;
     bool repair = false;
+    char error[600];
     const struct option_row rows[] = {
         {0, "for", "TIME", option_take_span_ms, &arguments.options.duration_ms, "how long (10s)"},
         {0, "cpu-interval", "TIME", option_take_span_ms, &interval_ms,
@@ -398,6 +430,7 @@ static int run(int argc, char **argv)
          "of --activate: bytes between two samples (512K)"},
         {0, "repair", NULL, NULL, &repair,
          "restore what an observe --activate that was killed has left"},
+        PUSH_OPTION_ROWS(&arguments.push),
     };
     int operands, code;
     if (!options_parse(&command_observe, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
@@ -418,6 +451,10 @@ static int run(int argc, char **argv)
                                    "jmethodids, methods");
     if (!check_sampler_options(&arguments.options, &code))
         return code;
+    if (!push_possible(&arguments.push, error, sizeof error))
+        return options_error(&command_observe, "%s", error);
+    if (many && arguments.push.url != NULL)
+        return options_error(&command_observe, "--push: one JVM at a time");
     if (arguments.at_once > 0 && !many)
         return options_error(&command_observe, "--at-once goes with --all and --match");
     if (arguments.at_once > AT_ONCE_MAX)

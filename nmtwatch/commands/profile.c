@@ -171,7 +171,7 @@ static void beside_nmt_print(struct attach *attach, int jdk_major, FILE *out)
         print_sample(&sample, jdk_major, out);
 }
 
-#define OWN_ROWS 10
+#define OWN_ROWS 15
 
 typedef bool print_fn(const char *json, FILE *out);
 static print_fn *const printers[AGENT_COMMAND_COUNT] = {
@@ -184,6 +184,7 @@ static print_fn *const printers[AGENT_COMMAND_COUNT] = {
 
 struct arguments {
     struct start_options start;
+    struct push_options push;
     struct alloc_arguments alloc;
     const char *output, *library;
     int64_t duration_ms;
@@ -289,6 +290,7 @@ static struct one_shot shot_of(struct arguments *arguments)
                              .output = arguments->output,
                              .library = arguments->library,
                              .start = &arguments->start,
+                             .push = &arguments->push,
                              .json = arguments->json,
                              .by_state = arguments->by_state};
 }
@@ -298,14 +300,15 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
     struct target target;
     char error[400], text[AGENT_WHOLE_MAX];
     struct one_shot shot = shot_of(arguments);
-    if (arguments->duration_ms <= 0 || arguments->output == NULL)
+    if (arguments->duration_ms <= 0 || (arguments->output == NULL && arguments->push.url == NULL))
         return options_error(&command_profile,
-                             "what to do? start, stop, status, memory, dump, set; or --for and -o");
-    if (!profile_output_format(arguments->output, &shot.format))
+                             "what to do? start, stop, status, memory, dump, set; or --for and -o "
+                             "or --push");
+    if (arguments->output != NULL && !profile_output_format(arguments->output, &shot.format))
         return options_error(&command_profile,
                              "-o '%s': expected a name in .html, .txt, .top, .json, .pb.gz or .jfr",
                              arguments->output);
-    if (shot.by_state && shot.format == PROFILE_JFR)
+    if (shot.by_state && (shot.format == PROFILE_JFR || shot.output == NULL))
         return options_error(&command_profile,
                              "--by-state and a .jfr file: each sample there has its state anyhow");
     if (shot.by_state)
@@ -318,7 +321,8 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
                             sizeof error))
         return options_error(&command_profile, "%s", error);
     int code = target_option_open(&command_profile, pid, &target);
-    if (code == 0 && !profile_output_possible(shot.output, error, sizeof error)) {
+    if (code == 0 && shot.output != NULL &&
+        !profile_output_possible(shot.output, error, sizeof error)) {
         print_error("nmtwatch profile: %s\n", error);
         code = EXIT_IO;
     }
@@ -398,18 +402,28 @@ static int run(int argc, char **argv)
         {0, "baseline", NULL, NULL, &arguments.baseline,
          "memory: remember it; from then on `memory` shows what has grown"},
         {0, "json", NULL, NULL, &arguments.json, "the agent's answer as one JSON object"},
+        PUSH_OPTION_ROWS(&arguments.push),
     };
+    char error[600];
     int operands, code;
     size_t count = OWN_ROWS + options_agent(&arguments.start, rows + OWN_ROWS);
     start_options_spell(&arguments.start, argc, argv);
     if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
         return code;
+    if (!push_possible(&arguments.push, error, sizeof error))
+        return options_error(&command_profile, "%s", error);
+    if (arguments.push.url != NULL && arguments.duration_ms == 0)
+        return options_error(&command_profile, "--push goes with --for");
     bool command = operands == 2 && strcmp(argv[2], "memory") == 0;
     if ((arguments.sites || arguments.baseline) && !command)
         return options_error(&command_profile, "--sites and --baseline go with `memory`");
     if (arguments.by_state && operands != 1)
         return options_error(&command_profile, "--by-state goes with --for and -o alone");
     bool alloc = operands >= 1 && operands <= 2 && strcmp(argv[operands], "alloc") == 0;
+    if (alloc && arguments.push.url != NULL)
+        return options_error(
+            &command_profile,
+            "--push does not go with `alloc`; with --for and --alloc SIZE it does");
     if (alloc)
         return run_alloc(operands == 2 ? argv[1] : NULL, &arguments);
     if (arguments.alloc.interval != NULL || arguments.alloc.all || arguments.alloc.match != NULL)

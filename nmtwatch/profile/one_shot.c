@@ -1,6 +1,7 @@
 #include "nmtwatch/profile/one_shot.h"
 
 #include "nmtwatch/jfr/jfr_live.h"
+#include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
@@ -15,11 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- story shot ------------------------------------------------------------------------------- */
 
 #define BY_STATE_WALL "10ms"
+#define RECORDING_MAX (64 << 20) /* bytes of one that goes to a store */
 
 #define ROWS 15 /* on a terminal; a file has them all */
 
@@ -218,8 +221,38 @@ static int complain(const struct failure *failure)
     return failure_exit_code(failure->kind);
 }
 
+/* The whole of it, as JFR. */
+static int push_recording(const struct one_shot *shot, const struct target *target, int recording,
+                          int64_t began_ms)
+{
+    struct stat status;
+    char *bytes = NULL;
+    int code = EXIT_IO;
+    if (shot->push == NULL || shot->push->url == NULL)
+        return 0;
+    if (fstat(recording, &status) == 0 && status.st_size > 0 && status.st_size <= RECORDING_MAX &&
+        (bytes = malloc((size_t)status.st_size)) != NULL &&
+        pread(recording, bytes, (size_t)status.st_size, 0) == status.st_size) {
+        const struct push_profile profile = {
+            .format = "jfr",
+            .what = "profile",
+            .start_ms = began_ms,
+            .duration_ms = clock_ms(CLOCK_REALTIME) - began_ms,
+            .bytes = bytes,
+            .length = (size_t)status.st_size,
+        };
+        code = push(shot->push, target, &profile, "profile");
+    } else {
+        print_error("nmtwatch profile: --push: the recording cannot be read, or is larger than "
+                    "%d MB\n",
+                    RECORDING_MAX >> 20);
+    }
+    free(bytes);
+    return code;
+}
+
 static int write_output(const struct one_shot *shot, const struct agent_session *session,
-                        const char *answer)
+                        const char *answer, int64_t began_ms)
 {
     char error[300], title[320];
     int recording = exchange_read(&session->exchange, EXCHANGE_RECORDING);
@@ -230,18 +263,18 @@ static int write_output(const struct one_shot *shot, const struct agent_session 
     }
     snprintf(title, sizeof title, "%.200s (pid %d)", session->target.identity.main,
              (int)session->target.pid);
+    int code = 0;
     if (shot->use != NULL) {
-        int code = shot->use(shot, recording, title, answer);
-        close(recording);
-        return code;
+        code = shot->use(shot, recording, title, answer);
+    } else if (shot->output != NULL &&
+               !profile_output_write(recording, shot->format, shot->by_state, shot->output, title,
+                                     error, sizeof error)) {
+        print_error("nmtwatch profile: %s\n", error);
+        code = EXIT_IO;
     }
-    bool good = profile_output_write(recording, shot->format, shot->by_state, shot->output, title,
-                                     error, sizeof error);
+    int pushed = push_recording(shot, &session->target, recording, began_ms);
     close(recording);
-    if (good)
-        return 0;
-    print_error("nmtwatch profile: %s\n", error);
-    return EXIT_IO;
+    return code != 0 ? code : pushed;
 }
 
 static int run_session(const struct one_shot *shot, struct agent_session *session)
@@ -258,6 +291,7 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
     if (agent_call(session, text, &answer, &failure) != FAILURE_NONE)
         return complain(&failure);
     free(answer);
+    int64_t began_ms = clock_ms(CLOCK_REALTIME);
     const struct target *target = &session->target;
     timed_wait("profiling", &(struct timed){.targets = &target, .count = 1}, shot->duration_ms);
 
@@ -266,13 +300,15 @@ static int run_session(const struct one_shot *shot, struct agent_session *sessio
         code = complain(&failure);
     if (answer != NULL && agent_print_lost(answer, stderr))
         code = EXIT_IO;
-    int written = write_output(shot, session, answer);
+    int written = write_output(shot, session, answer, began_ms);
     if (shot->use != NULL) {
         free(answer);
         return code != 0 ? code : written;
     }
     if (written == 0 && answer != NULL && shot->json)
         agent_print_json(answer, stdout);
+    else if (written == 0 && shot->output == NULL)
+        puts("The recording was delivered.");
     else if (written == 0 && answer != NULL)
         agent_print_written(answer, shot->output, stdout);
     else if (written == 0) /* it ended before it could be asked to stop */

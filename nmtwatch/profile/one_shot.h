@@ -7,6 +7,7 @@
 #ifndef NMTWATCH_PROFILE_ONE_SHOT_H
 #define NMTWATCH_PROFILE_ONE_SHOT_H
 
+#include "nmtwatch/alert/push.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/start_options.h"
 #include "reports/profile/call_tree.h"
@@ -33,11 +34,12 @@ bool profile_output_write(int recording, enum profile_format format, bool by_sta
 
 struct one_shot {
     int64_t duration_ms;
-    const char *output;
+    const char *output; /* NULL: it goes to a store alone */
     enum profile_format format;
     const char *library; /* NULL: the one that belongs to this program */
     const struct start_options *start;
     bool json, by_state;
+    const struct push_options *push; /* NULL or with a NULL url: the recording goes to no store */
     /* Not NULL: what is made of the recording (a descriptor of it) in place of `output`. An exit
      * code. answer: that of `stop`; NULL: the target ended before. */
     int (*use)(const struct one_shot *shot, int recording, const char *title, const char *answer);

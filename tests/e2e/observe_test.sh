@@ -33,6 +33,70 @@ footprint() {
     find "/proc/$JVM_PID/fd" -printf '%l\n' | sort
 }
 
+# --- to a store -------------------------------------------------------------------------------------
+
+RECEIVER=${FAKE_RECEIVER:-$(dirname "$NMTWATCH")/fake_receiver}
+received=$SCRATCH/received
+need_built "$RECEIVER"
+mkdir "$SCRATCH/kept"
+: >"$received"
+mood() {
+    echo "$1" >"$SCRATCH/mood.new" && mv "$SCRATCH/mood.new" "$SCRATCH/mood"
+}
+mood 200
+KEEP=$SCRATCH/kept spawn "$RECEIVER" "$SCRATCH/port" "$received" "$SCRATCH/mood"
+wait_for 5 test -s "$SCRATCH/port"
+store=http://127.0.0.1:$(cat "$SCRATCH/port")
+
+received() { # STATUS FORMAT
+    grep -q "^$1 /ingest?.*&format=$2" "$received"
+}
+kept() { # FORMAT: the body of the last one that was taken
+    cat "$SCRATCH/kept/$(grep "^200 /ingest?.*&format=$1" "$received" | tail -n 1 | cut -d ' ' -f 3)"
+}
+
+# To a store that fails at first; that refuses; that is away, with a folder to wait in.
+push_tests() {
+    if ! ldconfig -p | grep -q 'libcurl.*\.so\.4'; then
+        skip "$JVM_NAME: to a store" "no libcurl"
+        return
+    fi
+    : >"$received"
+    mood 503
+    spawn "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms --cpu-interval 2ms --push "$store/" \
+        >"$SCRATCH/answer" 2>"$SCRATCH/error"
+    check "$JVM_NAME: the store fails" wait_for 20 received 503 pprof
+    mood 200
+    wait "$SPAWNED"
+    is "$JVM_NAME: it is sent again" "$? $(cat "$SCRATCH/error")" "0 "
+    contains "$JVM_NAME: with the application, labels and times" "$(grep ^200 "$received")" \
+        "name=Observed%7Bhost%3D"
+    contains "$JVM_NAME: by pid" "$(grep ^200 "$received")" "%2Cpid%3D$JVM_PID%7D&from=1"
+    contains "$JVM_NAME: what came is a profile with the method in it" \
+        "$(kept pprof | zcat | tr -c '[:print:]' ' ')" "Observed.burn"
+    mood 401
+    "$NMTWATCH" observe "$JVM_PID" cpu --for 100ms --push "$store" >/dev/null 2>"$SCRATCH/error"
+    is "$JVM_NAME: refused: one line" "$? $(wc -l <"$SCRATCH/error")" "74 1"
+    mood 503
+    spawn "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms --cpu-interval 2ms --push "$store" \
+        --push-queue "$SCRATCH/queue" --push-name "a shop" >/dev/null 2>"$SCRATCH/error"
+    wait_for 20 received 503 'pprof.*&sampleRate=500'
+    kill -INT "$SPAWNED"
+    wait "$SPAWNED"
+    is "$JVM_NAME: not delivered" $? 74
+    contains "$JVM_NAME: where it waits" "$(cat "$SCRATCH/error")" "waits in $SCRATCH/queue"
+    mood 200
+    "$NMTWATCH" profile "$JVM_PID" --for 1s --push "$store" --push-queue "$SCRATCH/queue" \
+        >"$SCRATCH/answer" 2>"$SCRATCH/error"
+    is "$JVM_NAME: profile: delivered" "$? $(cat "$SCRATCH/error")" "0 "
+    check "$JVM_NAME: the one that has waited too" grep -q "^200 /ingest?name=a%20shop%7B" "$received"
+    is "$JVM_NAME: profile: JFR" "$(kept jfr | head -c 3)" "FLR"
+    is "$JVM_NAME: nothing waits any more" "$(find "$SCRATCH/queue" -type f)" ""
+    rmdir "$SCRATCH/queue/store" "$SCRATCH/queue"
+}
+exits "no store" 64 "$NMTWATCH" observe $$ cpu --push ftp://store
+exits "no store to push to" 64 "$NMTWATCH" observe $$ cpu --push-name shop
+
 "$NMTWATCH" observe $$ cpu >"$SCRATCH/answer" 2>&1
 is "a process that is no JVM" "$?" 10
 exits "no such thing to observe" 64 "$NMTWATCH" observe $$ colour
@@ -97,6 +161,7 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: a profile for pprof" "$? $(cat "$SCRATCH/error")" "0 "
     contains "$JVM_NAME: with the method in it" "$(zcat "$SCRATCH/$jdk.pb.gz" | tr -c '[:print:]' ' ')" \
         "Observed.burn"
+    push_tests
     jvm_wait result
     jvm_end 0
 

@@ -11,11 +11,13 @@
  *   close               reads, and closes    partial    200, and half of the body it promised
  *   flaky               one of 200, 200, 200, 500, close, slow 20, partial
  *
- * A line of LOG is written before the answer is sent: STATUS PATH BODY, status 0 for none.
+ * A line of LOG is written before the answer is sent: STATUS PATH BODY, status 0 for none. Where the environment
+ * has KEEP=FOLDER a body that is no text is kept there as 1, 2, ... and the line has its number.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define REQUEST_MAX (1 << 20)
+#define REQUEST_MAX (16 << 20)
 
 static const char *mood_path;
 static int log_fd;
@@ -72,6 +74,19 @@ static void note(int status, const char *path, const char *body)
     if (write(log_fd, line, (size_t)length) != length) /* O_APPEND: lines do not mix */
         abort();
     free(line);
+}
+
+/* A body of bytes as a file; its number is the text then. */
+static void keep(const char *body, size_t length, char number[16])
+{
+    static atomic_int count;
+    const char *folder = getenv("KEEP");
+    char path[512];
+    snprintf(number, 16, "%d", atomic_fetch_add(&count, 1) + 1);
+    snprintf(path, sizeof path, "%s/%s", folder != NULL ? folder : "/nowhere", number);
+    FILE *file = fopen(path, "we");
+    if (file != NULL && (fwrite(body, 1, length, file) != length || fclose(file) != 0))
+        abort();
 }
 
 static void put(int fd, const char *text)
@@ -121,7 +136,11 @@ static bool request(int fd, char *text)
     char path[512] = "?";
     sscanf(text, "%*s %511s", path);
     struct mood mood = mood_now();
-    note(status_of(&mood), path, body);
+    char number[16];
+    bool bytes = strcasestr(text, "\r\nContent-Type: application/octet-stream") != NULL;
+    if (bytes)
+        keep(body, wanted - (size_t)(body - text), number);
+    note(status_of(&mood), path, bytes ? number : body);
     return answer(fd, &mood);
 }
 

@@ -1,0 +1,258 @@
+#include "nmtwatch/alert/push.h"
+
+#include "nmtwatch/alert/delivery.h"
+#include "nmtwatch/alert/queue.h"
+#include "nmtwatch/process/clock.h"
+#include "nmtwatch/process/messages.h"
+#include "nmtwatch/process/signals.h"
+#include "reports/text/escape.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME           "store"
+#define QUEUE_MAX      100
+#define TIMEOUT_MS     30000
+#define NAME_MAX_BYTES 200
+
+static bool receiver_of(const struct push_options *options, struct receiver_options *receiver,
+                        char *error, size_t error_size)
+{
+    char problem[300];
+    if (!receiver_init(receiver, NAME, error, error_size))
+        return false;
+    bool good =
+        receiver_take(receiver, "url", options->url, problem, sizeof problem) &&
+        (options->user_file == NULL ||
+         receiver_take(receiver, "user_file", options->user_file, problem, sizeof problem)) &&
+        (options->ca_file == NULL ||
+         receiver_take(receiver, "ca_file", options->ca_file, problem, sizeof problem));
+    receiver->kind = RECEIVER_PYROSCOPE;
+    receiver->timeout_ms = TIMEOUT_MS;
+    if (!good)
+        snprintf(error, error_size, "--push: %s", problem);
+    return good;
+}
+
+bool push_possible(const struct push_options *options, char *error, size_t error_size)
+{
+    struct receiver_options receiver;
+    char line[256];
+    if (options->url == NULL) {
+        if (options->name == NULL && options->user_file == NULL && options->ca_file == NULL &&
+            options->queue == NULL)
+            return true;
+        snprintf(error, error_size, "--push-... goes with --push URL");
+        return false;
+    }
+    bool good = receiver_of(options, &receiver, error, error_size) &&
+                receiver_is_private(&receiver, error, error_size) &&
+                (receiver.user_file[0] == '\0' ||
+                 receiver_credentials(&receiver, line, sizeof line, error, error_size));
+    explicit_bzero(line, sizeof line);
+    return good;
+}
+
+/* --- its name --------------------------------------------------------------------------------- */
+
+/* In the braces of a name these have a meaning. */
+static void put_encoded(FILE *out, const char *text, bool is_value)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+        bool plain = isalnum(*at) || strchr("-._~", *at) != NULL;
+        if (is_value && strchr("{},=\"", *at) != NULL)
+            putc('_', out);
+        else if (plain)
+            putc(*at, out);
+        else
+            fprintf(out, "%%%02X", *at);
+    }
+}
+
+/* "com.acme.Shop" of "com.acme.Shop --port 8080", "shop.jar" of "/opt/shop.jar". */
+static void application(const struct push_options *options, const struct target *target,
+                        char name[NAME_MAX_BYTES])
+{
+    char clean[EVENT_NAME_MAX];
+    const char *from = options->name != NULL ? options->name : target->identity.main;
+    escape(ESCAPE_UTF8, from, clean, sizeof clean);
+    if (options->name == NULL) {
+        clean[strcspn(clean, " ")] = '\0';
+        const char *slash = strrchr(clean, '/');
+        memmove(clean, slash != NULL ? slash + 1 : clean,
+                strlen(slash != NULL ? slash + 1 : clean) + 1);
+    }
+    snprintf(name, NAME_MAX_BYTES, "%s", clean[0] != '\0' ? clean : "java");
+}
+
+/* NULL: out of memory. */
+static char *query_of(const struct push_options *options, const struct target *target,
+                      const struct push_profile *profile)
+{
+    char *text = NULL, host[256] = "localhost", name[NAME_MAX_BYTES];
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    gethostname(host, sizeof host - 1);
+    application(options, target, name);
+    fputs("name=", out);
+    put_encoded(out, name, true);
+    put_encoded(out, "{host=", false);
+    put_encoded(out, host, true);
+    put_encoded(out, ",jdk=", false);
+    fprintf(out, "%d", target->identity.jdk_major);
+    put_encoded(out, ",observed=", false);
+    put_encoded(out, profile->what, true);
+    put_encoded(out, ",pid=", false);
+    fprintf(out, "%d", (int)target->pid);
+    put_encoded(out, "}", false);
+    fprintf(out, "&from=%" PRId64 "&until=%" PRId64 "&format=%s&spyName=nmtwatch",
+            profile->start_ms / 1000, (profile->start_ms + profile->duration_ms + 999) / 1000,
+            profile->format);
+    if (profile->rate_hz > 0)
+        fprintf(out, "&sampleRate=%" PRId64, profile->rate_hz);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void ignore_word(void *context, const char *sentence)
+{
+    (void)context; /* the last failure is told in the end */
+    (void)sentence;
+}
+
+/* A 4xx that comes again however long one waits. */
+static bool is_final(int status)
+{
+    return status / 100 == 4 && status != 408 && status != 429;
+}
+
+static void send_all(struct delivery *delivery, struct delivery_counts *counts)
+{
+    int64_t end_ms = clock_ms(CLOCK_MONOTONIC) + PUSH_FOR_MS, now_ms;
+    do {
+        now_ms = clock_ms(CLOCK_MONOTONIC);
+        int64_t wait_ms = delivery_step(delivery, now_ms);
+        delivery_counts(delivery, counts);
+        struct pollfd wait[] = {{.fd = delivery_fd(delivery), .events = POLLIN},
+                                {.fd = signals_fd(), .events = POLLIN}};
+        if (counts->queued == 0 || is_final(counts->last_status))
+            return;
+        if (wait_ms > end_ms - now_ms)
+            wait_ms = end_ms - now_ms;
+        poll(wait, 2, wait_ms > 0 ? (int)wait_ms : 0);
+        if (wait[1].revents != 0)
+            signals_seen();
+    } while (now_ms < end_ms && signals_asked() == 0);
+}
+
+/* One push at a time in a folder: its files have numbers. */
+static int lock_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int64_t end_ms = clock_ms(CLOCK_MONOTONIC) + PUSH_FOR_MS;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK || clock_ms(CLOCK_MONOTONIC) >= end_ms || signals_asked() > 0) {
+            close(fd);
+            return -1;
+        }
+        poll(NULL, 0, 100);
+    }
+    return fd;
+}
+
+static int deliver(const struct receiver_options *receiver, const char *folder, bool kept,
+                   const char *query, const struct push_profile *profile, const char *verb)
+{
+    char error[400] = "out of memory", shown[600];
+    struct delivery_counts counts = {0};
+    const struct delivery_options options = {.receiver_count = 1,
+                                             .receivers = receiver,
+                                             .queue_dir = folder,
+                                             .queue_max = QUEUE_MAX,
+                                             .resend_ms = INT64_MAX / 2,
+                                             .runbook_base = "",
+                                             .external_url = ""};
+    struct delivery *delivery = delivery_create(&options, ignore_word, NULL, error, sizeof error);
+    if (delivery == NULL) {
+        print_error("nmtwatch %s: --push: %s\n", verb, error);
+        return EXIT_IO;
+    }
+    bool room = delivery_profile(delivery, query, profile->bytes, profile->length,
+                                 clock_ms(CLOCK_MONOTONIC));
+    send_all(delivery, &counts);
+    delivery_destroy(delivery);
+    if (!room)
+        snprintf(shown, sizeof shown,
+                 "no room for the profile: %" PRId64 " wait in %.300s, or it is larger than %d MB",
+                 counts.queued, folder, QUEUE_BODY_MAX >> 20);
+    else if (counts.queued > 0 || counts.refused > 0)
+        snprintf(shown, sizeof shown, "%.255s%s%.300s",
+                 counts.last_failure[0] != '\0' ? counts.last_failure
+                                                : "receiver " NAME ": no answer",
+                 counts.queued == 0 ? "; the profile is given up"
+                 : kept             ? "; the profile waits in "
+                                    : "; the profile is lost (--push-queue DIR keeps it)",
+                 counts.queued > 0 && kept ? folder : "");
+    else
+        return 0;
+    print_error("nmtwatch %s: --push: %s\n", verb, shown);
+    return EXIT_IO;
+}
+
+static void remove_folder(const char *folder)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/" NAME, folder);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        unlinkat(fd, "0000000000000001.due", 0);
+        close(fd);
+    }
+    rmdir(path);
+    rmdir(folder);
+}
+
+int push(const struct push_options *options, const struct target *target,
+         const struct push_profile *profile, const char *verb)
+{
+    struct receiver_options receiver;
+    char error[400], own[] = "/tmp/nmtwatch-push-XXXXXX";
+    const char *folder = options->queue;
+    if (options->url == NULL)
+        return 0;
+    if (!receiver_of(options, &receiver, error, sizeof error)) {
+        print_error("nmtwatch %s: %s\n", verb, error);
+        return EXIT_USAGE;
+    }
+    char *query = query_of(options, target, profile);
+    if (folder == NULL)
+        folder = mkdtemp(own);
+    int lock = -1, code = EXIT_IO;
+    if (query == NULL || folder == NULL || (mkdir(folder, 0700) != 0 && errno != EEXIST) ||
+        (lock = lock_folder(folder)) < 0)
+        print_error("nmtwatch %s: --push: %s: %s\n", verb, folder != NULL ? folder : own,
+                    strerror(errno));
+    else
+        code = deliver(&receiver, folder, options->queue != NULL, query, profile, verb);
+    if (lock >= 0)
+        close(lock);
+    if (options->queue == NULL && folder != NULL)
+        remove_folder(folder);
+    free(query);
+    return code;
+}
