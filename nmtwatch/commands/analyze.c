@@ -573,7 +573,7 @@ static int run(int argc, char **argv)
 
 const struct command command_analyze = {
     .name = "analyze",
-    .summary = "what people have saved: jcmd outputs, class-load logs, hs_err files",
+    .summary = "diagnosis of saved files: jcmd outputs, class-load logs, hs_err files",
     .usage =
         "Usage: nmtwatch analyze FILE|DIR|-... [options]\n"
         "\n"

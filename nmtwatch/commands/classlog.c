@@ -359,7 +359,7 @@ static int run(int argc, char **argv)
 
 const struct command command_classlog = {
     .name = "classlog",
-    .summary = "a class-load log of any size: families, rates, does it go on",
+    .summary = "a class-load log of any size: families, rates, whether loads continue",
     .usage =
         "Usage: nmtwatch classlog FILE|- [--top N] [--json] [--count] [--follow]\n"
         "\n"

@@ -265,7 +265,7 @@ static int run(int argc, char **argv)
 
 const struct command command_plan = {
     .name = "plan",
-    .summary = "capacity: what classes and a profiler will take, and is it wise",
+    .summary = "capacity: memory of classes and of a profiler, and whether one is suitable",
     .usage =
         "Usage: nmtwatch plan --classes N [--methods-per-class M] [--jdk V] [options]\n"
         "       nmtwatch plan --from PID|FILE [options]\n"

@@ -268,7 +268,7 @@ static int run(int argc, char **argv)
 
 const struct command command_triage = {
     .name = "triage",
-    .summary = "whose memory is it: the diagnosis steps done for you",
+    .summary = "the diagnosis of one JVM: whose memory it is, in about a minute",
     .usage =
         "Usage: nmtwatch triage PID [--for 60s] [--level gentle|thorough] [-o DIR]\n"
         "\n"
