@@ -34,6 +34,23 @@ bool as_target_has(int capability)
            (sets[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability)) != 0;
 }
 
+bool as_target_keep(const int *capabilities, int count)
+{
+    struct __user_cap_data_struct sets[2];
+    uint32_t kept[2] = {0, 0};
+    for (int i = 0; i < count; i++)
+        kept[CAP_TO_INDEX(capabilities[i])] |= CAP_TO_MASK(capabilities[i]);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 || !get_capabilities(sets))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        sets[i].effective &= kept[i];
+        sets[i].permitted &= kept[i];
+        sets[i].inheritable = 0;
+    }
+    return set_capabilities(sets);
+}
+
 bool as_target_possible(uid_t uid, gid_t gid)
 {
     return (uid == geteuid() && gid == getegid()) ||

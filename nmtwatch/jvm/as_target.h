@@ -49,4 +49,8 @@ void as_target_end(struct as_target *self);
  * is emptied, too, where we have CAP_SETPCAP. Root that stays root keeps its own. False with errno. */
 bool as_target_for_good(uid_t uid, gid_t gid);
 
+/* For a child process, for good: of its capabilities these alone stay, as far as it has them, and exec gains
+ * nothing. False with errno. */
+bool as_target_keep(const int *capabilities, int count);
+
 #endif

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/observe_child.h"
 
+#include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/privileged.h"
 #include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/process/clock.h"
@@ -34,6 +35,15 @@ struct observe_child {
 };
 
 /* --- in the child ----------------------------------------------------------------------------- */
+
+/* What reads a stranger's process may do no more than that: IPC_LOCK is for rings, SYS_RESOURCE for
+ * descriptors of many threads. */
+static bool give_up_rights(void)
+{
+    static const int KEPT[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_PERFMON,     CAP_BPF,
+                               CAP_SYS_ADMIN,  CAP_IPC_LOCK,        CAP_SYS_RESOURCE};
+    return as_target_keep(KEPT, (int)(sizeof KEPT / sizeof *KEPT));
+}
 
 static void bound_itself(const struct observe_request *request)
 {
@@ -105,7 +115,7 @@ _Noreturn static void be_child(const struct target *target, struct observe_reque
     request.options.stop_fd = fd;
     int texts = memfd_create("observed", MFD_CLOEXEC);
     FILE *out = texts >= 0 ? fdopen(texts, "w") : NULL;
-    if (out == NULL) {
+    if (out == NULL || !give_up_rights()) {
         result.code = EXIT_IO;
         snprintf(result.sentence, sizeof result.sentence, "%s", strerror(errno));
     } else {

@@ -214,11 +214,11 @@ static bool refuse(const char *what, char *error, size_t error_size)
 {
     int reason = errno;
     if (reason == EPERM || reason == EACCES)
-        snprintf(
-            error, error_size,
-            "%s is not permitted: needs root, or CAP_BPF and CAP_PERFMON (and a kernel that is "
-            "not locked down)",
-            what);
+        snprintf(error, error_size,
+                 "%s is not permitted: needs root, or CAP_BPF, CAP_PERFMON and, for uprobes since "
+                 "July 2025, "
+                 "CAP_SYS_ADMIN (and a kernel that is not locked down)",
+                 what);
     else if (reason == ENOSYS || reason == EINVAL)
         snprintf(error, error_size,
                  "%s: this kernel cannot do it (needs Linux 5.8 with "

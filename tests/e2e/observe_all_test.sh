@@ -7,9 +7,8 @@
 
 line=$(awk '/kept = new Loader/ { print NR }' tests/workloads/agent/Observed.java)
 
-start() { # JDK NAME WORK NUMBER: its pid is in $JVM_PID
-    GO=$SCRATCH/$2.go
-    jvm_start "$1" "$2" -Dgo="$GO" -Dof.test=$$ Observed "$3" "$4"
+start() { # JDK NAME WORK NUMBER [FLAG...]: its pid is in $JVM_PID
+    jvm_start "$1" "$2" -Dgo="$SCRATCH/$2.go" "${@:5}" Observed "$3" "$4"
 }
 
 children() {
@@ -60,13 +59,20 @@ observations = $own/observations
 observations_cpu = $1
 [observe explosion]
 what = classes
-on = class-explosion memory-outside-nmt
+on = class-explosion, class-churn
 for = 3s
+[observe outside]
+what = rss
+on = memory-outside-nmt
+for = 1s
+growth = 16M
 END
     printf '%s\n' "${@:2}" >>"$SCRATCH/serve.ini"
 }
 JDK=$first SERVE_TEST=observed$$ spawn scripts/workloads.sh run hidden --mode explode --rate 20 \
     >"$SCRATCH/application.log" 2>&1
+SERVE_TEST=observed$$ start "$last" deflaters deflaters 500 -Xms64m -Xmx64m -XX:+AlwaysPreTouch \
+    -XX:NativeMemoryTracking=summary
 configure 100%
 spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/log" 2>"$SCRATCH/err"
 serve=$SPAWNED
@@ -80,10 +86,10 @@ exits "rules that are none" 64 "$NMTWATCH" observe --match colour=red cpu
 "$NMTWATCH" observe --match "prop:of.test=$$" cpu --for 300ms >"$SCRATCH/answer" 2>&1
 is "no JVM that fits" "$? $(wc -l <"$SCRATCH/answer")" "10 1"
 
-start "$first" one classes 300
+start "$first" one classes 300 -Dof.test=$$
 one=$JVM_PID
 jvm_wait ready
-start "$last" two classes 400
+start "$last" two classes 400 -Dof.test=$$
 two=$JVM_PID
 jvm_wait ready
 
@@ -97,7 +103,7 @@ if ! wait_for 30 observed_are 2 || ! kill -0 "$OBSERVER"; then
     esac
     done_testing
 fi
-start "$first" late classes 200
+start "$first" late classes 200 -Dof.test=$$
 late=$JVM_PID
 jvm_wait ready
 wait_for 30 observed_are 3
@@ -173,6 +179,9 @@ is "the target lists it" "$(get /api/v1/targets | jq -r '.targets[0].observation
     "classes explosion"
 check "one was started" metric_is nmtwatch_observations_started_total 1
 check "none was refused" metric_is 'nmtwatch_observations_refused_total{reason="budget"}' 0
+
+touch "$SCRATCH/deflaters.go"
+check "memory outside of NMT starts one" wait_for 30 said '^observe outside: started: .*: rss, for memory-outside-nmt$'
 
 configure 100% '[observe often]' 'what = cpu' 'every = 1s' 'for = 300ms' 'match = env:SERVE_TEST=observed*' \
     '[observe never]' 'what = cpu' 'every = 1s' 'match = env:SERVE_TEST=other'

@@ -191,6 +191,32 @@ static void test_names_are_safe(void **state)
     assert_string_equal(out, "___");
 }
 
+static void test_results(void **state)
+{
+    (void)state;
+    char error[300], name[ARCHIVE_NAME_MAX], second[ARCHIVE_NAME_MAX], path[300];
+    struct archive_bounds bounds = BOUNDS;
+    bounds.keep_files = 3;
+    struct archive *archive = archive_open_results(folder, &bounds, error, sizeof error);
+    assert_non_null(archive);
+    put_file("old.html", 10, 300);
+    put_file("older.json", 10, 400);
+    put_file("recording.nmt.gz", 10, 9000000);
+    assert_true(archive_put(archive, "a/../b", 7, "leaks.html", now_ms(), "text", 4, name, error,
+                            sizeof error));
+    assert_non_null(strstr(name, "a_.._b-"));
+    assert_true(archive_put(archive, "a/../b", 7, "leaks.html", now_ms(), "text", 4, second, error,
+                            sizeof error));
+    assert_string_not_equal(name, second);
+    archive_tidy(archive, now_ms());
+    assert_int_equal(archive_counts(archive).removed, 1); /* older.json */
+    assert_int_equal(archive_counts(archive).files, 3);
+    assert_int_equal(count_files(), 4);
+    snprintf(path, sizeof path, "%s/older.json", folder);
+    assert_int_equal(access(path, F_OK), -1);
+    archive_close(archive);
+}
+
 static void test_a_folder_that_is_none(void **state)
 {
     char error[300] = "";
@@ -209,6 +235,7 @@ int main(void)
         WITH_FOLDER(test_what_is_being_written_stays),
         WITH_FOLDER(test_a_full_file_is_followed_by_another),
         WITH_FOLDER(test_two_turns_within_a_second),
+        WITH_FOLDER(test_results),
         cmocka_unit_test(test_names_are_safe),
         cmocka_unit_test(test_a_folder_that_is_none),
     };

@@ -8,6 +8,7 @@
 
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/serve/helper.h"
 #include "nmtwatch/watch/load_log.h"
 #include "tests/sim/spawn.h"
@@ -33,6 +34,7 @@ static bool configure(void *context, struct serve_options *into, char *error, si
     }
     serve_options_default(into);
     snprintf(into->user_file, sizeof into->user_file, "%s", secret);
+    serve_options_take_section(into, "often", "what", "cpu", error, error_size);
     return true;
 }
 
@@ -328,6 +330,45 @@ static void what_is_handed_over_can_only_be_read(void **state)
     stop(&pair);
 }
 
+/* What comes back for this request; by the root helper there is no child of ours. */
+static struct observe_result observe_with(const struct target *target, enum observe_mode mode,
+                                          int64_t duration_ms)
+{
+    struct observe_request request;
+    struct observe_result result;
+    char error[200];
+    memset(&request, 0, sizeof request);
+    request.options.mode = mode;
+    request.options.duration_ms = duration_ms;
+    request.options.interval_ns = 10000000;
+    struct observe_child *child = observe_child_start(target, &request, error, sizeof error);
+    assert_non_null(child);
+    observe_child_wait(child, &result);
+    observe_child_close(child);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), 0); /* the helper and the fake JVM only */
+    return result;
+}
+
+static void only_what_a_section_asks_for_is_observed(void **state)
+{
+    (void)state;
+    struct pair pair = start_with_target();
+    struct observe_result result = observe_with(&pair.target, OBSERVE_RSS, 100);
+    assert_string_equal(result.sentence, "no [observe NAME] of the configuration asks for this");
+    result = observe_with(&pair.target, OBSERVE_CPU, 600001);
+    assert_string_equal(result.sentence, "this is no observation that serve asks for");
+    struct target stranger = pair.target;
+    stranger.pid = getpid();
+    result = observe_with(&stranger, OBSERVE_CPU, 100);
+    assert_string_equal(result.sentence, "the process has gone");
+    result =
+        observe_with(&pair.target, OBSERVE_CPU, 100); /* tried: a pretended JVM has no libjvm */
+    assert_int_not_equal(result.code, 0);
+    assert_null(strstr(result.sentence, "serve"));
+    assert_true(result.cpu_us > 0);
+    stop(&pair);
+}
+
 static void attach_goes_through_it(void **state)
 {
     (void)state;
@@ -408,6 +449,7 @@ int main(void)
         cmocka_unit_test(only_names_of_ours),
         cmocka_unit_test(only_news_of_serve),
         cmocka_unit_test(what_is_handed_over_can_only_be_read),
+        cmocka_unit_test(only_what_a_section_asks_for_is_observed),
         cmocka_unit_test(attach_goes_through_it),
         cmocka_unit_test(floods),
         cmocka_unit_test(configuration),

@@ -94,6 +94,51 @@ static void test_receivers(void **state)
     }
 }
 
+static void test_observe_sections(void **state)
+{
+    static const struct {
+        const char *text, *problem;
+    } bad[] = {
+        {"[observe a/b]\nwhat = cpu\n", ":2: [observe a/b]: a name is"},
+        {"[observe a]\nwhat = heap\n", ":2: what: 'heap' is none of"},
+        {"[observe a]\non = class-explosion, nothing\n", ":2: on: 'nothing' is no finding"},
+        {"[observe a]\non = heap-histogram\n", ":2: on: 'heap-histogram' is no finding"},
+        {"[observe a]\nfor = 11m\n", ":2: for: at most 10m"},
+        {"[observe a]\nmatch = colour=red\n", ":2: match: "},
+        {"[observe a]\nfrom = x\n", ":2: unknown key 'from' in [observe a]"},
+        {"[observe a]\nwhat = cpu\nevery = 1h\n", "need a folder: observations"},
+        {"[serve]\nobservations = o\n[observe a]\nevery = 1h\n", "does not say what"},
+        {"[serve]\nobservations = o\n[observe a]\nwhat = cpu\n", "it would never start"},
+        {"[serve]\nobservations_cpu = 0\n", ":2: observations_cpu: a percentage"},
+        {"[serve]\nobservations_cpu = 2x\n", ":2: observations_cpu: a percentage"},
+    };
+    char error[400] = "", many[2000] = "";
+    struct serve_options options;
+    (void)state;
+    assert_true(load("[serve]\nobservations = o\nobservations_cpu = 0.5 %\n[observe a]\n"
+                     "what = classes\non = class-explosion, memory-outside-nmt\n"
+                     "[observe b]\nwhat = cpu\nevery = 1h\nmatch = main=x;user=y\nat_once = 3\n",
+                     &options, error, sizeof error));
+    assert_int_equal(options.section_count, 2);
+    assert_int_equal(options.observations_cpu_mpercent, 500);
+    assert_true(observe_section_on(&options.sections[0], "class-explosion"));
+    assert_true(observe_section_on(&options.sections[0], OBSERVE_OUTSIDE));
+    assert_false(observe_section_on(&options.sections[0], "class"));
+    assert_false(observe_section_on(&options.sections[1], "class-explosion"));
+    assert_int_equal(options.sections[0].at_once, 1);
+    assert_int_equal(options.sections[1].at_once, 3);
+    assert_string_equal(options.sections[1].match, "main=x;user=y");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(load(bad[i].text, &options, error, sizeof error));
+        if (strstr(error, bad[i].problem) == NULL)
+            fail_msg("%s: %s", bad[i].text, error);
+    }
+    for (int i = 0; i <= OBSERVE_SECTIONS_MAX; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "[observe n%d]\nwhat = cpu\n", i);
+    assert_false(load(many, &options, error, sizeof error));
+    assert_non_null(strstr(error, "there is room for 16 sections"));
+}
+
 static void test_errors_name_the_line(void **state)
 {
     static const struct {
@@ -219,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_whole_file),
         cmocka_unit_test(test_receivers),
+        cmocka_unit_test(test_observe_sections),
         cmocka_unit_test(test_errors_name_the_line),
         cmocka_unit_test(test_a_watch_takes_the_same_file),
         cmocka_unit_test(test_addresses),
