@@ -142,6 +142,66 @@ static void test_explosion_is_named_within_thirty_seconds(void **state)
     }
 }
 
+static void callers(struct jvm *jvm, bool last, const char *family, const char *call_site)
+{
+    struct caller_row rows[2] = {{.family = "java.util.*", .call_site = "com.acme.Main.main:1"},
+                                 {.classes = 50, .stacks = 49}};
+    snprintf(rows[1].family, sizeof rows[1].family, "%s", family);
+    snprintf(rows[1].call_site, sizeof rows[1].call_site, "%s", call_site);
+    const struct event event = {
+        .kind = EVENT_CALLERS,
+        .ms = jvm->ms,
+        .callers = {.last = last, .for_ms = 5000, .row_count = last ? 2 : 0, .rows = rows}};
+    feed(jvm, &event);
+}
+
+/* An observation from outside is under way: the alert waits for the call site, but not for ever. */
+static void test_explosion_names_its_call_site(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"Script#", "Other#", NULL};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        static struct jvm jvm;
+        setup_default(&jvm, 17, 600000);
+        for (int s = 0; s < 40; s++)
+            second(&jvm, 0, 0);
+        int64_t began_ms = jvm.ms, seconds = 0;
+        while (!judge_wants_names(jvm.judge))
+            second(&jvm, 20, 0);
+        int64_t from_ms = jvm.ms, from = jvm.loaded;
+        for (; seconds < 7; seconds++) {
+            second(&jvm, 20, 0);
+            names(&jvm, "groovy-shell", from_ms, jvm.loaded - from);
+        }
+        assert_int_equal(jvm.alerts, 0);
+        callers(&jvm, false, "", "");
+        for (; seconds < 12; seconds++) {
+            second(&jvm, 20, 0);
+            names(&jvm, "groovy-shell", from_ms, jvm.loaded - from);
+        }
+        assert_int_equal(jvm.alerts, 0); /* it would be up by now */
+        if (families[i] != NULL)
+            callers(&jvm, true, families[i], "com.acme.Rules.eval:88");
+        for (; seconds < 20; seconds++) {
+            second(&jvm, 20, 0);
+            names(&jvm, "groovy-shell", from_ms, jvm.loaded - from);
+        }
+        assert_int_equal(jvm.alerts, 1);
+        const struct finding *finding = &jvm.alert[0].finding;
+        assert_true(jvm.alert[0].ms - began_ms <= 25000);
+        bool named = families[i] != NULL && strcmp(families[i], "Script#") == 0;
+        const struct evidence *site = finding_evidence(finding, "asked_for_by");
+        assert_true((site != NULL) == named);
+        assert_true((strstr(finding->title, "; asked for by com.acme.Rules.eval:88") != NULL) ==
+                    named);
+        if (named) {
+            assert_string_equal(site->text, "com.acme.Rules.eval:88");
+            assert_int_equal(finding_evidence(finding, "asked_for_by_percent")->number, 98);
+        }
+        judge_destroy(jvm.judge);
+    }
+}
+
 static void test_explosion_from_the_first_second_of_a_young_jvm(void **state)
 {
     (void)state;
@@ -804,6 +864,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_explosion_is_named_within_thirty_seconds),
+        cmocka_unit_test(test_explosion_names_its_call_site),
         cmocka_unit_test(test_explosion_from_the_first_second_of_a_young_jvm),
         cmocka_unit_test(test_one_cause_is_one_alert),
         cmocka_unit_test(test_start_up_burst_is_silent),
