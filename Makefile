@@ -61,7 +61,7 @@ WATCH_VIEW := watch_view
 STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
 SOAK_REPORT := soak_report difference
-PROFILE_VIEW := pprof call_tree flamegraph class_makers observe_report agent_report
+PROFILE_VIEW := pprof call_tree profile_difference flamegraph class_makers observe_report agent_report
 METRICS := exposition sample_metrics prometheus_rules
 REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \
            $(STORY:%=reports/story/%) $(DIAGNOSIS:%=reports/diagnosis/%) $(SOAK_REPORT:%=reports/soak/%) \
@@ -76,7 +76,7 @@ ALERT := notify receiver message queue http_post delivery push
 JFR := history_jfr jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
-COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor export
+COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor export flamegraph
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet observer metrics views web confine helper serve
 TOP := screen rows detail job top

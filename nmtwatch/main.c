@@ -30,11 +30,12 @@ static const struct command command_version = {
 };
 
 static const struct command *const commands[] = {
-    &command_list,    &command_top,     &command_check,    &command_watch,   &command_record,
-    &command_replay,  &command_report,  &command_export,   &command_verdict, &command_repair,
-    &command_rules,   &command_profile, &command_soak,     &command_diff,    &command_plan,
-    &command_triage,  &command_analyze, &command_classlog, &command_holders, &command_observe,
-    &command_explain, &command_serve,   &command_doctor,   &command_help,    &command_version,
+    &command_list,    &command_top,     &command_check,      &command_watch,    &command_record,
+    &command_replay,  &command_report,  &command_export,     &command_verdict,  &command_repair,
+    &command_rules,   &command_profile, &command_flamegraph, &command_soak,     &command_diff,
+    &command_plan,    &command_triage,  &command_analyze,    &command_classlog, &command_holders,
+    &command_observe, &command_explain, &command_serve,      &command_doctor,   &command_help,
+    &command_version,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

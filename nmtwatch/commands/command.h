@@ -42,6 +42,7 @@ extern const struct command command_explain;
 extern const struct command command_serve;
 extern const struct command command_doctor;
 extern const struct command command_export;
+extern const struct command command_flamegraph;
 
 /* report: what `nmtwatch report` does, for verbs that end with a report. Setup context. */
 /* The recording as page, pictures, Markdown and JSON in the directory, which is made when it is not

@@ -125,12 +125,17 @@ void toptable_destroy(struct toptable *table);
 /* A pixel of a screen 2000 wide. */
 #define FLAMEGRAPH_MIN_SHARE (1.0 / 2000)
 
+struct profile_difference;
 struct flamegraph_page {
     const char *title;
     const char *unit;         /* what a sample is: "CPU samples, one each 10 ms" */
     bool bytes;               /* samples are bytes, of classes */
     const char *const *notes; /* sentences below the picture: losses, damage */
     int note_count;
+    /* NULL; else the profile to compare with, finished: frames are red where they take more than there, blue
+     * where they take less. With the difference of both trees (profile_difference.h). */
+    const struct call_tree *before;
+    const struct profile_difference *difference;
 };
 
 /* A finished tree. False when out failed, or memory. */

@@ -1,6 +1,7 @@
 #include "reports/profile/call_tree.h"
 
 #include "reports/page/page.h"
+#include "reports/profile/profile_difference.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
@@ -37,7 +38,14 @@
 ".s0{fill:#cfa8dc}.s1{fill:#d9b9e4}.s2{fill:#c497d4}\n" \
 ".hit rect{fill:#e05bd6}\n" \
 "span.j0{background:#7fc97f}span.n0{background:#f2b56b}span.c0{background:#8cb4e8}" \
-"span.s0{background:#cfa8dc}\n"
+"span.s0{background:#cfa8dc}\n" \
+".e0{fill:#dfe3e7}.m1{fill:#f9d2cb}.m2{fill:#f4a79b}.m3{fill:#ea7767}.m4{fill:#dd4a3a}" \
+".l1{fill:#d3e0f7}.l2{fill:#a9c3ef}.l3{fill:#7ba3e4}.l4{fill:#5283d6}\n" \
+"span.m3{background:#ea7767}span.l3{background:#7ba3e4}\n" \
+".difference{width:auto;border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}" \
+".difference caption{text-align:left;color:var(--soft)}" \
+".difference td,.difference th{padding:2px 12px 2px 0;text-align:right}" \
+".difference td:last-child,.difference th:last-child{text-align:left;overflow-wrap:anywhere}\n"
 
 #define FLAMEGRAPH_SCRIPT \
 "(function(){'use strict';\n" \
@@ -91,6 +99,7 @@ struct drawing {
     FILE *out;
     int rows;
     uint32_t hidden; /* frames that are too narrow */
+    uint32_t match;  /* the frame being drawn in page->before; CALL_TREE_NONE: it is not there */
 };
 
 static void put(struct drawing *drawing, const char *text)
@@ -121,6 +130,47 @@ static const char *class_of(struct call_frame frame, uint32_t node)
     return classes[frame.kind][shade % 3];
 }
 
+/* --- compared with another profile ----------------------------------------------------------- */
+
+/* The child of a node of the other tree that is the same frame. */
+static uint32_t same_child(const struct drawing *drawing, uint32_t parent, struct call_frame frame)
+{
+    const struct call_tree *before = drawing->page->before;
+    if (before == NULL || parent == CALL_TREE_NONE)
+        return CALL_TREE_NONE;
+    uint32_t child = call_tree_node(before, parent)->first_child;
+    for (; child != CALL_TREE_NONE; child = call_tree_node(before, child)->next_sibling) {
+        struct call_frame other = call_tree_name(before, call_tree_node(before, child)->name);
+        if (other.kind == frame.kind && strcmp(other.name, frame.name) == 0)
+            break;
+    }
+    return child;
+}
+
+static int64_t total_before(const struct drawing *drawing)
+{
+    return drawing->match != CALL_TREE_NONE
+               ? call_tree_node(drawing->page->before, drawing->match)->total
+               : 0;
+}
+
+/* Percent of the samples of this tree by which the frame takes more than in the other. */
+static double points_more(const struct drawing *drawing, const struct call_node *node)
+{
+    double before = (double)total_before(drawing) * drawing->page->difference->scale;
+    return 100 * ((double)node->total - before) / (double)call_tree_samples(drawing->tree);
+}
+
+static const char *class_of_change(double points)
+{
+    static const char *const more[] = {"m1", "m2", "m3", "m4"}, *const less[] = {"l1", "l2", "l3", "l4"};
+    double size = points < 0 ? -points : points;
+    if (size < 0.1)
+        return "e0";
+    int step = size < 0.5 ? 0 : size < 2 ? 1 : size < 10 ? 2 : 3;
+    return points > 0 ? more[step] : less[step];
+}
+
 static struct units_text amount(const struct drawing *drawing, int64_t samples)
 {
     return drawing->page->bytes ? units_bytes(samples) : units_count(samples);
@@ -141,10 +191,17 @@ static void put_frame(struct drawing *drawing, uint32_t number, int depth, int64
             drawing->page->bytes ? "" : " samples", width);
     if (node->self > 0 && node->self < node->total)
         fprintf(drawing->out, "; itself %s", amount(drawing, node->self).text);
+    const char *colour = class_of(frame, number);
+    if (drawing->page->before != NULL) {
+        double points = points_more(drawing, node);
+        colour = class_of_change(points);
+        fprintf(drawing->out, "; before %s, %+.2f points", amount(drawing, total_before(drawing)).text,
+                points);
+    }
     if (frame.kind != CALL_FRAME_JAVA)
         fprintf(drawing->out, "; %s", call_frame_kind_name(frame.kind));
     fprintf(drawing->out, "</title><rect class=\"%s\" width=\"100%%\" height=\"100%%\"/>",
-            class_of(frame, number));
+            colour);
     if (width >= TEXT_MIN_PERCENT) {
         fputs("<text x=\"3\" y=\"12\">", drawing->out);
         put(drawing, frame.name);
@@ -157,25 +214,32 @@ static void put_frame(struct drawing *drawing, uint32_t number, int depth, int64
 static bool each_shown(struct drawing *drawing,
                        void (*draw)(struct drawing *, uint32_t, int, int64_t))
 {
-    int64_t *next_sample = NULL; /* by depth: where the next child of the node on the way begins */
+    struct way {
+        int64_t next_sample; /* where the next child of the node on the way begins */
+        uint32_t match;      /* the same node of the other tree */
+    } *way = NULL;           /* by depth */
     int capacity = 0, depth = 0;
     drawing->hidden = 0;
     for (uint32_t i = 0; i != CALL_TREE_NONE; i = call_tree_next(drawing->tree, i, &depth)) {
         const struct call_node *node = call_tree_node(drawing->tree, i);
         if (depth >= capacity) {
             int more = capacity ? capacity * 2 : 256;
-            int64_t *longer = reallocarray(next_sample, (size_t)more, sizeof *longer);
+            struct way *longer = reallocarray(way, (size_t)more, sizeof *longer);
             if (longer == NULL) {
-                free(next_sample);
+                free(way);
                 return false;
             }
-            next_sample = longer;
+            way = longer;
             capacity = more;
         }
-        int64_t first = depth > 0 ? next_sample[depth - 1] : 0;
-        next_sample[depth] = first;
-        if (depth > 0)
-            next_sample[depth - 1] += node->total;
+        int64_t first = depth > 0 ? way[depth - 1].next_sample : 0;
+        way[depth] = (struct way){.next_sample = first};
+        if (depth > 0) {
+            way[depth - 1].next_sample += node->total;
+            way[depth].match = same_child(drawing, way[depth - 1].match,
+                                          call_tree_name(drawing->tree, node->name));
+        }
+        drawing->match = way[depth].match;
         if (is_shown(drawing, node)) {
             if (depth + 1 > drawing->rows)
                 drawing->rows = depth + 1;
@@ -185,7 +249,7 @@ static bool each_shown(struct drawing *drawing,
             drawing->hidden++;
         }
     }
-    free(next_sample);
+    free(way);
     return true;
 }
 
@@ -199,15 +263,20 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
     put(drawing, page->title);
     fprintf(out, "</h1>\n<p>%s ", amount(drawing, call_tree_samples(drawing->tree)).text);
     put(drawing, page->unit);
-    fputs(". Callers above, callees below.<span class=\"key j0\"></span>Java"
-          "<span class=\"key n0\"></span>native",
-          out);
+    fputs(". Callers above, callees below.", out);
+    if (page->before != NULL)
+        fprintf(out,
+                " Compared with %s before.<span class=\"key m3\"></span>more"
+                "<span class=\"key l3\"></span>less; the width is what it takes now",
+                amount(drawing, page->difference->before).text);
+    else
+        fputs("<span class=\"key j0\"></span>Java<span class=\"key n0\"></span>native", out);
     uint32_t first = call_tree_node(drawing->tree, 0)->first_child;
-    if (first != CALL_TREE_NONE &&
+    if (page->before == NULL && first != CALL_TREE_NONE &&
         call_tree_name(drawing->tree, call_tree_node(drawing->tree, first)->name).kind ==
             CALL_FRAME_STATE)
         fputs("<span class=\"key s0\"></span>what the thread was doing", out);
-    if (page->bytes)
+    if (page->bytes && page->before == NULL)
         fputs("<span class=\"key c0\"></span>what was allocated", out);
     fputs("</p>\n"
           "<div id=\"bar\" hidden><input id=\"find\" type=\"search\" placeholder=\"Search\" "
@@ -249,6 +318,8 @@ bool flamegraph_write(const struct call_tree *tree, const struct flamegraph_page
     } else {
         fputs("<p>There are no samples.</p>\n", out);
     }
+    if (page->before != NULL)
+        profile_difference_html(page->difference, 40, out);
     put_notes(&drawing, page);
     if (some)
         fputs("<script>\n" FLAMEGRAPH_SCRIPT "</script>\n", out); /* PAGE_SCRIPT_HASH */
