@@ -284,7 +284,7 @@ const struct command command_check = {
     .usage =
         "Usage: nmtwatch check PID [options]\n"
         "\n"
-        "Looks once: /proc, hsperfdata, one NMT summary, and class-loader statistics where\n"
+        "One measurement: /proc, hsperfdata, one NMT summary, and class-loader statistics where\n"
         "they would stop the JVM for less than 20 ms. The first line is the verdict, figures\n"
         "follow the '|', further lines are findings.\n"
         "\n"

@@ -272,7 +272,7 @@ const struct command command_list = {
         "or jar. Reads /proc and hsperfdata only: no JVM is asked or signalled.\n"
         "Removes what libnmtagent.so left in /tmp when its JVM was killed: /tmp/.nmtagent_PID\n"
         "and the unfinished chunk of a recording (NAME.chunk, in which nothing can be read).\n"
-        "Files of a process that lives are locked, and stay.\n"
-        "A value that cannot be had is shown as ?, in JSON as null.\n",
+        "Files of a live process are locked and are not removed.\n"
+        "A value that is not available is shown as ?, in JSON as null.\n",
     .run = run,
 };

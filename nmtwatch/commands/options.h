@@ -104,7 +104,7 @@ bool options_screen(void);
 #define OPTION_MATCH(into)                                                                         \
     {                                                                                              \
         0, "match", "RULES", option_take_text, into,                                               \
-            "of these the ones that fit: main=PATTERN,user=PATTERN;pid=N"                          \
+            "only JVMs that match: main=PATTERN,user=PATTERN;pid=N"                                \
     }
 #define OPTION_TIMEOUT(into, initial)                                                              \
     {                                                                                              \

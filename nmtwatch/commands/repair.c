@@ -47,9 +47,9 @@ const struct command command_repair = {
     .usage = "Usage: nmtwatch repair FILE.jfr\n"
              "\n"
              "A JVM that is killed while a chunk is appended leaves a file that the JDK's jfr\n"
-             "refuses as a whole. Cuts what stands behind the last complete chunk.\n"
-             "FILE.jfr.chunk beside it is a chunk that was not finished: what names its events\n"
-             "is missing, nothing can be read out of it, and it can be deleted.\n"
+             "refuses as a whole. Removes what stands behind the last complete chunk.\n"
+             "FILE.jfr.chunk beside it is an unfinished chunk without constant pools: it\n"
+             "cannot be read and can be deleted.\n"
              "\n"
              "Exit: 0 the file is whole now, 64 usage, 74 no complete chunk, or not writable.\n",
     .run = run,

@@ -275,7 +275,7 @@ const struct command command_triage = {
         "Asks the JVM in order of cost, watches its class loads, asks again, and names the\n"
         "culprit and its fix. The folder holds report.html, ticket.md, findings.json and\n"
         "the raw texts; `nmtwatch analyze DIR/raw` reads them again. Passwords and tokens that\n"
-        "are recognized in the command line are replaced by ***; look before you pass it on.\n"
+        "are recognized in the command line are replaced by ***; check before you share them.\n"
         "With --heap it also takes a heap dump and says who holds class loaders (nmtwatch\n"
         "holders): holders.html, holders.md.\n"
         "\n"

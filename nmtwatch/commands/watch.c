@@ -78,7 +78,7 @@ const struct command command_watch = {
         "Usage: nmtwatch watch PID... | --all [options]\n"
         "\n"
         "Watches JVMs: free sources each interval, NMT every few seconds, names of classes only\n"
-        "on suspicion, and what would stop the application only within the pause budget.\n"
+        "above the trigger rate, expensive commands only within the pause budget.\n"
         "Raises and clears alerts; prints what the watching cost.\n"
         "\n"
         "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-31 the JVM could not\n"
