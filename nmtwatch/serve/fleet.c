@@ -16,6 +16,7 @@
 #define TIDY_MS          60000
 #define NAMELESS_MS      2000 /* before that a JVM may not have told its name yet */
 #define SPREAD_STEP_MS   389  /* between the ticks of JVMs that come together; a prime */
+#define SLOT_MS          50   /* ticks fall on multiples of it: one wake-up serves several JVMs */
 #define FLEET_ALERTS_MAX JUDGE_MEMORY_EPISODES /* of one JVM at once */
 
 struct fleet {
@@ -199,6 +200,7 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
                  const char *user, const char *cgroup, const struct saved_target *saved)
 {
     int64_t wall_ms = clock_ms(CLOCK_REALTIME);
+    int64_t spread_ms = fleet->seen * SPREAD_STEP_MS % fleet->options->watch.interval_ms;
     struct member_facts about = {
         .label = label,
         .user = user,
@@ -206,7 +208,8 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
         .wall_ms = wall_ms,
         .wall_start_ms =
             saved != NULL && saved->wall_start_ms < wall_ms ? saved->wall_start_ms : wall_ms,
-        .first_look_ms = fleet->seen * SPREAD_STEP_MS % fleet->options->watch.interval_ms,
+        .first_look_ms = (fleet->watching.now_ms + spread_ms) / SLOT_MS * SLOT_MS + SLOT_MS -
+                         fleet->watching.now_ms,
     };
     errno = ENOMEM;
     struct member *member =
@@ -446,7 +449,7 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
         add_families(fleet->members[i], i, snapshot, families);
         add_observations(fleet->members[i], i, snapshot);
     }
-    struct scan_counts scan = scan_counts(fleet->scan);
+    struct scan_counts scan = fleet_scan(fleet);
     snapshot->own.processes = scan.processes;
     snapshot->own.unreadable = scan.unreadable;
     snapshot->own.refused = scan.refused;
@@ -573,6 +576,11 @@ struct fleet *fleet_create(const struct serve_options *options, struct archive *
     }
     fleet_destroy(fleet);
     return NULL;
+}
+
+struct scan_counts fleet_scan(const struct fleet *fleet)
+{
+    return scan_counts(fleet->scan);
 }
 
 const struct watching *fleet_watching(const struct fleet *fleet)

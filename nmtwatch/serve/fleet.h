@@ -45,6 +45,7 @@ void fleet_keep(struct fleet *fleet, int64_t wall_ms);
 void fleet_reload(struct fleet *fleet);
 
 int fleet_count(const struct fleet *fleet);
+struct scan_counts fleet_scan(const struct fleet *fleet);
 /* Its JVMs; their owners are struct member. */
 const struct watching *fleet_watching(const struct fleet *fleet);
 /* NULL: it is not watched. Until the next turn. */

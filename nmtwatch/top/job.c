@@ -1,7 +1,10 @@
 #include "nmtwatch/top/job.h"
 
+#include "nmtwatch/process/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +162,13 @@ void job_stop(const struct job *job)
 
 void job_free(struct job *job)
 {
+    int64_t until_ms = clock_ms(CLOCK_MONOTONIC) + JOB_END_MS;
+    job_stop(job);
+    while (job_runs(job) && clock_ms(CLOCK_MONOTONIC) < until_ms) {
+        struct pollfd out = {.fd = job->fd, .events = POLLIN};
+        poll(&out, 1, 50); /* a pipe that nobody reads would hold it up */
+        job_step(job);
+    }
     if (job_runs(job)) {
         kill(job->pid, SIGKILL);
         waitpid(job->pid, NULL, 0);

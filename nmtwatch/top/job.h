@@ -16,6 +16,7 @@
 
 #define JOB_TEXT_MAX  (1 << 20)
 #define JOB_WORDS_MAX 12
+#define JOB_END_MS    8000
 
 struct job {
     pid_t pid; /* 0: none; stays when it has ended */
@@ -41,7 +42,8 @@ static inline bool job_runs(const struct job *job)
 }
 /* Asks it to end early (SIGINT): it shows what there is. */
 void job_stop(const struct job *job);
-/* Ends it (SIGKILL) where it still runs. */
+/* Asks it to end early where it still runs, so that it restores what it has switched on in the JVM, and waits
+ * for JOB_END_MS at most; then SIGKILL. */
 void job_free(struct job *job);
 
 #endif

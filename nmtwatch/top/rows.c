@@ -105,30 +105,33 @@ void top_jdk(const char *jdk, char *out, size_t size)
     }
 }
 
-void top_group(const struct member *member, char *out, size_t size)
+void top_container(const char *cgroup, char *out, size_t size)
 {
-    out[0] = '\0';
-    if (!watcher_target(member->watcher)->contained)
-        return;
-    const char *slash = strrchr(member->cgroup, '/');
-    const char *name = slash != NULL ? slash + 1 : member->cgroup;
+    const char *slash = strrchr(cgroup, '/');
+    const char *name = slash != NULL ? slash + 1 : cgroup;
     size_t length = strlen(name);
     if (length > 6 && strcmp(name + length - 6, ".scope") == 0)
         length -= 6;
     /* Engines name it by 64 digits: their own tools show 12. */
-    const char *id = name;
-    for (const char *at = name; at < name + length; at++) {
-        if (*at == '-' && (size_t)(name + length - at) > 32)
-            id = at + 1;
-    }
-    length -= (size_t)(id - name);
-    if (length >= 64 && strspn(id, "0123456789abcdef") >= 64)
+    if (length >= 64 && strspn(name + length - 64, "0123456789abcdef") >= 64) {
+        name += length - 64;
         length = 12;
-    if (length == 0)
+    }
+    snprintf(out, size, "%.*s", (int)length, name);
+}
+
+void top_group(const struct member *member, char *out, size_t size)
+{
+    char name[80];
+    out[0] = '\0';
+    if (!watcher_target(member->watcher)->contained)
+        return;
+    top_container(member->cgroup, name, sizeof name);
+    if (name[0] != '\0')
+        snprintf(out, size, "container %s", name);
+    else
         snprintf(out, size, "container, pid %" PRId64 " inside",
                  watcher_target(member->watcher)->identity.nspid);
-    else
-        snprintf(out, size, "container %.*s", (int)(length < 80 ? length : 80), id);
 }
 
 static double field(const struct sample *sample, enum sample_field which)
@@ -400,12 +403,9 @@ static enum spark_series series_of(enum top_column sort)
                                                                              : SPARK_RSS;
 }
 
-static void short_bytes(double value, char *out, size_t size)
+static struct units_text short_bytes(double value)
 {
-    if (isnan(value))
-        snprintf(out, size, "-");
-    else
-        snprintf(out, size, "%s", units_short_bytes((int64_t)value).text);
+    return isnan(value) ? (struct units_text){"-"} : units_short_bytes((int64_t)value);
 }
 
 static void rate(double per_s, char *out, size_t size)
@@ -423,7 +423,6 @@ static void rate(double per_s, char *out, size_t size)
 void rows_cell(const struct top_row *row, enum top_column column, enum top_column sort, int width,
                bool utf8, char *out, size_t size)
 {
-    char used[16], committed[16];
     out[0] = '\0';
     switch (column) {
     case TOP_PID:
@@ -443,15 +442,14 @@ void rows_cell(const struct top_row *row, enum top_column column, enum top_colum
         snprintf(out, size, "%s", row->jdk);
         break;
     case TOP_HEAP:
-        short_bytes(row->value[TOP_HEAP], used, sizeof used);
-        short_bytes(row->heap_committed_bytes, committed, sizeof committed);
-        snprintf(out, size, "%s/%s", used, committed);
+        snprintf(out, size, "%s/%s", short_bytes(row->value[TOP_HEAP]).text,
+                 short_bytes(row->heap_committed_bytes).text);
         break;
     case TOP_RSS:
     case TOP_NMT:
     case TOP_CLASS:
     case TOP_INTERNAL:
-        short_bytes(row->value[column], out, size);
+        snprintf(out, size, "%s", short_bytes(row->value[column]).text);
         break;
     case TOP_CLASSES:
         if (isnan(row->value[column]))

@@ -78,6 +78,8 @@ void top_spark(const struct sparkline *spark, enum spark_series series, int widt
                char *out, size_t size);
 /* "17.0.15" of "17.0.15+6-Debian". */
 void top_jdk(const char *jdk, char *out, size_t size);
+/* The last part of a control group's path, an id cut to 12 digits. */
+void top_container(const char *cgroup, char *out, size_t size);
 /* The container of a JVM by its control group, "" when it is in none. */
 void top_group(const struct member *member, char *out, size_t size);
 

@@ -43,7 +43,8 @@ struct top {
     int widths[TOP_COLUMNS];
 
     enum view view, before_help;
-    int64_t chosen_pid; /* the row of the cursor */
+    int64_t wanted_pid; /* opened when it is found; 0: none */
+    int64_t chosen_pid; /* the row of the cursor; 0: whichever is at `at` */
     int at, first;      /* it, and the uppermost row */
     bool typing;        /* a filter */
     bool asking;        /* what to observe */
@@ -92,9 +93,11 @@ static void on_ended(void *context, const struct member *member, const struct al
     (void)count;
 }
 
+/* JVMs that come and go are seen in the list. */
 static void on_word(void *context, const char *sentence)
 {
-    say(context, "%s", sentence);
+    if (strncmp(sentence, "watching ", 9) != 0 && strncmp(sentence, "no longer ", 10) != 0)
+        say(context, "%s", sentence);
 }
 
 /* --- pager ------------------------------------------------------------------------------------ */
@@ -217,7 +220,7 @@ static enum screen_style style_of(int grave)
 static void draw_keys(const struct top *top, const char *keys)
 {
     int row = screen_rows() - 1, width = screen_columns();
-    bool told = top->message[0] != '\0';
+    bool told = top->message[0] != '\0' && top->view != VIEW_LIST; /* that has a line for it */
     if (top->typing) {
         char line[FILTER_MAX + 16];
         snprintf(line, sizeof line, "filter: %s", top->filter);
@@ -256,7 +259,8 @@ static void draw_summary(const struct top *top)
         used += snprintf(line + used, sizeof line - (size_t)used, "; filter '%s'", top->filter);
     if (job_runs(&top->job))
         snprintf(line + used, sizeof line - (size_t)used, "; %s is under way (v)", top->job.title);
-    screen_put(1, 0, width, false, SCREEN_DIM, line);
+    bool told = top->message[0] != '\0';
+    screen_put(1, 0, width, false, told ? SCREEN_BOLD : SCREEN_DIM, told ? top->message : line);
 }
 
 /* Two spaces in the tree: below its container. */
@@ -320,6 +324,13 @@ static void draw_list(struct top *top)
         screen_put(4, 2, screen_columns() - 2, false, SCREEN_PLAIN,
                    top->filter[0] != '\0' ? "no JVM fits the filter (Esc takes it off)"
                                           : "no JVM is found; one that starts appears here");
+    struct scan_counts scan = fleet_scan(top->fleet);
+    if (top->rows.jvms == 0 && scan.unreadable > 0) {
+        char line[160];
+        snprintf(line, sizeof line, "%d processes of other users cannot be read: root can",
+                 scan.unreadable);
+        screen_put(5, 2, screen_columns() - 2, false, SCREEN_PLAIN, line);
+    }
     draw_keys(top,
               screen_columns() >= 100
                   ? "Enter open  / filter  < > sort  R reverse  c columns  T tree  t triage  "
@@ -414,7 +425,7 @@ static void draw_help(struct top *top)
         "v                            show the text of the last of them\n"
         "r                            begin or end a recording, ./nmtwatch-PID-TIME.nmt.gz\n"
         "b                            new baseline: growth is counted from now on\n"
-        "q                            quit\n"
+        "q                            back; in the list: quit\n"
         "\n"
         "RSS, heap and rates are read each second from /proc and hsperfdata, which costs a JVM\n"
         "nothing; NMT each 5 s (--nmt-interval). A JVM without NMT shows '-' there. Heap used is\n"
@@ -573,6 +584,8 @@ static bool on_jvm_key(struct top *top, int key)
 {
     if (strchr("torb", key > 0 && key < 128 ? key : '?') == NULL)
         return false;
+    if (top->view == VIEW_LIST)
+        move_to(top, top->at);
     if (member_of(top, top->chosen_pid) == NULL)
         say(top, "no JVM is chosen");
     else if (key == 't')
@@ -646,6 +659,7 @@ static void on_list_key(struct top *top, const struct screen_input *input)
         move_to(top, top->rows.count - 1);
         break;
     case SCREEN_ENTER:
+        move_to(top, top->at);
         if (member_of(top, top->chosen_pid) != NULL)
             show(top, VIEW_DETAIL);
         break;
@@ -688,7 +702,7 @@ static void on_columns_key(struct top *top, int key)
         top->column_at = (top->column_at + 1) % TOP_COLUMNS;
     else if (key == ' ')
         top->columns ^= 1u << top->column_at;
-    else if (key == SCREEN_ESCAPE || key == SCREEN_ENTER || key == 'c')
+    else if (key == SCREEN_ESCAPE || key == SCREEN_ENTER || key == 'c' || key == 'q')
         top->view = VIEW_LIST;
     top->columns |= 1u << TOP_PID;
 }
@@ -710,7 +724,7 @@ static void on_filter_key(struct top *top, int key)
 
 static void on_page_key(struct top *top, int key)
 {
-    bool back = key == SCREEN_ESCAPE || key == SCREEN_BACKSPACE ||
+    bool back = key == SCREEN_ESCAPE || key == SCREEN_BACKSPACE || key == 'q' ||
                 (key == SCREEN_ENTER && top->view != VIEW_DETAIL);
     if (top->view == VIEW_JOB && key == 'x') {
         job_stop(&top->job);
@@ -733,7 +747,7 @@ static void on_input(struct top *top, const struct screen_input *input)
     } else if (top->asking) {
         top->asking = false;
         begin_observation(top, key);
-    } else if (key == 'q') {
+    } else if (key == 'q' && top->view == VIEW_LIST) {
         top->quit = true;
     } else if (key == SCREEN_CLICK || key == SCREEN_CLICK_TWICE) {
         on_click(top, input);
@@ -766,6 +780,12 @@ static void loop(struct top *top)
         struct pollfd others[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                                   {.fd = top->job.fd, .events = POLLIN}};
         fleet_turn(top->fleet, top->next_draw_ms - now_ms, others, 2);
+        if (top->wanted_pid > 0 && member_of(top, top->wanted_pid) != NULL) {
+            top->chosen_pid = top->wanted_pid;
+            top->wanted_pid = 0;
+            show(top, VIEW_DETAIL);
+            top->dirty = true;
+        }
         while (screen_read(&input) && !top->quit)
             on_input(top, &input);
         if (job_runs(&top->job) && job_step(&top->job)) {
@@ -783,8 +803,7 @@ int top_run(const struct top_options *options)
     struct top top = {.options = options,
                       .order = options->order,
                       .columns = options->columns,
-                      .chosen_pid = options->pid,
-                      .view = options->pid > 0 ? VIEW_DETAIL : VIEW_LIST,
+                      .wanted_pid = options->pid,
                       .job = {.fd = -1}};
     const struct fleet_hooks hooks = {
         .context = &top, .alert = on_alert, .ended = on_ended, .say = on_word};

@@ -103,6 +103,8 @@ keys Escape t
 seen "t starts a triage" "triage of pid $first: under way"
 child=$(pgrep -f "nmtwatch triage $first " | head -n 1)
 keys q
+wait_for 10 row "$first"
+keys q
 seen "q quits" "ended with 0"
 wait_for 10 eval '[ -z "$child" ] || ! kill -0 "$child"'
 check "and ends it" test ! -e "/proc/${child:-0}"

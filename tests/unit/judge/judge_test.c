@@ -860,6 +860,45 @@ static void test_steps_of_the_agents_breaker(void **state)
     judge_destroy(jvm.judge);
 }
 
+/* Asked for during warm-up, and again after growth: what has been raised clears, growth counts from there. */
+static void test_new_baseline(void **state)
+{
+    struct jvm jvm = {0};
+    struct judge_view view;
+    struct event note = {.kind = EVENT_NOTE};
+    (void)state;
+    setup_default(&jvm, 17, 0);
+    second(&jvm, 100, 0);
+    memory(&jvm, 20 * MB, 10 * MB);
+    judge_view(jvm.judge, &view);
+    assert_false(view.warm);
+    note.ms = jvm.ms;
+    snprintf(note.text, sizeof note.text, BASELINE_ANEW_NOTE);
+    feed(&jvm, &note);
+    judge_view(jvm.judge, &view);
+    assert_true(view.warm);
+    assert_int_equal(view.baseline_ms, jvm.ms);
+    for (int i = 0; i < 20; i++) {
+        second(&jvm, 0, 0);
+        memory(&jvm, 3000 * MB, 10 * MB);
+    }
+    judge_view(jvm.judge, &view);
+    assert_int_equal(view.internal_growth_bytes, 2980 * MB);
+    assert_int_equal(view.baseline_ms, 1000); /* warm-up does not end a second time */
+    int raised = count(&jvm, FINDING_INTERNAL_EXPLOSION, ALERT_RAISED);
+    assert_true(raised > 0);
+    note.ms = jvm.ms;
+    feed(&jvm, &note);
+    for (int i = 0; i < 600; i++) {
+        second(&jvm, 0, 0);
+        memory(&jvm, 3001 * MB, 10 * MB);
+    }
+    judge_view(jvm.judge, &view);
+    assert_int_equal(view.internal_growth_bytes, 1 * MB);
+    assert_int_equal(count(&jvm, FINDING_INTERNAL_EXPLOSION, ALERT_CLEARED), raised);
+    judge_destroy(jvm.judge);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -885,6 +924,7 @@ int main(void)
         cmocka_unit_test(test_loaders_that_multiply),
         cmocka_unit_test(test_steps_of_the_agents_breaker),
         cmocka_unit_test(test_objects_of_one_class_that_grow),
+        cmocka_unit_test(test_new_baseline),
         cmocka_unit_test(test_hostile_recordings),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
