@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RUNNING_MAX  8     /* of all sections; the root helper has room for so many as well */
-#define PATIENCE_MS  60000 /* a finding waits so long for its turn */
-#define FITS_A_TURN  20    /* rules asked of JVMs in one turn: a few files each */
-#define INTERVAL_NS  10000000
-#define MINUTES      60
-#define MENTIONED_MS 3600000
+#define RUNNING_MAX    8     /* of all sections; the root helper has room for so many as well */
+#define PATIENCE_MS    60000 /* a finding waits so long for its turn */
+#define FITS_A_TURN    20    /* rules asked of JVMs in one turn: a few files each */
+#define INTERVAL_NS    10000000
+#define MINUTES        60
+#define BUDGET_SAID_MS 60000
 
 struct running {
     struct observe_child *child; /* NULL: free */
@@ -36,6 +36,9 @@ struct observer {
     } spent[MINUTES]; /* the last hour's */
     bool folder_changed;
     int fits_left;
+    int64_t next_word_ms; /* about the budget: it is used up for all */
+    int64_t longest_due_ms
+        [OBSERVE_SECTIONS_MAX]; /* by section: whom `every` has kept waiting longest */
     int64_t now_ms, wall_ms;
 };
 
@@ -157,7 +160,11 @@ static void refuse(struct observer *observer, const struct member *member,
                    enum observe_refusal reason, const char *detail)
 {
     observer->refused[reason]++;
-    say("not started:", section, member->label, watcher_target(member->watcher)->pid, detail);
+    if (reason != OBSERVE_OVER_BUDGET || observer->now_ms >= observer->next_word_ms) {
+        say("not started:", section, member->label, watcher_target(member->watcher)->pid, detail);
+        if (reason == OBSERVE_OVER_BUDGET)
+            observer->next_word_ms = observer->now_ms + BUDGET_SAID_MS;
+    }
     turn->cause = NULL;
     if (section->every_ms > 0 && turn->next_ms <= observer->now_ms)
         turn->next_ms = observer->now_ms + section->every_ms;
@@ -224,9 +231,32 @@ static bool outside_grew(const struct member *member, const struct observe_secti
     return grew;
 }
 
-static void look(struct observer *observer, struct member *member,
-                 const struct observe_section *section)
+static bool is_due(const struct observer *observer, const struct observe_section *section,
+                   const struct observe_turn *turn)
 {
+    return section->every_ms > 0 && observer->now_ms >= turn->next_ms;
+}
+
+/* Where places are few nobody may be passed over by those whose labels come first. */
+static void find_longest_due(void *context, struct member *member)
+{
+    struct observer *observer = context;
+    bool free = !is_observed(observer, member);
+    for (int i = 0; i < observer->options->section_count && free; i++) {
+        const struct observe_section *section = &observer->options->sections[i];
+        struct observe_turn *turn = turn_of(observer, member, section);
+        if (turn == NULL || !turn->fits)
+            continue;
+        if (turn->next_ms > observer->now_ms + section->every_ms) /* it has become shorter */
+            turn->next_ms = observer->now_ms + section->every_ms;
+        if (is_due(observer, section, turn) && turn->next_ms < observer->longest_due_ms[i])
+            observer->longest_due_ms[i] = turn->next_ms;
+    }
+}
+
+static void look(struct observer *observer, struct member *member, int at)
+{
+    const struct observe_section *section = &observer->options->sections[at];
     struct observe_turn *turn = turn_of(observer, member, section);
     if (turn == NULL || !turn->fits)
         return;
@@ -235,7 +265,7 @@ static void look(struct observer *observer, struct member *member,
         turn->cause = OBSERVE_OUTSIDE;
         turn->asked_ms = observer->now_ms;
     }
-    bool due = section->every_ms > 0 && observer->now_ms >= turn->next_ms;
+    bool due = is_due(observer, section, turn) && turn->next_ms <= observer->longest_due_ms[at];
     if (!due && turn->cause == NULL)
         return;
     if (!due && observer->now_ms < turn->cool_ms) {
@@ -258,7 +288,7 @@ static void look_at(void *context, struct member *member)
 {
     struct observer *observer = context;
     for (int i = 0; i < observer->options->section_count; i++)
-        look(observer, member, &observer->options->sections[i]);
+        look(observer, member, i);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -355,8 +385,15 @@ void observer_turn(struct observer *observer, struct fleet *fleet, int64_t now_m
     observer->wall_ms = wall_ms;
     observer->fits_left = FITS_A_TURN;
     take_results(observer, fleet);
-    if (observer->archive != NULL && observer->options->section_count > 0)
+    int64_t before = -1;
+    while (observer->archive != NULL && observer->options->section_count > 0 &&
+           before != observer->started) {
+        before = observer->started;
+        for (int i = 0; i < OBSERVE_SECTIONS_MAX; i++)
+            observer->longest_due_ms[i] = INT64_MAX;
+        fleet_each(fleet, find_longest_due, observer);
         fleet_each(fleet, look_at, observer);
+    }
     if (observer->folder_changed)
         observer_tidy(observer, wall_ms);
     observer->folder_changed = false;
