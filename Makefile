@@ -82,7 +82,7 @@ SERVE := mhd callers snapshot target_rules serve_options scan archive member sav
 TOP := screen rows detail job top
 TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
-OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks rss loaded_methods observe observe_child observe_answer
+OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
 # The agent's walker, over another process: remote.c takes the place of guarded_load.c.
 WALKER := hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
           alloc/weights methods/symbol_name methods/method_reading stack/call_frame stack/frame_rule jfr/jfr_metadata jfr/jfr_bytes

@@ -18,12 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DRAIN_MS       20
-#define PROBES_MAX     4
-#define NAME_MAX_BYTES 4096
-#define STACK_CUT      "[stack not complete]"
-#define BREAKPOINT     0xcc
-#define HOT_MS         3000 /* between looks at how often places are hit */
+#define DRAIN_MS          20
+#define BURST             32 /* samples at once: then there are more soon */
+#define PROBES_MAX        4
+#define NAME_MAX_BYTES    4096
+#define STACK_CUT         "[stack not complete]"
+#define FAULT_STACK_BYTES 16384 /* faults come in bursts: of shorter copies more find room */
+#define HOT_MS            3000  /* between looks at how often places are hit */
+#define BREAKPOINT        0xcc
 
 /* What an event of the mode is taken for. */
 enum event_role {
@@ -167,7 +169,10 @@ static bool add_events(struct observation *observation, char *error, size_t erro
     if (mode == OBSERVE_RSS) {
         observation->event[observation->count++] = (struct place_event){.role = ROLE_FAULT};
         observation->clock = (struct perf_want){
-            .what = PERF_PAGE_FAULTS, .period = 1, .stack_bytes = PERF_STACK_BYTES};
+            .what = PERF_PAGE_FAULTS,
+            .period = 1,
+            .stack_bytes = FAULT_STACK_BYTES,
+        };
         return true;
     }
     if (mode == OBSERVE_CPU) {
@@ -347,7 +352,7 @@ static void take(void *context, const struct perf_sample *sample)
         return;
     }
     if (event->role == ROLE_FAULT) {
-        rss_touch(observation->rss, sample->address, sample->weight, frames, depth);
+        rss_touch(observation->rss, sample, frames, depth);
         return;
     }
     if (event->role == ROLE_OBJECT)
@@ -396,19 +401,20 @@ static void look(struct observation *observation)
     int64_t start = clock_ms(CLOCK_MONOTONIC), end = start + observation->options->duration_ms;
     int64_t looked = start;
     uint64_t before = 0;
+    size_t taken = 0;
     struct observe_report *report = observation->report;
     for (;;) {
         int stop_fd = observation->options->stop_fd;
         struct pollfd wait[] = {{.fd = signals_fd(), .events = POLLIN},
                                 {.fd = stop_fd > 0 ? stop_fd : -1, .events = POLLIN}};
-        poll(wait, 2, DRAIN_MS);
+        poll(wait, 2, taken < BURST ? DRAIN_MS : 1);
         if (wait[0].revents != 0)
             signals_seen();
         remote_forget();
         if (observation->perf != NULL)
-            perf_events_drain(observation->perf, take, observation);
+            taken = perf_events_drain(observation->perf, take, observation);
         else
-            uprobes_drain(observation->uprobes, take, observation);
+            taken = uprobes_drain(observation->uprobes, take, observation);
         int64_t now = clock_ms(CLOCK_MONOTONIC);
         report->elapsed_ms = now - start;
         report->ended = !remote_still_same();

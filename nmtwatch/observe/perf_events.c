@@ -16,7 +16,7 @@
 
 #define CPUS_MAX       1024
 #define RINGS_BYTES    (32u << 20) /* of all CPUs together */
-#define RING_BYTES_MAX (8u << 20)
+#define RING_BYTES_MAX (16u << 20)
 #define RING_BYTES_MIN (256u << 10)
 #define RECORD_MAX     65536
 
@@ -30,7 +30,8 @@ static const uint8_t REGISTER[PERF_REGISTERS] = {
 struct ring {
     int cpu, fd; /* of the event that owns it; -1: none yet */
     void *map;
-    size_t bytes; /* of its data */
+    size_t bytes;  /* of its data */
+    uint64_t lost; /* since its last sample */
 };
 
 struct perf_events {
@@ -333,6 +334,8 @@ static size_t drain_ring(struct perf_events *events, struct ring *ring,
             struct perf_sample sample;
             uint64_t registers[PERF_REGISTERS];
             if (read_sample(events, record, bytes, &sample, registers)) {
+                sample.lost = ring->lost;
+                ring->lost = 0;
                 take(context, &sample);
                 taken++;
             }
@@ -340,6 +343,7 @@ static size_t drain_ring(struct perf_events *events, struct ring *ring,
             uint64_t lost;
             memcpy(&lost, record + 8, sizeof lost);
             events->lost += lost;
+            ring->lost += lost;
         }
         tail += header.size;
         __atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);

@@ -59,6 +59,7 @@ struct perf_sample {
     uint64_t address;          /* PERF_PAGE_FAULTS: that was touched */
     uint64_t weight;           /* what it stands for: the event's period */
     const uint64_t *object;    /* OBJECT_WORDS, of uprobe_place.object; else NULL */
+    uint64_t lost;             /* samples of this CPU that found no room since the one before */
     const uint64_t *registers; /* PERF_REGISTERS; NULL: it has no user space */
     const void *stack;         /* from registers[PERF_SP] */
     size_t stack_bytes;

@@ -44,6 +44,7 @@ static struct {
     } * anonymous; /* writable mappings without a file, ascending: where stacks are */
     size_t anonymous_count;
     int64_t maps_read_ms;
+    int pagemap; /* of /proc; -1: not open */
 } remote;
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -128,6 +129,28 @@ uint8_t load_u8(uintptr_t address, uint8_t instead)
 {
     uint8_t value;
     return load_bytes(address, &value, sizeof value) ? value : instead;
+}
+
+/* A word for each page: bit 63 is set where it is resident, bit 62 where it is swapped. */
+bool remote_present(uintptr_t low, size_t count, bool *present)
+{
+    uint64_t entry[512];
+    char path[48];
+    if (remote.pagemap < 0) {
+        snprintf(path, sizeof path, "/proc/%d/pagemap", (int)remote.target->pid);
+        remote.pagemap = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    for (size_t at = 0; at < count;) {
+        size_t piece = count - at < 512 ? count - at : 512;
+        ssize_t bytes = (ssize_t)(piece * sizeof *entry);
+        off_t offset = (off_t)((low / PAGE_BYTES + at) * sizeof *entry);
+        if (remote.pagemap < 0 || pread(remote.pagemap, entry, (size_t)bytes, offset) != bytes)
+            return false;
+        for (size_t i = 0; i < piece; i++)
+            present[at + i] = (entry[i] >> 62) != 0;
+        at += piece;
+    }
+    return true;
 }
 
 /* --- mappings --------------------------------------------------------------------------------- */
@@ -277,6 +300,16 @@ struct remote_library *remote_library_of(uintptr_t pc)
     if (library == NULL && maps_are_old() && read_maps())
         library = find_library(pc);
     return library;
+}
+
+struct remote_library *remote_library_named(const char *begin)
+{
+    for (size_t i = 0; i < remote.libraries; i++) {
+        const char *slash = strrchr(remote.library[i]->path, '/');
+        if (slash != NULL && strncmp(slash + 1, begin, strlen(begin)) == 0)
+            return remote.library[i];
+    }
+    return NULL;
 }
 
 struct remote_library *remote_jvm(void)
@@ -433,6 +466,7 @@ bool remote_open(const struct target *target, char *error, size_t error_size)
     uint64_t word;
     remote_close();
     remote.target = target;
+    remote.pagemap = -1;
     remote.bytes = malloc(PAGES * PAGE_BYTES);
     if (remote.bytes == NULL) {
         snprintf(error, error_size, "out of memory");
@@ -467,6 +501,8 @@ void remote_close(void)
     }
     if (remote.memory > 0)
         close(remote.memory);
+    if (remote.target != NULL && remote.pagemap >= 0)
+        close(remote.pagemap);
     free(remote.anonymous);
     free(remote.bytes);
     memset(&remote, 0, sizeof remote);

@@ -31,6 +31,9 @@ bool remote_still_same(void);
 /* Pages that have been read are read again. */
 void remote_forget(void);
 
+/* Which of `count` pages from `low` on are resident or swapped. False: that cannot be seen. */
+bool remote_present(uintptr_t low, size_t count, bool *present);
+
 /* low: the sp of the sample. bytes: the caller's, until the next call. size 0: no copy any more. */
 void remote_stack(uintptr_t low, const void *bytes, size_t size);
 /* The end of the mapping that the copy is of. */
@@ -55,6 +58,8 @@ struct remote_library {
 /* NULL: none. Maps are read again where an address is new, at most once a second. */
 struct remote_library *remote_library_of(uintptr_t pc);
 struct remote_library *remote_jvm(void);
+/* The first whose file's name begins so ("libc."). NULL: none. */
+struct remote_library *remote_library_named(const char *begin);
 /* A descriptor of the library's file; the caller closes it. -1 with errno: it has been replaced or
  * cannot be opened. */
 int remote_library_file(const struct remote_library *library);

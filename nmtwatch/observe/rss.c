@@ -1,10 +1,8 @@
 #include "nmtwatch/observe/rss.h"
 
-#include "agent/hotspot/layout.h"
-#include "agent/hotspot/load.h"
 #include "agent/mem/fold_hash.h"
-#include "analyzers/native/rss_account.h"
-#include "nmtwatch/process/files.h"
+#include "nmtwatch/observe/jvm_ranges.h"
+#include "nmtwatch/observe/malloc_arenas.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,19 +10,71 @@
 #include <string.h>
 
 #define SMAPS_MAX    (INT64_C(256) << 20)
-#define TOUCHES_MAX  (1u << 20)
+#define TOUCHES_MAX  (1u << 19)
 #define STACKS_SLOTS (1u << 16)
 #define STACKS_MAX   49152
-#define FRAMES_MAX   (4u << 20)
-#define RANGES_MAX   8192
+#define FRAMES_MAX   (1u << 20)
+#define PAGE_BYTES   UINT64_C(4096)
+#define BLOCK_PAGES  512 /* of a huge page */
+#define LOST_OVER    64  /* touches that stand for those that were lost after them */
+#define STACK_BELOW  (UINT64_C(256) << 10) /* of the stack pointer: HotSpot touches ahead */
+#define STACK_ABOVE  (UINT64_C(8) << 20)
 
 /* Whose memory it is, by who touched it: of malloc and other anonymous memory. */
-enum owner { OWNER_JVM, OWNER_OTHER, OWNERS };
+enum owner {
+    OWNER_JVM,
+    OWNER_GC,    /* the JVM, in a thread or an operation of the collector */
+    OWNER_JAVA,  /* Java code itself, and Unsafe on its behalf */
+    OWNER_OTHER, /* any other library */
+};
+
+enum row {
+    ROW_HEAP,
+    ROW_CLASS,
+    ROW_METASPACE,
+    ROW_CODE,
+    ROW_GC,
+    ROW_THREAD,
+    ROW_OTHER,
+    ROW_MALLOC_JVM,
+    ROW_MAPPED_JVM,
+    ROW_MALLOC,
+    ROW_MAPPED,
+    ROW_STACKS,
+    ROW_LIBRARIES,
+    ROW_FILES,
+    ROW_GIVEN_BACK,
+    ROW_UNSEEN,
+    ROWS
+};
+_Static_assert(ROWS <= OBSERVE_GROWTH_MAX, "a report has room for each");
+static const struct {
+    const char *name;
+    bool outside; /* of NMT */
+} ROW[ROWS] = {
+    [ROW_HEAP] = {"Java Heap", false},
+    [ROW_CLASS] = {"Class", false},
+    [ROW_METASPACE] = {"Metaspace", false},
+    [ROW_CODE] = {"Code", false},
+    [ROW_GC] = {"GC", false},
+    [ROW_THREAD] = {"Thread", false},
+    [ROW_OTHER] = {"Other (direct buffers, Unsafe)", false},
+    [ROW_MALLOC_JVM] = {"malloc arenas of the JVM", false},
+    [ROW_MAPPED_JVM] = {"mappings of the JVM", false},
+    [ROW_MALLOC] = {"malloc arenas outside of NMT", true},
+    [ROW_MAPPED] = {"mappings outside of NMT", true},
+    [ROW_STACKS] = {"thread stacks outside of NMT", true},
+    [ROW_LIBRARIES] = {"libraries", true},
+    [ROW_FILES] = {"files", true},
+    [ROW_GIVEN_BACK] = {"given back", false},
+    [ROW_UNSEEN] = {"not seen to be touched", false},
+};
 
 struct mapping {
     uint64_t low, high;
     int64_t bytes; /* anonymous and resident, swapped pages included */
     enum rss_kind kind;
+    bool huge;     /* it has huge pages */
     double weight; /* of its touches */
     int64_t growth;
 };
@@ -38,17 +88,19 @@ struct touched_stack {
     uint64_t hash;
     uint32_t first, depth; /* in frames */
     enum owner owner;
+    bool jvm; /* has a frame of libjvm, or of Java */
 };
 
 struct touch {
     uint64_t address;
-    uint32_t stack;
-    float faults;
+    uint32_t order, stack;
+    float faults;  /* 0: the page is not resident any more, or was touched again */
+    bool on_stack; /* of the thread itself */
 };
 
 struct rss_watch {
     struct mappings before;
-    struct rss_range ranges[RANGES_MAX];
+    struct rss_range ranges[JVM_RANGES_MAX];
     int range_count;
     struct touch *touch;
     uint32_t touches;
@@ -114,41 +166,11 @@ static bool read_mappings(struct rss_watch *watch, const struct target *target,
             .high = mapping.map.end_address,
             .bytes = mapping.anonymous_bytes + mapping.swap_bytes,
             .kind = rss_account_kind(&account, &mapping.map),
+            .huge = mapping.huge_bytes > 0,
         };
     }
     free(text);
     return good && mappings->count > 0;
-}
-
-static void add_range(struct rss_watch *watch, uint64_t low, uint64_t high,
-                      enum nmt_category category)
-{
-    if (low != 0 && low < high && watch->range_count < RANGES_MAX)
-        watch->ranges[watch->range_count++] = (struct rss_range){low, high, category};
-}
-
-static void add_stack_range(void *context, uintptr_t low, uintptr_t high)
-{
-    add_range(context, low, high, NMT_THREAD);
-}
-
-/* What the JVM's own structures tell: heap, code cache, stacks of Java's threads. */
-static void read_ranges(struct rss_watch *watch)
-{
-    uintptr_t heap = layout.collected_heap != 0 ? load_pointer(layout.collected_heap) : 0;
-    watch->range_count = 0;
-    if (heap != 0 && layout.heap_reserved >= 0 && layout.region_start >= 0 &&
-        layout.region_words >= 0) {
-        uintptr_t region = heap + (uintptr_t)layout.heap_reserved;
-        uintptr_t low = load_pointer(region + (uintptr_t)layout.region_start);
-        add_range(watch, low,
-                  low + load_pointer(region + (uintptr_t)layout.region_words) * WORD_BYTES,
-                  NMT_JAVA_HEAP);
-    }
-    add_range(watch, load_pointer(layout.code_cache_low), load_pointer(layout.code_cache_high),
-              NMT_CODE);
-    stacks_each_thread(add_stack_range, watch);
-    watch->range_count = rss_ranges_sort(watch->ranges, watch->range_count);
 }
 
 struct rss_watch *rss_open(const struct target *target, char *error, size_t error_size)
@@ -160,7 +182,7 @@ struct rss_watch *rss_open(const struct target *target, char *error, size_t erro
         watch->frames = malloc(FRAMES_MAX * sizeof *watch->frames);
     }
     if (watch != NULL && watch->touch != NULL && watch->stack != NULL && watch->frames != NULL) {
-        read_ranges(watch);
+        watch->range_count = jvm_ranges_read(watch->ranges);
         if (read_mappings(watch, target, &watch->before))
             return watch;
         snprintf(error, error_size, "/proc/%d/smaps: %s", (int)target->pid, strerror(errno));
@@ -173,24 +195,80 @@ struct rss_watch *rss_open(const struct target *target, char *error, size_t erro
 
 /* --- touches ---------------------------------------------------------------------------------- */
 
-static bool in_library(const char *name, const char *library)
+/* "libjvm" of "os::malloc [libjvm]"; NULL: Java, or not known. */
+static const char *library_of(const struct stack_frame *frame)
 {
-    const char *bracket = strrchr(name, '[');
-    size_t length = strlen(library);
-    return bracket != NULL && strncmp(bracket + 1, library, length) == 0 &&
-           bracket[1 + length] == ']';
+    const char *bracket = frame->java ? NULL : strrchr(frame->name, '[');
+    return bracket != NULL && bracket > frame->name ? bracket + 1 : NULL;
 }
+
+static bool is_library(const char *library, const char *name)
+{
+    size_t length = strlen(name);
+    return library != NULL && strncmp(library, name, length) == 0 && library[length] == ']';
+}
+
+static bool begins_with_one(const char *name, const char *const *begins)
+{
+    for (; *begins != NULL; begins++) {
+        if (strncmp(name, *begins, strlen(*begins)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Functions of libjvm by which threads and operations of a collector are known. */
+static const char *const COLLECTS[] = {"GangWorker::",
+                                       "AbstractGangWorker::",
+                                       "WorkerThread::",
+                                       "ConcurrentGCThread::",
+                                       "VM_GC_",
+                                       "VM_G1",
+                                       "VM_Parallel",
+                                       "VM_GenCollect",
+                                       "VM_Collect",
+                                       "VM_X",
+                                       "VM_Z",
+                                       "VM_Shenandoah",
+                                       "G1",
+                                       "ShenandoahHeap::",
+                                       "ParallelScavengeHeap::",
+                                       NULL};
+static const char *const ON_BEHALF[] = {"Unsafe_", NULL};
 
 /* The first that is not the C library: libjvm's own memory is NMT's, that of anybody else is not. */
 static enum owner owner_of(const struct stack_frame *frames, int depth)
 {
-    for (int i = 0; i < depth; i++) {
-        if (in_library(frames[i].name, "libc") || in_library(frames[i].name, "ld-linux-x86-64") ||
-            in_library(frames[i].name, "libpthread-2") || frames[i].name[0] == '[')
-            continue;
-        return frames[i].java || in_library(frames[i].name, "libjvm") ? OWNER_JVM : OWNER_OTHER;
+    int at = 0;
+    for (; at < depth; at++) {
+        const char *library = library_of(&frames[at]);
+        if (frames[at].java || (library != NULL && !is_library(library, "libc") &&
+                                !is_library(library, "ld-linux-x86-64") &&
+                                strncmp(library, "libpthread", strlen("libpthread")) != 0))
+            break;
     }
-    return OWNER_OTHER;
+    if (at == depth)
+        return OWNER_OTHER;
+    if (frames[at].java)
+        return OWNER_JAVA;
+    if (!is_library(library_of(&frames[at]), "libjvm"))
+        return OWNER_OTHER;
+    for (int i = at; i < depth && is_library(library_of(&frames[i]), "libjvm"); i++) {
+        if (begins_with_one(frames[i].name, ON_BEHALF))
+            return OWNER_JAVA;
+        if (begins_with_one(frames[i].name, COLLECTS))
+            return OWNER_GC;
+    }
+    return OWNER_JVM;
+}
+
+static bool has_jvm(const struct stack_frame *frames, int depth)
+{
+    for (int i = 0; i < depth; i++) {
+        if (frames[i].java || is_library(library_of(&frames[i]), "libjvm"))
+            return true;
+    }
+    return false;
 }
 
 /* UINT32_MAX: there is no room. Names are kept once each, so that their addresses distinguish them. */
@@ -212,6 +290,7 @@ static uint32_t keep_stack(struct rss_watch *watch, const struct stack_frame *fr
         .first = watch->frame_count,
         .depth = (uint32_t)depth,
         .owner = owner_of(frames, depth),
+        .jvm = has_jvm(frames, depth),
     };
     for (int i = 0; i < depth; i++)
         watch->frames[watch->frame_count++] = (struct call_frame){
@@ -220,15 +299,33 @@ static uint32_t keep_stack(struct rss_watch *watch, const struct stack_frame *fr
     return slot;
 }
 
-void rss_touch(struct rss_watch *watch, uint64_t address, uint64_t faults,
+/* Faults are lost in a burst, after those that filled the ring. */
+static void stand_for_lost(struct rss_watch *watch, double lost)
+{
+    uint32_t count = watch->touches < LOST_OVER ? watch->touches : LOST_OVER;
+    for (uint32_t i = 1; lost > 0.0 && i <= count; i++)
+        watch->touch[watch->touches - i].faults += (float)(lost / count);
+}
+
+void rss_touch(struct rss_watch *watch, const struct perf_sample *sample,
                const struct stack_frame *frames, int depth)
 {
     uint32_t stack = watch->touches < TOUCHES_MAX ? keep_stack(watch, frames, depth) : UINT32_MAX;
+    stand_for_lost(watch, (double)sample->lost);
     if (stack == UINT32_MAX) {
-        watch->dropped += (double)faults;
+        watch->dropped += (double)sample->weight;
         return;
     }
-    watch->touch[watch->touches++] = (struct touch){address, stack, (float)faults};
+    uint64_t sp = sample->registers != NULL ? sample->registers[PERF_SP] : 0;
+    watch->touch[watch->touches] = (struct touch){
+        .address = sample->address,
+        .order = watch->touches,
+        .stack = stack,
+        .faults = (float)sample->weight,
+        .on_stack =
+            sp != 0 && sample->address + STACK_BELOW >= sp && sample->address < sp + STACK_ABOVE,
+    };
+    watch->touches++;
 }
 
 /* --- growth ----------------------------------------------------------------------------------- */
@@ -274,40 +371,71 @@ static void compare(const struct mappings *before, const struct mappings *after,
     }
 }
 
-static const char *row_name(enum rss_kind kind, enum owner owner)
+/* What the JVM says of an address, or the form of its mapping; ROW_UNSEEN: who touched it has to tell. */
+static enum row row_at(const struct rss_watch *watch, uint64_t address,
+                       const struct mapping *mapping)
 {
-    bool jvm = owner == OWNER_JVM;
-    switch (kind) {
-    case RSS_JAVA_HEAP:
-        return "Java heap";
-    case RSS_NMT_MAPPED:
-        return "code cache";
-    case RSS_THREAD_STACKS:
-        return "thread stacks";
-    case RSS_MALLOC_MAIN:
-    case RSS_MALLOC_ARENAS:
-        return jvm ? "malloc of the JVM" : "malloc outside of NMT";
-    case RSS_ANONYMOUS:
-        return jvm ? "mappings of the JVM (Metaspace, GC, direct buffers, large mallocs)"
-                   : "mappings outside of NMT";
-    case RSS_LIBRARIES:
-        return "data of libraries";
+    const struct rss_range *range = jvm_range_of(watch->ranges, watch->range_count, address);
+    if (range != NULL) {
+        switch (range->category) {
+        case NMT_JAVA_HEAP:
+            return ROW_HEAP;
+        case NMT_CLASS:
+            return ROW_CLASS;
+        case NMT_METASPACE:
+            return ROW_METASPACE;
+        case NMT_CODE:
+            return ROW_CODE;
+        case NMT_GC:
+            return ROW_GC;
+        default:
+            return ROW_THREAD;
+        }
+    }
+    if (mapping->kind == RSS_LIBRARIES)
+        return ROW_LIBRARIES;
+    if (mapping->kind == RSS_FILES || mapping->kind == RSS_SHARED || mapping->kind == RSS_KERNEL)
+        return ROW_FILES;
+    return ROW_UNSEEN;
+}
+
+static enum row row_of(const struct rss_watch *watch, const struct touch *touch,
+                       const struct mapping *mapping)
+{
+    const struct touched_stack *stack = &watch->stack[touch->stack];
+    enum row row = row_at(watch, touch->address, mapping);
+    if (row != ROW_UNSEEN)
+        return row;
+    bool malloc_arena = mapping->kind == RSS_MALLOC_MAIN || mapping->kind == RSS_MALLOC_ARENAS;
+    if (touch->on_stack && !malloc_arena)
+        return stack->jvm ? ROW_THREAD : ROW_STACKS;
+    switch (stack->owner) {
+    case OWNER_JAVA:
+        return ROW_OTHER;
+    case OWNER_GC:
+        return ROW_GC;
+    case OWNER_JVM:
+        return malloc_arena ? ROW_MALLOC_JVM : ROW_MAPPED_JVM;
     default:
-        return "other mappings";
+        return malloc_arena ? ROW_MALLOC : ROW_MAPPED;
     }
 }
 
-static void add_row(struct observe_report *report, const char *name, int64_t bytes)
+static void add_row(struct observe_report *report, enum row row, int64_t bytes)
 {
-    int row = 0;
-    while (row < report->growth_count && strcmp(report->growth[row].name, name) != 0)
-        row++;
-    if (row == OBSERVE_GROWTH_MAX)
-        return;
-    if (row == report->growth_count)
-        report->growth[report->growth_count++].name = name;
     report->growth[row].bytes += bytes;
     report->count += bytes;
+}
+
+static void name_rows(struct observe_report *report)
+{
+    int kept = 0;
+    for (int i = 0; i < ROWS; i++) {
+        if (report->growth[i].bytes != 0)
+            report->growth[kept++] =
+                (struct observe_growth){ROW[i].name, report->growth[i].bytes, ROW[i].outside};
+    }
+    report->growth_count = kept;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -316,60 +444,137 @@ static int by_bytes(const void *a, const void *b)
     return (left->bytes < right->bytes) - (left->bytes > right->bytes);
 }
 
+static int by_page(const void *a, const void *b)
+{
+    const struct touch *left = a, *right = b;
+    uint64_t x = left->address / PAGE_BYTES, y = right->address / PAGE_BYTES;
+    return x != y ? (x > y) - (x < y) : (left->order > right->order) - (left->order < right->order);
+}
+
+/* Touches of one block of 2 MB, sorted by page. A page that was given back counts for whom
+ * touched it last, if it is there at all. One touch may have brought a huge page: then those of the block stand
+ * for all its pages. */
+static void weigh_block(struct touch *touch, size_t count, const struct mapping *mapping)
+{
+    bool present[BLOCK_PAGES];
+    uint64_t first = touch[0].address / PAGE_BYTES / BLOCK_PAGES * BLOCK_PAGES;
+    double weight = 0.0;
+    int pages = 0;
+    if (!remote_present(first * PAGE_BYTES, BLOCK_PAGES, present))
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t page = touch[i].address / PAGE_BYTES;
+        bool again = i + 1 < count && touch[i + 1].address / PAGE_BYTES == page;
+        if (again || !present[page - first])
+            touch[i].faults = 0.0f;
+        weight += (double)touch[i].faults;
+    }
+    for (int i = 0; i < BLOCK_PAGES; i++)
+        pages += present[i];
+    for (size_t i = 0; mapping->huge && pages == BLOCK_PAGES && weight > 0.0 && i < count; i++)
+        touch[i].faults *= (float)(BLOCK_PAGES / weight);
+}
+
+static void weigh_touches(struct rss_watch *watch, const struct mappings *after)
+{
+    qsort(watch->touch, watch->touches, sizeof *watch->touch, by_page);
+    for (size_t at = 0, next; at < watch->touches; at = next) {
+        uint64_t block = watch->touch[at].address / PAGE_BYTES / BLOCK_PAGES;
+        const struct mapping *mapping = mapping_of(after, watch->touch[at].address);
+        for (next = at + 1; next < watch->touches &&
+                            watch->touch[next].address / PAGE_BYTES / BLOCK_PAGES == block;)
+            next++;
+        if (mapping != NULL)
+            weigh_block(watch->touch + at, next - at, mapping);
+    }
+}
+
+/* Growth of mappings that nobody was seen to touch: where faults were lost, mappings of the same kind that were seen
+ * stand for it. */
+static void raise_by_unseen(const struct rss_watch *watch, const struct mappings *after)
+{
+    double seen[RSS_KIND_COUNT] = {0}, unseen[RSS_KIND_COUNT] = {0};
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < after->count; i++) {
+            struct mapping *mapping = &after->at[i];
+            double growth = (double)mapping->growth;
+            if (growth <= 0.0 || row_at(watch, mapping->low, mapping) != ROW_UNSEEN)
+                continue;
+            if (round == 0)
+                *(mapping->weight > 0.0 ? &seen[mapping->kind] : &unseen[mapping->kind]) += growth;
+            else if (mapping->weight > 0.0)
+                mapping->growth += (int64_t)(growth * unseen[mapping->kind] / seen[mapping->kind]);
+            else if (seen[mapping->kind] > 0.0)
+                mapping->growth = 0;
+        }
+    }
+}
+
 /* Each stack's share of what its mapping grew by. */
 static void share_out(struct rss_watch *watch, const struct mappings *after,
                       struct observe_report *report)
 {
     struct call_frame frames[STACK_FRAMES_MAX + 1];
+    weigh_touches(watch, after);
     for (uint32_t i = 0; i < watch->touches; i++) {
         struct mapping *mapping = mapping_of(after, watch->touch[i].address);
         if (mapping != NULL)
             mapping->weight += (double)watch->touch[i].faults;
     }
+    if (report->lost > 0)
+        raise_by_unseen(watch, after);
     for (uint32_t i = 0; i < watch->touches; i++) {
-        const struct touched_stack *stack = &watch->stack[watch->touch[i].stack];
-        const struct mapping *mapping = mapping_of(after, watch->touch[i].address);
-        if (mapping == NULL || mapping->growth <= 0)
+        const struct touch *touch = &watch->touch[i];
+        const struct touched_stack *stack = &watch->stack[touch->stack];
+        const struct mapping *mapping = mapping_of(after, touch->address);
+        if (mapping == NULL || mapping->growth <= 0 || mapping->weight <= 0.0)
             continue;
         int64_t bytes =
-            (int64_t)((double)mapping->growth * (double)watch->touch[i].faults / mapping->weight);
-        const char *row = row_name(mapping->kind, stack->owner);
+            (int64_t)((double)mapping->growth * (double)touch->faults / mapping->weight);
+        enum row row = row_of(watch, touch, mapping);
         uint32_t depth = stack->depth < STACK_FRAMES_MAX ? stack->depth : STACK_FRAMES_MAX;
+        if (bytes <= 0)
+            continue;
         memcpy(frames, watch->frames + stack->first, depth * sizeof *frames);
-        frames[depth] = (struct call_frame){row, CALL_FRAME_STATE};
+        frames[depth] = (struct call_frame){ROW[row].name, CALL_FRAME_STATE};
         call_tree_add(report->tree, frames, (int)depth + 1, bytes);
         add_row(report, row, bytes);
     }
 }
 
-static void add_rest(const struct mappings *after, const int64_t gone[RSS_KIND_COUNT],
-                     struct observe_report *report)
+static void add_rest(const struct rss_watch *watch, const struct mappings *after,
+                     const int64_t gone[RSS_KIND_COUNT], struct observe_report *report)
 {
     int64_t total = 0;
+    enum row row;
     for (size_t i = 0; i < after->count; i++) {
         const struct mapping *mapping = &after->at[i];
         total += mapping->growth;
         if (mapping->growth < 0)
-            add_row(report, "given back", mapping->growth);
+            add_row(report, ROW_GIVEN_BACK, mapping->growth);
+        else if (mapping->weight <= 0.0 &&
+                 (row = row_at(watch, mapping->low, mapping)) != ROW_UNSEEN)
+            add_row(report, row, mapping->growth);
     }
     for (int kind = 0; kind < RSS_KIND_COUNT; kind++) {
         total += gone[kind];
         if (gone[kind] != 0)
-            add_row(report, "given back", gone[kind]);
+            add_row(report, ROW_GIVEN_BACK, gone[kind]);
     }
     /* What nobody was seen to touch, and what rounding left. */
     if (total - report->count != 0)
-        add_row(report, "not seen to be touched", total - report->count);
+        add_row(report, ROW_UNSEEN, total - report->count);
 }
 
 bool rss_close(struct rss_watch *watch, const struct target *target, struct observe_report *report,
                char *error, size_t error_size)
 {
     struct mappings after = {0};
+    struct malloc_arenas arenas;
     int64_t gone[RSS_KIND_COUNT] = {0};
     bool good = watch != NULL && target != NULL;
     if (good) {
-        read_ranges(watch);
+        watch->range_count = jvm_ranges_read(watch->ranges);
         good = read_mappings(watch, target, &after);
         if (!good)
             snprintf(error, error_size, "the process has ended: its mappings cannot be read again");
@@ -378,7 +583,12 @@ bool rss_close(struct rss_watch *watch, const struct target *target, struct obse
         compare(&watch->before, &after, gone);
         report->count = 0;
         share_out(watch, &after, report);
-        add_rest(&after, gone, report);
+        add_rest(watch, &after, gone, report);
+        name_rows(report);
+        malloc_arenas_read(&arenas);
+        report->arenas =
+            (struct observe_arenas){arenas.count,      arenas.system_bytes, arenas.free_bytes,
+                                    arenas.trim_bytes, arenas.top_bytes,    arenas.partial};
         qsort(report->growth, (size_t)report->growth_count, sizeof *report->growth, by_bytes);
     }
     if (watch != NULL) {

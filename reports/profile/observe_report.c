@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ARENAS_ADVICE_BYTES (INT64_C(16) << 20)
+
 static bool is(const struct observe_report *report, const char *what)
 {
     return strcmp(report->what, what) == 0;
@@ -52,9 +54,10 @@ static int losses(const struct observe_report *report, char sentence[][256], int
                      report->outcome[i].text);
     }
     if (report->lost > 0 && count < max)
-        snprintf(sentence[count++], sizeof *sentence,
-                 "%s stacks found no room in the ring: they are missing here.",
-                 units_count(report->lost).text);
+        snprintf(sentence[count++], sizeof *sentence, "%s stacks found no room in the ring: %s.",
+                 units_count(report->lost).text,
+                 is(report, "rss") ? "the next of their CPU stand for them"
+                                   : "they are missing here");
     if (report->hot && count < max)
         snprintf(
             sentence[count++], sizeof *sentence,
@@ -113,6 +116,45 @@ static bool print_classes(const struct observe_report *report, FILE *out)
     return good;
 }
 
+static int64_t outside_nmt(const struct observe_report *report)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < report->growth_count; i++)
+        sum += report->growth[i].outside ? report->growth[i].bytes : 0;
+    return sum;
+}
+
+/* What malloc keeps though it is free, and what to do where that is much. */
+static void print_arenas(const struct observe_report *report, FILE *out)
+{
+    const struct observe_arenas *arenas = &report->arenas;
+    if (arenas->count == 0)
+        return;
+    fprintf(out, "\nglibc's malloc keeps %s free and resident, of %s in %s arenas%s.\n",
+            units_bytes(arenas->trim_bytes + arenas->top_bytes).text,
+            units_bytes(arenas->system_bytes).text, units_count(arenas->count).text,
+            arenas->partial ? " (not all could be read: it may be more)" : "");
+    if (arenas->trim_bytes >= ARENAS_ADVICE_BYTES)
+        fprintf(out,
+                "malloc_trim gives back %s of it: jcmd %" PRId64
+                " System.trim_native_heap (JDK 17.0.9, 21 and later).\n",
+                units_bytes(arenas->trim_bytes).text, report->pid);
+    if (arenas->trim_bytes + arenas->top_bytes >= ARENAS_ADVICE_BYTES && arenas->count > 2)
+        fprintf(out, "MALLOC_ARENA_MAX=2 in its environment keeps it from coming back.\n");
+}
+
+static void arenas_json(const struct observe_arenas *arenas, struct json_out *json)
+{
+    json_out_begin(json, "arenas", '{');
+    json_out_int(json, "count", arenas->count);
+    json_out_int(json, "system_bytes", arenas->system_bytes);
+    json_out_int(json, "free_bytes", arenas->free_bytes);
+    json_out_int(json, "trim_bytes", arenas->trim_bytes);
+    json_out_int(json, "top_bytes", arenas->top_bytes);
+    json_out_bool(json, "partial", arenas->partial);
+    json_out_end(json, '}');
+}
+
 static void print_head(const struct observe_report *report, FILE *out)
 {
     fprintf(out, "pid %" PRId64 " (%s), %s: ", report->pid, escape_name(report->main).text,
@@ -125,7 +167,8 @@ static void print_head(const struct observe_report *report, FILE *out)
     else if (is(report, "alloc"))
         print_allocated(report, out);
     else if (is(report, "rss"))
-        fprintf(out, "RSS grew by %s of anonymous memory\n\n", units_growth(report->count).text);
+        fprintf(out, "RSS grew by %s of anonymous memory, of it %s outside of NMT\n\n",
+                units_growth(report->count).text, units_growth(outside_nmt(report)).text);
     else
         fprintf(out, "classes\n");
 }
@@ -146,6 +189,7 @@ bool observe_report_print(const struct observe_report *report, uint32_t rows, FI
         good = good && table != NULL && toptable_print(table, rows, out);
         toptable_destroy(table);
     }
+    print_arenas(report, out);
     int count = losses(report, sentence, SENTENCES_MAX);
     for (int i = 0; i < count; i++)
         fprintf(out, "%s%s\n", i == 0 ? "\n" : "", sentence[i]);
@@ -182,9 +226,12 @@ bool observe_report_json(const struct observe_report *report, FILE *out)
             json_out_begin(&json, NULL, '{');
             json_out_text(&json, "of", report->growth[i].name);
             json_out_int(&json, "bytes", report->growth[i].bytes);
+            json_out_bool(&json, "outside_nmt", report->growth[i].outside);
             json_out_end(&json, '}');
         }
         json_out_end(&json, ']');
+        if (report->arenas.count > 0)
+            arenas_json(&report->arenas, &json);
     }
     json_out_bool(&json, "switched_off", report->switched_off);
     json_out_int_if(&json, "total_bytes", report->total_bytes >= 0, report->total_bytes);

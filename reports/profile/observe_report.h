@@ -20,6 +20,16 @@
 struct observe_growth {
     const char *name;
     int64_t bytes; /* negative: given back */
+    bool outside;  /* of NMT */
+};
+
+/* What glibc's malloc keeps though it is free, of the whole process and not only what came meanwhile. */
+struct observe_arenas {
+    int count; /* 0: not known */
+    int64_t system_bytes, free_bytes;
+    int64_t trim_bytes; /* resident; malloc_trim gives them back */
+    int64_t top_bytes;  /* resident; it does not */
+    bool partial;
 };
 
 /* What a class was allocated. */
@@ -45,6 +55,7 @@ struct observe_report {
     int64_t count, unloaded;
     int growth_count;
     struct observe_growth growth[OBSERVE_GROWTH_MAX]; /* of rss: adds up to count */
+    struct observe_arenas arenas;                     /* of rss */
     int64_t total_bytes;                              /* of alloc: exact; -1: not known */
     int64_t every_bytes;                              /* of HotSpot's sampler; 0: it was not on */
     bool biased;                                      /* that sampler is, in this JDK */

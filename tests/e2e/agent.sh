@@ -37,7 +37,7 @@ agent_build() {
     mkdir -p "$AGENT_CLASSES"
     exec 8>"$AGENT_CLASSES/.lock"
     flock 8
-    if [ ! -e "$AGENT_CLASSES/done" ] || [ -n "$(find $sources agent/context/java \
+    if [ ! -e "$AGENT_CLASSES/done" ] || [ -n "$(find $sources tests/workloads/native_leak.c agent/context/java \
         -newer "$AGENT_CLASSES/done" -print -quit)" ]; then
         home=$(agent_jdk 17)
         "${home:-/usr}/bin/javac" --release 17 -d "$AGENT_CLASSES" $sources/*.java \
@@ -47,6 +47,8 @@ agent_build() {
             -C "$AGENT_CLASSES" . || return
         "${CC:-gcc}" -O1 -shared -fPIC -I"$home/include" -I"$home/include/linux" \
             -o "$AGENT_CLASSES/libsignals.so" $sources/signals.c $sources/small_stacks.c -pthread || return
+        "${CC:-gcc}" -O1 -shared -fPIC -I"$home/include" -I"$home/include/linux" \
+            -o "$AGENT_CLASSES/libnative_leak.so" tests/workloads/native_leak.c -pthread || return
         touch "$AGENT_CLASSES/done"
     fi
     exec 8>&-

@@ -1,22 +1,27 @@
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.zip.DataFormatException;
 import java.util.zip.Deflater;
+import java.util.zip.Inflater;
 
 /**
  * Work that is known beforehand, for who looks from outside. It begins when the file {@code -Dgo=FILE} is
  * there.
  *
  * <pre>
- * Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | mixed MEGABYTES | threads COUNT | deflaters COUNT
+ * Observed classes COUNT | cpu SECONDS | allocate MEGABYTES | mixed MEGABYTES | threads COUNT | memory THREADS
  *     | exec 0
  * </pre>
  */
 public final class Observed {
-    static final List<Deflater> NEVER_ENDED = new ArrayList<>();
+    static final List<Object> NEVER_ENDED = new ArrayList<>();
     static volatile Object kept;
     static volatile long sum;
+    static byte[] packed;
 
     private static final class Loader extends ClassLoader {
         Class<?> define(byte[] bytes) {
@@ -27,6 +32,10 @@ public final class Observed {
     public static void main(String[] args) throws Exception {
         int number = Integer.parseInt(args[1]);
         byte[] bytes = template();
+        if (args[0].equals("memory")) {
+            System.load(System.getProperty("library"));
+            packed = packed();
+        }
         new Loader().define(bytes);
         Stage.ready();
         Stage.waitFor("go");
@@ -58,10 +67,21 @@ public final class Observed {
                 System.load(System.getProperty("signals.library"));
                 exec();
             }
-            case "deflaters" -> {
-                for (int i = 0; i < number; i++) {
+            case "memory" -> {
+                scattered(number);
+                for (int i = 0; i < 64; i++) {
                     deflater();
-                    Thread.sleep(1);
+                    for (int j = 0; j < 4; j++) {
+                        inflater();
+                        leak(64 << 10);
+                    }
+                    for (int j = 0; j < 16; j++) {
+                        NEVER_ENDED.add(new Loader().define(bytes));
+                    }
+                    if (i % 4 == 0) {
+                        buffer();
+                    }
+                    Thread.sleep(15);
                 }
             }
             case "threads" -> {
@@ -86,7 +106,7 @@ public final class Observed {
         kept = new Loader().define(bytes);
     }
 
-    /** 260 KB of zlib's, never ended. */
+    /** 90 KB of zlib's, never ended. */
     static void deflater() {
         Deflater deflater = new Deflater();
         deflater.setInput(new byte[1000]);
@@ -94,6 +114,54 @@ public final class Observed {
         deflater.deflate(new byte[100]);
         NEVER_ENDED.add(deflater);
     }
+
+    /** 40 KB of zlib's, never ended. */
+    static void inflater() throws DataFormatException {
+        Inflater inflater = new Inflater();
+        inflater.setInput(packed);
+        inflater.inflate(new byte[60_000]);
+        NEVER_ENDED.add(inflater);
+    }
+
+    private static byte[] packed() {
+        Deflater deflater = new Deflater();
+        byte[] out = new byte[100_000];
+        byte[] plain = new byte[100_000];
+        new java.util.Random(1).nextBytes(plain);
+        deflater.setInput(plain);
+        deflater.finish();
+        int bytes = deflater.deflate(out);
+        deflater.end();
+        return java.util.Arrays.copyOf(out, bytes);
+    }
+
+    static void buffer() {
+        NEVER_ENDED.add(ByteBuffer.allocateDirect(1 << 20));
+    }
+
+    /** 256 KB of each thread's, of which it frees most; all live at the same time. */
+    static void scattered(int threads) throws InterruptedException {
+        CountDownLatch done = new CountDownLatch(threads), end = new CountDownLatch(1);
+        for (int i = 0; i < threads; i++) {
+            new Thread(() -> {
+                scatter(32);
+                done.countDown();
+                try {
+                    end.await();
+                } catch (InterruptedException e) {
+                    return;
+                }
+            }).start();
+            Thread.sleep(5);
+        }
+        done.await();
+        end.countDown();
+    }
+
+    /** Of libnative_leak.so. */
+    static native void leak(int bytes);
+
+    static native void scatter(int blocks);
 
     static void fill() {
         kept = new long[8192];
