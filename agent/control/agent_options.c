@@ -55,11 +55,9 @@ static const struct {
     enum agent_option option;
     const char *word;
 } words[] = {
-    {OPTION_TIMER, "auto"},          {OPTION_TIMER, "trap"},
-    {OPTION_TIMER, "perf"},          {OPTION_TIMER, "posix"},
-    {OPTION_TIMER, "itimer"},        {OPTION_ENGINE, "auto"},
-    {OPTION_ENGINE, "vm"},           {OPTION_ENGINE, "agct"},
-    {OPTION_MEMORY_LEVEL, "off"},    {OPTION_MEMORY_LEVEL, "summary"},
+    {OPTION_TIMER, "auto"},          {OPTION_TIMER, "perf"},       {OPTION_TIMER, "posix"},
+    {OPTION_TIMER, "itimer"},        {OPTION_ENGINE, "auto"},      {OPTION_ENGINE, "vm"},
+    {OPTION_ENGINE, "agct"},         {OPTION_MEMORY_LEVEL, "off"}, {OPTION_MEMORY_LEVEL, "summary"},
     {OPTION_MEMORY_LEVEL, "detail"},
 };
 #define WORDS (sizeof words / sizeof words[0])

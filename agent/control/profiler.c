@@ -119,7 +119,7 @@ static void find_code_cache(void)
 
 static enum timer_kind wanted_timer(const struct agent_options *options)
 {
-    static const enum timer_kind KINDS[] = {TIMER_TRAP, TIMER_PERF, TIMER_POSIX, TIMER_ITIMER};
+    static const enum timer_kind KINDS[] = {TIMER_PERF, TIMER_POSIX, TIMER_ITIMER};
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
         if (strcmp(options->text[OPTION_TIMER], timer_kind_name(KINDS[i])) == 0)
             return KINDS[i];

@@ -26,31 +26,7 @@ static bool is_ours(const struct sigaction *action)
 bool sigprof_is_ours(void)
 {
     struct sigaction now;
-    return sigaction(sigprof.signal, NULL, &now) == 0 && is_ours(&now) &&
-           (!sigprof.trap || (sigaction(SIGTRAP, NULL, &now) == 0 && is_ours(&now)));
-}
-
-static bool is_default(const struct sigaction *action)
-{
-    return (action->sa_flags & SA_SIGINFO) == 0 && action->sa_handler == SIG_DFL;
-}
-
-/* One of the two does not interrupt the other. */
-static struct sigaction our_action(void)
-{
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-    ours.sa_sigaction = sigprof_handler;
-    sigemptyset(&ours.sa_mask);
-    sigaddset(&ours.sa_mask, SIGTRAP);
-    sigaddset(&ours.sa_mask, sigprof.signal);
-    return ours;
-}
-
-bool sigprof_take_trap(void)
-{
-    struct sigaction now, ours = our_action();
-    return sigaction(SIGTRAP, NULL, &now) == 0 && (is_ours(&now) || is_default(&now)) &&
-           sigaction(SIGTRAP, &ours, NULL) == 0;
+    return sigaction(sigprof.signal, NULL, &now) == 0 && is_ours(&now);
 }
 
 /* Ours since an earlier start, or nobody's. SIGPROF when there is none. */
@@ -58,7 +34,8 @@ static int free_signal(void)
 {
     for (int number = FREE_FROM; number <= FREE_TO; number++) {
         struct sigaction now;
-        if (sigaction(number, NULL, &now) == 0 && (is_ours(&now) || is_default(&now)))
+        if (sigaction(number, NULL, &now) == 0 &&
+            (is_ours(&now) || ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL)))
             return number;
     }
     return SIGPROF;
@@ -74,15 +51,17 @@ static void take_overflow(void)
 {
     struct sigaction now, ours = {.sa_handler = on_overflow, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigemptyset(&ours.sa_mask);
-    if (sigaction(SIGIO, NULL, &now) == 0 && is_default(&now))
+    if (sigaction(SIGIO, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+        now.sa_handler == SIG_DFL)
         sigaction(SIGIO, &ours, NULL);
 }
 
 bool sigprof_install(bool itimer, char *error, size_t error_size)
 {
-    struct sigaction now;
+    struct sigaction now, ours = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    ours.sa_sigaction = sigprof_handler;
+    sigemptyset(&ours.sa_mask);
     sigprof.signal = itimer ? SIGPROF : free_signal();
-    struct sigaction ours = our_action();
     if (sigprof.signal != SIGPROF)
         take_overflow();
     if (sigaction(sigprof.signal, NULL, &now) != 0) {

@@ -10,12 +10,7 @@
  * When the kernel has no room for another queued signal it sends SIGIO in place of perf's, which
  * would end the process: where SIGIO has its default action, it gets a handler that does nothing.
  *
- * A trap (SIGTRAP of a perf event) costs the kernel one interrupt less. Nobody handles SIGTRAP in a JVM on
- * x86-64; where somebody does, it is left alone. Our handler of it stays: a thread that sleeps since
- * before its event was closed is sent its trap when it wakes. What is not ours ends the process as it
- * would by default. A debugger sees traps before we do.
- *
- * A signal is ours when it carries our mark (posix timers, wall clock, traps), comes from the perf
+ * A signal is ours when it carries our mark (posix timers, wall clock), comes from the perf
  * descriptor of this thread, or from the itimer when that is what we use. Every other one goes to
  * the handler that was there before, and is counted. When the profiler stops, our handler goes
  * passive first; it is taken away only while it is still the one installed and no thread has such
@@ -31,9 +26,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 /* What the handler reads. Written while it is not active, but for the counters, and for perf_batch and
  * itimer, which another interval changes while no timer runs. */
@@ -43,7 +36,6 @@ struct sigprof {
     _Atomic uint32_t start; /* counts starts: what a thread remembers of an earlier one is void */
     _Atomic bool itimer;
     int signal;             /* its number */
-    bool trap;              /* the timers send SIGTRAP */
     _Atomic int perf_batch; /* how many signals of an event the handler enables */
     size_t stack_bytes;     /* what the handler needs of an alternate stack */
     JavaVM *vm;
@@ -64,30 +56,10 @@ void sigprof_handler(int number, siginfo_t *info, void *ucontext);
 /* What the calling thread remembers of itself; for a forked child. */
 void sigprof_forget_self(void);
 
-/* Of a trap: what the event was given, and whether it had to wait because SIGTRAP was blocked. The C library
- * has no names for them. */
-struct trap_info {
-    uint64_t data;
-    uint32_t type, flags;
-};
-_Static_assert(offsetof(siginfo_t, si_addr) + sizeof(void *) + sizeof(struct trap_info) <=
-                   sizeof(siginfo_t),
-               "they follow the address");
-static inline struct trap_info trap_info_of(const siginfo_t *info)
-{
-    struct trap_info trap;
-    memcpy(&trap, (const char *)info + offsetof(siginfo_t, si_addr) + sizeof(void *), sizeof trap);
-    return trap;
-}
-#define TRAP_CODE    6 /* si_code: TRAP_PERF */
-#define TRAP_DELAYED 1u
-
 /* sigprof.c. itimer: SIGPROF it must be. False with a sentence. */
 bool sigprof_install(bool itimer, char *error, size_t error_size);
 /* The kernel still has our handler. */
 bool sigprof_is_ours(void);
-/* SIGTRAP is ours from now on; false: it is somebody else's. */
-bool sigprof_take_trap(void);
 /* Waits until no handler is inside; timers are stopped, active is false. Then gives the signal back
  * if that is safe. False: the passive handler stays. */
 bool sigprof_release(void);

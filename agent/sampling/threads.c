@@ -246,8 +246,8 @@ static bool open_timers(struct threads *threads, enum timer_kind forced, int64_t
 {
     if (!sigprof_install(forced == TIMER_ITIMER, error, error_size))
         return false;
-    if (interval_ns == 0 || timers_open(&threads->timers, forced, sigprof.signal, sigprof_take_trap,
-                                        interval_ns, &sigprof, error, error_size))
+    if (interval_ns == 0 || timers_open(&threads->timers, forced, sigprof.signal, interval_ns,
+                                        &sigprof, error, error_size))
         return true;
     sigprof_release();
     return false;
@@ -283,7 +283,6 @@ static bool start(struct threads *threads, enum timer_kind forced, int64_t inter
      * AVX-512. */
     sigprof.stack_bytes = threads->stack_bytes + getauxval(AT_MINSIGSTKSZ);
     sigprof.itimer = threads->timers.kind == TIMER_ITIMER;
-    sigprof.trap = threads->timers.kind == TIMER_TRAP;
     sigprof.registry = &threads->registry;
     atomic_store(&sigprof.signals, 0);
     atomic_store(&sigprof.foreign, 0);
@@ -353,13 +352,12 @@ static bool set_interval(struct threads *threads, int64_t interval_ns, char *err
     struct timers before = threads->timers;
     threads->timers = (struct timers){.kind = TIMER_NONE};
     if (interval_ns != 0)
-        good = timers_open(&threads->timers, threads->forced, sigprof.signal, sigprof_take_trap,
-                           interval_ns, &sigprof, error, error_size);
+        good = timers_open(&threads->timers, threads->forced, sigprof.signal, interval_ns, &sigprof,
+                           error, error_size);
     if (!good)
         threads->timers = before;
     atomic_store(&sigprof.perf_batch, timer_perf_batch(threads->timers.interval_ns));
     sigprof.itimer = threads->timers.kind == TIMER_ITIMER;
-    sigprof.trap = threads->timers.kind == TIMER_TRAP;
     set_paused(threads, paused);
     return good;
 }

@@ -17,12 +17,11 @@
 
 enum timer_kind {
     TIMER_NONE,
-    TIMER_TRAP,  /* perf_event_open, software task clock, sent as SIGTRAP: the full rate, cheaper */
-    TIMER_PERF,  /* the same by a signal of ours */
+    TIMER_PERF,  /* perf_event_open, software task clock: the full rate */
     TIMER_POSIX, /* timer_create on the thread's CPU clock: cheaper, at most CONFIG_HZ */
     TIMER_ITIMER /* setitimer: the process's clock, whichever thread is running */
 };
-const char *timer_kind_name(enum timer_kind kind); /* "trap" "perf" "posix" "itimer" "none" */
+const char *timer_kind_name(enum timer_kind kind); /* "perf" "posix" "itimer" "none" */
 
 #define THREAD_NAME_BYTES 512 /* what is longer is cut, at a character */
 

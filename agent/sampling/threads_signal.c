@@ -1,6 +1,6 @@
 /*
  * Signal context: everything between the kernel and the profiler's sample function. Reaches the
- * system calls gettid and ioctl (for a SIGTRAP of others: sigaction, getpid, tgkill), pthread_getspecific, and the JVM's GetEnv, which reads a
+ * system calls gettid and ioctl, pthread_getspecific, and the JVM's GetEnv, which reads a
  * thread-local variable (jvm_key_find in sigprof.h).
  */
 #include "agent/sampling/sigprof.h"
@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 struct sigprof sigprof = {.signal = SIGPROF};
@@ -78,20 +77,12 @@ void threads_mark_self(JNIEnv *env)
     handlers_leave(&sigprof.handlers, epoch);
 }
 
-static bool is_our_trap(const siginfo_t *info)
-{
-    return info->si_signo == SIGTRAP && info->si_code == TRAP_CODE &&
-           trap_info_of(info).data == (uintptr_t)&sigprof;
-}
-
 enum origin { OURS, OURS_PERF, OURS_WALL, FOREIGN };
 
 /* Only while active: the registry may be gone otherwise. */
 static enum origin origin_of(const siginfo_t *info, const struct thread_entry *entry)
 {
     bool marked = info->si_value.sival_ptr == &sigprof;
-    if (info->si_signo == SIGTRAP)
-        return is_our_trap(info) ? OURS : FOREIGN;
     switch (info->si_code) {
     case SI_TIMER:
         return marked ? OURS : FOREIGN;
@@ -170,8 +161,6 @@ static bool handle(const siginfo_t *info, void *ucontext)
  * only have been ours. */
 static bool is_late(const siginfo_t *info)
 {
-    if (info->si_signo == SIGTRAP)
-        return is_our_trap(info);
     if (info->si_code == SI_TIMER || info->si_code == SI_QUEUE)
         return info->si_value.sival_ptr == &sigprof;
     if (info->si_code == SI_KERNEL)
@@ -180,18 +169,8 @@ static bool is_late(const siginfo_t *info)
            (info->si_signo != SIGPROF || !sigprof.have_previous);
 }
 
-/* What would have happened without us: it ends the process when the handler returns. */
-static void trap_by_default(void)
-{
-    static const struct sigaction DEFAULT = {.sa_handler = SIG_DFL};
-    sigaction(SIGTRAP, &DEFAULT, NULL);
-    syscall(SYS_tgkill, getpid(), gettid(), SIGTRAP);
-}
-
 static void pass_on(int number, siginfo_t *info, void *ucontext)
 {
-    if (number == SIGTRAP)
-        trap_by_default();
     if (number != SIGPROF || !sigprof.have_previous)
         return;
     if ((sigprof.previous.sa_flags & SA_SIGINFO) != 0)
@@ -206,12 +185,6 @@ void sigprof_handler(int number, siginfo_t *info, void *ucontext)
     count(&sigprof.signals);
     /* Somebody's handler that unblocks the signal, or one that calls us and is called by us. */
     if (self.busy) {
-        count(&sigprof.nested);
-        return;
-    }
-    /* It was due while SIGTRAP was blocked, mostly by this very handler, and is sent where that ended:
-     * no place to sample. And a thread whose handler takes longer than the interval gets on. */
-    if (is_our_trap(info) && (trap_info_of(info).flags & TRAP_DELAYED) != 0) {
         count(&sigprof.nested);
         return;
     }

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,8 +25,10 @@
 const char *timer_kind_name(enum timer_kind kind)
 {
     static const char *const NAMES[] = {
-        [TIMER_NONE] = "none",   [TIMER_TRAP] = "trap",     [TIMER_PERF] = "perf",
-        [TIMER_POSIX] = "posix", [TIMER_ITIMER] = "itimer",
+        [TIMER_NONE] = "none",
+        [TIMER_PERF] = "perf",
+        [TIMER_POSIX] = "posix",
+        [TIMER_ITIMER] = "itimer",
     };
     return NAMES[kind];
 }
@@ -50,17 +51,7 @@ static int64_t free_descriptors(void)
     return most > used ? most - used : 0;
 }
 
-/* Closing an event whose trap was still to be sent waited for the thread, which may sleep, until Linux
- * 6.15; and until 6.11 a trap cost an interrupt of its own, as a signal does. */
-static bool traps_are_right(void)
-{
-    struct utsname kernel;
-    int major, minor;
-    return uname(&kernel) == 0 && sscanf(kernel.release, "%d.%d", &major, &minor) == 2 &&
-           (major > 6 || (major == 6 && minor >= 15));
-}
-
-static int perf_open(struct timers *timers, enum timer_kind kind, int tid)
+static int perf_open(struct timers *timers, int tid)
 {
     struct perf_event_attr attributes = {
         .type = PERF_TYPE_SOFTWARE,
@@ -72,11 +63,6 @@ static int perf_open(struct timers *timers, enum timer_kind kind, int tid)
         .exclude_kernel = timers->user_only,
         .exclude_hv = 1,
     };
-    if (kind == TIMER_TRAP) {
-        attributes.sigtrap = 1;
-        attributes.remove_on_exec = 1; /* the kernel's condition */
-        attributes.sig_data = (uintptr_t)timers->mark;
-    }
     int fd = (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0 && (errno == EACCES || errno == EPERM) && !timers->user_only) {
         attributes.exclude_kernel = 1;
@@ -105,29 +91,13 @@ static int perf_run(const struct timers *timers, int fd)
     return ioctl(fd, PERF_EVENT_IOC_REFRESH, timer_perf_batch(timers->interval_ns));
 }
 
-/* Runs freely: the kernel keeps one trap a thread, so there is nothing that could fill up. */
-static int trap_start(struct timers *timers, struct timer *timer, int fd)
-{
-    if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) != 0) {
-        int why = errno;
-        close(fd);
-        return why;
-    }
-    atomic_store(&timer->perf_fd, fd);
-    timers->perf_left--;
-    timer->kind = TIMER_TRAP;
-    return 0;
-}
-
 static int perf_start(struct timers *timers, struct timer *timer, int tid)
 {
     if (timers->perf_left <= 0)
         return EMFILE;
-    int fd = perf_open(timers, timers->kind, tid);
+    int fd = perf_open(timers, tid);
     if (fd < 0)
         return errno;
-    if (timers->kind == TIMER_TRAP)
-        return trap_start(timers, timer, fd);
     struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
     /* The handler must know the descriptor before the first signal. */
     atomic_store(&timer->perf_fd, fd);
@@ -192,7 +162,7 @@ static int itimer_start(int64_t interval_ns)
 /* --- all kinds -------------------------------------------------------------------------------- */
 
 /* Perf is only opened, not started: its signals carry nothing that says whose they are. */
-static int try_kind(struct timers *timers, enum timer_kind kind, take_trap_fn *take_trap)
+static int try_kind(struct timers *timers, enum timer_kind kind)
 {
     struct timer probe = TIMER_INIT;
     int why = 0;
@@ -202,11 +172,7 @@ static int try_kind(struct timers *timers, enum timer_kind kind, take_trap_fn *t
         why = posix_start(timers, &probe, gettid());
         timer_stop(timers, &probe);
     } else {
-        if (kind == TIMER_TRAP && (!traps_are_right() || timers->interval_ns < BATCH_MIN_NS))
-            return EOPNOTSUPP;
-        if (kind == TIMER_TRAP && !take_trap())
-            return EBUSY;
-        int fd = timers->perf_left > 0 ? perf_open(timers, kind, gettid()) : (errno = EMFILE, -1);
+        int fd = timers->perf_left > 0 ? perf_open(timers, gettid()) : (errno = EMFILE, -1);
         if (fd < 0)
             return errno;
         close(fd);
@@ -216,9 +182,15 @@ static int try_kind(struct timers *timers, enum timer_kind kind, take_trap_fn *t
 
 /* The kernel looks at posix timers at its clock tick, which comes anyway; perf sets a timer of its
  * own for each sample (and at each switch to the thread), and interrupts once more to send the
- * signal, but not to send a trap: 11 to 15 us a sample against 18 and 28 in a virtual machine. From two ticks on the tick is
+ * signal: 11 to 15 us a sample against 36 to 56 in a virtual machine. From two ticks on the tick is
  * fine enough: samples come at ticks, in the long run as many as were asked for. */
 #define TICKS_MIN 2
+
+/* Why no event sends SIGTRAP (perf_event_attr.sigtrap), which saves that second interrupt, 10 us a sample: where a
+ * fault meets a trap that waits because SIGTRAP is blocked, Linux delivers the trap all the same, and
+ * the handler of SIGSEGV finds the first instruction of ours in place of the one that failed: a JVM
+ * that reads guarded memory in its own handler would die of it. And HotSpot takes each trap for an
+ * error in its error report, of which little is left. */
 
 static bool is_long_for_a_tick(int64_t interval_ns)
 {
@@ -227,10 +199,10 @@ static bool is_long_for_a_tick(int64_t interval_ns)
            interval_ns >= TICKS_MIN * ((int64_t)tick.tv_sec * NS_PER_S + tick.tv_nsec);
 }
 
-bool timers_open(struct timers *timers, enum timer_kind forced, int signal, take_trap_fn *take_trap,
-                 int64_t interval_ns, void *mark, char *error, size_t error_size)
+bool timers_open(struct timers *timers, enum timer_kind forced, int signal, int64_t interval_ns,
+                 void *mark, char *error, size_t error_size)
 {
-    enum timer_kind kinds[] = {TIMER_TRAP, TIMER_PERF, TIMER_POSIX};
+    enum timer_kind kinds[] = {TIMER_PERF, TIMER_POSIX};
     size_t count = sizeof kinds / sizeof *kinds;
     int why = 0;
     *timers = (struct timers){
@@ -241,11 +213,10 @@ bool timers_open(struct timers *timers, enum timer_kind forced, int signal, take
         count = 1;
     } else if (is_long_for_a_tick(interval_ns)) {
         kinds[0] = TIMER_POSIX;
-        kinds[1] = TIMER_TRAP;
-        kinds[2] = TIMER_PERF;
+        kinds[1] = TIMER_PERF;
     }
     for (size_t i = 0; i < count; i++) {
-        why = try_kind(timers, kinds[i], take_trap);
+        why = try_kind(timers, kinds[i]);
         if (why == 0) {
             timers->kind = kinds[i];
             return true;
@@ -253,16 +224,13 @@ bool timers_open(struct timers *timers, enum timer_kind forced, int signal, take
     }
     snprintf(error, error_size, "timer %s: %s",
              forced == TIMER_NONE ? "(any kind)" : timer_kind_name(forced),
-             why == EBUSY        ? (forced == TIMER_TRAP ? "somebody else handles SIGTRAP"
-                                                         : "somebody else uses setitimer")
-             : why == EOPNOTSUPP ? "from 1ms and Linux 6.15 on"
-                                 : strerror(why));
+             why == EBUSY ? "somebody else uses setitimer" : strerror(why));
     return false;
 }
 
 int timer_start(struct timers *timers, struct timer *timer, int tid)
 {
-    if (timers->kind == TIMER_PERF || timers->kind == TIMER_TRAP) {
+    if (timers->kind == TIMER_PERF) {
         int why = perf_start(timers, timer, tid);
         if (why == 0 || why == ESRCH)
             return why;
@@ -276,7 +244,7 @@ int timer_start(struct timers *timers, struct timer *timer, int tid)
 void timer_stop(struct timers *timers, struct timer *timer)
 {
     int fd = atomic_load(&timer->perf_fd);
-    if (timer->kind == TIMER_PERF || timer->kind == TIMER_TRAP) {
+    if (timer->kind == TIMER_PERF) {
         ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
         /* The handler must not know a number that may soon be somebody else's. */
         atomic_store(&timer->perf_fd, -1);
@@ -313,7 +281,7 @@ bool timer_revive(const struct timers *timers, struct timer *timer, int tid)
 void timer_forget_in_child(struct timer *timer)
 {
     int fd = atomic_load(&timer->perf_fd);
-    if (fd >= 0)
+    if (timer->kind == TIMER_PERF)
         close(fd);
     *timer = TIMER_INIT;
 }

@@ -14,7 +14,7 @@
 
 struct timer {
     enum timer_kind kind;
-    _Atomic int perf_fd;           /* also a trap's; -1: none; a handler compares it with si_fd */
+    _Atomic int perf_fd;           /* -1: none; a handler compares it with si_fd */
     _Atomic uint32_t perf_signals; /* counted by the handler */
     uint32_t perf_signals_before;  /* timer_revive's: as it was then, */
     int64_t perf_ns, cpu_ns;       /* and so the event's count and the thread's CPU time */
@@ -29,16 +29,14 @@ struct timers {
     int64_t perf_left;     /* file descriptors we may still use */
     int64_t posix_instead; /* threads that got a posix timer because there were none left */
     bool user_only;        /* perf may not look into the kernel (perf_event_paranoid) */
-    void *mark;            /* si_value of our posix timers, data of our traps */
+    void *mark;            /* si_value of our posix timers */
 };
 
-/* Sees to it that SIGTRAP is handled by us; false: somebody else does. Asked for when traps are tried. */
-typedef bool take_trap_fn(void);
-/* Tries trap, perf and posix on the calling thread, posix first where the interval is long
- * enough for the kernel's clock tick; or only `forced`, which starts the itimer when it is that. False
- * with a sentence. */
-bool timers_open(struct timers *timers, enum timer_kind forced, int signal, take_trap_fn *take_trap,
-                 int64_t interval_ns, void *mark, char *error, size_t error_size);
+/* Tries perf and posix on the calling thread, posix first where the interval is long enough for the
+ * kernel's clock tick; or only `forced`, which starts the itimer when it is that. False with a
+ * sentence. */
+bool timers_open(struct timers *timers, enum timer_kind forced, int signal, int64_t interval_ns,
+                 void *mark, char *error, size_t error_size);
 /* 0, or an errno value; ESRCH: the thread has ended. Nothing to do for an itimer. */
 int timer_start(struct timers *timers, struct timer *timer, int tid);
 void timer_stop(struct timers *timers, struct timer *timer);

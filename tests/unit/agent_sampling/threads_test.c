@@ -21,8 +21,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -172,7 +170,6 @@ static void *spinning(void *argument)
 static void rate_is_what_was_asked(enum timer_kind kind, int64_t interval_ns)
 {
     static const struct rate_clocks CLOCKS[] = {
-        [TIMER_TRAP] = {CLOCK_THREAD_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID},
         [TIMER_PERF] = {CLOCK_THREAD_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID},
         [TIMER_POSIX] = {CLOCK_THREAD_CPUTIME_ID, THREAD_TICKS},
         [TIMER_ITIMER] = {PROCESS_TICKS, PROCESS_TICKS},
@@ -219,12 +216,6 @@ static void perf_keeps_its_rate(void **state)
 {
     (void)state;
     rate_is_what_was_asked(TIMER_PERF, 1 * MS);
-}
-
-static void traps_keep_their_rate(void **state)
-{
-    (void)state;
-    rate_is_what_was_asked(TIMER_TRAP, 1 * MS);
 }
 
 static void posix_keeps_its_rate(void **state)
@@ -456,13 +447,13 @@ static void a_handler_after_ours_is_told_and_left_alone(void **state)
 static void none_of_theirs_is_lost(void **state)
 {
     enum { RAISED = 20000 };
-    static const enum timer_kind KINDS[] = {TIMER_TRAP, TIMER_PERF, TIMER_POSIX};
+    static const enum timer_kind KINDS[] = {TIMER_PERF, TIMER_POSIX};
     (void)state;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 4; i++) {
         bool after = i % 2 != 0;
         if (!after)
             signal(SIGPROF, foreign_count);
-        struct threads *threads = begin(KINDS[i / 2], i < 2 ? MS : MS / 2);
+        struct threads *threads = begin(KINDS[i / 2], MS / 2);
         if (threads == NULL)
             continue; /* perf is refused */
         char error[100];
@@ -528,10 +519,10 @@ static int64_t cpu_samples(enum timer_kind kind, int64_t cpu_interval_ns, int64_
 /* Below a millisecond perf's events are enabled one by one, by the handler. */
 static void wall_clock_takes_no_cpu_samples_away(void **state)
 {
-    static const enum timer_kind KINDS[] = {TIMER_TRAP, TIMER_PERF, TIMER_POSIX};
+    static const enum timer_kind KINDS[] = {TIMER_PERF, TIMER_POSIX};
     static const int64_t CPU_NS[] = {MS / 2, MS, 4 * MS}, WALL_NS[] = {MS / 2, 2 * MS};
     (void)state;
-    for (int i = 0; i < 18; i++) {
+    for (int i = 0; i < 12; i++) {
         int64_t cpu_ns = CPU_NS[i / 2 % 3], alone = cpu_samples(KINDS[i / 6], cpu_ns, 0);
         int64_t both = cpu_samples(KINDS[i / 6], cpu_ns, WALL_NS[i % 2]);
         print_message("%s %.1f ms: %lld samples, %lld with wall %.1f ms\n",
@@ -540,7 +531,7 @@ static void wall_clock_takes_no_cpu_samples_away(void **state)
         /* Posix timers are looked at by the tick, if it finds this thread running and not the
          * sender. */
         assert_true(alone < 0 || (alone > 0 && both > 0));
-        assert_true(alone < 0 || i >= 12 || both * 10 >= alone * 8);
+        assert_true(i >= 6 || both * 10 >= alone * 8);
     }
 }
 
@@ -627,7 +618,7 @@ static int child_lives(bool exec)
 static void a_forked_child_is_left_in_peace(void **state)
 {
     (void)state;
-    static const enum timer_kind KINDS[] = {TIMER_TRAP, TIMER_PERF, TIMER_POSIX, TIMER_ITIMER};
+    static const enum timer_kind KINDS[] = {TIMER_PERF, TIMER_POSIX, TIMER_ITIMER};
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
         struct threads *threads = begin(KINDS[i], MS);
         if (threads == NULL)
@@ -674,53 +665,6 @@ static void wall_clock_reaches_waiting_threads(void **state)
     threads_destroy(threads);
     pthread_barrier_destroy(&waiting.all);
     assert_signal_is_default();
-}
-
-/* As without us. */
-static void a_trap_of_nobody_ends_the_process(void **state)
-{
-    (void)state;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        struct threads *threads = begin(TIMER_TRAP, MS);
-        if (threads == NULL)
-            _exit(77);
-        spin(5 * MS);
-        if (atomic_load(&samples) == 0)
-            _exit(1);
-        threads_destroy(threads);
-        spin(5 * MS); /* passive */
-        prctl(PR_SET_DUMPABLE, 0);
-        raise(SIGTRAP);
-        _exit(2);
-    }
-    int status;
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        skip_because("refused: timers of this kind");
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP);
-}
-
-static void on_trap(int number)
-{
-    (void)number;
-}
-
-static void a_trap_that_is_taken_is_left_alone(void **state)
-{
-    char error[200];
-    struct sigaction before, theirs = {.sa_handler = on_trap};
-    struct threads *threads = threads_create(NULL, NULL);
-    (void)state;
-    sigaction(SIGTRAP, &theirs, &before);
-    threads_on_sample(threads, on_sample, &samples);
-    assert_false(threads_start(threads, TIMER_TRAP, MS, error, sizeof error));
-    assert_true(threads_start(threads, TIMER_NONE, MS, error, sizeof error));
-    assert_int_not_equal(threads_timer(threads), TIMER_TRAP);
-    threads_destroy(threads);
-    sigaction(SIGTRAP, &before, &theirs);
-    assert_ptr_equal(theirs.sa_handler, on_trap);
 }
 
 static bool sampled_again(void)
@@ -807,7 +751,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(perf_keeps_its_rate),
-        cmocka_unit_test(traps_keep_their_rate),
         cmocka_unit_test(posix_keeps_its_rate),
         cmocka_unit_test(itimer_keeps_its_rate),
         cmocka_unit_test(two_thousand_threads_leave_nothing),
@@ -824,8 +767,6 @@ int main(void)
         cmocka_unit_test(errno_survives),
         cmocka_unit_test(a_forked_child_is_left_in_peace),
         cmocka_unit_test(wall_clock_reaches_waiting_threads),
-        cmocka_unit_test(a_trap_of_nobody_ends_the_process),
-        cmocka_unit_test(a_trap_that_is_taken_is_left_alone),
         cmocka_unit_test(another_interval_begins_at_once),
         cmocka_unit_test(another_interval_of_an_itimer),
         cmocka_unit_test(two_hundred_starts_and_stops),

@@ -18,19 +18,11 @@ static int64_t tick_ns(void)
     return (int64_t)tick.tv_sec * 1000000000 + tick.tv_nsec;
 }
 
-static bool trap_is_free;
-
-static bool take_trap(void)
-{
-    return trap_is_free;
-}
-
 static enum timer_kind kind_for(int64_t interval_ns, enum timer_kind forced)
 {
     struct timers timers;
     char error[128] = "";
-    bool good =
-        timers_open(&timers, forced, SIGPROF, take_trap, interval_ns, NULL, error, sizeof error);
+    bool good = timers_open(&timers, forced, SIGPROF, interval_ns, NULL, error, sizeof error);
     enum timer_kind kind = good ? timers.kind : TIMER_NONE;
     timers_close(&timers);
     return kind;
@@ -47,14 +39,6 @@ static void the_tick_where_it_is_fine_enough(void **state)
     assert_int_equal(kind_for(2 * tick_ns() - 1, TIMER_NONE), TIMER_PERF);
     assert_int_equal(kind_for(2 * tick_ns(), TIMER_PERF), TIMER_PERF);
     assert_int_equal(kind_for(100000, TIMER_POSIX), TIMER_POSIX);
-    assert_int_equal(kind_for(1000000, TIMER_TRAP), TIMER_NONE);
-    trap_is_free = true;
-    if (kind_for(1000000, TIMER_TRAP) != TIMER_TRAP)
-        skip_because("refused: traps before Linux 6.15");
-    assert_int_equal(kind_for(2 * tick_ns() - 1, TIMER_NONE), TIMER_TRAP);
-    assert_int_equal(kind_for(2 * tick_ns(), TIMER_NONE), TIMER_POSIX);
-    assert_int_equal(kind_for(999999, TIMER_TRAP), TIMER_NONE);
-    assert_int_equal(kind_for(999999, TIMER_NONE), TIMER_PERF);
 }
 
 int main(void)
