@@ -60,6 +60,16 @@ for jdk in 17 25; do
             pass "$name: $family after $(awk -v a="$at" -v q=$quiet_s 'BEGIN { print a - q }') s"
         fi
     done
+    # Two JVMs at a time are seen from outside: those that had their turn name the line that asks.
+    sites=$(jq -r 'select(.id == "class-explosion" and .state == "raised") | .evidence.asked_for_by // empty' \
+        "$SCRATCH/watch.jsonl")
+    refused=$(jq -r '.problem // empty' "$SCRATCH/watch.jsonl" | grep -m 1 .)
+    if [ -n "$refused" ] && [ -z "$sites" ]; then
+        skip "JDK $jdk: call sites" "refused: $refused"
+    else
+        is "JDK $jdk: alerts name the workloads' own lines" "$(grep -v '^workloads\..*:[0-9]*$' <<<"$sites")" ""
+        check "JDK $jdk: and at least four of them do" test "$(grep -c . <<<"$sites")" -ge 4
+    fi
     fleet_stop
 done
 done_testing

@@ -46,6 +46,16 @@ for jdk in $jdks; do
         "-agentpath:$libraries/jmethodid_agent.so" \
         workloads.Workload numbered --mode churn --rate 100 --seconds 200
 done
+# Without capabilities, like a user of its own.
+bare=()
+if [ "$(id -u)" = 0 ] && setpriv --bounding-set=-all --inh-caps=-all true 2>/dev/null; then
+    bare=(setpriv --bounding-set=-all --inh-caps=-all)
+    spawn "${bare[@]}" "$(JDK=17 scripts/workloads.sh jdk)/bin/java" -Xmx128m -XX:NativeMemoryTracking=summary \
+        -cp build/workloads/classes workloads.Workload numbered --rate 20 --seconds 200 >"$SCRATCH/bare.log" 2>&1
+    OTHER[bare]=$SPAWNED
+else
+    skip "triage without capabilities" "needs root and setpriv"
+fi
 sleep 3
 
 # What the loaders cost is part of the answers: also on a loaded machine they are counted.
@@ -53,7 +63,9 @@ printf '[watch]\ncpu_pressure = ignore\n' >"$SCRATCH/config"
 declare -A RUN
 triage() { # NAME PID ARGS...
     local out=$SCRATCH/triage-${1//\//-}
-    "$NMTWATCH" triage "$2" --for 25s --config "$SCRATCH/config" -o "$out" --json "${@:3}" >"$out.json" 2>"$out.err" &
+    local before=()
+    [ "$1" != bare ] || before=("${bare[@]}")
+    "${before[@]}" "$NMTWATCH" triage "$2" --for 25s --config "$SCRATCH/config" -o "$out" --json "${@:3}" >"$out.json" 2>"$out.err" &
     RUN[$1]=$!
 }
 for name in "${FLEET_NAMES[@]}"; do
@@ -61,7 +73,8 @@ for name in "${FLEET_NAMES[@]}"; do
 done
 for name in "${!OTHER[@]}"; do
     case $name in
-    keep/* | own/*) triage "$name" "${OTHER[$name]}" --level thorough ;;
+    keep/*) triage "$name" "${OTHER[$name]}" --level thorough ;;
+    own/*) triage "$name" "${OTHER[$name]}" --level thorough --observe never ;;
     *) triage "$name" "${OTHER[$name]}" ;;
     esac
 done
@@ -74,6 +87,23 @@ done
 json() { # NAME FILTER
     jq -r "$2" "$SCRATCH/triage-${1//\//-}.json" 2>&1
 }
+# From outside, where that may be: else the reason is one line of the step.
+observed() { # NAME STEP
+    local note
+    note=$(json "$1" ".steps[] | select(.step == \"observe $2\") | .note")
+    case $note in
+    "from outside"*) return 0 ;;
+    *"CAP_"* | *"ermi"* | *"not implemented"* | *"cannot do it"*) skip "$1: observed" "refused: $note" ;;
+    *) fail "$1: observed" "$note" ;;
+    esac
+    return 1
+}
+call_site() { # KIND: whose code asks for its classes
+    local method=CglibProxy.proxy text='enhancer.create()'
+    [ "$1" = cglib ] || method=GroovyEval.fresh text='shell().parse(RULE)'
+    echo "workloads.kinds.$method:$(grep -nF "$text" "tests/workloads/kinds/${method%.*}.java" |
+        head -n 1 | cut -d : -f 1)"
+}
 for jdk in $jdks; do
     is "idle on $jdk: no finding above a note" \
         "$(json "$jdk/idle" '[.findings[] | select(.severity != "INFO")] | length')" 0
@@ -85,6 +115,9 @@ for jdk in $jdks; do
         is "$name: the culprit is first" \
             "$(json "$name" '.findings[0] | .id + " " + .family')" "class-explosion ${kind#*:}"
         is "$name: exit code" "${CODE[$name]}" 2
+        observed "$name" classes &&
+            is "$name: the line that asks for the classes" \
+                "$(json "$name" '.findings[0].evidence.asked_for_by')" "$(call_site "${kind%:*}")"
         is "$name: a profiler is not appropriate" "$(json "$name" .suitability)" "NOT APPROPRIATE"
     done
     is "JNI leak on $jdk: not in NMT" \
@@ -92,6 +125,14 @@ for jdk in $jdks; do
     is "JNI leak on $jdk: how much" \
         "$(json "leak/$jdk" '.findings[] | select(.id == "memory-outside-nmt") |
             .evidence.growth_bytes | . > 25e6 and . < 80e6')" true
+    if observed "leak/$jdk" rss; then
+        is "JNI leak on $jdk: by whom" "$(json "leak/$jdk" '.findings[] |
+            select(.id == "memory-outside-nmt") | .evidence.touched_by')" "leak [native_leak]"
+    fi
+    is "--observe never on $jdk: nothing is" \
+        "$(json "own/$jdk" '[.steps[] | select(.step | startswith("observe")) | .step]')" '[]'
+    is "--observe never on $jdk: no call site" \
+        "$(json "own/$jdk" '[.findings[] | .evidence.asked_for_by // empty]')" '[]'
     contains "agent that forgets Deallocate on $jdk: named" \
         "$(json "keep/$jdk" '.findings[] | select(.id == "agent-retains-memory") |
             .evidence.library')" jmethodid_agent.so
@@ -104,12 +145,24 @@ for jdk in $jdks; do
         "$(json "own/$jdk" '[.findings[] | select(.id == "agent-retains-memory") | .title]')" '[]'
     is "an agent that preallocates on $jdk: yes, and which" \
         "$(json "ids/$jdk" '.explained | .preallocates + " " + .library')" "yes jmethodid_agent.so"
+    observed "ids/$jdk" methods &&
+        is "an agent that preallocates on $jdk: its ids are counted" \
+            "$(json "ids/$jdk" '.explained | .jmethod_ids > 2000 and .jmethod_ids_bytes > 20000')" true
     raw=$SCRATCH/triage-ids-$jdk/raw
     is "what was kept of ids on $jdk is understood again" \
         "$("$NMTWATCH" analyze "$raw" --json | jq -c '[.unrecognised, .unparsed_lines]')" '[[],0]'
     is "and says the same of the agent" \
         "$("$NMTWATCH" analyze "$raw" --json | jq -r '.jvms[0].explained.preallocates')" yes
 done
+
+if [ -n "${OTHER[bare]-}" ]; then
+    is "without capabilities: an explosion all the same" \
+        "$(json bare '.findings[0].id')" class-explosion
+    is "without capabilities: no call site" "$(json bare '.findings[0].evidence.asked_for_by')" null
+    is "without capabilities: one line says why" \
+        "$(json bare '[.steps[] | select(.step == "observe classes") | .note | test("CAP_")] == [true]')" true
+    is "without capabilities: no error" "$(cat "$SCRATCH/triage-bare.err")" ""
+fi
 
 # What it costs, on JVMs that have the machine to themselves.
 for name in "${!OTHER[@]}"; do
