@@ -123,6 +123,10 @@ void member_event(struct member *member, const struct event *event, const struct
         break;
     case EVENT_NAMES:
         count_families(member, &event->names);
+        if (event->names.method == CENSUS_LOAD_LOG) {
+            member->names_from_ms = event->names.from_ms;
+            member->names_ms = event->ms;
+        }
         break;
     case EVENT_LOADERS:
         take_loaders(member, &event->loaders);

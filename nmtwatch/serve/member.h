@@ -48,6 +48,7 @@ struct member {
     struct sparkline spark;
     struct family_count *families; /* FAMILY_COUNT + 1; NULL until a name was seen */
     int list; /* 1 + method of the last list of live classes; 0: names of a load log came after it */
+    int64_t names_from_ms, names_ms; /* when the newest class-load log was read; equal: none */
     bool have_loaders;
     int loader_count;
     struct loader_view loaders[LOADER_VIEWS];

@@ -203,54 +203,43 @@ static void add_findings(struct page *page, const struct member *member,
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-static void take_rates(struct detail_rates *rates, int64_t now_ms, const struct family_view *views,
-                       int count)
-{
-    if (rates->newest.ms != 0 && now_ms - rates->newest.ms < DETAIL_RATE_MS)
-        return;
-    rates->before = rates->newest;
-    rates->newest = (struct detail_counts){.ms = now_ms};
-    for (int i = 0; i < count; i++) {
-        rates->newest.loads[views[i].family] = views[i].loads;
-        rates->newest.unloads[views[i].family] = views[i].unloads;
-    }
-}
-
 static void add_classes(struct page *page, const struct member *member,
-                        const struct judge_view *view, struct detail_rates *rates)
+                        const struct judge_view *view)
 {
     static const char *const HEADS[] = {"family",    "#loaded",     "#a second",
                                         "#unloaded", "#unloaded/s", NULL};
-    struct family_view views[FAMILY_COUNT + 1];
-    int64_t loaded, unloaded, now_ms = member->watched->watching->now_ms;
     const struct sample *latest = watcher_latest(member->watcher);
-    int count = member_families(member, 0, views, FAMILY_COUNT + 1);
+    double seconds = (double)(member->names_ms - member->names_from_ms) / 1000;
+    int64_t loaded, unloaded;
     page_heading(page, "Classes");
     if (sample_get(latest, SAMPLE_CLASSES_LOADED, &loaded) &&
         sample_get(latest, SAMPLE_CLASSES_UNLOADED, &unloaded))
         page_text(page, "%s live; %s loaded, %s unloaded", units_count(loaded - unloaded).text,
                   view->have_rates ? units_rate(view->load_per_s).text : "-",
                   view->have_rates ? units_rate(view->unload_per_s).text : "-");
-    take_rates(rates, now_ms, views, count);
-    if (count == 0) {
-        page_text(page, "Families are known when class loads do not stop: names are asked for only "
-                        "on suspicion.");
+    if (member->families == NULL) {
+        page_text(page, "Families are counted when class loads do not stop.");
         return;
     }
+    if (seconds > 0) {
+        char at[16];
+        clock_text(member->wall_start_ms + member->names_ms, at, sizeof at);
+        page_text(page, "Families; rates are those of the %s up to %s.",
+                  units_duration(member->names_ms - member->names_from_ms).text, at);
+    }
     page_table(page, HEADS);
-    const struct detail_counts *from = rates->before.ms != 0 ? &rates->before : &rates->newest;
-    double seconds = (double)(now_ms - from->ms) / 1000;
-    for (int i = 0; i < count; i++) {
-        const struct family_view *family = &views[i];
-        const struct family *row = family_at((size_t)family->family);
+    for (int i = 0; i <= FAMILY_COUNT; i++) {
+        const struct family_count *family = &member->families[i];
+        const struct family *row = family_at((size_t)i);
         struct units_text loads = {"-"}, unloads = {"-"};
-        if (seconds >= 2) {
-            loads = units_rate((double)(family->loads - from->loads[family->family]) / seconds);
-            unloads =
-                units_rate((double)(family->unloads - from->unloads[family->family]) / seconds);
+        if (family->loads.total == 0 && family->unloads.total == 0)
+            continue;
+        if (seconds > 0) {
+            loads = units_rate((double)family->loads.now / seconds);
+            unloads = units_rate((double)family->unloads.now / seconds);
         }
-        page_row(page, row != NULL ? row->id : "others", units_count(family->loads).text,
-                 loads.text, units_count(family->unloads).text, unloads.text);
+        page_row(page, row != NULL ? row->id : "others", units_count(family->loads.total).text,
+                 loads.text, units_count(family->unloads.total).text, unloads.text);
     }
 }
 
@@ -294,8 +283,7 @@ static void add_cost(struct page *page, const struct member *member)
     page_fact(page, "nmtwatch", text);
 }
 
-bool detail_write(const struct member *member, struct detail_rates *rates,
-                  const struct terminal *terminal, bool utf8)
+bool detail_write(const struct member *member, const struct terminal *terminal, bool utf8)
 {
     struct page page;
     struct judge_view view;
@@ -308,7 +296,7 @@ bool detail_write(const struct member *member, struct detail_rates *rates,
     add_findings(&page, member, &view, alerts);
     add_memory(&page, member, terminal->width, utf8);
     add_series(&page, member, terminal->width, utf8);
-    add_classes(&page, member, &view, rates);
+    add_classes(&page, member, &view);
     add_loaders(&page, member);
     add_cost(&page, member);
     bool good = page_terminal(&page, terminal);

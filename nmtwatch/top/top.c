@@ -50,8 +50,6 @@ struct top {
     bool asking;        /* what to observe */
     int column_at;      /* of VIEW_COLUMNS */
     struct pager pager;
-    struct detail_rates rates;
-    int64_t rates_pid;
     struct job job;
     int64_t job_pid;
 
@@ -366,15 +364,12 @@ static void draw_detail(struct top *top)
         draw_list(top);
         return;
     }
-    if (top->rates_pid != top->chosen_pid)
-        top->rates = (struct detail_rates){0};
-    top->rates_pid = top->chosen_pid;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL)
         return;
     const struct terminal terminal = {
         .out = out, .colour = true, .width = screen_columns() < 40 ? 40 : screen_columns()};
-    bool good = detail_write(member, &top->rates, &terminal, screen_is_utf8());
+    bool good = detail_write(member, &terminal, screen_is_utf8());
     if (fclose(out) != 0 || !good) {
         free(text);
         return;
