@@ -27,7 +27,7 @@
 #define PAGE_CSP                                                                                   \
     "default-src 'none'; style-src 'unsafe-inline'; "                                              \
     "script-src '" PAGE_SCRIPT_HASH "'; base-uri 'none'; form-action 'none'"
-#define PAGE_SCRIPT_HASH "sha256-fuy7kUieIo5vMNv51FgO9WH4Xo8QWoor3zxkDx21rq8="
+#define PAGE_SCRIPT_HASH "sha256-YbfE7gTk/52uyyU/44S0H+AJxEma+qCe2BrzIeOaGk4="
 
 /* How grave something is; the first three are those of enum severity. */
 enum page_tone {

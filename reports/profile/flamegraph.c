@@ -55,7 +55,8 @@
 "  title:e.querySelector('title').textContent}});\n" \
 "var by=new Map();frames.forEach(function(f){by.set(f.e,f)});\n" \
 "var find=document.getElementById('find'),found=document.getElementById('found');\n" \
-"var reset=document.getElementById('reset');\n" \
+"var reset=document.getElementById('reset'),flip=document.getElementById('flip');\n" \
+"var zoomed=frames[0],upwards=false,replacing=false;\n" \
 "document.getElementById('bar').hidden=false;\n" \
 "function name(f){return f.title.slice(0,f.title.lastIndexOf('\\n'))}\n" \
 "function label(f,share){\n" \
@@ -74,22 +75,57 @@
 "  f.e.style.opacity=above?.55:1;\n" \
 "  x=(x-to.x)/to.w*100;w=w/to.w*100;\n" \
 "  f.e.setAttribute('x',x+'%');f.e.setAttribute('width',w+'%');label(f,w)});\n" \
-" reset.disabled=to===frames[0]}\n" \
+" reset.disabled=to===frames[0];zoomed=to;keep()}\n" \
+"function keep(){\n" \
+" var parts=[];\n" \
+" if(zoomed!==frames[0])parts.push('zoom='+frames.indexOf(zoomed));\n" \
+" if(find.value!=='')parts.push('search='+encodeURIComponent(find.value));\n" \
+" if(upwards)parts.push('upwards');\n" \
+" var hash=parts.length?'#'+parts.join('&'):'';\n" \
+" if(hash!==location.hash)history[replacing?'replaceState':'pushState'](null,'',hash||location.pathname+location.search)}\n" \
+"function restore(){\n" \
+" var to=frames[0],text='',up=false;replacing=true;\n" \
+" location.hash.slice(1).split('&').forEach(function(part){\n" \
+"  var at=part.indexOf('='),value=part.slice(at+1);\n" \
+"  if(part.slice(0,at)==='zoom')to=frames[+value]||to;\n" \
+"  if(part.slice(0,at)==='search')try{text=decodeURIComponent(value)}catch(e){text=value}\n" \
+"  if(part==='upwards')up=true});\n" \
+" find.value=text;turn(up);search();zoom(to);replacing=false}\n" \
+"function turn(up){\n" \
+" var high=+svg.getAttribute('height');upwards=up;\n" \
+" frames.forEach(function(f){f.e.setAttribute('y',up?high-f.y-18:f.y)});\n" \
+" flip.textContent=up?'Callers above':'Callers below'}\n" \
+"function move(f,key){\n" \
+" var best=null,middle=f.x+f.w/2,tiny=1e-6;\n" \
+" if(upwards&&key==='ArrowUp')key='ArrowDown';else if(upwards&&key==='ArrowDown')key='ArrowUp';\n" \
+" frames.forEach(function(g){\n" \
+"  if(g.e.style.display==='none'||g===f)return;\n" \
+"  var up=key==='ArrowUp'&&g.y===f.y-18&&g.x<=middle&&g.x+g.w>=middle;\n" \
+"  var down=key==='ArrowDown'&&g.y===f.y+18&&g.x>=f.x-tiny&&g.x+g.w<=f.x+f.w+tiny&&(!best||g.w>best.w);\n" \
+"  var left=key==='ArrowLeft'&&g.y===f.y&&g.x<f.x&&(!best||g.x>best.x);\n" \
+"  var right=key==='ArrowRight'&&g.y===f.y&&g.x>f.x&&(!best||g.x<best.x);\n" \
+"  if(up||down||left||right)best=g});\n" \
+" if(best)best.e.focus();return best!==null}\n" \
 "function search(){\n" \
-" var text=find.value.toLowerCase(),until=-1,sum=0;\n" \
+" var text=find.value.toLowerCase(),until=-1,sum=0,count=0;\n" \
 " frames.forEach(function(f){\n" \
 "  var hit=text!==''&&name(f).toLowerCase().indexOf(text)>=0;\n" \
 "  f.e.classList.toggle('hit',hit);\n" \
+"  count+=hit;\n" \
 "  if(hit&&f.x>=until-1e-6){sum+=f.w;until=f.x+f.w}});\n" \
-" found.textContent=text===''?'':'matched '+sum.toFixed(2)+' % of the samples'}\n" \
+" found.textContent=text===''?'':count+(count===1?' frame, ':' frames, ')+sum.toFixed(2)+' % of the samples'}\n" \
 "svg.addEventListener('click',function(e){var f=by.get(e.target.closest('.f'));if(f)zoom(f)});\n" \
 "svg.addEventListener('keydown',function(e){\n" \
-" var f=by.get(e.target.closest('.f'));if(f&&e.key==='Enter')zoom(f)});\n" \
+" var f=by.get(e.target.closest('.f'));if(!f)return;\n" \
+" if(e.key==='Enter')zoom(f);else if(/^Arrow/.test(e.key)&&move(f,e.key))e.preventDefault()});\n" \
 "function tell(e){var f=by.get(e.target.closest('.f'));if(f)now.textContent=f.title.replace('\\n','  ')}\n" \
 "svg.addEventListener('mouseover',tell);svg.addEventListener('focusin',tell);\n" \
 "reset.addEventListener('click',function(){zoom(frames[0])});\n" \
-"find.addEventListener('input',search);\n" \
+"flip.addEventListener('click',function(){turn(!upwards);keep()});\n" \
+"find.addEventListener('input',function(){replacing=true;search();keep();replacing=false});\n" \
+"window.addEventListener('popstate',restore);window.addEventListener('hashchange',restore);\n" \
 "document.addEventListener('keydown',function(e){if(e.key==='Escape'){find.value='';search();zoom(frames[0])}});\n" \
+"restore();\n" \
 "})();\n"
 /* clang-format on */
 
@@ -281,7 +317,8 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
     fputs("</p>\n"
           "<div id=\"bar\" hidden><input id=\"find\" type=\"search\" placeholder=\"Search\" "
           "aria-label=\"Search\"><span id=\"found\" role=\"status\"></span>"
-          "<button id=\"reset\" disabled>Reset zoom</button></div>\n<div id=\"now\"></div>\n",
+          "<button id=\"reset\" disabled>Reset zoom</button>"
+          "<button id=\"flip\">Callers below</button></div>\n<div id=\"now\"></div>\n",
           out);
 }
 
