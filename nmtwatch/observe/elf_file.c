@@ -156,14 +156,7 @@ static const char *name_of(const struct elf_file *file, const struct function *f
 
 const char *elf_file_function(const struct elf_file *file, uint64_t address, uint64_t *start)
 {
-    size_t low = 0, high = file->functions; /* the first that begins beyond */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->function[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = entries_up_to(file->function, file->functions, sizeof *file->function, address);
     /* Of several names for one place any will do, but one with a size. */
     for (size_t i = low; i > 0 && low - i < 8; i--) {
         const struct function *function = &file->function[i - 1];

@@ -40,4 +40,21 @@ int elf_file_probes(const struct elf_file *file, const char *provider, const cha
                     struct elf_probe *out, int max);
 void elf_file_free(struct elf_file *file);
 
+/* How many entries of a table begin at or below the address. An entry begins with its first address
+ * (8 bytes); the table is sorted by it. */
+static inline size_t entries_up_to(const void *table, size_t count, size_t entry_bytes,
+                                   uint64_t address)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const uint64_t *begins = (const void *)((const char *)table + middle * entry_bytes);
+        if (*begins <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 #endif

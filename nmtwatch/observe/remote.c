@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/remote.h"
 
+#include "nmtwatch/observe/elf_file.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "nmtwatch/jvm/rooted.h"
@@ -324,14 +325,8 @@ struct remote_library *remote_jvm(void)
 /* The end of the mapping that an address is in; the address itself when it is in none. */
 static uintptr_t mapping_end(uintptr_t address)
 {
-    size_t low = 0, high = remote.anonymous_count; /* the first that begins beyond */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (remote.anonymous[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low =
+        entries_up_to(remote.anonymous, remote.anonymous_count, sizeof *remote.anonymous, address);
     return low > 0 && address < remote.anonymous[low - 1].high ? remote.anonymous[low - 1].high
                                                                : address;
 }

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/rss.h"
 
+#include "nmtwatch/observe/elf_file.h"
 #include "agent/mem/fold_hash.h"
 #include "nmtwatch/observe/jvm_ranges.h"
 #include "nmtwatch/observe/malloc_arenas.h"
@@ -332,14 +333,7 @@ void rss_touch(struct rss_watch *watch, const struct perf_sample *sample,
 
 static struct mapping *mapping_of(const struct mappings *mappings, uint64_t address)
 {
-    size_t low = 0, high = mappings->count; /* the first that begins beyond */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (mappings->at[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = entries_up_to(mappings->at, mappings->count, sizeof *mappings->at, address);
     return low > 0 && address < mappings->at[low - 1].high ? &mappings->at[low - 1] : NULL;
 }
 

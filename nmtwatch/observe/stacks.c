@@ -196,30 +196,18 @@ static size_t slot_of(uint64_t key, size_t slots)
     return fold_word(key) & (slots - 1);
 }
 
-static void dots(char *name)
-{
-    for (; *name != '\0'; name++) {
-        if (*name == '/')
-            *name = '.';
-    }
-}
-
 static char *read_method_name(const struct method_reading *reading)
 {
-    char class_name[METHOD_TEXT_MAX + 1], name[METHOD_TEXT_MAX + 1], *both = NULL;
-    if (!method_reading_text(&reading->class_name, true, class_name) ||
-        !method_reading_text(&reading->name, false, name))
+    char text[METHOD_TEXT_MAX + 1], class_name[CLASS_NAME_MAX], *both = NULL;
+    if (!method_reading_text(&reading->class_name, true, text))
         return NULL;
-    /* A hidden class's number is distinguished by a slash, as the JVM prints it. */
-    char *hidden = strrchr(class_name, '/');
-    bool keep = hidden != NULL && strncmp(hidden, "/0x", 3) == 0;
-    dots(class_name);
-    if (keep)
-        *hidden = '/';
-    return asprintf(&both, "%s.%s", class_name, name) > 0 ? both : NULL;
+    class_name_readable(text, class_name);
+    if (!method_reading_text(&reading->name, false, text))
+        return NULL;
+    return asprintf(&both, "%s.%s", class_name, text) > 0 ? both : NULL;
 }
 
-/* What is at an address may have been replaced: its ConstMethod and its texts tell. NULL: unreadable. */
+/* What is at an address may have been replaced: its ConstMethod and its texts show it. NULL: unreadable. */
 static const struct method_name *name_of_method(uintptr_t method)
 {
     struct method_reading reading;
@@ -320,7 +308,7 @@ static int by_stack(const void *a, const void *b)
     return (left->stack_low > right->stack_low) - (left->stack_low < right->stack_low);
 }
 
-/* JDK 11 does not tell: there a stack ends where its mapping does. */
+/* JDK 11 does not have it: there a stack ends where its mapping does. */
 static void read_threads(void)
 {
     stacks.threads_read_ms = clock_ms(CLOCK_MONOTONIC);
@@ -348,14 +336,7 @@ static void read_threads(void)
 
 static const struct java_thread *find_thread(uintptr_t sp)
 {
-    size_t low = 0, high = stacks.threads; /* the first that begins beyond */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stacks.thread[middle].stack_low <= sp)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = entries_up_to(stacks.thread, stacks.threads, sizeof *stacks.thread, sp);
     return low > 0 && sp < stacks.thread[low - 1].stack_high ? &stacks.thread[low - 1] : NULL;
 }
 

@@ -178,11 +178,27 @@ static void no_elf(void **state)
     close(fd);
 }
 
+static void entries(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t low, high;
+    } table[] = {{10, 20}, {20, 30}, {20, 40}, {50, 60}};
+    static const struct {
+        uint64_t address;
+        size_t entries;
+    } rows[] = {{0, 0}, {9, 0}, {10, 1}, {19, 1}, {20, 3}, {49, 3}, {50, 4}, {UINT64_MAX, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(entries_up_to(table, 4, sizeof table[0], rows[i].address),
+                         rows[i].entries);
+    assert_int_equal(entries_up_to(NULL, 0, sizeof table[0], 7), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data),    cmocka_unit_test(symbols), cmocka_unit_test(probes),
-        cmocka_unit_test(damaged), cmocka_unit_test(no_elf),
+        cmocka_unit_test(damaged), cmocka_unit_test(no_elf),  cmocka_unit_test(entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
