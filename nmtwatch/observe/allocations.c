@@ -28,8 +28,11 @@ struct class_row {
 
 struct allocations {
     int64_t every_bytes, first_bytes; /* first: until begin; -1: not known */
-    uintptr_t ended_bytes;            /* ThreadService::_exited_allocated_bytes; 0: there is none */
-    bool compact, narrow;             /* where an object has its class, and how */
+    int64_t first_interval;           /* of those in thread */
+    uintptr_t *thread; /* without a sample yet, ascending; 1 is added when it has one */
+    size_t threads;
+    uintptr_t ended_bytes; /* ThreadService::_exited_allocated_bytes; 0: there is none */
+    bool compact, narrow;  /* where an object has its class, and how */
     uintptr_t narrow_base;
     uint32_t narrow_shift, mark_shift;
     struct class_row row[CLASSES_MAX];
@@ -48,20 +51,39 @@ static int64_t bytes_of_thread(uintptr_t thread)
     return (int64_t)(before + (start != 0 && top > start ? top - start : 0));
 }
 
+struct thread_list {
+    uintptr_t list, array;
+    uint32_t count;
+};
+
+static struct thread_list list_now(void)
+{
+    uintptr_t list = load_pointer(layout.threads_list);
+    uint32_t count = load_u32(list + (uintptr_t)layout.threads_length, 0);
+    return (struct thread_list){
+        .list = list,
+        .array = load_pointer(list + (uintptr_t)layout.threads_array),
+        .count = count < THREADS_MAX ? count : 0,
+    };
+}
+
+static uintptr_t thread_in(const struct thread_list *list, uint32_t index)
+{
+    return load_pointer(list->array + index * (uintptr_t)WORD_BYTES);
+}
+
 /* -1: not known. */
 static int64_t bytes_now(const struct allocations *allocations)
 {
     for (int i = 0; allocations->ended_bytes != 0 && i < TRIES; i++) {
         remote_forget();
         uint64_t ended = load_u64(allocations->ended_bytes, 0);
-        uintptr_t list = load_pointer(layout.threads_list);
-        uint32_t count = load_u32(list + (uintptr_t)layout.threads_length, 0);
-        uintptr_t array = load_pointer(list + (uintptr_t)layout.threads_array);
+        struct thread_list list = list_now();
         int64_t sum = (int64_t)ended;
-        for (uint32_t j = 0; j < count && j < THREADS_MAX; j++)
-            sum += bytes_of_thread(load_pointer(array + j * (uintptr_t)WORD_BYTES));
+        for (uint32_t j = 0; j < list.count; j++)
+            sum += bytes_of_thread(thread_in(&list, j));
         remote_forget();
-        if (count > 0 && load_pointer(layout.threads_list) == list &&
+        if (list.count > 0 && load_pointer(layout.threads_list) == list.list &&
             load_u64(allocations->ended_bytes, ended + 1) == ended)
             return sum;
     }
@@ -148,6 +170,26 @@ static int64_t size_of(uintptr_t klass, uint32_t length)
     return (bytes + 7) & ~INT64_C(7);
 }
 
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t left = *(const uintptr_t *)a & ~(uintptr_t)1, right = *(const uintptr_t *)b;
+    right &= ~(uintptr_t)1;
+    return (left > right) - (left < right);
+}
+
+/* By which the gap that ends with this sample was drawn. */
+static int64_t interval_of(struct allocations *allocations, uintptr_t thread)
+{
+    uintptr_t *found =
+        thread != 0 && allocations->threads > 0
+            ? bsearch(&thread, allocations->thread, allocations->threads, sizeof thread, by_address)
+            : NULL;
+    if (found == NULL || (*found & 1) != 0)
+        return allocations->every_bytes;
+    *found |= 1;
+    return allocations->first_interval;
+}
+
 void allocations_object(struct allocations *allocations, const struct perf_sample *sample,
                         struct allocation *out)
 {
@@ -157,8 +199,9 @@ void allocations_object(struct allocations *allocations, const struct perf_sampl
     name_class(klass, out->name);
     if (strcmp(out->name, UNREAD) != 0)
         size = size_of(klass, length);
-    weight_sums_add(sums_of(allocations, out->name), size, allocations->every_bytes);
-    out->bytes = (int64_t)(weight_unscaled(size, allocations->every_bytes) + 0.5);
+    int64_t interval = interval_of(allocations, stacks_thread(sample));
+    weight_sums_add(sums_of(allocations, out->name), size, interval);
+    out->bytes = (int64_t)(weight_unscaled(size, interval) + 0.5);
     out->fixed = size;
 }
 
@@ -214,9 +257,18 @@ struct allocations *allocations_open(int64_t every_bytes, char *error, size_t er
     return NULL;
 }
 
-void allocations_begin(struct allocations *allocations)
+void allocations_begin(struct allocations *allocations, int64_t first_interval)
 {
     allocations->first_bytes = bytes_now(allocations);
+    allocations->first_interval = first_interval;
+    if (first_interval == 0 || allocations->first_bytes < 0)
+        return;
+    struct thread_list list = list_now();
+    allocations->thread = calloc(list.count + 1, sizeof *allocations->thread);
+    for (uint32_t i = 0; allocations->thread != NULL && i < list.count; i++)
+        allocations->thread[allocations->threads++] = thread_in(&list, i) & ~(uintptr_t)1;
+    if (allocations->threads > 0)
+        qsort(allocations->thread, allocations->threads, sizeof *allocations->thread, by_address);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -260,7 +312,10 @@ void allocations_end(struct allocations *allocations, struct observe_report *rep
 
 void allocations_close(struct allocations *allocations)
 {
-    for (size_t i = 0; allocations != NULL && i < allocations->rows; i++)
+    if (allocations == NULL)
+        return;
+    for (size_t i = 0; i < allocations->rows; i++)
         free(allocations->row[i].name);
+    free(allocations->thread);
     free(allocations);
 }

@@ -251,6 +251,11 @@ bool heap_sampler_on(struct heap_sampler *sampler, int64_t every_bytes, char *er
     return false;
 }
 
+int64_t heap_sampler_first_interval(const struct heap_sampler *sampler)
+{
+    return sampler->first_interval;
+}
+
 bool heap_sampler_is_on(const struct heap_sampler *sampler)
 {
     struct state state;

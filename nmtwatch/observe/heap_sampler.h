@@ -44,6 +44,8 @@ struct heap_sampler *heap_sampler_open(const struct target *target, char *error,
 /* False with a sentence: it is in use, by an agent or from outside; no watcher could be started. */
 bool heap_sampler_on(struct heap_sampler *sampler, int64_t every_bytes, char *error,
                      size_t error_size);
+/* The interval by which the gap up to the first sample of each thread that is there was drawn. */
+int64_t heap_sampler_first_interval(const struct heap_sampler *sampler);
 /* False: somebody has switched it off since. */
 bool heap_sampler_is_on(const struct heap_sampler *sampler);
 /* Restores what heap_sampler_on wrote, where the target still is. */

@@ -491,7 +491,9 @@ static bool open_allocations(struct observation *observation, const struct targe
 static bool begin(struct observation *observation, char *error, size_t error_size)
 {
     if (observation->allocations != NULL)
-        allocations_begin(observation->allocations);
+        allocations_begin(
+            observation->allocations,
+            observation->sampler != NULL ? heap_sampler_first_interval(observation->sampler) : 0);
     return observation->sampler == NULL ||
            heap_sampler_on(observation->sampler, observation->options->every_bytes, error,
                            error_size);

@@ -361,6 +361,13 @@ static const struct java_thread *java_thread(uintptr_t sp)
     return find_thread(sp);
 }
 
+uintptr_t stacks_thread(const struct perf_sample *sample)
+{
+    const struct java_thread *thread =
+        stacks.java && sample->registers != NULL ? java_thread(sample->registers[PERF_SP]) : NULL;
+    return thread != NULL ? thread->thread : 0;
+}
+
 /* --- the walk --------------------------------------------------------------------------------- */
 
 static bool is_java(uintptr_t pc)

@@ -7,9 +7,10 @@
 . tests/e2e/agent.sh
 need jq readelf
 
-# What may not change: mappings, threads, descriptors.
+# What may not change: files that are mapped, code that is in none, threads, descriptors. The heap, malloc's
+# arenas and the code cache grow by themselves.
 footprint() {
-    awk '{ print $1, $2, $6 }' "/proc/$JVM_PID/maps"
+    awk '$6 ~ /^\// { print $1, $2, $6 } $6 !~ /^\// && $2 ~ /x/ { sub("-.*", "", $1); print $1 }' "/proc/$JVM_PID/maps"
     ls "/proc/$JVM_PID/task"
     find "/proc/$JVM_PID/fd" -printf '%f %l\n' | sort
 }
@@ -21,6 +22,7 @@ find_sampler() {
         "/proc/$JVM_PID/maps")
     readelf -sW "$library" >"$SCRATCH/symbols" 2>/dev/null
     FLAG_AT=$((0x$base + 0x$(awk '$8 ~ /33_should_post_sampled_object_allocE$/ { print $2; exit }' "$SCRATCH/symbols")))
+    PLACE_AT=$((0x$base + 0x$(awk '$8 ~ /41record_sampled_internal_object_allocationEP7oopDesc$/ { print $2; exit }' "$SCRATCH/symbols")))
     INTERVAL_AT=$((0x$base + 0x$(awk '$8 ~ /ThreadHeapSampler18_sampling_intervalE$/ { print $2; exit }' "$SCRATCH/symbols")))
 }
 
@@ -112,11 +114,13 @@ mixed() { # JDK: all that one JVM can show
 
     # It is idle now. Whoever kills the observer leaves the other process.
     footprint >"$SCRATCH/before"
+    code=$(bytes_at "$PLACE_AT" 8)
     activate
     kill -KILL $OBSERVER
     wait $OBSERVER 2>/dev/null
     check "$JVM_NAME: restored when the observer is killed" wait_for 10 sampler_is 0 524288
     check "$JVM_NAME: by one that ends then" wait_for 10 gone
+    is "$JVM_NAME: no breakpoint is left" "$(bytes_at "$PLACE_AT" 8)" "$code"
     footprint >"$SCRATCH/after"
     silent "$JVM_NAME: no mapping, thread or descriptor more or less" diff "$SCRATCH/before" "$SCRATCH/after"
 
