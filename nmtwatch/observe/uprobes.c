@@ -345,6 +345,14 @@ bool uprobes_possible(char *error, size_t error_size)
     bool possible = program >= 0 || refuse("loading a BPF program", error, error_size);
     if (program >= 0)
         close(program);
+    /* The head of our own file is no code: no breakpoint is put anywhere. */
+    const struct uprobe_place nowhere = {.file = "/proc/self/exe"};
+    int type = perf_kernel_number("/sys/bus/event_source/devices/uprobe/type");
+    int event = possible ? open_event(getpid(), &nowhere, type) : -1;
+    if (possible && event < 0)
+        possible = refuse("attaching a uprobe", error, error_size);
+    if (event >= 0)
+        close(event);
     uprobes_close(uprobes);
     return possible;
 }
