@@ -191,6 +191,8 @@ static void await(struct group *group)
             observed->ended = true;
         }
         group->running -= observed->ended;
+        if (observed->ended && observed->result.code != 0)
+            complain(group, observed->target.pid, observed->result.sentence, observed->result.code);
     }
 }
 
@@ -245,10 +247,8 @@ static void print_results(struct group *group)
         putchar('[');
     for (int i = 0; i < group->count; i++) {
         struct observed *observed = &group->at[i];
-        if (observed->result.code != 0) {
-            complain(group, observed->target.pid, observed->result.sentence, observed->result.code);
+        if (observed->result.code != 0)
             continue;
-        }
         if (group->files != NULL)
             write_text(group, observed);
         if ((json || group->files == NULL) && !print_text(observed, json, first))
@@ -374,6 +374,12 @@ static int run_many(const struct arguments *arguments)
                                  output,
                                  methods ? ".top or .json" : ".html, .txt, .top, .json or .pb.gz");
         }
+    }
+    char path[4096 + 16], error[400] = "-o: the name is too long";
+    if (group.files != NULL && (!pid_path(group.files, getpid(), path, sizeof path) ||
+                                !profile_output_possible(path, error, sizeof error))) {
+        print_error("nmtwatch observe: %s\n", error);
+        return EXIT_IO;
     }
     return observe_many(&group, arguments->match);
 }
@@ -504,8 +510,10 @@ const struct command command_observe = {
         "observed is one line, the others go on. -o DIR is a flame graph for each.\n"
         "\n"
         "Needs root, or CAP_PERFMON, CAP_BPF and CAP_SYS_PTRACE; classes, alloc and jmethodids\n"
-        "CAP_SYS_ADMIN, too, on kernels since July 2025. alloc and jmethodids need a libjvm that is\n"
-        "not stripped; classes one that is not, or was built with DTrace probes; those of Debian and\n"
+        "CAP_SYS_ADMIN, too, on kernels since July 2025. alloc and jmethodids need a libjvm that "
+        "is\n"
+        "not stripped; classes one that is not, or was built with DTrace probes; those of Debian "
+        "and\n"
         "Temurin are both.\n"
         "\n"
         "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK "

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +50,8 @@ static void bound_itself(const struct observe_request *request)
 {
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none); /* a JVM's data would be in it */
-    alarm((unsigned)(request->options.duration_ms / 1000) + LATE_S);
+    int64_t seconds = request->options.duration_ms / 1000 + LATE_S;
+    alarm(seconds < INT_MAX ? (unsigned)seconds : 0);
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return;

@@ -53,7 +53,7 @@ listen = 127.0.0.1:0
 discover = 500ms
 min_age = 100ms
 target = %{env:SERVE_TEST|main}
-include = label:observed$$
+include = label:observed$$-*
 user = $user
 observations = $own/observations
 observations_cpu = $1
@@ -69,9 +69,9 @@ growth = 16M
 END
     printf '%s\n' "${@:2}" >>"$SCRATCH/serve.ini"
 }
-JDK=$first SERVE_TEST=observed$$ spawn scripts/workloads.sh run hidden --mode explode --rate 20 \
+JDK=$first SERVE_TEST=observed$$-explodes spawn scripts/workloads.sh run hidden --mode explode --rate 20 \
     >"$SCRATCH/application.log" 2>&1
-SERVE_TEST=observed$$ start "$last" deflaters deflaters 500 -Xms64m -Xmx64m -XX:+AlwaysPreTouch \
+SERVE_TEST=observed$$-deflaters start "$last" deflaters deflaters 500 -Xms64m -Xmx64m -XX:+AlwaysPreTouch \
     -XX:NativeMemoryTracking=summary
 configure 100%
 spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/log" 2>"$SCRATCH/err"
@@ -81,6 +81,7 @@ serve=$SPAWNED
 
 exits "a process id and --all" 64 "$NMTWATCH" observe --all 1 cpu
 exits "one file for several" 64 "$NMTWATCH" observe --all cpu -o "$SCRATCH/one.html"
+exits "a folder that is not there" 74 "$NMTWATCH" observe --all cpu -o "$SCRATCH/none/%p.html"
 exits "places without --all" 64 "$NMTWATCH" observe 1 cpu --at-once 3
 exits "rules that are none" 64 "$NMTWATCH" observe --match colour=red cpu
 "$NMTWATCH" observe --match "prop:of.test=$$" cpu --for 300ms >"$SCRATCH/answer" 2>&1
@@ -162,7 +163,7 @@ port_known() {
 wait_for 20 port_known || fail "serve listens" "$(cat "$SCRATCH/err")"
 check "a class explosion starts an observation" wait_for 60 said '^observe explosion: seen of'
 line=$(awk '/\.defineHiddenClass\(/ { print NR }' tests/workloads/kinds/HiddenClass.java)
-html=$(cd "$own/observations" && echo observed$$-*-explosion.html)
+html=$(cd "$own/observations" && echo observed$$-explodes-*-explosion.html)
 json=${html%.html}.json
 contains "whose file names the generator's line" \
     "$(jq -c '[.families[0].ways[].frames[]]' "$own/observations/$json")" "workloads.kinds.HiddenClass.define:$line"
@@ -175,7 +176,7 @@ is "nothing else is" "$(for name in ../serve.ini %2e%2e/serve.ini x.html ''; do
 done)" "404 404 404 404 "
 is "the finding mentions it" "$(get /api/v1/findings | jq -r --arg file "$html" \
     '.findings[0].finding.evidence | .observation == $file and (.observed | test("asked for by"))')" true
-is "the target lists it" "$(get /api/v1/targets | jq -r '.targets[0].observations[0] | .what + " " + .section')" \
+is "the target lists it" "$(get /api/v1/targets | jq -r '.targets[] | select(.target | endswith("explodes")) | .observations[0] | .what + " " + .section')" \
     "classes explosion"
 check "one was started" metric_is nmtwatch_observations_started_total 1
 check "none was refused" metric_is 'nmtwatch_observations_refused_total{reason="budget"}' 0

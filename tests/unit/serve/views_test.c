@@ -75,6 +75,13 @@ static struct snapshot *picture(void)
     snapshot->family_count = 2;
     snapshot->families[0] = (struct family_view){1, 0, 5, 1};
     snapshot->families[1] = (struct family_view){1, FAMILY_COUNT, 7, 0};
+    snapshot->own.observing = true;
+    snapshot->own.observations_started = 4;
+    snapshot->own.observations_refused[OBSERVE_OVER_BUDGET] = 2;
+    snapshot->own.observations_cpu_us = 1500000;
+    snapshot->observation_count = 1;
+    snapshot->observations[0] = (struct observation_view){
+        .target = 1, .file = "a-1.html", .section = "leaks", .what = "rss", .sentence = HOSTILE};
     return snapshot;
 }
 
@@ -118,6 +125,10 @@ static void test_metrics(void **state)
     has(text, ",reason=\"no-answer\"} 2\n");
     has(text, ",family=\"unknown\"} 7\n");
     has(text, ",type=\"(other)\"} 9\n");
+    has(text, "\nnmtwatch_observations_started_total 4\n");
+    has(text, "\nnmtwatch_observations_refused_total{reason=\"budget\"} 2\n");
+    has(text, "\nnmtwatch_observations_refused_total{reason=\"cooldown\"} 0\n");
+    has(text, "\nnmtwatch_observations_cpu_seconds_total 1.5\n");
     free(text);
 }
 
@@ -186,6 +197,7 @@ static void test_the_page_is_no_script(void **state)
     has(text, "nmtwatch explain class-explosion");
     has(text, "<polyline points=\"");
     has(text, "growing");
+    has(text, "href=\"/observations/a-1.html\"");
     free(text);
     snapshot_release(snapshot);
 }
@@ -241,6 +253,9 @@ static void test_json(void **state)
                      7200);
     target = json_array_get(json_object_get(targets, "targets"), 1);
     assert_string_equal(json_string_value(json_object_get(target, "reason")), "no-answer");
+    target = json_array_get(json_object_get(target, "observations"), 0);
+    assert_string_equal(json_string_value(json_object_get(target, "file")), "a-1.html");
+    assert_string_equal(json_string_value(json_object_get(target, "what")), "rss");
     json_decref(targets);
     json_t *findings = json_loads(view_findings_json(snapshot, &out), 0, NULL);
     assert_int_equal(json_array_size(json_object_get(findings, "findings")), 1);
