@@ -97,13 +97,6 @@ int jvm_ranges_read(struct rss_range out[JVM_RANGES_MAX])
 
 const struct rss_range *jvm_range_of(const struct rss_range *ranges, int count, uint64_t address)
 {
-    int low = 0, high = count; /* the first that begins beyond */
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (ranges[middle].low <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = entries_up_to(ranges, (size_t)count, sizeof *ranges, address);
     return low > 0 && address < ranges[low - 1].high ? &ranges[low - 1] : NULL;
 }

@@ -405,7 +405,8 @@ static enum spark_series series_of(enum top_column sort)
 
 static struct units_text short_bytes(double value)
 {
-    return isnan(value) ? (struct units_text){"-"} : units_short_bytes((int64_t)value);
+    const struct units_text unknown = {"-"};
+    return isnan(value) ? unknown : units_short_bytes((int64_t)value);
 }
 
 static void rate(double per_s, char *out, size_t size)

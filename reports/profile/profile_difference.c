@@ -175,7 +175,7 @@ void profile_difference_html(const struct profile_difference *difference, uint32
           out);
     for (uint32_t i = 0; i < shown(difference, rows); i++) {
         const struct profile_change *row = &difference->rows[i];
-        struct cells cells;
+        struct cells cells = {0};
         fill(&cells, difference, row);
         fprintf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>", cells.text[CHANGE],
                 cells.text[BEFORE], cells.text[AFTER]);
