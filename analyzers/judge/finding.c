@@ -145,6 +145,13 @@ const struct evidence *finding_evidence(const struct finding *finding, const cha
     return NULL;
 }
 
+static int64_t percent_of(int64_t part, int64_t whole)
+{
+    if (part <= 0 || whole <= 0)
+        return 0;
+    return part >= whole ? 100 : (int64_t)((double)part * 100.0 / (double)whole);
+}
+
 void finding_add_caller(struct finding *finding, const struct caller_row *rows, int count,
                         const char *class_name)
 {
@@ -155,9 +162,7 @@ void finding_add_caller(struct finding *finding, const struct caller_row *rows, 
             continue;
         finding_add_text(finding, "asked_for_by", rows[i].call_site);
         finding_add_int(finding, "asked_for_by_percent",
-                        rows[i].classes > 0 ? (int64_t)((double)rows[i].stacks * 100.0 /
-                                                        (double)rows[i].classes)
-                                            : 0);
+                        percent_of(rows[i].stacks, rows[i].classes));
         finding_title(finding, "%s; asked for by %.150s", finding->title, rows[i].call_site);
         return;
     }

@@ -8,6 +8,7 @@
 #define FREED_UNKNOWN_BYTES     (32 * MB)
 #define OUTSIDE_LEVEL_MIN_BYTES (256 * MB)
 #define OUTSIDE_LEVEL_SHARE     0.30 /* of RSS without the heap */
+#define TOUCHED_MIN_BYTES       (1 * MB)
 #define ARENAS_KEEP_MIN_BYTES   (64 * MB)
 #define DIRECT_GROWN_MIN_BYTES  (16 * MB)
 #define SYMBOL_GROWN_MIN_BYTES  (4 * MB)
@@ -31,17 +32,19 @@ static void add_largest(const struct rss_account *rss, struct finding *finding)
 /* Most of what grew while the process was seen from outside has one author. */
 static void add_toucher(const struct dossier_toucher *toucher, struct finding *finding)
 {
-    if (!toucher->have)
+    if (!toucher->have || toucher->bytes < TOUCHED_MIN_BYTES)
         return;
+    finding_add_text(finding, "touched_by", toucher->by);
+    finding_add_text(finding, "touched_in", toucher->in);
+    finding_add_int(finding, "touched_bytes", toucher->bytes);
+    finding_add_int(finding, "observed_outside_bytes", toucher->outside_bytes);
+    if (toucher->bytes < toucher->outside_bytes / 2)
+        return; /* one of several */
     finding_title(finding, "%s; most of the growth by %.150s", finding->title, toucher->by);
     finding_advice(finding,
                    "%.150s%s%.100s allocates it: free it there, end what it opens, or bound its "
                    "number. Stacks: nmtwatch observe PID rss --for 60s -o rss.html",
                    toucher->by, toucher->in[0] != '\0' ? " in " : "", toucher->in);
-    finding_add_text(finding, "touched_by", toucher->by);
-    finding_add_text(finding, "touched_in", toucher->in);
-    finding_add_int(finding, "touched_bytes", toucher->bytes);
-    finding_add_int(finding, "observed_outside_bytes", toucher->outside_bytes);
 }
 
 /* Memory the JVM has freed and malloc may keep grows RSS without being outside NMT. JDKs that print

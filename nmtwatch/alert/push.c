@@ -1,6 +1,7 @@
 #include "nmtwatch/alert/push.h"
 
 #include "nmtwatch/alert/delivery.h"
+#include "nmtwatch/alert/http_post.h"
 #include "nmtwatch/alert/queue.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/messages.h"
@@ -37,29 +38,43 @@ static bool receiver_of(const struct push_options *options, struct receiver_opti
         (options->ca_file == NULL ||
          receiver_take(receiver, "ca_file", options->ca_file, problem, sizeof problem));
     receiver->kind = RECEIVER_PYROSCOPE;
+    size_t end = strlen(receiver->url); /* which the delivery appends */
+    if (end > 7 && strcmp(receiver->url + end - 7, "/ingest") == 0)
+        receiver->url[end - 7] = '\0';
     receiver->timeout_ms = TIMEOUT_MS;
     if (!good)
         snprintf(error, error_size, "--push: %s", problem);
     return good;
 }
 
-bool push_possible(const struct push_options *options, char *error, size_t error_size)
+static void no_answer(void *context, void *of, const struct http_answer *answer)
+{
+    (void)context;
+    (void)of;
+    (void)answer;
+}
+
+int push_possible(const struct push_options *options, char *error, size_t error_size)
 {
     struct receiver_options receiver;
-    char line[256];
+    char line[256] = "";
     if (options->url == NULL) {
         if (options->name == NULL && options->user_file == NULL && options->ca_file == NULL &&
             options->queue == NULL)
-            return true;
-        snprintf(error, error_size, "--push-... goes with --push URL");
-        return false;
+            return 0;
+        snprintf(error, error_size, "--push-name, -user-file, -ca-file and -queue go with --push");
+        return EXIT_USAGE;
     }
     bool good = receiver_of(options, &receiver, error, error_size) &&
                 receiver_is_private(&receiver, error, error_size) &&
                 (receiver.user_file[0] == '\0' ||
                  receiver_credentials(&receiver, line, sizeof line, error, error_size));
     explicit_bzero(line, sizeof line);
-    return good;
+    if (!good)
+        return EXIT_USAGE;
+    struct http *http = http_create(no_answer, NULL, error, error_size);
+    http_destroy(http);
+    return http != NULL ? 0 : EXIT_IO;
 }
 
 /* --- its name --------------------------------------------------------------------------------- */

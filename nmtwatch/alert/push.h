@@ -36,8 +36,8 @@ struct push_profile {
     size_t length;
 };
 
-/* Before anything is recorded for it. False with one sentence. */
-bool push_possible(const struct push_options *options, char *error, size_t error_size);
+/* Before anything is recorded for it: options, files and libcurl. 0, or the exit code with one sentence. */
+int push_possible(const struct push_options *options, char *error, size_t error_size);
 /* 0, or the exit code after one line on stderr that begins with "nmtwatch VERB: ". */
 int push(const struct push_options *options, const struct target *target,
          const struct push_profile *profile, const char *verb);

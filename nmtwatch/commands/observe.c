@@ -457,8 +457,13 @@ static int run(int argc, char **argv)
                                    "jmethodids, methods");
     if (!check_sampler_options(&arguments.options, &code))
         return code;
-    if (!push_possible(&arguments.push, error, sizeof error))
+    code = push_possible(&arguments.push, error, sizeof error);
+    if (code == EXIT_USAGE)
         return options_error(&command_observe, "%s", error);
+    if (code != 0) {
+        print_error("nmtwatch observe: --push: %s\n", error);
+        return code;
+    }
     if (many && arguments.push.url != NULL)
         return options_error(&command_observe, "--push: one JVM at a time");
     if (arguments.at_once > 0 && !many)

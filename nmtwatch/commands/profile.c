@@ -410,8 +410,13 @@ static int run(int argc, char **argv)
     start_options_spell(&arguments.start, argc, argv);
     if (!options_parse(&command_profile, rows, count, argc, argv, &operands, &code))
         return code;
-    if (!push_possible(&arguments.push, error, sizeof error))
+    code = push_possible(&arguments.push, error, sizeof error);
+    if (code == EXIT_USAGE)
         return options_error(&command_profile, "%s", error);
+    if (code != 0) {
+        print_error("nmtwatch profile: --push: %s\n", error);
+        return code;
+    }
     if (arguments.push.url != NULL && arguments.duration_ms == 0)
         return options_error(&command_profile, "--push goes with --for");
     bool command = operands == 2 && strcmp(argv[2], "memory") == 0;

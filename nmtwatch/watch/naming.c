@@ -197,12 +197,12 @@ static void follow_observation(struct watcher *watcher)
 
 void naming_tick(struct watcher *watcher)
 {
-    if (watcher->load_log_phase == LOAD_LOG_IS_ON && !watcher->ended)
-        follow_load_log(watcher);
-    if (watcher->observing != NULL)
+    if (watcher->observing != NULL) /* before the names: an alert of this tick has its call site */
         follow_observation(watcher);
     else if (observation_due(watcher))
         begin_observation(watcher);
+    if (watcher->load_log_phase == LOAD_LOG_IS_ON && !watcher->ended)
+        follow_load_log(watcher);
 }
 
 static bool ask_load_log_on(struct watcher *watcher)

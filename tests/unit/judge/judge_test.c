@@ -189,6 +189,14 @@ static void test_explosion_names_its_call_site(void **state)
         assert_int_equal(jvm.alerts, 1);
         const struct finding *finding = &jvm.alert[0].finding;
         assert_true(jvm.alert[0].ms - began_ms <= 25000);
+        if (families[i] == NULL) { /* known later: what is up has it, and nothing is raised again */
+            struct alert up;
+            callers(&jvm, true, "Script#", "com.acme.Late.eval:9");
+            assert_int_equal(jvm.alerts, 1);
+            assert_int_equal(judge_active_alerts(jvm.judge, &up, 1), 1);
+            assert_string_equal(finding_evidence(&up.finding, "asked_for_by")->text,
+                                "com.acme.Late.eval:9");
+        }
         bool named = families[i] != NULL && strcmp(families[i], "Script#") == 0;
         const struct evidence *site = finding_evidence(finding, "asked_for_by");
         assert_true((site != NULL) == named);
