@@ -234,7 +234,7 @@ typedef void (*ASGST_ClassUnloadHandler)(ASGST_Class klass, ASGST_Method *method
                                          bool redefined, void *argument);
 
 /* Costs, as long as there is a handler: the JVMTI events ClassPrepare and ClassFileLoadHook, a weak
- * reference and some 60 bytes a loaded class, 8 bytes a method. False: no room, or this JVM does not tell.
+ * reference and some 60 bytes a loaded class, 8 bytes a method. False: no room, or this JVM does not report them.
  * Not signal safe; on a Java thread; not in a handler. */
 bool ASGST_RegisterClassUnloadHandler(ASGST_ClassUnloadHandler handler, void *argument);
 /* False: it was not there. Waits until the handler is not running. Not signal safe. */

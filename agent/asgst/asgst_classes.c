@@ -1,13 +1,13 @@
 /*
  * Which classes go, and when: handlers of asgst.h for unloading and redefinition.
  *
- * HotSpot tells of an unloaded class afterwards, and by name only. So each class that is loaded while
+ * HotSpot reports an unloaded class afterwards, and by name only. So each class that is loaded while
  * there is a handler is written down with its methods, and held by a weak reference: one that is empty is a
  * class that is gone. They are looked through
  *
  *   - when a class is loaded and the JVM's own count of unloaded classes has moved since the last time:
  *     what lies at the addresses of those that are gone has not run yet;
- *   - when the JVM tells of one that is gone, so that handlers hear of it though nothing is loaded.
+ *   - when the JVM reports an unloaded one, so that handlers hear of it though nothing is loaded.
  *
  * A class that is about to be redefined is known by the ClassFileLoadHook. Its new methods are read at the
  * next event, when it has them; until then it is held.
@@ -144,7 +144,7 @@ static bool is_gone(JNIEnv *env, const struct watched *class)
     return (*env)->IsSameObject(env, class->mirror, NULL);
 }
 
-/* A JVM that does not count them (-XX:-UsePerfData) is looked through each time it tells of one. */
+/* A JVM that does not count them (-XX:-UsePerfData) is looked through each time it reports one. */
 static bool counts(void)
 {
     return watch.counters[0] != 0;

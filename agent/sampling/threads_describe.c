@@ -94,7 +94,7 @@ void threads_learn_names(struct threads *threads, const int *tids, size_t count)
     mem_free(wishes.at);
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 bool threads_describe(struct threads *threads, int tid, char *name, size_t size, int64_t *java_id)
 {

@@ -66,7 +66,7 @@ static bool is_array(struct span name)
     return name.len > 0 && name.ptr[0] == '[';
 }
 
-/* First all names, since it takes many to tell a generator's from a compiler's. */
+/* First all names, since it takes many to distinguish a generator's from a compiler's. */
 static enum parse_result learn_names(struct stem_table *table, struct span text)
 {
     static const struct span NO_SOURCE = {"", 0};

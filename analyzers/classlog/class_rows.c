@@ -242,7 +242,7 @@ struct candidate {
     const struct class_row *row; /* or: */
     size_t fold;
     int64_t loads, unloads;
-    const char *text; /* to tell equals apart, the same way each time */
+    const char *text; /* orders equal rows, the same way each time */
     const char *source;
 };
 

@@ -675,7 +675,7 @@ static size_t root_length(int tag, size_t id, enum root_kind *kind)
 
 /* --- records of the heap ---------------------------------------------------------------------- */
 
-/* Bytes of the record at part, its tag included; 0: more are needed to tell (or to take it);
+/* Bytes of the record at part, its tag included; 0: more are needed to know it (or to take it);
  * whole: it may be longer than the window. SIZE_MAX: no such record. */
 static uint64_t sub_record(struct part part)
 {

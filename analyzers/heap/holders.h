@@ -121,7 +121,7 @@ bool holders_among(const struct holders *holders, uint64_t least_id, uint64_t mo
 void holders_text(struct holders *holders, const struct heap_object *object);
 /* False: out of memory. */
 bool holders_judge(struct holders *holders, const struct retained *retained);
-/* After holders_judge: Metaspace (chunks) by VM.classloader_stats of the same JVM. Its rows tell a
+/* After holders_judge: Metaspace (chunks) by VM.classloader_stats of the same JVM. Its rows have a
  * loader's type and no name. False: the text is cut, and not used. */
 bool holders_metaspace(struct holders *holders, struct span loader_stats);
 void holders_destroy(struct holders *holders);

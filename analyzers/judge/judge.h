@@ -135,7 +135,7 @@ void judge_memory_keep(struct judge_memory *memory, struct texts *texts);
 void judge_resume(struct judge *judge, const struct judge_memory *memory);
 
 /*
- * name_owner: the note by which a watch tells its judge that a JVM asked for a name that is another
+ * name_owner: the note by which a watch informs its judge that a JVM asked for a name that is another
  * user's, or a container's. The judge makes a finding of it, live and from a recording. Pure.
  */
 struct name_owner {

@@ -407,7 +407,7 @@ static void look_at_loaders(const struct check_input *input, struct check_result
         const struct family *family = family_by_id(rows[i].family);
         struct finding finding;
         finding_init(&finding, &result->texts, FINDING_CLASS_EXPLOSION);
-        finding.severity = SEVERITY_WARNING; /* a level, not a rate: `watch` can tell */
+        finding.severity = SEVERITY_WARNING; /* a level, not a rate: `watch` shows growth */
         finding_family(&finding, rows[i].family);
         finding_title(&finding, "%" PRId64 " of %" PRId64 " classes belong to %.100s (%.60s)",
                       rows[i].loads, input->loaders->classes,

@@ -7,7 +7,7 @@
  *
  * The table has no end mark, but every category's block ends with a blank line: a text cut inside a
  * block is PARSE_INCOMPLETE. A text cut exactly between two blocks looks like a shorter
- * table: nmt_summary_check_total tells. `consumed` is where the text of another command begins.
+ * table: nmt_summary_check_total checks it. `consumed` is where the text of another command begins.
  *
  * A value that was not printed is missing, not zero; a delta that was not printed is zero, because
  * a JVM leaves zero deltas out. Categories of JDKs we have not met keep their name, lines inside a

@@ -71,7 +71,7 @@ enum nmt_level {
     NMT_LEVEL_OTHER, /* a value this table does not know */
 };
 
-/* What command lines tell. Fill with {0}, then feed every source in the order in which a JVM reads
+/* What command lines say. Fill with {0}, then feed every source in the order in which a JVM reads
  * them (JAVA_TOOL_OPTIONS, command line, _JAVA_OPTIONS): later options win. */
 struct jvm_options {
     enum nmt_level nmt;

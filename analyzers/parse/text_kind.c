@@ -468,7 +468,7 @@ static bool has(struct span text, struct span mark)
     return span_find(text, mark) >= 0;
 }
 
-/* "Total: reserved=1723354KB": in MB and GB most of what tells is rounded away. */
+/* "Total: reserved=1723354KB": in MB and GB most of the digits are rounded away. */
 static bool is_fine(struct span text)
 {
     ptrdiff_t at = span_find(text, SPAN_LITERAL("Total: reserved="));

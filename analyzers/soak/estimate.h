@@ -139,7 +139,7 @@ struct budget_outcome {
     const struct budget *budget;
     enum soak_answer answer;
     struct estimate measured; /* height and growth: value alone */
-    int64_t needs_ms;         /* undecided slopes: a span that would tell; 0 unknown */
+    int64_t needs_ms;         /* undecided slopes: a span that would decide; 0 unknown */
 };
 
 /* For SLOPE and ITERATION; span_ms is what the estimate stands on. */

@@ -194,7 +194,7 @@ static bool is_end_of_start_up(const struct look *look, const struct window *win
 enum judgement { SAYS_NOTHING, MAY_GROW, GROWS };
 
 /* A leak after a start-up, or one that began within the window, has a rate of its own that a
- * shorter window tells better. */
+ * shorter window shows it better. */
 static enum judgement purity(const struct window *window)
 {
     const struct curve_fit *curve_fit = &window->curve_fit;

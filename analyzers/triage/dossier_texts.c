@@ -344,7 +344,7 @@ static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
             dossier->sites = *totals;
             dossier->have_sites = true;
             dossier->symbol_files_bytes = totals->group[CALL_SITES_SYMBOL_FILES].bytes;
-            /* A summary does not tell: it may be of the time before they were read. */
+            /* A summary does not show it: it may be of the time before they were read. */
             if (!sample_has_nmt(&dossier->before))
                 jvm->first_symbol_files_bytes = dossier->symbol_files_bytes;
             dossier->symbol_files_grown_bytes =

@@ -53,7 +53,7 @@ struct delivery *delivery_create(const struct delivery_options *options, deliver
 void delivery_alert(struct delivery *delivery, const char *target, const struct alert *alert,
                     int64_t wall_ms, int64_t now_ms);
 /* A profile for a store (RECEIVER_PYROSCOPE): query as in message.h, 2 000 bytes at most. False: there is no room for
- * it, which was told. */
+ * it, which was reported. */
 bool delivery_profile(struct delivery *delivery, const char *query, const char *body, size_t length,
                       int64_t now_ms);
 /* A target that ended: what it had raised is resolved. */

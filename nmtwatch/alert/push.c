@@ -146,7 +146,7 @@ static char *query_of(const struct push_options *options, const struct target *t
 
 static void ignore_word(void *context, const char *sentence)
 {
-    (void)context; /* the last failure is told in the end */
+    (void)context; /* the last failure is reported at the end */
     (void)sentence;
 }
 

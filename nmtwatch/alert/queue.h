@@ -1,5 +1,5 @@
 /*
- * queue: what one receiver has to be told, and what it was told to be up: a folder with one file
+ * queue: what one receiver has to get, and which alerts it has as active: a folder with one file
  * for each.
  *
  *   queue_open (reads what an earlier process left) -> queue_add -> queue_delivered -> ... ->

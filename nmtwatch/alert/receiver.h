@@ -1,5 +1,5 @@
 /*
- * receiver: who alerts are delivered to, as a configuration tells it.
+ * receiver: who alerts are delivered to, by the configuration.
  *
  *   [receiver NAME]                     letters, digits, '.', '_' and '-'; also its folder's name
  *   kind = alertmanager                 or webhook

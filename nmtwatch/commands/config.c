@@ -59,7 +59,7 @@ static int take(void *context, const char *section, const char *key, const char 
 {
     struct loading *loading = context;
     if (loading->problem[0] != '\0')
-        return 1; /* the first error is the one that is told */
+        return 1; /* the first error is the one that is reported */
     if (strcmp(section, "thresholds") == 0)
         return take_threshold(loading, key, text);
     if (strcmp(section, "watch") == 0)

@@ -58,7 +58,7 @@ int target_option_open(const struct command *command, const char *text, struct t
 
 /* --- target many ------------------------------------------------------------------------------ */
 
-/* A JVM is asked when it is this old, and when it has told its name or is older than those that have
+/* A JVM is asked when it is this old, and when it has published its name or is older than those that have
  * not yet. Up to YOUNG_MS it may refuse, and is asked again. */
 #define ASKED_MS     1000
 #define NAMELESS_MS  2000

@@ -468,7 +468,7 @@ static bool make_json(struct writing *writing, const struct story *story)
     return good;
 }
 
-/* The recording once more, as JFR: damage was told when the story was read. */
+/* The recording once more, as JFR: damage was reported when the story was read. */
 static bool make_jfr(struct writing *writing)
 {
     char error[512];

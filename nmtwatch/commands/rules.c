@@ -50,7 +50,7 @@ static int run(int argc, char **argv)
              : prometheus_rules_yaml(thresholds, runbooks, stdout))
         return 0;
     if (ferror(stdout))
-        return 0; /* main tells, unless it was only the reader that left */
+        return 0; /* main reports it, unless only the reader has left */
     print_error("nmtwatch rules: the rules could not be written\n");
     return EXIT_IO;
 }

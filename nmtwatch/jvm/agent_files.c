@@ -124,7 +124,7 @@ int agent_leftovers_remove(const struct target *target)
 {
     if (privileged_apart()) {
         privileged_do(PRIVILEGED_TIDY, target->pid, target->start_time_ticks, "");
-        return 0; /* its number is told by nobody */
+        return 0; /* nothing reports its number */
     }
     return look_at(&(struct look){.target = target});
 }

@@ -18,7 +18,7 @@
 int agent_figures_file(const struct target *target);
 void agent_figures_sample(const struct target *target, struct sample *sample);
 /* Where the library begins that answers in this target, as in its maps; 0: there is none, or it
- * does not tell. */
+ * does not report it. */
 uint64_t agent_figures_library(const struct target *target);
 /* Why its circuit breaker left the normal state, in its own words: to be escaped. False: it has
  * not, or it cannot be read. */

@@ -1,5 +1,5 @@
 /*
- * jdk_files: what the files of a process tell about its Java: which VM it is, which release.
+ * jdk_files: what the files of a process say about its Java: which VM it is, which release.
  *
  * For JVMs that do not say so themselves (no hsperfdata) and for processes that are no HotSpot.
  * Setup context: reads /proc/PID/maps and ELF headers, a millisecond for a large process.

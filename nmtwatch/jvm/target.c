@@ -287,7 +287,7 @@ static bool started_by_launcher(pid_t pid)
            span_ends_with(executable, SPAN_LITERAL("/java (deleted)"));
 }
 
-/* The flags as the command line and the environment tell them; false when that may not be all: a
+/* The flags of the command line and of the environment; false when that may not be all: a
  * file of arguments (@file, -XX:Flags) is not read. main points into cmdline. */
 static bool options_from_proc(pid_t pid, struct jvm_options *options, struct span cmdline)
 {

@@ -18,7 +18,7 @@ int create_private(const char *path);
 bool copy_all(int from, int into);
 
 /* As many descriptors as may be had: a JVM takes four, the usual soft limit of 1024 would end at 250 of
- * them. Where that fails, those beyond it are told to be unwatchable. */
+ * them. Where that fails, those beyond it are reported as unwatchable. */
 void raise_fd_limit(void);
 
 /* A file's name for each JVM: every "%p" of a pattern becomes the process id. False: too long. */

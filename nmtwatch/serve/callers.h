@@ -25,7 +25,7 @@ struct sockaddr;
 
 /* At most so many at once, in all and of one address. NULL when out of memory. */
 struct callers *callers_create(int in_all, int of_address);
-/* Room for so many that have been told to end and have not ended yet. */
+/* Room for so many that were asked to end and have not ended yet. */
 #define CALLERS_ENDING 64
 /* A place to hand to callers_go; -1: there was none, the newcomer was shut down. */
 int callers_come(struct callers *callers, const struct sockaddr *address, int fd);

@@ -14,7 +14,7 @@
 
 #define NO_ROOM_MS       60000
 #define TIDY_MS          60000
-#define NAMELESS_MS      2000 /* before that a JVM may not have told its name yet */
+#define NAMELESS_MS      2000 /* before that a JVM may not have published its name yet */
 #define SPREAD_STEP_MS   389  /* between the ticks of JVMs that come together; a prime */
 #define SLOT_MS          50   /* ticks fall on multiples of it: one wake-up serves several JVMs */
 #define FLEET_ALERTS_MAX JUDGE_MEMORY_EPISODES /* of one JVM at once */
@@ -32,7 +32,7 @@ struct fleet {
     bool looked; /* at all processes, at least once */
     int64_t seen;
     bool recording_failed;
-    int64_t next_no_room_ms; /* when it may be told again */
+    int64_t next_no_room_ms; /* when it may be reported again */
     int64_t next_tidy_ms;    /* when our own /tmp is looked at again (agent_files.h) */
     int count, capacity;
     struct member **members;    /* by label */
@@ -354,7 +354,7 @@ static void bury_lost(struct fleet *fleet)
     while (fleet->looked && fleet->state != NULL &&
            (lost = saved_state_take_lost(fleet->state)) != NULL) {
         struct alert alerts[FLEET_ALERTS_MAX];
-        struct member was = {0}; /* enough of it to be told about */
+        struct member was = {0}; /* enough of it for a message */
         memcpy(was.label, lost->label, sizeof was.label);
         was.wall_start_ms = lost->wall_start_ms;
         for (int i = 0; i < lost->judge.episode_count; i++)

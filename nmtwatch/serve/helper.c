@@ -558,7 +558,7 @@ struct helper *helper_create(int socket_fd, serve_configure_fn *configure, void 
     return helper;
 }
 
-/* Guards go on by themselves: the service's end of their pipe tells them. */
+/* Guards go on by themselves: the service's end of their pipe ends them. */
 void helper_destroy(struct helper *helper)
 {
     if (helper == NULL)

@@ -19,7 +19,7 @@
 #include "nmtwatch/serve/serve.h"
 #include "nmtwatch/jvm/target.h"
 
-/* Answers on socket_fd until the other end is closed or stop says so. child: told of SIGHUP, SIGTERM
+/* Answers on socket_fd until the other end is closed or stop says so. child: it gets SIGHUP, SIGTERM
  * and SIGINT by signal; 0: nobody. options is the configuration, kept up to date. */
 struct helper;
 struct helper *helper_create(int socket_fd, serve_configure_fn *configure, void *context,

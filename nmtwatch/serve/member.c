@@ -57,7 +57,7 @@ static size_t family_at_name(const char *name)
     return family != NULL ? family_index(family) : FAMILY_COUNT;
 }
 
-/* A list of live classes can only tell that there are more than in the one before. */
+/* A list of live classes shows only that there are more than in the one before. */
 static void count_families(struct member *member, const struct names_event *names)
 {
     struct {

@@ -211,7 +211,7 @@ static bool exe_of(pid_t pid, dev_t *device, ino_t *inode)
     return true;
 }
 
-/* What is remembered of it, or what can be told at a glance. False when it has gone. */
+/* What is remembered of it, or what is seen without its maps. False when it has gone. */
 static bool glance(struct scan *scan, pid_t pid, int64_t now_ms, struct process *process)
 {
     dev_t device = 0; /* none: a thread of the kernel, or somebody else's process */

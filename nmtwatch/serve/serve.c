@@ -69,10 +69,10 @@ static void on_alert(void *context, const struct member *member, const struct al
     struct serve *serve = context;
     int64_t pid = watcher_target(member->watcher)->pid;
     struct texts texts = {0};
-    struct alert told = *alert;
-    finding_copy(&told.finding, &texts, &alert->finding);
-    member_mention(member, &told.finding);
-    outlets_alert(serve->outlets, member->label, pid, &told, member->wall_start_ms + alert->ms,
+    struct alert copy = *alert;
+    finding_copy(&copy.finding, &texts, &alert->finding);
+    member_mention(member, &copy.finding);
+    outlets_alert(serve->outlets, member->label, pid, &copy, member->wall_start_ms + alert->ms,
                   serve->now_ms);
     texts_free(&texts);
     observer_alert(serve->observer, serve->fleet, pid, alert, serve->now_ms);
@@ -481,7 +481,7 @@ static void notify(const char *message)
     if (fd < 0)
         return;
     socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-    /* Nobody there is nobody to tell. */
+    /* No manager listens. */
     if (sendto(fd, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&address, size) < 0) {
     }
     close(fd);

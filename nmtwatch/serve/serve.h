@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fills options from file and command line; also called at each reload. False after telling what is
+/* Fills options from file and command line; also called at each reload. False after printing what is
  * wrong in error. */
 typedef bool serve_configure_fn(void *context, struct serve_options *options, char *error,
                                 size_t error_size);
@@ -21,7 +21,7 @@ typedef bool serve_configure_fn(void *context, struct serve_options *options, ch
 int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms);
 
 /*
- * service: tells systemd how `serve` is doing (sd_notify's protocol: a datagram to the socket that
+ * service: reports the state of `serve` to systemd (sd_notify's protocol: a datagram to the socket that
  * $NOTIFY_SOCKET names). Without that variable nothing happens. Beside a helper it is the helper that
  * sends: systemd need not believe anybody else (NotifyAccess=main). One thread.
  */

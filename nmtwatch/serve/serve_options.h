@@ -1,5 +1,5 @@
 /*
- * serve_options: what `nmtwatch serve` is told, by the sections [serve], [receiver NAME] and
+ * serve_options: the settings of `nmtwatch serve`, by the sections [serve], [receiver NAME] and
  * [observe NAME] of a configuration and by its options. The keys are rows of serve_options.def; docs/serve.md describes
  * them.
  *

@@ -51,7 +51,7 @@ bool target_rules_template(struct target_rules *rules, const char *text, char *e
 
 /* What is known of a JVM. Texts may be empty, never NULL. */
 struct target_facts {
-    const char *main; /* as the JVM tells it: class or path of a jar */
+    const char *main; /* as the JVM publishes it: class or path of a jar */
     const char *user;
     const char *uid;
     const char *cgroup; /* whole path */

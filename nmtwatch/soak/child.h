@@ -4,7 +4,7 @@
  *   child_start -> child_step ... -> child_signal_all, child_step ... -> child_death
  *
  * Its standard files are ours, and it stays in our process group: on a terminal Ctrl-C reaches it
- * as it would without us. Signals sent to us alone are passed on (child_signal). It is told to end
+ * as it would without us. Signals sent to us alone are passed on (child_signal). It is asked to end
  * should we die. What it leaves behind when it ends becomes our child (PR_SET_CHILD_SUBREAPER) and
  * is ended with it. One per process; one thread.
  */

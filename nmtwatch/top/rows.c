@@ -97,7 +97,7 @@ void rows_layout(unsigned columns, enum top_column sort, int width, int widths[s
 void top_jdk(const char *jdk, char *out, size_t size)
 {
     snprintf(out, size, "%.*s", (int)strcspn(jdk, "+-_ "), jdk);
-    /* JDK 8 is told by its update. */
+    /* JDK 8 is identified by its update. */
     if (strncmp(jdk, "1.8", 3) == 0 || strncmp(jdk, "8.0_", 4) == 0) {
         const char *update = strchr(jdk, '_');
         snprintf(out, size, "8u%.*s", update != NULL ? (int)strcspn(update + 1, "+-_ ") : 0,

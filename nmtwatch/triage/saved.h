@@ -28,10 +28,10 @@ struct saved {
     struct saved_file *files;
     int count;
     int dropped;     /* beyond SAVED_FILES_MAX */
-    int passed_over; /* paths that are not there: told on stderr */
+    int passed_over; /* paths that are not there: reported on stderr */
 };
 
-/* "-" is standard input. A path that is not there is told and passed over. False with one sentence:
+/* "-" is standard input. A path that is not there is reported and passed over. False with one sentence:
  * no memory. */
 bool saved_collect(struct saved *saved, char *const *paths, int count, char *error,
                    size_t error_size);

@@ -32,7 +32,7 @@ struct load_log {
     char path[288]; /* below the target's root, its /tmp without links */
     struct target target;
     int fd;         /* -1: not open */
-    int guard_pipe; /* closing it with a byte before tells the guard that all is well */
+    int guard_pipe; /* a byte, then closing it: the guard has nothing to do */
     pid_t guard_pid;
     char *carry; /* an incomplete last line */
     size_t carry_len;

@@ -349,7 +349,7 @@ static void read_line(struct json_reading *reading, const struct line *kind, con
             line->pid = reading_int(reading, object, "pid");
     } else if (reading_int(reading, object, "schema") > EVENT_JSON_SCHEMA) {
         line->header.schema = json_integer_value(json_object_get(object, "schema"));
-        return; /* nothing else is known of it: the reader tells the user */
+        return; /* nothing else is known of it: the reader reports it */
     }
     fields_read(reading, kind->record, object, data_of(kind, line));
     if (kind->kind == EVENT_LINE_ALERT)

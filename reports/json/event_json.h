@@ -7,7 +7,7 @@
  * back exactly. Texts come back as they were written, which is valid UTF-8 (a bad byte is U+FFFD).
  * Written on the 1 Hz path: no allocation once the buffer has its size.
  *
- * Reading ignores keys it does not know, tells types it does not know, and refuses a value of the
+ * Reading ignores keys it does not know, reports types it does not know, and refuses a value of the
  * wrong type with a sentence that names the key. One thread per line and buffer.
  */
 #ifndef REPORTS_EVENT_JSON_H

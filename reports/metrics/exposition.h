@@ -52,7 +52,7 @@ struct exposition {
     bool header_written;
     char labels[1024]; /* of the next sample: key="value",key="value" */
     size_t labels_length;
-    double created_s;    /* of the next sample; 0: not told */
+    double created_s;    /* of the next sample; 0: not known */
     int64_t unix_ms;     /* of all samples until it changes; 0: none */
 };
 

@@ -17,7 +17,7 @@ void sample_metrics_family(struct exposition *out, int family);
 /* What stands in front of a series: its first label, "target", and for counters when the JVM started. */
 struct sample_source {
     const char *target;
-    double start_unix_s; /* 0: not told */
+    double start_unix_s; /* 0: not known */
 };
 /* Which text a series goes to; label: the value of its own label, "" without. NULL: nowhere. */
 typedef struct exposition *sample_series_fn(void *context, const char *label);

@@ -4,7 +4,7 @@
  *
  * JUnit is the dialect of Ant that Jenkins, GitLab and others read: one suite for each JVM, one
  * case for each series that counts and each kind of finding. What fails is <failure>, what cannot
- * be told <error> where it decides and <skipped> where it does not: a build server must not take
+ * be given <error> where it decides and <skipped> where it does not: a build server must not take
  * "cannot tell" for "passed". Characters that XML 1.0 does not have become U+FFFD.
  */
 #ifndef REPORTS_SOAK_REPORT_H

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define IN_RANGE          1.6     /* a threshold up to so many times the data is drawn */
-#define SLOPE_CLASSES_MIN 50      /* fewer classes tell no cost of one */
+#define SLOPE_CLASSES_MIN 50      /* fewer classes show no cost of one */
 #define FLAT_BYTES        65536.0 /* a category that moved less is left out of the growth */
 
 static const struct {

@@ -226,7 +226,7 @@ double series_last(const struct series *series)
 #define ALERT_COLOUR    "#B00020"
 #define BASELINE_COLOUR "#AAAAAA"
 
-/* Okabe and Ito's palette, which colour-blind people can tell apart, without its yellow; every
+/* Okabe and Ito's palette, which colour-blind people can distinguish, without its yellow; every
  * second round of hues is dashed, so that colour is not the only difference. */
 static const struct {
     const char *colour;

@@ -465,7 +465,7 @@ int64_t story_cleared_ms(const struct story *story, int alert)
     return -1;
 }
 
-/* Steps of one series, as of Internal: of several that were passed the last one tells the most. */
+/* Steps of one series, as of Internal: of several that were passed the last one says the most. */
 static bool same_series(const struct finding *a, const struct finding *b)
 {
     return level_step_of(a->kind) > 0 && level_step_of(b->kind) > 0 &&
