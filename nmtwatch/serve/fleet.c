@@ -455,13 +455,13 @@ struct snapshot *fleet_snapshot(const struct fleet *fleet)
     snapshot->own.refused = scan.refused;
     snapshot->own.over_limit = scan.full;
     snapshot->own.postponed = scan.postponed;
-    snapshot->own.looks = scan.looks;
-    snapshot->own.look_cpu_us = scan.cpu_us;
+    snapshot->own.scans = scan.scans;
+    snapshot->own.scan_cpu_us = scan.cpu_us;
     snapshot->own.targets_seen = fleet->seen;
     return snapshot;
 }
 
-#define SCAN_PAUSE_MS 20 /* between two steps of one look */
+#define SCAN_PAUSE_MS 20 /* between two steps of one scan */
 
 /* --- going ------------------------------------------------------------------------------------ */
 

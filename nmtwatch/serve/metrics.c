@@ -113,7 +113,7 @@ static void write_verdicts(const struct snapshot *snapshot, struct exposition *o
            "Growth since the baseline at the end of warm-up.");
     write_verdict_figure(snapshot, out, FIGURE_GROWTH);
     family(out, "nmtwatch_growth_bytes_per_second", EXPOSITION_GAUGE, "",
-           "Slope of the last homogeneous stretch of the series.");
+           "Slope of the last homogeneous window of the series.");
     write_verdict_figure(snapshot, out, FIGURE_SLOPE);
     family(out, "nmtwatch_growth_low_bytes_per_second", EXPOSITION_GAUGE, "",
            "Lower bound of that slope, 95 percent.");
@@ -367,9 +367,9 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
          "Connections that gave way to newer ones."},
         {"nmtwatch_processes_unreadable", EXPOSITION_GAUGE, "", (double)own->unreadable,
          "Processes of other users that may be JVMs."},
-        {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", (double)own->looks, "Scans for new JVMs."},
+        {"nmtwatch_discoveries", EXPOSITION_COUNTER, "", (double)own->scans, "Scans for new JVMs."},
         {"nmtwatch_discovery_cpu_seconds", EXPOSITION_COUNTER, "seconds",
-         (double)own->look_cpu_us / 1e6, "CPU time of these scans."},
+         (double)own->scan_cpu_us / 1e6, "CPU time of these scans."},
         {"nmtwatch_process_cpu_seconds", EXPOSITION_COUNTER, "seconds", (double)own->cpu_us / 1e6,
          "CPU time of nmtwatch itself."},
         {"nmtwatch_process_resident_memory_bytes", EXPOSITION_GAUGE, "bytes",

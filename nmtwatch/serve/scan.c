@@ -27,17 +27,17 @@ struct process {
     dev_t exe_device; /* with the inode: which program it runs; 0: not known */
     ino_t exe_inode;
     int64_t first_ms; /* seen with this program since */
-    int64_t close_ms; /* of the last close look */
+    int64_t close_ms; /* of the last examination */
 };
 
-/* A process that has to be looked at closely. */
+/* A process whose maps have to be read. */
 struct wanted {
     int at; /* in `now` */
     uid_t user;
     int64_t close_ms; /* those who have waited longest first */
 };
 
-/* One user's part of the look: wanted[from..to). */
+/* One user's part of the scan: wanted[from..to). */
 struct turn {
     int from, to;
     int64_t spent_us;
@@ -46,9 +46,9 @@ struct turn {
 struct scan {
     struct process *known; /* by pid */
     int known_count;
-    struct process *now; /* the look under way: those that are done, by pid */
+    struct process *now; /* the scan under way: those that are done, by pid */
     int now_count;
-    pid_t *pids; /* all of this look; done ones first */
+    pid_t *pids; /* all of this scan; done ones first */
     int pid_count, pid_at;
     bool under_way;
     struct wanted *wanted; /* by user once all are listed */
@@ -157,9 +157,8 @@ static struct process *find(struct process *list, int count, pid_t pid)
 
 /* --- one process ------------------------------------------------------------------------------ */
 
-/* A close look: is it a JVM, and is it wanted? */
-static void look_closely(struct process *process, int64_t now_ms, scan_found_fn *found,
-                         void *context)
+/* Examines its maps: is it a JVM, and is it wanted? */
+static void examine(struct process *process, int64_t now_ms, scan_found_fn *found, void *context)
 {
     struct target target;
     struct failure failure;
@@ -184,7 +183,7 @@ static void look_closely(struct process *process, int64_t now_ms, scan_found_fn 
         target_close(&target);
 }
 
-static bool needs_close_look(const struct process *process, int64_t now_ms)
+static bool needs_examination(const struct process *process, int64_t now_ms)
 {
     return process->kind == KIND_NEW || now_ms - process->close_ms >= LOOK_AGAIN_MS ||
            (process->kind == KIND_OTHER && now_ms - process->first_ms < YOUNG_MS);
@@ -287,7 +286,7 @@ static bool glance_on(struct scan *scan, int64_t now_ms)
         struct process *process = &scan->now[scan->now_count];
         if (!glance(scan, scan->pids[scan->pid_at++], now_ms, process))
             continue;
-        if (process->kind != KIND_TAKEN && needs_close_look(process, now_ms))
+        if (process->kind != KIND_TAKEN && needs_examination(process, now_ms))
             scan->wanted[scan->wanted_count++] = (struct wanted){.at = scan->now_count,
                                                                  .user = user_of(process->pid),
                                                                  .close_ms = process->close_ms};
@@ -309,14 +308,15 @@ static struct turn *next_turn(struct scan *scan)
 }
 
 /* True when nobody is left whose turn it could be. */
-static bool look_on(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context)
+static bool scan_on(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context)
 {
     int64_t began_us = clock_us(CLOCK_MONOTONIC), before_us = began_us;
-    for (int looks = 0; looks < SCAN_STEP && before_us - began_us < SCAN_STEP_US; looks++) {
+    for (int examined = 0; examined < SCAN_STEP && before_us - began_us < SCAN_STEP_US;
+         examined++) {
         struct turn *turn = next_turn(scan);
         if (turn == NULL)
             return true;
-        look_closely(&scan->now[scan->wanted[turn->from++].at], now_ms, found, context);
+        examine(&scan->now[scan->wanted[turn->from++].at], now_ms, found, context);
         int64_t after_us = clock_us(CLOCK_MONOTONIC);
         turn->spent_us += after_us - before_us;
         before_us = after_us;
@@ -324,7 +324,7 @@ static bool look_on(struct scan *scan, int64_t now_ms, scan_found_fn *found, voi
     return false;
 }
 
-static void end_look(struct scan *scan)
+static void end_scan(struct scan *scan)
 {
     for (int i = 0; i < scan->turn_count; i++)
         scan->counts.postponed += scan->turns[i].to - scan->turns[i].from;
@@ -335,7 +335,7 @@ static void end_look(struct scan *scan)
     scan->now = NULL;
     scan->now_count = 0;
     scan->under_way = false;
-    scan->counts.looks++;
+    scan->counts.scans++;
 }
 
 bool scan_step(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context)
@@ -346,8 +346,8 @@ bool scan_step(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *co
     bool listed = scan->pid_at == scan->pid_count;
     if (!listed && glance_on(scan, now_ms))
         listed = share_out(scan) || scan->turn_count > 0;
-    if (listed && look_on(scan, now_ms, found, context))
-        end_look(scan);
+    if (listed && scan_on(scan, now_ms, found, context))
+        end_scan(scan);
     scan->counts.cpu_us += cpu_us() - before_us;
     return !scan->under_way;
 }

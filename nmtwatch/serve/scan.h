@@ -4,16 +4,16 @@
  *   scan_create -> scan_begin -> scan_step until it says done, every few seconds -> scan_destroy
  *
  * The problem: to know a JVM its maps have to be read, which takes up to a millisecond; a host has
- * hundreds of processes and 200 JVMs, and there is a look every five seconds. So a process is
+ * hundreds of processes and 200 JVMs, and there is a scan every five seconds. So a process is
  * looked at closely while it is young (a shell becomes java by exec; the launcher maps libjvm.so a
  * moment later), when its executable changes, and every few minutes (a program may load a JVM
  * late). The rest is remembered by pid and executable: two system calls. A JVM that is watched is
  * not looked at at all: its watcher sees it end.
  *
- * A step looks at SCAN_STEP processes closely at most and for SCAN_STEP_US, so that 200 JVMs that
+ * A step reads the maps of SCAN_STEP processes at most and for SCAN_STEP_US, so that 200 JVMs that
  * start together do not hold up those that are watched. Users take turns, one process each, and
- * each has a budget of time for a look: whoever starts thousands of processes that are slow to look
- * at waits for the next look with the rest of them, and nobody else does. One thread.
+ * each has a budget of time for a scan: whoever starts thousands of processes that are slow to examine
+ * waits for the next scan with the rest of them, and nobody else does. One thread.
  */
 #ifndef NMTWATCH_SERVE_SCAN_H
 #define NMTWATCH_SERVE_SCAN_H
@@ -29,17 +29,17 @@ enum scan_answer {
     SCAN_TAKEN,   /* watched: not looked at again before scan_forget */
     SCAN_REFUSED, /* not to be watched: likewise, until its executable changes */
     SCAN_FULL,    /* no room: likewise, until scan_forget_full */
-    SCAN_LATER,   /* ask again at the next look */
+    SCAN_LATER,   /* ask again at the next scan */
 };
 /* A JVM that is not known yet. SCAN_TAKEN: the target is the callee's. */
 typedef enum scan_answer scan_found_fn(void *context, const struct target *target);
 
 struct scan *scan_create(void);
-/* Wall time for the processes of one user in each look. */
+/* Wall time for the processes of one user in each scan. */
 void scan_set_user_budget(struct scan *scan, int64_t ms);
-/* A new look; without effect while one is under way. */
+/* A new scan; without effect while one is under way. */
 void scan_begin(struct scan *scan, int64_t now_ms);
-/* True when the look is done. */
+/* True when the scan is done. */
 bool scan_step(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context);
 bool scan_is_under_way(const struct scan *scan);
 /* The process that was taken has ended. */
@@ -55,7 +55,7 @@ struct scan_counts {
     int refused;       /* JVMs */
     int full;          /* JVMs */
     int64_t postponed; /* processes whose user had used up his time, in all */
-    int64_t looks;
+    int64_t scans;
     int64_t cpu_us; /* in all */
 };
 struct scan_counts scan_counts(const struct scan *scan);

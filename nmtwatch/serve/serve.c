@@ -30,7 +30,7 @@
 
 #define PUBLISH_MS 1000
 #define TIDY_MS    60000
-#define OWN_MS     10000 /* between looks at our own memory and descriptors */
+#define OWN_MS     10000 /* between readings of our own memory and descriptors */
 
 struct serve {
     serve_configure_fn *configure;
@@ -123,8 +123,8 @@ static void fill_own(struct serve *serve, struct own_view *own)
     own->processes = scanned.processes;
     own->unreadable = scanned.unreadable;
     own->refused = scanned.refused;
-    own->looks = scanned.looks;
-    own->look_cpu_us = scanned.look_cpu_us;
+    own->scans = scanned.scans;
+    own->scan_cpu_us = scanned.scan_cpu_us;
     own->targets_seen = scanned.targets_seen;
     own->over_limit = scanned.over_limit;
     own->postponed = scanned.postponed;

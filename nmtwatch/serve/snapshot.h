@@ -132,10 +132,10 @@ struct own_view {
     int64_t started_unix_ms;
     int64_t cpu_us, rss_bytes, open_fds;
     int processes, unreadable, refused;
-    int64_t looks, look_cpu_us;
+    int64_t scans, scan_cpu_us;
     int64_t targets_seen;
     int over_limit;    /* JVMs that found no room */
-    int64_t postponed; /* looks at processes whose user had used up his time */
+    int64_t postponed; /* examinations of processes whose user had used up his time */
     int64_t reply_bytes, replies_refused;
     int64_t displaced; /* connections */
     int64_t recording_bytes, recording_errors;

@@ -265,7 +265,7 @@ static void add_cost(struct page *page, const struct member *member)
     char text[256];
     page_heading(page, "Cost of watching");
     page_facts(page);
-    snprintf(text, sizeof text, "%s looks, %s questions answered in %s, %s not",
+    snprintf(text, sizeof text, "%s polls, %s questions answered in %s, %s not",
              units_count(counts.polls).text, units_count(counts.questions).text,
              units_microseconds(counts.answer_us).text, units_count(counts.failures).text);
     page_fact(page, "this JVM", text);

@@ -87,7 +87,7 @@ static void note_why_the_breaker_tripped(struct watcher *watcher, const struct s
         watcher_note(watcher, "the profiler agent says: %s", reason);
 }
 
-static bool look(struct watcher *watcher, struct sample *sample)
+static bool poll_sources(struct watcher *watcher, struct sample *sample)
 {
     sample_clear(sample);
     if (!proc_sample(&watcher->proc, sample))
@@ -340,7 +340,7 @@ static void count_classes(const struct watcher *watcher, int64_t classes, struct
     sample_set(sample, SAMPLE_CLASSES_UNLOADED, unloaded);
 }
 
-/* At its pace Metaspace reaches MaxMetaspaceSize within a few looks: there would be none before the
+/* At its pace Metaspace reaches MaxMetaspaceSize within a few polls: there would be none before the
  * end. */
 static void hurry_when_the_limit_is_near(struct watcher *watcher)
 {
@@ -356,7 +356,7 @@ static void answered_memory(struct watcher *watcher, struct span reply)
 {
     struct sample sample;
     struct memory_reading reading;
-    if (!look(watcher, &sample))
+    if (!poll_sources(watcher, &sample))
         return; /* gone: the next tick shows it */
     memory_reply_read(reply, watcher->asked_nmt, &sample, &reading);
     if (reading.arenas >= 0)
@@ -550,7 +550,7 @@ static void gone(struct watcher *watcher)
 static void tick(struct watcher *watcher)
 {
     struct sample sample;
-    if (!look(watcher, &sample)) {
+    if (!poll_sources(watcher, &sample)) {
         gone(watcher);
         return;
     }
