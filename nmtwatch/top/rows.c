@@ -305,6 +305,10 @@ static bool add_groups(struct top_rows *rows)
             add_up(&group->value[c], rows->row[i].value[c]);
         add_up(&group->heap_committed_bytes, rows->row[i].heap_committed_bytes);
         group->jvms++;
+        if (rows->row[i].grave > group->grave) {
+            group->grave = rows->row[i].grave;
+            memcpy(group->verdict, rows->row[i].verdict, sizeof group->verdict);
+        }
     }
     return true;
 }

@@ -35,15 +35,39 @@ static struct {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* The name under which the system describes this terminal; NULL: it does not. What runs in an emulator that is
+ * newer than the system understands xterm, inside of tmux and screen their own sequences. */
+static const char *terminal_name(void)
+{
+    static const struct {
+        const char *prefix, *instead;
+    } ALIKE[] = {
+        {"tmux", "screen"},   {"screen", "screen"}, {"xterm", "xterm"},   {"alacritty", "xterm"},
+        {"foot", "xterm"},    {"kitty", "xterm"},   {"wezterm", "xterm"}, {"ghostty", "xterm"},
+        {"konsole", "xterm"}, {"vte", "xterm"},     {"gnome", "xterm"},   {"contour", "xterm"},
+    };
+    int error = 0;
+    const char *name = getenv("TERM");
+    if (name == NULL || name[0] == '\0')
+        return NULL;
+    if (setupterm(name, STDOUT_FILENO, &error) == OK)
+        return name;
+    for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++) {
+        if (strncmp(name, ALIKE[i].prefix, strlen(ALIKE[i].prefix)) == 0 &&
+            setupterm(ALIKE[i].instead, STDOUT_FILENO, &error) == OK)
+            return ALIKE[i].instead;
+    }
+    return NULL;
+}
+
 bool screen_usable(char *why, size_t size)
 {
-    int error = 0;
     const char *name = getenv("TERM");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         snprintf(why, size, "standard input and output are no terminal");
         return false;
     }
-    if (name == NULL || name[0] == '\0' || setupterm(name, STDOUT_FILENO, &error) != OK) {
+    if (terminal_name() == NULL) {
         snprintf(why, size, "nothing is known of the terminal '%.40s' (TERM)",
                  name != NULL ? name : "");
         return false;
@@ -74,7 +98,10 @@ static bool choose_locale(void)
 bool screen_open(bool colour, char *why, size_t size)
 {
     screen.utf8 = choose_locale();
-    screen.terminal = newterm(NULL, stdout, stdin);
+    const char *name = terminal_name();
+    if (name != NULL)
+        del_curterm(cur_term);
+    screen.terminal = newterm(name, stdout, stdin);
     if (screen.terminal == NULL) {
         snprintf(why, size, "the terminal cannot be used");
         return false;

@@ -735,15 +735,16 @@ static void on_page_key(struct top *top, int key)
 static void on_input(struct top *top, const struct screen_input *input)
 {
     int key = input->key;
-    if (key == SCREEN_GONE) {
+    bool commanding = !top->typing && !top->asking;
+    if (key == SCREEN_GONE || (key == 'q' && commanding && top->view == VIEW_LIST)) {
         top->quit = true;
+    } else if (key == SCREEN_RESIZE) {
+        top->dirty = true;
     } else if (top->typing) {
         on_filter_key(top, key);
     } else if (top->asking) {
         top->asking = false;
         begin_observation(top, key);
-    } else if (key == 'q' && top->view == VIEW_LIST) {
-        top->quit = true;
     } else if (key == SCREEN_CLICK || key == SCREEN_CLICK_TWICE) {
         on_click(top, input);
     } else if ((key == '?' || key == SCREEN_HELP || key == 'h') && top->view != VIEW_HELP) {

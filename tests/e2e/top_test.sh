@@ -15,6 +15,11 @@ done
 evil=$'evil.\e[31m\x9b2J\xe2\x80\xae\xe5\x90\x8d\xe5\x89\x8d\xe5\x90\x8d\xe5\x89\x8d.Main'
 spawn "$FAKE_JVM" --for 100 --main "$evil" >"$SCRATCH/fake.out"
 fake=$SPAWNED
+inside=
+if unshare -m true 2>/dev/null; then # a container, as far as can be seen: mounts of its own
+    spawn unshare -m "$FAKE_JVM" --for 100 --main com.example.Inside >"$SCRATCH/inside.out"
+    inside=$SPAWNED
+fi
 [ ${#FLEET_NAMES[@]} = 0 ] || fleet_ready
 pids=("${FLEET_PID[@]}")
 first=${pids[0]:-$fake}
@@ -54,7 +59,7 @@ seen() { # NAME TEXT: comes onto the screen
 
 # --- 200 x 60 ---------------------------------------------------------------------------------------
 all=--nmt-interval=1s
-start 200x60 -- "$NMTWATCH" top $all --sort pid --no-color
+start 200x60 TERM=tmux-of-tomorrow -- "$NMTWATCH" top $all --sort pid --no-color
 for pid in "$fake" "${pids[@]}"; do
     wait_for 10 row "$pid"
 done
@@ -74,6 +79,12 @@ is "no colour is used" "$(screen -e | grep -cE $'\e\\[([0-9;]*;)?[34][0-7]m')" 0
 
 keys T
 seen "the tree has heads with sums" "this host: "
+if [ -n "$inside" ]; then
+    wait_for 10 row "$inside"
+    contains "the tree has containers" "$(screen | grep -B1 "^ *$inside ")" ": 1 JVM "
+else
+    skip "the tree has containers" "refused: no mount namespace without root"
+fi
 keys '?'
 seen "help" "Enter, two clicks"
 keys Escape
@@ -124,6 +135,7 @@ seen "a small window" "JDK:"
 keys Escape
 wait_for 10 row "$fake"
 tm resize-window -t top -x 12 -y 3
+tm resize-window -t top -x 1 -y 1
 tm resize-window -t top -x 200 -y 50
 wait_for 10 shows "HEAP USED"
 contains "and a large one again" "$(screen)" "HEAP USED"
