@@ -28,6 +28,7 @@ tm() {
     tmux -f /dev/null -S "$SCRATCH/tmux" "$@"
 }
 trap 'tm kill-server 2>/dev/null; tap_cleanup' EXIT
+tm new-session -d -s keep sleep 600 # the server ends with its last session
 start() { # COLUMNSxROWS ENVIRONMENT... -- COMMAND...
     local size=$1 variables=(LC_ALL=C.UTF-8)
     shift
