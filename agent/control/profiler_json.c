@@ -1,5 +1,6 @@
 /* What people ask: status and memory as JSON objects (docs/json.md). Commands' thread; the counters
  * are read while handlers count. */
+#include "agent/classdef/class_graph.h"
 #include "agent/control/breaker_apply.h"
 #include "agent/control/profiler_parts.h"
 #include "agent/hotspot/faults.h"
@@ -120,6 +121,38 @@ static void put_alloc(struct json *json)
     json_end(json, '}');
 }
 
+#define METHOD_ROWS 20
+
+/* Methods of all loaded classes: where they can be read, that is with engine vm. */
+static void put_loaded_methods(struct json *json)
+{
+    struct loaded_methods methods;
+    char error[160] = "";
+    struct loaded_families *families = NULL;
+    if (profiler.recording == NULL || profiler.engine->walk_here == NULL ||
+        (families = mem_map(COMPONENT_CLASS_DEFINITIONS, sizeof *families)) == NULL ||
+        !class_graph_walk(&methods, families, error, sizeof error)) {
+        json_null(json, "loaded_methods");
+    } else {
+        json_begin(json, "loaded_methods", '{');
+        json_int(json, "classes", methods.classes);
+        json_int(json, "methods", methods.methods);
+        json_begin(json, "families", '[');
+        for (size_t i = 0; i < methods.family_count && i < METHOD_ROWS; i++) {
+            const struct loaded_family *family = &families->family[i];
+            json_begin(json, NULL, '{');
+            json_text(json, "family", family->name);
+            json_int(json, "classes", family->classes);
+            json_int(json, "methods", family->methods);
+            json_end(json, '}');
+        }
+        json_end(json, ']');
+        json_end(json, '}');
+    }
+    if (families != NULL)
+        mem_unmap(COMPONENT_CLASS_DEFINITIONS, families, sizeof *families);
+}
+
 void profiler_status_json(struct json *json, const char *name)
 {
     static const struct json_field THREADS[] = {
@@ -166,6 +199,7 @@ void profiler_status_json(struct json *json, const char *name)
     json_ints(json, THREADS, JSON_COUNT(THREADS), &threads);
     if (profiler.classes != NULL)
         class_definitions_json(profiler.classes, json, "classes");
+    put_loaded_methods(json);
     if (profiler.live != NULL)
         live_objects_json(profiler.live, json, "live");
     json_bool(json, "handler_replaced", threads.handler_replaced);

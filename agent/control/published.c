@@ -72,7 +72,7 @@ void published_begin(void)
     leftovers_remove_own("/tmp");
     snprintf(path, sizeof path, PUBLISHED_PATH, (int)getpid());
     create();
-    last = (struct published){.start_time_ticks = ticks, .library_at = library_at()};
+    last = (struct published){.start_time_ticks = ticks, .library_at = library_at(), .methods = -1};
     memcpy(last.magic, PUBLISHED_MAGIC, sizeof last.magic);
     published_figures(NULL);
 }
@@ -113,6 +113,15 @@ void published_figures(const struct jmethod_ids *ids)
         jmethod_ids_bill(ids, &bill);
         now.jmethod_id_bytes = bill.present_bytes;
     }
+    publish(&now);
+}
+
+void published_methods(int64_t methods)
+{
+    if (file < 0)
+        return;
+    struct published now = last;
+    now.methods = methods;
     publish(&now);
 }
 

@@ -21,6 +21,8 @@ void published_begin(void);
 void published_figures(const struct jmethod_ids *ids);
 /* Published at once, and until a next one. */
 void published_breaker(enum breaker_state state, const char *reason);
+/* Of all loaded classes; -1: not counted. */
+void published_methods(int64_t methods);
 void published_end(void);
 
 #endif

@@ -181,6 +181,7 @@ static void feed_sample(struct judge *judge, const struct sample *raw)
         judge->baseline_ms = judge->now_ms;
     judge_memory_sample(judge, sample);
     judge_agent_sample(judge, sample);
+    judge_methods_sample(judge, sample);
     if (ended)
         judge_memory_baseline(judge);
 }
@@ -208,6 +209,9 @@ void judge_feed(struct judge *judge, const struct event *event, struct alerts *a
         break;
     case EVENT_HISTOGRAM:
         judge_heap(judge, &event->histogram);
+        break;
+    case EVENT_METHODS:
+        judge_methods(judge, &event->methods);
         break;
     case EVENT_NOTE:
         judge_note(judge, event->text);

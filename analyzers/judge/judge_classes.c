@@ -308,3 +308,47 @@ void judge_loaders(struct judge *judge, const struct loaders_event *loaders)
         judge_type(judge, track);
     }
 }
+
+/* --- methods ---------------------------------------------------------------------------------- */
+
+/* most: the family with most of them; NULL: not known. */
+static void judge_number(struct judge *judge, int64_t methods, int64_t classes,
+                         const struct method_family *most)
+{
+    struct episode *episode = judge_episode(judge, FINDING_MANY_METHODS, "");
+    int64_t threshold = judge_threshold(judge, TH_METHODS_COUNT);
+    if (episode != NULL)
+        judge_hold(judge, episode, methods < judge_clear_level(judge, TH_METHODS_COUNT));
+    if (episode != NULL || methods < threshold)
+        return;
+    struct finding finding;
+    finding_init(&finding, &judge->texts, FINDING_MANY_METHODS);
+    finding_title(&finding, "%s: %" PRId64 " in %" PRId64 " classes%s%.150s",
+                  finding_row(finding.kind)->title, methods, classes,
+                  most != NULL ? ", most of them of " : "", most != NULL ? most->family : "");
+    finding_add_int(&finding, "methods", methods);
+    finding_add_int(&finding, "classes", classes);
+    if (most != NULL) {
+        finding_add_text(&finding, "most_methods_family", most->family);
+        finding_add_int(&finding, "most_methods", judge_value(most->methods));
+        finding_add_int(&finding, "most_methods_classes", judge_value(most->classes));
+    }
+    finding_add_int(&finding, "threshold_methods", threshold);
+    judge_raise(judge, &finding, "", judge->now_ms);
+}
+
+void judge_methods(struct judge *judge, const struct methods_event *methods)
+{
+    judge_number(judge, judge_value(methods->methods), judge_value(methods->classes),
+                 methods->row_count > 0 ? &methods->rows[0] : NULL);
+}
+
+/* Counted from outside they come as an event of their own; a mean says no more than the classes. */
+void judge_methods_sample(struct judge *judge, const struct sample *sample)
+{
+    int64_t source;
+    if (sample_get(sample, SAMPLE_METHODS_SOURCE, &source) && source == METHODS_AGENT &&
+        sample_has(sample, SAMPLE_METHODS))
+        judge_number(judge, sample->value[SAMPLE_METHODS],
+                     judge->classes_loaded - judge->classes_unloaded, NULL);
+}

@@ -23,6 +23,23 @@ void flow_count_add(struct flow_count *count, int load_log, int64_t now)
     count->now = now;
 }
 
+const char *methods_source_name(int64_t source)
+{
+    static const char *const NAMES[METHODS_SOURCE_COUNT] = {
+        [METHODS_MEAN] = "mean", [METHODS_AGENT] = "agent", [METHODS_COUNTED] = "counted"};
+    return source >= 0 && source < METHODS_SOURCE_COUNT ? NAMES[source] : "?";
+}
+
+void methods_keep(struct kept_methods *kept, const struct methods_event *event)
+{
+    kept->event = *event;
+    kept->event.row_count =
+        event->row_count < EVENT_ROWS_MAX ? event->row_count : EVENT_ROWS_MAX;
+    if (kept->event.row_count > 0)
+        memcpy(kept->rows, event->rows, (size_t)kept->event.row_count * sizeof *kept->rows);
+    kept->event.rows = kept->rows;
+}
+
 /* --- sample ----------------------------------------------------------------------------------- */
 
 static const char *const KEYS[SAMPLE_FIELD_COUNT] = {

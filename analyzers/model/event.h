@@ -8,7 +8,7 @@
  * since the watch began for arithmetic (`ms`): a wall clock may step, `ms` never goes backwards in
  * a live run, and the judge survives a recording in which it does.
  *
- * Ownership: plain data; `names.rows`, `loaders.rows`, `histogram.rows` and `callers.rows` point to memory of whoever made the event
+ * Ownership: plain data; `rows` of `names`, `loaders`, `histogram`, `callers` and `methods` point to memory of whoever made the event
  * and are valid during the call that passes it on.
  */
 #ifndef ANALYZERS_MODEL_EVENT_H
@@ -196,6 +196,36 @@ struct callers_event {
     const struct caller_row *rows; /* most classes first */
 };
 
+/* Where the number of methods in a sample comes from. */
+enum methods_source { METHODS_MEAN, METHODS_AGENT, METHODS_COUNTED, METHODS_SOURCE_COUNT };
+/* "counted", ...; "?" for what is none. */
+const char *methods_source_name(int64_t source);
+
+/* The classes of one family (class_family, analyzers/classes/normalize.h) and their methods. */
+struct method_family {
+    char family[EVENT_FAMILY_MAX];
+    int64_t classes;
+    int64_t methods;
+};
+
+/* Methods of all classes that are loaded, counted from outside. */
+struct methods_event {
+    int64_t loaders;
+    int64_t classes;
+    int64_t methods;
+    int64_t own_classes; /* without those of the boot loader */
+    int64_t own_methods;
+    int row_count;
+    const struct method_family *rows; /* most methods first */
+};
+
+/* A copy that outlives its event. */
+struct kept_methods {
+    struct methods_event event; /* methods 0: there was none */
+    struct method_family rows[EVENT_ROWS_MAX];
+};
+void methods_keep(struct kept_methods *kept, const struct methods_event *event);
+
 /* A command that stopped the target, or would have. */
 struct cost_event {
     char command[64];
@@ -211,6 +241,7 @@ enum event_kind {
     EVENT_NAMES,
     EVENT_HISTOGRAM,
     EVENT_CALLERS,
+    EVENT_METHODS,
     EVENT_COST,
     EVENT_NOTE, /* something the operator should know: NMT is off, the load log failed and why */
     EVENT_GONE, /* the target ended or was replaced; the text says how */
@@ -226,6 +257,7 @@ struct event {
         struct names_event names;
         struct histogram_event histogram;
         struct callers_event callers;
+        struct methods_event methods;
         struct cost_event cost;
         char text[512]; /* NOTE, GONE */
     };

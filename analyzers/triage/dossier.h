@@ -170,6 +170,7 @@ struct dossier {
     struct dossier_ids ids;
     struct dossier_loaders loaders;
     struct dossier_loaders loaders_before;
+    struct kept_methods methods; /* the number is in the sample */
     struct heap_objects objects; /* classes 0: no histogram */
     struct dossier_heap_growth heap_growth;
     int64_t heap_used_bytes; /* of GC.heap_info; 0: not known */

@@ -58,6 +58,12 @@ void agent_figures_sample(const struct target *target, struct sample *sample)
     sample_set(sample, SAMPLE_AGENT_BREAKER, published.breaker_state);
 }
 
+int64_t agent_figures_methods(const struct target *target)
+{
+    struct published published;
+    return read_published(target, &published) ? published.methods : -1;
+}
+
 uint64_t agent_figures_library(const struct target *target)
 {
     struct published published;

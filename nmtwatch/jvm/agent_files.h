@@ -20,6 +20,8 @@ void agent_figures_sample(const struct target *target, struct sample *sample);
 /* Where the library begins that answers in this target, as in its maps; 0: there is none, or it
  * does not report it. */
 uint64_t agent_figures_library(const struct target *target);
+/* Methods of all loaded classes, as the agent has counted them; -1: it has not. */
+int64_t agent_figures_methods(const struct target *target);
 /* Why its circuit breaker left the normal state, in its own words: to be escaped. False: it has
  * not, or it cannot be read. */
 bool agent_figures_reason(const struct target *target, char *out, size_t size);

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/allocations.h"
 
+#include "agent/classdef/class_graph.h"
 #include "agent/alloc/weights.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
@@ -120,7 +121,7 @@ static void source_name(char *name, size_t size)
 
 static void name_class(uintptr_t klass, char out[CLASS_NAME_MAX])
 {
-    if (klass != 0 && stacks_class_name(klass, out))
+    if (klass != 0 && class_graph_name(klass, out))
         source_name(out, CLASS_NAME_MAX);
     else
         snprintf(out, CLASS_NAME_MAX, UNREAD);

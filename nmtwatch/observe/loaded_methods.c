@@ -2,164 +2,54 @@
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
-#include "analyzers/classes/stem_table.h"
 #include "nmtwatch/observe/remote.h"
-#include "nmtwatch/observe/stacks.h"
 #include "reports/json/json_out.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROWS            30
 #define JSON_FAMILIES   200
-#define LOADERS_MAX     (INT64_C(4) << 20)
-#define CLASSES_MAX     (INT64_C(16) << 20) /* of all loaders: a list may be a circle */
-#define METHODS_MAX     65535               /* of a class file */
-#define PLACES          8192                /* of families, twice as many and more */
-#define OTHER           "[other families]"
-#define IDS_ELSEWHERE   26 /* since this JDK */
-#define OWN_CLASSES_MIN 200
+#define TRIES         3 /* a list that was torn is read again: classes were unloaded meanwhile */
 
-struct walk {
-    struct loaded_methods *out;
-    uint16_t place[PLACES]; /* family + 1; 0: free */
-    bool ids;
-    int64_t steps; /* classes looked at */
-};
-
-static uintptr_t field(uintptr_t structure, int32_t offset)
+/* A JVM that has begun has classes; one that has ended has none: what cannot be read is 0. */
+static bool walk(struct loaded_methods *out, struct loaded_families *families, char *error,
+                 size_t error_size)
 {
-    return load_pointer(structure + (uintptr_t)offset);
-}
-
-static bool is_known(char *error, size_t error_size)
-{
-    bool known = layout.loaders_head != 0 && layout.loader_next >= 0 &&
-                 layout.loader_classes >= 0 && layout.klass_next >= 0 &&
-                 layout.klass_loader_data >= 0 && layout.instance_methods >= 0 &&
-                 layout.any_array_length >= 0 && layout.klass_layout_helper >= 0;
-    if (!known)
-        snprintf(error, error_size, "JDK %d does not export where its classes are",
-                 layout.jdk_major);
-    return known;
-}
-
-/* The last row takes what finds no room. */
-static struct loaded_family *family_of(struct walk *walk, const char *name)
-{
-    struct loaded_methods *out = walk->out;
-    size_t place = stem_hash(span_from_cstr(name)) % PLACES;
-    while (walk->place[place] != 0 && strcmp(out->families[walk->place[place] - 1].name, name) != 0)
-        place = (place + 1) % PLACES;
-    if (walk->place[place] != 0)
-        return &out->families[walk->place[place] - 1];
-    if (out->family_count == LOADED_FAMILIES_MAX)
-        return &out->families[LOADED_FAMILIES_MAX - 1];
-    struct loaded_family *family = &out->families[out->family_count++];
-    walk->place[place] = (uint16_t)out->family_count;
-    bool last = out->family_count == LOADED_FAMILIES_MAX;
-    snprintf(family->name, sizeof family->name, "%s", last ? OTHER : name);
-    return family;
-}
-
-/* The class's cache: its length, then an id for each method, 0 while there is none. */
-static int64_t ids_of(uintptr_t klass, int64_t methods)
-{
-    int64_t count = 0;
-    uintptr_t cache = field(klass, layout.instance_method_ids);
-    uint64_t length = cache != 0 ? load_u64(cache, 0) : 0;
-    if (length > METHODS_MAX + 1)
-        return 0;
-    for (uint64_t i = 0; i < length && (int64_t)i <= methods + 1; i++)
-        count += load_pointer(cache + (i + 1) * (uintptr_t)WORD_BYTES) != 0;
-    return count;
-}
-
-/* False: that is no class of this loader (any more): the list cannot be followed. */
-static bool take_class(struct walk *walk, uintptr_t klass, uintptr_t loader, bool boot)
-{
-    char name[CLASS_NAME_MAX], family_name[CLASS_FAMILY_MAX];
-    struct loaded_methods *out = walk->out;
-    if (field(klass, layout.klass_loader_data) != loader)
-        return false;
-    if ((int32_t)load_u32(klass + (uintptr_t)layout.klass_layout_helper, 0) < 0)
-        return true; /* an array's */
-    uintptr_t array = field(klass, layout.instance_methods);
-    int64_t methods =
-        array != 0 ? (int64_t)load_u32(array + (uintptr_t)layout.any_array_length, 0) : 0;
-    if (methods > METHODS_MAX || !stacks_class_name(klass, name))
-        return true; /* being loaded */
-    class_family(name, strlen(name), family_name);
-    struct loaded_family *family = family_of(walk, family_name);
-    family->classes++;
-    family->methods += methods;
-    out->classes++;
-    out->methods += methods;
-    out->own_classes += !boot;
-    out->own_methods += boot ? 0 : methods;
-    if (walk->ids)
-        out->ids += ids_of(klass, methods);
-    return true;
-}
-
-static void take_loaders(struct walk *walk)
-{
-    uintptr_t loader = load_pointer(layout.loaders_head);
-    for (int64_t i = 0; loader != 0 && i < LOADERS_MAX; i++) {
-        /* The boot loader's is the last of the list. */
-        uintptr_t next = field(loader, layout.loader_next);
-        uintptr_t klass = field(loader, layout.loader_classes);
-        walk->out->loaders++;
-        while (klass != 0 && walk->steps++ < CLASSES_MAX) {
-            if (!take_class(walk, klass, loader, next == 0))
-                break;
-            klass = field(klass, layout.klass_next);
-        }
-        loader = next;
+    for (int i = 0; i < TRIES; i++) {
+        remote_forget();
+        memset(families, 0, sizeof *families);
+        if (!class_graph_walk(out, families, error, error_size))
+            return false;
+        if (out->torn == 0)
+            break;
     }
-}
-
-static int by_methods(const void *a, const void *b)
-{
-    const struct loaded_family *left = a, *right = b;
-    if (left->methods != right->methods)
-        return left->methods < right->methods ? 1 : -1;
-    return strcmp(left->name, right->name);
+    remote_forget();
+    if (out->classes > 0 && load_pointer(layout.loaders_head) != 0)
+        return true;
+    snprintf(error, error_size, "it has no classes yet, or has ended meanwhile");
+    return false;
 }
 
 bool loaded_methods_read(const struct target *target, struct loaded_methods *out, char *error,
                          size_t error_size)
 {
-    *out = (struct loaded_methods){0};
-    struct walk *walk = calloc(1, sizeof *walk);
-    out->families = calloc(LOADED_FAMILIES_MAX, sizeof *out->families);
-    bool good = walk != NULL && out->families != NULL;
-    if (!good)
+    *out = (struct loaded_methods){.families = calloc(1, sizeof *out->families)};
+    if (out->families == NULL) {
         snprintf(error, error_size, "out of memory");
-    layout_forget();
-    good = good && remote_open(target, error, error_size) &&
-           layout_fill(&layout, error, error_size) && is_known(error, error_size);
-    if (good) {
-        walk->out = out;
-        walk->ids = layout.instance_method_ids >= 0 && layout.jdk_major < IDS_ELSEWHERE;
-        take_loaders(walk);
-        out->ids = walk->ids ? out->ids : -1;
-        qsort(out->families, out->family_count, sizeof *out->families, by_methods);
+        return false;
     }
-    free(walk);
+    layout_forget();
+    bool good = remote_open(target, error, error_size) &&
+                layout_fill(&layout, error, error_size) &&
+                walk(out, out->families, error, error_size);
     remote_close();
     return good;
-}
-
-double loaded_methods_per_class(const struct loaded_methods *methods)
-{
-    if (methods->own_classes >= OWN_CLASSES_MIN)
-        return (double)methods->own_methods / (double)methods->own_classes;
-    return methods->classes > 0 ? (double)methods->methods / (double)methods->classes : 0.0;
 }
 
 void loaded_methods_free(struct loaded_methods *methods)
@@ -188,9 +78,9 @@ static bool write_json(const struct loaded_methods *methods, const struct target
     json_out_begin(&json, "families", '[');
     for (size_t i = 0; i < methods->family_count && i < JSON_FAMILIES; i++) {
         json_out_begin(&json, NULL, '{');
-        json_out_text(&json, "family", methods->families[i].name);
-        json_out_int(&json, "classes", methods->families[i].classes);
-        json_out_int(&json, "methods", methods->families[i].methods);
+        json_out_text(&json, "family", methods->families->family[i].name);
+        json_out_int(&json, "classes", methods->families->family[i].classes);
+        json_out_int(&json, "methods", methods->families->family[i].methods);
         json_out_end(&json, '}');
     }
     json_out_end(&json, ']');
@@ -216,7 +106,7 @@ static bool write_table(const struct loaded_methods *methods, const struct targe
     page_begin(&page, "", "", SEVERITY_INFO);
     page_table(&page, HEADS);
     for (size_t i = 0; i < methods->family_count && i < ROWS; i++) {
-        const struct loaded_family *family = &methods->families[i];
+        const struct loaded_family *family = &methods->families->family[i];
         snprintf(each, sizeof each, "%.1f", (double)family->methods / (double)family->classes);
         page_row(&page, units_count(family->classes).text, units_count(family->methods).text, each,
                  family->name);
@@ -230,6 +120,36 @@ bool loaded_methods_write(const struct loaded_methods *methods, const struct tar
     if (format == PROFILE_TOP)
         return write_json(methods, target, out);
     return format == PROFILE_TOP_TEXT && write_table(methods, target, out);
+}
+
+bool loaded_methods_event(const char *json, struct kept_methods *out)
+{
+    struct method_family *rows = out->rows;
+    json_t *object = json_loads(json, 0, NULL), *one;
+    size_t i;
+    const struct {
+        const char *key;
+        int64_t *into;
+    } NUMBERS[] = {{"loaders", &out->event.loaders},
+                   {"classes", &out->event.classes},
+                   {"methods", &out->event.methods},
+                   {"own_classes", &out->event.own_classes},
+                   {"own_methods", &out->event.own_methods}};
+    *out = (struct kept_methods){.event.rows = rows};
+    for (size_t k = 0; k < sizeof NUMBERS / sizeof *NUMBERS; k++)
+        *NUMBERS[k].into = json_integer_value(json_object_get(object, NUMBERS[k].key));
+    json_array_foreach(json_object_get(object, "families"), i, one)
+    {
+        const char *name = json_string_value(json_object_get(one, "family"));
+        if (name == NULL || i == EVENT_ROWS_MAX)
+            break;
+        struct method_family *row = &rows[out->event.row_count++];
+        snprintf(row->family, sizeof row->family, "%s", name);
+        row->classes = json_integer_value(json_object_get(one, "classes"));
+        row->methods = json_integer_value(json_object_get(one, "methods"));
+    }
+    json_decref(object);
+    return out->event.methods > 0;
 }
 
 void loaded_methods_sentence(const struct loaded_methods *methods, char *out, size_t size)

@@ -1,5 +1,6 @@
 #include "nmtwatch/observe/observe.h"
 
+#include "agent/classdef/class_graph.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "analyzers/classes/normalize.h"
@@ -290,7 +291,7 @@ static bool probed_class(const struct perf_sample *sample, const struct place_ev
     uint64_t address, length;
     char name[NAME_MAX_BYTES + 1];
     if (event->arguments[0] == '\0') /* a function's entry */
-        return stacks_class_name(function_argument(sample, 0), out);
+        return class_graph_name(function_argument(sample, 0), out);
     if (!probe_argument(sample, event->arguments, 0, &address) ||
         !probe_argument(sample, event->arguments, 1, &length) || length == 0 ||
         length > NAME_MAX_BYTES || !load_bytes(address, name, length) ||

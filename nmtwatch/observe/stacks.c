@@ -290,16 +290,6 @@ static const char *name_of_place(uintptr_t pc)
     return name;
 }
 
-bool stacks_class_name(uintptr_t klass, char out[CLASS_NAME_MAX])
-{
-    struct class_reading reading;
-    char name[METHOD_TEXT_MAX + 1];
-    if (!class_reading_begin(klass, &reading) || !method_reading_text(&reading.name, true, name))
-        return false;
-    class_name_readable(name, out);
-    return true;
-}
-
 /* --- threads ---------------------------------------------------------------------------------- */
 
 static int by_stack(const void *a, const void *b)

@@ -45,8 +45,6 @@ void stacks_close(void);
 /* Innermost first. The copy in the sample is used during the call only. */
 int stacks_walk(const struct perf_sample *sample, struct stack_frame *out, int max,
                 enum stack_outcome *outcome);
-/* The name of a class by its Klass *, as people read it; false: it cannot be read. `layout` is known. */
-bool stacks_class_name(uintptr_t klass, char out[CLASS_NAME_MAX]);
 /* The JavaThread whose stack the sample is of; 0: not one of Java's, or not known. */
 uintptr_t stacks_thread(const struct perf_sample *sample);
 /* The stacks of Java's threads as they are now. */

@@ -138,6 +138,7 @@ void member_event(struct member *member, const struct event *event, const struct
         break;
     case EVENT_HISTOGRAM:
     case EVENT_CALLERS:
+    case EVENT_METHODS:
     case EVENT_COST:
     case EVENT_KIND_COUNT:
         break;

@@ -554,6 +554,18 @@ static void follow_outside(struct looking *looking, const struct watcher *watche
     looking->outside = NULL;
 }
 
+static void keep_methods(struct dossier *dossier, const struct event *event)
+{
+    static const enum sample_field FIELDS[] = {SAMPLE_METHODS, SAMPLE_METHODS_SOURCE};
+    int64_t value;
+    if (event->kind == EVENT_METHODS)
+        methods_keep(&dossier->methods, &event->methods);
+    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS && event->kind == EVENT_SAMPLE; i++) {
+        if (sample_get(&event->sample, FIELDS[i], &value))
+            sample_set(&dossier->sample, FIELDS[i], value);
+    }
+}
+
 static void on_event(void *context, struct watched *jvm, const struct event *event,
                      const struct alerts *alerts)
 {
@@ -564,6 +576,8 @@ static void on_event(void *context, struct watched *jvm, const struct event *eve
         keep_names(looking, &event->names, event->ms);
     if (event->kind == EVENT_CALLERS)
         keep_callers(looking, &event->callers);
+    if (live->dossier != NULL)
+        keep_methods(live->dossier, event);
     for (int i = 0; i < alerts->count; i++) {
         const struct alert *alert = &alerts->alert[i];
         if (alert->state == ALERT_RAISED && live->alert_count < TRIAGE_FINDINGS_MAX)

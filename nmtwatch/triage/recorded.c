@@ -68,6 +68,8 @@ static void take_event(struct recorded *recorded, const struct event *event, boo
         }
     } else if (event->kind == EVENT_LOADERS) {
         take_loaders(dossier, &event->loaders);
+    } else if (event->kind == EVENT_METHODS) {
+        methods_keep(&dossier->methods, &event->methods);
     } else if (event->kind == EVENT_HISTOGRAM) {
         dossier_add_histogram(dossier, &event->histogram);
     } else if (event->kind == EVENT_CALLERS) {

@@ -82,6 +82,10 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
         clear_table(output);
         terminal_histogram(&output->terminal, &event->histogram, 5);
         break;
+    case EVENT_METHODS:
+        clear_table(output);
+        terminal_methods(&output->terminal, &event->methods, 3);
+        break;
     case EVENT_COST:
         clear_table(output);
         if (event->cost.measured_us < 0)

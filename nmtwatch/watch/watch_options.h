@@ -30,6 +30,7 @@ struct watch_options {
     int64_t nmt_interval_ms;
     int64_t loaders_interval_ms;
     int64_t histogram_interval_ms; /* 0: never */
+    int64_t methods_interval_ms;   /* 0: never */
     int64_t pause_budget_us;
     int64_t pause_window_ms;
     int64_t warmup_s; /* < 0: automatic; whole seconds, rounded up: what was asked for is never 0 */

@@ -4,6 +4,8 @@
 #include "reports/text/units.h"
 #include "nmtwatch/jvm/agent_files.h"
 #include "analyzers/model/memory_reply.h"
+#include "analyzers/native/call_site_group.h"
+#include "nmtwatch/observe/loaded_methods.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/parse/jcmd_reply.h"
 
@@ -523,6 +525,107 @@ static void failed(struct watcher *watcher)
     watcher->next_attach_ms = watcher->now_ms + watcher->attach_backoff_ms;
 }
 
+/* --- methods ---------------------------------------------------------------------------------- */
+
+/* A count takes at most one part in so many of a CPU. */
+#define METHODS_CPU_PART    200
+#define COUNTING_MAX        2 /* processes of a fleet's watchers, at once */
+#define METHODS_LATE_MS     30000
+#define METHODS_INTERVAL_NS 1000000 /* of no meaning for it, but of the request's form */
+
+static int counting;
+
+static void methods_again(struct watcher *watcher, int64_t cpu_us)
+{
+    int64_t wait_ms = watcher->options.methods_interval_ms;
+    if (wait_ms < cpu_us * METHODS_CPU_PART / 1000)
+        wait_ms = cpu_us * METHODS_CPU_PART / 1000;
+    watcher->next_methods_ms = watcher->now_ms + wait_ms;
+}
+
+/* Where they cannot be counted from outside: by the agent, or else so many for each class as usual. */
+static void methods_otherwise(struct watcher *watcher, struct sample *sample, const char *why)
+{
+    int64_t loaded = 0, unloaded = 0;
+    int64_t methods = agent_figures_methods(&watcher->target);
+    enum methods_source source = methods >= 0 ? METHODS_AGENT : METHODS_MEAN;
+    sample_get(&watcher->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
+    if (source == METHODS_MEAN) {
+        if (!sample_get(&watcher->latest, SAMPLE_CLASSES_LOADED, &loaded))
+            return;
+        methods = (int64_t)((double)(loaded - unloaded) * TYPICAL_METHODS_PER_CLASS);
+    }
+    sample_set(sample, SAMPLE_METHODS, methods);
+    sample_set(sample, SAMPLE_METHODS_SOURCE, source);
+    if (source == METHODS_MEAN && source != watcher->methods_source)
+        watcher_note(watcher,
+                     "methods are not counted (%s): their number is the documented mean, %.0f a class",
+                     why, TYPICAL_METHODS_PER_CLASS);
+    watcher->methods_source = source;
+}
+
+static void begin_count(struct watcher *watcher, struct sample *sample)
+{
+    const struct observe_request request = {
+        .options = {.mode = OBSERVE_METHODS, .interval_ns = METHODS_INTERVAL_NS},
+        .format_count = 1,
+        .format = {PROFILE_TOP}};
+    char error[200];
+    if (counting == COUNTING_MAX)
+        return; /* at the next tick */
+    methods_again(watcher, 0);
+    watcher->methods = observe_child_start(&watcher->target, &request, error, sizeof error);
+    watcher->methods_late_ms = watcher->now_ms + METHODS_LATE_MS;
+    if (watcher->methods == NULL)
+        methods_otherwise(watcher, sample, error);
+    else
+        counting++;
+}
+
+static void close_count(struct watcher *watcher)
+{
+    counting -= watcher->methods != NULL;
+    observe_child_close(watcher->methods);
+    watcher->methods = NULL;
+}
+
+/* The answer of a child that has ended. */
+static bool end_count(struct watcher *watcher, const struct observe_result *result,
+                      struct kept_methods *methods, struct sample *sample)
+{
+    size_t length;
+    char *text = result->code == 0 ? observe_child_text(watcher->methods, 0, &length) : NULL;
+    bool good = text != NULL && loaded_methods_event(text, methods);
+    free(text);
+    close_count(watcher);
+    watcher->counts.observed_cpu_us += result->cpu_us;
+    methods_again(watcher, result->cpu_us);
+    if (good) {
+        sample_set(sample, SAMPLE_METHODS, methods->event.methods);
+        sample_set(sample, SAMPLE_METHODS_SOURCE, METHODS_COUNTED);
+        watcher->methods_source = METHODS_COUNTED;
+    } else {
+        methods_otherwise(watcher, sample, result->sentence);
+    }
+    return good;
+}
+
+/* Begins a count when one is due, and puts a finished one into the sample: true, then. */
+static bool count_methods(struct watcher *watcher, struct kept_methods *methods,
+                          struct sample *sample)
+{
+    struct observe_result result;
+    if (watcher->methods != NULL && observe_child_ended(watcher->methods, &result))
+        return end_count(watcher, &result, methods, sample);
+    if (watcher->methods != NULL && watcher->now_ms >= watcher->methods_late_ms) {
+        watcher->methods_late_ms = watcher->now_ms + watcher->options.methods_interval_ms;
+        methods_otherwise(watcher, sample, "reading its memory takes too long");
+    } else if (watcher->methods == NULL && watcher->now_ms >= watcher->next_methods_ms) {
+        begin_count(watcher, sample);
+    }
+    return false;
+}
+
 /* --- ticks ------------------------------------------------------------------------------------ */
 
 /* The first class-loader census and the first histogram come early: they are the baseline of the
@@ -558,7 +661,13 @@ static void tick(struct watcher *watcher)
     watcher->next_tick_ms += watcher->options.interval_ms;
     if (watcher->next_tick_ms <= watcher->now_ms)
         watcher->next_tick_ms = watcher->now_ms + watcher->options.interval_ms;
+    struct kept_methods methods;
+    bool counted = count_methods(watcher, &methods, &sample);
     emit_sample(watcher, &sample);
+    if (counted) {
+        struct event event = {.kind = EVENT_METHODS, .methods = methods.event};
+        watcher_emit(watcher, &event);
+    }
     naming_tick(watcher);
 }
 
@@ -579,6 +688,8 @@ struct watcher *watcher_create(const struct target *target, const struct watch_o
     watcher->next_histogram_ms = options->histogram_interval_ms > 0
                                      ? now_ms + options->histogram_interval_ms / FIRST_CENSUS_PART
                                      : INT64_MAX;
+    watcher->next_methods_ms = options->methods_interval_ms > 0 ? now_ms : INT64_MAX;
+    watcher->methods_source = METHODS_SOURCE_COUNT;
     watcher->arenas = -1;
     watcher->load_log_idle_since_ms = -1;
     watcher->load_log.fd = watcher->load_log.guard_pipe = -1;
@@ -702,6 +813,7 @@ void watcher_destroy(struct watcher *watcher)
     if (watcher == NULL)
         return;
     naming_abandon(watcher);
+    close_count(watcher);
     if (watcher->perfdata != NULL)
         perfdata_close(watcher->perfdata);
     proc_close(&watcher->proc);

@@ -3,6 +3,7 @@
  * never blocks.
  *
  *   each tick            hsperfdata and /proc                    no safepoint, not even a question
+ *   each --methods       methods of all classes, counted by a child process that reads the JVM's memory
  *   each NMT tick        VM.native_memory summary, VM.metaspace basic                no safepoint
  *   every few ticks      VM.classloader_stats         a safepoint: only when cheap by prediction
  *   each --histogram     GC.class_histogram -all        a safepoint: when asked for; pause budget

@@ -346,6 +346,7 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     put_agent(report, page);
     put_names(&dossier->flow, "Classes loaded, by family", true, page);
     put_names(&dossier->stock, "Classes alive, by family", false, page);
+    methods_section(page, &dossier->sample, &dossier->methods);
     put_loaders(dossier, page);
     put_heap_growth(dossier, page);
     put_steps(report, page);
@@ -512,6 +513,20 @@ static void json_heap_growth(const struct dossier *dossier, struct json_out *out
     json_out_end(out, '}');
 }
 
+static void json_methods(const struct dossier *dossier, struct json_out *out)
+{
+    int64_t methods, source;
+    if (!sample_get(&dossier->sample, SAMPLE_METHODS, &methods) ||
+        !sample_get(&dossier->sample, SAMPLE_METHODS_SOURCE, &source))
+        return;
+    json_out_begin(out, "methods", '{');
+    json_out_text(out, "source", methods_source_name(source));
+    json_out_int(out, "methods", methods);
+    if (dossier->methods.event.methods > 0)
+        fields_write_object(out, "counted", &methods_record, &dossier->methods.event);
+    json_out_end(out, '}');
+}
+
 void triage_report_json(const struct triage_report *report, struct json_out *out)
 {
     const struct suitability_verdict *verdict = &report->triage->suitability;
@@ -522,5 +537,6 @@ void triage_report_json(const struct triage_report *report, struct json_out *out
     json_sites(report->dossier, out);
     json_rss(report->dossier, out);
     json_heap_growth(report->dossier, out);
+    json_methods(report->dossier, out);
     json_steps(report, out);
 }

@@ -219,6 +219,7 @@ static const struct line {
     {"histogram", EVENT_LINE_EVENT, EVENT_HISTOGRAM, &histogram_record,
      offsetof(struct event, histogram)},
     {"callers", EVENT_LINE_EVENT, EVENT_CALLERS, &callers_record, offsetof(struct event, callers)},
+    {"methods", EVENT_LINE_EVENT, EVENT_METHODS, &methods_record, offsetof(struct event, methods)},
     {"cost", EVENT_LINE_EVENT, EVENT_COST, &cost_record, offsetof(struct event, cost)},
     {"note", EVENT_LINE_EVENT, EVENT_NOTE, &words_record, 0},
     {"gone", EVENT_LINE_EVENT, EVENT_GONE, &words_record, 0},
@@ -332,6 +333,9 @@ static void *data_of(const struct line *kind, struct event_line *line)
         break;
     case EVENT_CALLERS:
         line->event.callers.rows = memset(line->callers, 0, sizeof line->callers);
+        break;
+    case EVENT_METHODS:
+        line->event.methods.rows = memset(line->methods, 0, sizeof line->methods);
         break;
     default:
         break;

@@ -19,6 +19,9 @@ static const struct {
     [CHART_CLASSES] = {"classes", "Classes",
                        "Live classes that keep rising while nothing unloads are a leak; loads and "
                        "unloads that match are churn."},
+    [CHART_METHODS] = {"methods", "Methods",
+                       "Of all loaded classes: the number stabilises after warm-up; 150 000 to "
+                       "1 500 000 are typical."},
     [CHART_GROWTH] =
         {"growth", "Growth of native memory by NMT category",
          "What has grown since the baseline (the first sample, when warm-up did not end)."},
@@ -268,6 +271,28 @@ static bool draw_classes(struct canvas *canvas)
     return true;
 }
 
+static bool draw_methods(struct canvas *canvas)
+{
+    int64_t limit = canvas->story->thresholds.value[TH_METHODS_COUNT];
+    if (!canvas_add(canvas, series_field, SAMPLE_METHODS, "", 0))
+        return false;
+    double low, high;
+    canvas_range(canvas, &low, &high);
+    bool near = (double)limit <= high * IN_RANGE;
+    struct canvas_scale scale = canvas_counts(near ? fmax(high, (double)limit) : high);
+    snprintf(canvas->series[0].title, sizeof canvas->series[0].title, "methods  %s",
+             units_count((int64_t)series_last(&canvas->series[0])).text);
+    canvas_axes(canvas, low, near ? fmax(high, (double)limit) : high, &scale, "methods");
+    fprintf(canvas->out, "set xlabel '%s'\n", canvas->x_title);
+    canvas_marks(canvas, true);
+    canvas_blocks(canvas, scale.unit);
+    canvas_plot(canvas);
+    if (near)
+        fprintf(canvas->out, ", \\\n     %.10g with lines dt 4 lw 1.2 lc rgb '%s' title 'threshold  %s'",
+                (double)limit / scale.unit, CANVAS_THRESHOLD_COLOUR, units_count(limit).text);
+    return true;
+}
+
 /* Classes on the x axis instead of time, with the line from the baseline to the end. */
 static bool draw_class_memory(struct canvas *canvas)
 {
@@ -323,6 +348,8 @@ bool chart_drawable(const struct story *story, enum chart_kind kind)
                series_any(story, series_category, category, 2);
     case CHART_CLASSES:
         return series_any(story, series_live_classes, 0, 2);
+    case CHART_METHODS:
+        return series_any(story, series_field, SAMPLE_METHODS, 2);
     case CHART_INTERNAL:
         return series_any(story, series_internal, 0, 2);
     case CHART_CLASS_MEMORY:
@@ -342,6 +369,7 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
 {
     static bool (*const draw[CHART_KIND_COUNT])(struct canvas *) = {
         [CHART_CLASSES] = draw_classes,
+        [CHART_METHODS] = draw_methods,
         [CHART_GROWTH] = draw_growth,
         [CHART_CLASS_MEMORY] = draw_class_memory,
         [CHART_INTERNAL] = draw_internal,

@@ -17,6 +17,7 @@
 
 enum chart_kind {
     CHART_CLASSES,      /* live classes; loads and unloads per second */
+    CHART_METHODS,      /* of all classes */
     CHART_GROWTH,       /* by NMT category, since the baseline */
     CHART_CLASS_MEMORY, /* Class + Metaspace against live classes */
     CHART_INTERNAL,     /* growth of Internal against its thresholds */

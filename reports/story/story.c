@@ -356,6 +356,9 @@ void story_event(struct story *story, const struct event *event)
     case EVENT_HISTOGRAM:
         add_histogram(&story->heap, &event->histogram, bounded_ms(event->ms));
         break;
+    case EVENT_METHODS:
+        methods_keep(&story->methods, &event->methods);
+        break;
     case EVENT_COST:
         add_cost(story, &event->cost);
         break;

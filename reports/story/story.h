@@ -81,6 +81,7 @@ struct story {
         loaders_at_first[EVENT_ROWS_MAX]; /* of that type in the first of several; -1: unknown */
 
     struct story_heap heap;
+    struct kept_methods methods; /* the latest count */
 
     int alert_count; /* raised and cleared, in order */
     struct alert alerts[STORY_ALERTS_MAX];
@@ -156,6 +157,11 @@ struct story_picture {
     const char *svg;
     const char *file;
 };
+
+/* A section: how many methods there are, where the number comes from, and of which families they are.
+ * Nothing where `latest` has no such number. For triage, too. */
+void methods_section(struct page *page, const struct sample *latest,
+                     const struct kept_methods *methods);
 
 /* Begins the page and fills it; to be freed by the caller. no_pictures: why there are none, when
  * count is 0; NULL: they were not asked for. */

@@ -70,6 +70,7 @@ static void put_facts(const struct story *story, struct page *page)
     page_fact(page, "Native Memory Tracking", identity->nmt_level);
     put_change(story, page, "Classes loaded", SAMPLE_CLASSES_LOADED);
     put_change(story, page, "Classes unloaded", SAMPLE_CLASSES_UNLOADED);
+    put_change(story, page, "Methods", SAMPLE_METHODS);
     put_change(story, page, "RSS", SAMPLE_RSS_BYTES);
     put_change(story, page, "NMT committed", SAMPLE_NMT_COMMITTED_BYTES);
     put_change(story, page, "The agent, outside of NMT", SAMPLE_AGENT_RESIDENT_BYTES);
@@ -300,6 +301,51 @@ static void put_heap(const struct story *story, struct page *page)
         page_text(page, "%d more classes have grown less.", growing - HEAP_ROWS);
 }
 
+/* --- methods ---------------------------------------------------------------------------------- */
+
+#define METHOD_ROWS 12
+
+void methods_section(struct page *page, const struct sample *latest,
+                     const struct kept_methods *methods)
+{
+    static const char *const HEADS[] = {"Family", "#Classes", "#Methods", "#Methods a class", NULL};
+    static const char *const SOURCES[METHODS_SOURCE_COUNT] = {
+        [METHODS_MEAN] = "not counted: the documented mean for each class",
+        [METHODS_AGENT] = "counted by the agent",
+        [METHODS_COUNTED] = "counted from outside"};
+    const struct methods_event *event = &methods->event;
+    int64_t number, source;
+    if (!sample_get(latest, SAMPLE_METHODS, &number) ||
+        !sample_get(latest, SAMPLE_METHODS_SOURCE, &source) || source < 0 ||
+        source >= METHODS_SOURCE_COUNT)
+        return;
+    page_heading(page, "Methods");
+    page_text(page, "%s methods, %s. Typical applications have 150 000 to 1 500 000.",
+              units_count(number).text, SOURCES[source]);
+    if (event->methods <= 0)
+        return;
+    page_table(page, HEADS);
+    for (int i = 0; i < event->row_count && i < METHOD_ROWS; i++) {
+        const struct method_family *row = &event->rows[i];
+        char each[32];
+        snprintf(each, sizeof each, "%.1f",
+                 row->classes > 0 ? (double)row->methods / (double)row->classes : 0.0);
+        page_row(page, row->family, units_count(row->classes).text,
+                 units_count(row->methods).text, each);
+    }
+    page_text(page, "The classes of the application's loaders: %s methods in %s classes.",
+              units_count(event->own_methods).text, units_count(event->own_classes).text);
+}
+
+static void put_methods(const struct story *story, struct page *page)
+{
+    struct sample latest;
+    sample_clear(&latest);
+    for (int i = 0; i < story->point_count; i++)
+        sample_merge(&latest, &story->points[i].sample);
+    methods_section(page, &latest, &story->methods);
+}
+
 /* --- cost, thresholds, notes ---------------------------------------------------------------- */
 
 static void put_cost(const struct story *story, struct page *page)
@@ -362,6 +408,7 @@ void story_page(const struct story *story, const struct story_picture *pictures,
     put_alerts(story, page);
     put_pictures(pictures, count, no_pictures, page);
     put_families(story, page);
+    put_methods(story, page);
     put_loaders(story, page);
     put_heap(story, page);
     put_cost(story, page);
@@ -509,6 +556,23 @@ static void json_heap(struct json_out *out, const struct story *story)
     json_out_end(out, '}');
 }
 
+static void json_methods(struct json_out *out, const struct story *story)
+{
+    int64_t first, last, source = -1;
+    if (!story_first_last(story, SAMPLE_METHODS, &first, &last)) {
+        json_out_null(out, "methods");
+        return;
+    }
+    story_first_last(story, SAMPLE_METHODS_SOURCE, &(int64_t){0}, &source);
+    json_out_begin(out, "methods", '{');
+    json_out_text(out, "source", methods_source_name(source));
+    json_out_int(out, "first", first);
+    json_out_int(out, "last", last);
+    if (story->methods.event.methods > 0)
+        fields_write_object(out, "counted", &methods_record, &story->methods.event);
+    json_out_end(out, '}');
+}
+
 static void json_cost(struct json_out *out, const struct story *story)
 {
     json_out_begin(out, "cost", '{');
@@ -561,6 +625,7 @@ const char *report_json(struct json_out *out, const struct story *story)
     json_families(out, story);
     json_loaders(out, story);
     json_heap(out, story);
+    json_methods(out, story);
     json_cost(out, story);
     json_out_begin(out, "thresholds", '{');
     for (int t = 0; t < THRESHOLD_COUNT; t++)

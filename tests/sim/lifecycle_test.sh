@@ -19,7 +19,7 @@ fake() { # FILE OPTIONS...: starts one, pid in $FAKE
 watch() { # FILE SECONDS OPTIONS...: in the background, pid in $WATCH, until it has looked once
     local out=$1 seconds=$2
     shift 2
-    spawn "$NMTWATCH" watch --json --for "$seconds" --timeout 500ms --nmt-interval 1s "$@" "$FAKE" \
+    spawn "$NMTWATCH" watch --json --for "$seconds" --timeout 500ms --nmt-interval 1s --methods never "$@" "$FAKE" \
         >"$SCRATCH/$out" 2>&1
     WATCH=$SPAWNED
     wait_for 10 grep -q '"tick"' "$SCRATCH/$out"

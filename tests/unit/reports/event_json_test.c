@@ -211,6 +211,13 @@ static void test_loaders_cost_and_words_come_back(void **state)
     assert_int_equal(line.event.callers.classes, 70);
     assert_memory_equal(line.event.callers.rows, callers, sizeof callers);
 
+    static struct method_family families[EVENT_ROWS_MAX] = {{"Gen#", 8, 120}, {"java.lang.*", 3, 9}};
+    event = (struct event){.kind = EVENT_METHODS, .methods = {2, 11, 129, 8, 120, 2, families}};
+    assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
+    assert_int_equal(line.event.methods.own_methods, 120);
+    assert_int_equal(line.event.methods.row_count, 2);
+    assert_memory_equal(line.event.methods.rows, families, sizeof families);
+
     event = (struct event){.kind = EVENT_COST, .cost = {"VM.classes", 20000, -1, "over budget"}};
     assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
     assert_memory_equal(&line.event.cost, &event.cost, sizeof event.cost);

@@ -168,6 +168,7 @@ static const struct {
     {"note", &words_record, 3},          {"gone", &words_record, 3},
     {"alert", &alert_record, 3},         {"end", &end_record, 2},
     {"histogram", &histogram_record, 3}, {"callers", &callers_record, 3},
+    {"methods", &methods_record, 3},
 };
 
 static void each_line_is_its_schema(void **state)

@@ -26,6 +26,10 @@ static inline void fixture_sample(struct story *story, int64_t s, int64_t loaded
     sample_set(sample, SAMPLE_CLASSES_LOADED, loaded);
     sample_set(sample, SAMPLE_CLASSES_UNLOADED, unloaded);
     sample_set(sample, SAMPLE_RSS_BYTES, 180 * FIXTURE_MB + live * 9000 + s % 7 * 200000);
+    if (s % 60 == 0) {
+        sample_set(sample, SAMPLE_METHODS, live * 15);
+        sample_set(sample, SAMPLE_METHODS_SOURCE, METHODS_COUNTED);
+    }
     if (s >= 240) { /* somebody loads the agent */
         sample_set(sample, SAMPLE_AGENT_RESERVED_BYTES, 12 * FIXTURE_MB);
         sample_set(sample, SAMPLE_AGENT_RESIDENT_BYTES, s < 600 ? FIXTURE_MB : 3 * FIXTURE_MB);
@@ -174,6 +178,12 @@ static inline struct story *fixture_explosion(void)
 
     for (int64_t s = 20; s < 600; s += 60)
         fixture_histogram(story, s, (s - 20) * 20000);
+
+    struct method_family families[] = {{"com.acme.Gen<i>#", 10800, 162000},
+                                       {"java.lang.*", 91, 1958}};
+    event = (struct event){.kind = EVENT_METHODS, .ms = 590000};
+    event.methods = (struct methods_event){7, 11710, 175000, 11000, 164000, 2, families};
+    story_event(story, &event);
 
     event = (struct event){.kind = EVENT_COST, .ms = 70000};
     event.cost = (struct cost_event){
