@@ -25,6 +25,7 @@
 #define LATE_S        60 /* after its time: symbols, stacks and texts of the largest JVMs take seconds */
 #define DURATION_MAX  600000
 #define INTERVAL_MIN  1000000 /* ns */
+#define ENDS_MS       200
 #define OOM_SCORE_ADJ "500"   /* rather this process than the JVM */
 
 struct observe_child {
@@ -291,8 +292,9 @@ void observe_child_close(struct observe_child *child)
     if (child->pid > 0) {
         if (!child->ended)
             kill(child->pid, SIGKILL);
-        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
+        /* One that waits for memory which its owner withholds does not end: not waited for. */
+        for (int i = 0; i < ENDS_MS && waitpid(child->pid, NULL, child->ended ? 0 : WNOHANG) <= 0; i++)
+            poll(NULL, 0, 1);
     }
     free(child);
 }

@@ -580,11 +580,12 @@ static void begin_count(struct watcher *watcher, struct sample *sample)
         methods_otherwise(watcher, sample, error);
     else
         counting++;
+    watcher->methods_late = false;
 }
 
 static void close_count(struct watcher *watcher)
 {
-    counting -= watcher->methods != NULL;
+    counting -= watcher->methods != NULL && !watcher->methods_late;
     observe_child_close(watcher->methods);
     watcher->methods = NULL;
 }
@@ -619,6 +620,8 @@ static bool count_methods(struct watcher *watcher, struct kept_methods *methods,
         return end_count(watcher, &result, methods, sample);
     if (watcher->methods != NULL && watcher->now_ms >= watcher->methods_late_ms) {
         watcher->methods_late_ms = watcher->now_ms + watcher->options.methods_interval_ms;
+        counting -= !watcher->methods_late; /* the others' are not to wait for it */
+        watcher->methods_late = true;
         methods_otherwise(watcher, sample, "reading its memory takes too long");
     } else if (watcher->methods == NULL && watcher->now_ms >= watcher->next_methods_ms) {
         begin_count(watcher, sample);
