@@ -1,6 +1,7 @@
 #include "nmtwatch/observe/heap_sampler.h"
 
 #include "agent/hotspot/layout.h"
+#include "agent/hotspot/load.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "nmtwatch/observe/remote.h"
 #include "nmtwatch/observe/stacks.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,6 +175,21 @@ static bool read_first(struct heap_sampler *sampler, const struct elf_file *file
     return good;
 }
 
+/* Between a look at the process and the opening of its memory it may have started a program that has more
+ * rights than its user (setuid). Such a program's files in /proc are root's. What it would take to pass for the
+ * JVM is its code at the same address as well. */
+static bool is_the_jvm(const struct heap_sampler *sampler, const struct target *target)
+{
+    char path[48];
+    struct stat status;
+    Elf64_Ehdr before, now;
+    snprintf(path, sizeof path, "/proc/%d", (int)target->pid);
+    return stat(path, &status) == 0 && status.st_uid == target->uid && remote_still_same() &&
+           load_bytes(remote_jvm()->low, &before, sizeof before) &&
+           get(sampler->memory, remote_jvm()->low, &now, sizeof now) &&
+           memcmp(&before, &now, sizeof now) == 0;
+}
+
 static bool find_all(struct heap_sampler *sampler, const struct target *target, char *error,
                      size_t error_size)
 {
@@ -199,7 +216,11 @@ static bool find_all(struct heap_sampler *sampler, const struct target *target, 
                  strerror(errno));
         return false;
     }
-    if (!target_still_same(target) || !read_first(sampler, file) || !look(sampler, &state)) {
+    if (!is_the_jvm(sampler, target)) {
+        snprintf(error, error_size, "it is not the JVM of its user any more: nothing is written");
+        return false;
+    }
+    if (!read_first(sampler, file) || !look(sampler, &state)) {
         snprintf(error, error_size,
                  "the heap sampler's flag and interval are not as they should "
                  "be: nothing is written");

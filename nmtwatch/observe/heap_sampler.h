@@ -20,7 +20,8 @@
  * and nothing else. It restores when the pipe closes, and goes when it is told that this has been done.
  *
  * Memory is written through one descriptor of /proc/PID/mem: it belongs to the memory of that program, so
- * that after exec, exit or reuse of the pid nothing is written anywhere.
+ * that after exec, exit or reuse of the pid nothing is written anywhere. A program with more rights than its
+ * user, started just before (setuid), is told by who owns it in /proc: nothing is written then.
  *
  * One process at a time; one thread; remote.h and stacks.h are open for the same target.
  */
