@@ -330,7 +330,7 @@ static void draw_list(struct top *top)
         screen_put(5, 2, screen_columns() - 2, false, SCREEN_PLAIN, line);
     }
     draw_keys(top,
-              screen_columns() >= 100
+              screen_columns() >= 116
                   ? "Enter open  / filter  < > sort  R reverse  c columns  T tree  t triage  "
                     "o observe  r record  b baseline  ? help  q quit"
                   : "Enter open  / filter  < > sort  T tree  t triage  o observe  ? help  q quit");

@@ -41,8 +41,16 @@ start() { # COLUMNSxROWS ENVIRONMENT... -- COMMAND...
     (cd "$SCRATCH" && tm new-session -d -s top -x "${size%x*}" -y "${size#*x}" \
         "$(printf '%q ' env "${variables[@]}" "$@"); echo ended with \$?; sleep 100")
 }
+# As it stands: not in the middle of being drawn.
 screen() {
-    tm capture-pane -p -t top "$@"
+    local before now='' i
+    for ((i = 0; i < 20; i++)); do
+        before=$now
+        now=$(tm capture-pane -p -t top "$@")
+        [ "$now" != "$before" ] || break
+        sleep 0.03
+    done
+    printf '%s\n' "$now"
 }
 shows() { # TEXT
     screen | grep -qF -- "$1"
@@ -61,6 +69,8 @@ seen() { # NAME TEXT: comes onto the screen
 # --- 200 x 60 ---------------------------------------------------------------------------------------
 all=--nmt-interval=1s
 start 200x60 TERM=tmux-of-tomorrow -- "$NMTWATCH" top $all --sort pid --no-color
+seen "it begins" "sorted by pid"
+keys R # the newest first: other tests have JVMs, too
 for pid in "$fake" "${pids[@]}"; do
     wait_for 10 row "$pid"
 done
@@ -95,7 +105,7 @@ keys Down Down Down Down Space Escape
 wait_for 10 eval '! shows "HEAP USED"'
 lacks "a column goes" "$(screen)" "HEAP USED"
 keys T / "$first" Enter
-wait_for 10 eval '[ "$(screen | grep -cE "^ *[0-9]+ [^ ]")" -le 2 ]'
+wait_for 10 eval 'row "$first" && [ "$(screen | grep -cE "^ *[0-9]+ [^ ]")" -le 3 ]'
 check "a filter leaves what fits" row "$first"
 keys Home Enter
 seen "Enter opens it" "Cost of watching"
