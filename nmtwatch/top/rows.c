@@ -96,7 +96,13 @@ void rows_layout(unsigned columns, enum top_column sort, int width, int widths[s
 
 void top_jdk(const char *jdk, char *out, size_t size)
 {
-    snprintf(out, size, "%.*s", (int)strcspn(jdk, "+-_ "), jdk);
+    size_t length = strcspn(jdk, "+-_ ");
+    int dots = 0;
+    for (size_t i = 0; i < length; i++) { /* vendors have parts of their own behind the third */
+        dots += jdk[i] == '.';
+        length = dots == 3 ? i : length;
+    }
+    snprintf(out, size, "%.*s", (int)length, jdk);
     /* JDK 8 is identified by its update. */
     if (strncmp(jdk, "1.8", 3) == 0 || strncmp(jdk, "8.0_", 4) == 0) {
         const char *update = strchr(jdk, '_');
@@ -130,8 +136,8 @@ void top_group(const struct member *member, char *out, size_t size)
     if (name[0] != '\0')
         snprintf(out, size, "container %s", name);
     else
-        snprintf(out, size, "container, pid %" PRId64 " inside",
-                 watcher_target(member->watcher)->identity.nspid);
+        snprintf(out, size, "container of pid %" PRId64,
+                 watcher_target(member->watcher)->identity.pid);
 }
 
 static double field(const struct sample *sample, enum sample_field which)
@@ -201,6 +207,9 @@ static void fill(struct top_row *row, const struct member *member)
     row->value[TOP_RSS] = field(latest, SAMPLE_RSS_BYTES);
     row->value[TOP_HEAP] = field(latest, SAMPLE_HEAP_USED_BYTES);
     row->heap_committed_bytes = field(latest, SAMPLE_HEAP_COMMITTED_BYTES);
+    struct nmt_amount heap;
+    if (isnan(row->heap_committed_bytes) && sample_get_nmt(latest, NMT_JAVA_HEAP, &heap))
+        row->heap_committed_bytes = (double)heap.committed_bytes; /* without hsperfdata */
     row->value[TOP_NMT] = field(latest, SAMPLE_NMT_COMMITTED_BYTES);
     if (view.have_class_metaspace)
         row->value[TOP_CLASS] = (double)view.class_metaspace_bytes;
@@ -447,8 +456,11 @@ void rows_cell(const struct top_row *row, enum top_column column, enum top_colum
         snprintf(out, size, "%s", row->jdk);
         break;
     case TOP_HEAP:
-        snprintf(out, size, "%s/%s", short_bytes(row->value[TOP_HEAP]).text,
-                 short_bytes(row->heap_committed_bytes).text);
+        if (isnan(row->value[TOP_HEAP]) && isnan(row->heap_committed_bytes))
+            snprintf(out, size, "-");
+        else
+            snprintf(out, size, "%s/%s", short_bytes(row->value[TOP_HEAP]).text,
+                     short_bytes(row->heap_committed_bytes).text);
         break;
     case TOP_RSS:
     case TOP_NMT:

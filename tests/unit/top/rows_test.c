@@ -61,6 +61,7 @@ static void test_jdk(void **state)
     static const char *const VERSIONS[][2] = {
         {"17.0.15+6-Debian-1deb12u1", "17.0.15"},
         {"25.0.3+9-LTS", "25.0.3"},
+        {"21.0.13.0.3+1-1-Debian", "21.0.13"},
         {"27-ea+3", "27"},
         {"1.8.0_452-b09", "8u452"},
         {"8.0_504", "8u504"},
