@@ -268,7 +268,7 @@ void allocations_begin(struct allocations *allocations, int64_t first_interval)
     allocations->thread = calloc(list.count + 1, sizeof *allocations->thread);
     for (uint32_t i = 0; allocations->thread != NULL && i < list.count; i++)
         allocations->thread[allocations->threads++] = thread_in(&list, i) & ~(uintptr_t)1;
-    if (allocations->threads > 0)
+    if (allocations->thread != NULL)
         qsort(allocations->thread, allocations->threads, sizeof *allocations->thread, by_address);
 }
 
@@ -307,7 +307,7 @@ void allocations_end(struct allocations *allocations, struct observe_report *rep
         };
         row->name = NULL; /* the report's now */
     }
-    if (report->class_count > 0)
+    if (report->classes != NULL)
         qsort(report->classes, report->class_count, sizeof *report->classes, by_bytes);
 }
 

@@ -544,6 +544,8 @@ bool observe_run(const struct target *target, const struct observe_options *opti
         .outcome_count = STACK_OUTCOMES,
         .total_bytes = -1,
     };
+    if (options->activate)
+        report->unit = "allocated, by sampled objects";
     snprintf(report->main, sizeof report->main, "%s", target->identity.main);
     for (int i = 0; i < STACK_OUTCOMES; i++)
         report->outcome[i].text = stack_outcome_text((enum stack_outcome)i);

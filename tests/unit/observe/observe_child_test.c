@@ -30,6 +30,9 @@ static void what_may_be_asked(void **state)
     bad.options.mode = OBSERVE_MODES;
     assert_false(valid(bad));
     bad = GOOD;
+    bad.options.activate = true; /* would write into a JVM */
+    assert_false(valid(bad));
+    bad = GOOD;
     bad.options.mode = (enum observe_mode) - 1;
     assert_false(valid(bad));
     bad = GOOD;
