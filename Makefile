@@ -198,9 +198,9 @@ $(BUILD)/error_rates: $(call obj,$(VERDICT_TRIALS:%=tests/verdict/%)) $(BUILD)/l
 # Measuring programs for scripts/bench/bench.sh.
 BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
 # The agent's own, without the rest of us.
-$(BUILD)/bench/mem_bench: tests/bench/mem_bench.c $(BUILD)/libagent.a
+$(BUILD)/bench/mem_bench $(BUILD)/bench/timer_bench: $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) -ldl -lm -pthread
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) -ldl -lm -pthread
 $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
@@ -239,7 +239,7 @@ test-jdks: setup
 	@$(MAKE) --no-print-directory -s all
 	@BUILD=$(BUILD) scripts/test/test-jdks.sh --update $(JDKS)
 
-# bench-NAME runs scripts/bench/NAME.sh: agent alloc alloc-compare calltrace churn-ids classes classlog fleet holders memory million plan top.
+# bench-NAME runs scripts/bench/NAME.sh: agent alloc alloc-compare calltrace churn-ids classes classlog fleet holders memory million plan sample top.
 bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench/bench.sh $(BUILD)

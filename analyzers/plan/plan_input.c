@@ -178,6 +178,14 @@ static double table_bytes(double traces)
     return entries * TABLE_ENTRY;
 }
 
+/* Of stacks and frames: 8 bytes an entry, doubled at five eighths. */
+static double index_bytes(double entries, double used)
+{
+    while (entries * 5 / 8 < used)
+        entries *= 2.0;
+    return entries * 8;
+}
+
 void plan_component_formulas(enum plan_component component, const struct plan_input *in,
                              int64_t classes, int64_t ids, int64_t *documented, int64_t *expected)
 {

@@ -9,13 +9,12 @@ import javax.management.ObjectName;
 
 /**
  * The same work again and again, under one profiler after the other and under none, in one JVM: what a
- * slice of work takes differs by the profiler alone. Starting and stopping is not part of a slice.
+ * slice of work takes differs by the profiler alone. Starting, the first half of a slice, and stopping are not counted.
  *
  * <pre>SampleCost random|scrabble SLICE_SECONDS ROUNDS FOLDER NAME=LIBRARY,OPTIONS...</pre>
  *
- * NAME begins with the name of the profiler's own threads, up to a '/'. Prints for each slice: name ("none" as well), round,
- * nanoseconds of CPU of the thread that works, and of the profiler's own threads. FOLDER/NAME-ROUND.jfr is
- * the recording.
+ * Prints for each slice: name ("none" as well), round, nanoseconds of CPU of the thread that works, and of
+ * the profiler's own threads. FOLDER/NAME-ROUND.jfr is the recording, '/' in the name written as '-'.
  */
 public final class SampleCost {
     private static volatile long sink;
@@ -57,13 +56,12 @@ public final class SampleCost {
             load(library, flag.substring(flag.indexOf(',') + 1) + ",file=" + file);
         }
         System.gc();
-        Thread.sleep(50);
-        String threads = name.contains("/") ? name.substring(0, name.indexOf('/')) : name;
-        long own = own(threads);
+        work(random, amount / 2); // fills tables and learns methods
+        long own = own();
         long began = cpu();
         work(random, amount);
         long took = cpu() - began;
-        own = own(threads) - own;
+        own = own() - own;
         if (library != null) {
             load(library, "stop");
         }
@@ -84,12 +82,13 @@ public final class SampleCost {
         return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
     }
 
-    /** Of the threads with this name. */
-    private static long own(String name) throws IOException {
+    /** Of the agents' threads; what a thread that is not running has used is exact. */
+    private static long own() throws IOException {
         long sum = 0;
         try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Path.of("/proc/self/task"))) {
             for (Path task : tasks) {
-                if (Files.readString(task.resolve("comm")).startsWith(name)) {
+                String name = Files.readString(task.resolve("comm"));
+                if (name.startsWith("nmtagent") || name.startsWith("Async-prof")) {
                     sum += Long.parseLong(Files.readString(task.resolve("schedstat")).split(" ")[0]);
                 }
             }

@@ -174,7 +174,8 @@ static void documented_formulas(void **state)
     assert_int_equal(by_document(PLAN_PART_BESIDES, PLAN_THREADS, 1000), -1);
 }
 
-/* An agent under javac (17.0.15, C2, 2 ms): what its account said, and what was counted then. */
+/* An agent under javac (17.0.15, C2, 2 ms): what its account said, and what was counted then; call traces in
+ * another run, with 2 306 methods. How many places of calls there are is a guess. */
 static void expected_as_measured(void **state)
 {
     (void)state;
@@ -184,14 +185,14 @@ static void expected_as_measured(void **state)
         int percent;
     } measured[] = {
         {PLAN_PART_LINE_TABLES, 177200, 3},
-        {PLAN_PART_CALL_TRACES, 5878000, 5},
+        {PLAN_PART_CALL_TRACES, 997568, 25},
         {PLAN_PART_DICTIONARIES, 90656 + 567568 + 64 + 6976, 5},
         {PLAN_PART_METHOD_MAP, 1365296, 3},
     };
     struct plan_input input;
     plan_input_default(&input);
     plan_input_set(&input, PLAN_SAMPLED_METHODS, 2317);
-    plan_input_set(&input, PLAN_TRACES, 9507);
+    plan_input_set(&input, PLAN_TRACES, 2656);
     plan_input_set(&input, PLAN_THREADS, 23);
     for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
         int64_t document, expected;
