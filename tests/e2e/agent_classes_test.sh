@@ -28,6 +28,9 @@ for jdk in $(agent_jdks); do
             END { print all - ours }')
         check "$JVM_NAME: no class counts twice ($before from before)" \
             test "$before" -ge 300 -a "$before" -le 900
+        is "$JVM_NAME: all loaded methods, of each class as many as it has" "$(jq -c '.loaded_methods.families[]
+                | select(.family == "ChurnVictim_#") | .methods / .classes' <<<"$status")" \
+            "$("${JVM_JFR%/jfr}/javap" -p -cp "$AGENT_CLASSES" ChurnVictim_0000000 | grep -c '(')"
         is "$JVM_NAME: none without a name, no stack lost" \
             "$(jq -c '[.classes.nameless, .classes.stacks_lost]' <<<"$status")" "[0,0]"
         unloaded=$(jq '.classes.top[] | select(.family == "ChurnVictim_#") | .unloaded' <<<"$status")

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Class histograms of real JVMs: told before, inside the budget, no GC, what grows is ranked.
+# Class histograms and counts of methods of real JVMs: told before, inside the budget, no GC, what grows is ranked.
 # timeout: 60
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
@@ -11,7 +11,7 @@ for jdk in $(agent_jdks); do
 done
 for jdk in $(agent_jdks); do
     pid=pid_$jdk
-    spawn "$NMTWATCH" watch "${!pid}" --json --histogram 2s --for 6s --cpu-pressure ignore \
+    spawn "$NMTWATCH" watch "${!pid}" --json --histogram 2s --methods 2s --for 6s --cpu-pressure ignore \
         --pause-budget 5s/10min >"$SCRATCH/watch$jdk"
     spawn "$NMTWATCH" record "${!pid}" --histogram 2s --for 4s --cpu-pressure ignore \
         --pause-budget 1ms/10min -o "$SCRATCH/refused$jdk.rec" >/dev/null
@@ -29,6 +29,14 @@ for jdk in $(agent_jdks); do
         [.[] | select(.type == "histogram")][-1].rows[] | select(.class == "LiveLeak$Leaky")
         | .instances_growth > 100 and (.bytes / .instances | . > 1000 and . < 1040)' "$lines"
     check "$jdk: most bytes first" jq -es '[.[] | select(.type == "histogram")][-1].rows | map(-.bytes) | . == sort' "$lines"
+    is "$jdk: methods are counted from outside" \
+        "$(jq -cs '[.[] | select(.type == "tick" and .methods).methods_source] | unique' "$lines")" "[2]"
+    "$NMTWATCH" observe "${!pid}" methods --json >"$SCRATCH/methods$jdk"
+    is "$jdk: as many methods as observe counts" \
+        "$(jq -cs '[.[] | select(.type == "methods")][-1] | [.own_classes, .own_methods]' "$lines")" \
+        "$(jq -c '[.own_classes, .own_methods]' "$SCRATCH/methods$jdk")"
+    is "$jdk: the families are all of it" "$(jq -cs '[.[] | select(.type == "methods")][-1]
+        | (.families | length == 32) and (.families | map(-.methods) | . == sort)' "$lines")" true
     check "$jdk: over the budget none is taken, which is said" jq -es '
         any(.[]; .type == "cost" and .measured_us == -1 and (.skipped | contains("of the budget")))
         and all(.[]; .type != "histogram")' <(zcat "$SCRATCH/refused$jdk.rec")

@@ -131,6 +131,12 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: a class's methods are those that javap shows" \
         "$(jq -c '.families[] | select(.family == "Observed") | [.classes, .methods]' "$SCRATCH/methods")" \
         "[1,$("${JVM_JFR%/jfr}/javap" -p -cp "$AGENT_CLASSES" Observed | grep -c '(\|{};')]"
+    each=$("${JVM_JFR%/jfr}/javap" -p -cp "$AGENT_CLASSES" ChurnVictim_0000000 | grep -c '(')
+    generated=$("${JVM_JFR%/jfr}/jcmd" "$JVM_PID" VM.class_hierarchy | grep -c ChurnVictim_)
+    is "$JVM_NAME: generated classes and their methods, exactly" \
+        "$(jq -c '.families[] | select(.family == "ChurnVictim_#") | [.classes, .methods]' "$SCRATCH/methods")" \
+        "[$generated,$((generated * each))]"
+    check "$JVM_NAME: all of them" test "$generated" -ge 3000
     check "$JVM_NAME: methods of all classes" jq -e '.classes > 500 and .methods > 5000 and
         .methods_per_class > 0' "$SCRATCH/methods"
     line=$(awk '/kept = new Loader/ { print NR }' tests/workloads/agent/Observed.java)

@@ -709,6 +709,41 @@ static void test_plateau_of_internal_is_silent(void **state)
     judge_destroy(jvm.judge);
 }
 
+static void methods(struct jvm *jvm, int64_t number, enum methods_source source)
+{
+    struct method_family family = {.family = "Gen#", .classes = number / 20, .methods = number / 2};
+    struct event event = {.kind = EVENT_SAMPLE, .ms = jvm->ms};
+    sample_set(&event.sample, SAMPLE_METHODS, number);
+    sample_set(&event.sample, SAMPLE_METHODS_SOURCE, source);
+    feed(jvm, &event);
+    event = (struct event){.kind = EVENT_METHODS, .ms = jvm->ms};
+    event.methods = (struct methods_event){
+        .classes = number / 15, .methods = number, .row_count = 1, .rows = &family};
+    if (source == METHODS_COUNTED)
+        feed(jvm, &event);
+    jvm->ms += 60000;
+}
+
+static void test_methods_beyond_the_typical_number(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    thresholds_default(&jvm.thresholds);
+    start(&jvm, 17, 600000, 0);
+    methods(&jvm, 1499999, METHODS_COUNTED);
+    methods(&jvm, 9000000, METHODS_MEAN); /* says no more than the classes do */
+    assert_int_equal(count(&jvm, FINDING_MANY_METHODS, ALERT_RAISED), 0);
+    methods(&jvm, 1500000, METHODS_COUNTED);
+    methods(&jvm, 3000000, METHODS_COUNTED);
+    assert_int_equal(count(&jvm, FINDING_MANY_METHODS, ALERT_RAISED), 1);
+    methods(&jvm, 1000000, METHODS_COUNTED);
+    methods(&jvm, 1000000, METHODS_COUNTED);
+    assert_int_equal(count(&jvm, FINDING_MANY_METHODS, ALERT_CLEARED), 1);
+    methods(&jvm, 2000000, METHODS_AGENT);
+    assert_int_equal(count(&jvm, FINDING_MANY_METHODS, ALERT_RAISED), 2);
+    judge_destroy(jvm.judge);
+}
+
 static void loaders(struct jvm *jvm, int64_t number)
 {
     struct loader_row row = {.type = "org.apache.catalina.loader.ParallelWebappClassLoader",
@@ -929,6 +964,7 @@ int main(void)
         cmocka_unit_test(test_steep_growth_of_internal_is_told_in_time),
         cmocka_unit_test(test_metaspace_runs_to_its_limit),
         cmocka_unit_test(test_plateau_of_internal_is_silent),
+        cmocka_unit_test(test_methods_beyond_the_typical_number),
         cmocka_unit_test(test_loaders_that_multiply),
         cmocka_unit_test(test_steps_of_the_agents_breaker),
         cmocka_unit_test(test_objects_of_one_class_that_grow),

@@ -24,7 +24,8 @@ static struct published honest(void)
     struct published published = {.start_time_ticks = 99,
                                   .reserved_bytes = 3000000,
                                   .resident_bytes = 2000000,
-                                  .jmethod_id_bytes = 1000000};
+                                  .jmethod_id_bytes = 1000000,
+                                  .methods = 31000};
     memcpy(published.magic, PUBLISHED_MAGIC, sizeof published.magic);
     published.checksum = published_checksum(&published);
     return published;
@@ -61,6 +62,7 @@ static void is_read(void **state)
     agent_figures_sample(&target, &sample);
     assert_true(sample_get(&sample, SAMPLE_AGENT_RESERVED_BYTES, &value));
     assert_int_equal(value, 3000000);
+    assert_int_equal(agent_figures_methods(&target), 31000);
     assert_true(sample_get(&sample, SAMPLE_AGENT_RESIDENT_BYTES, &value));
     assert_int_equal(value, 2000000);
     assert_true(sample_get(&sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, &value));
