@@ -36,7 +36,7 @@ struct uprobes {
     int program[UPROBES_MAX], event[UPROBES_MAX];
     bool object[UPROBES_MAX];
     int places;
-    void *consumer, *producer; /* maps of the ring: our position; the kernel's, and data twice */
+    void *consumer, *producer; /* maps of the ring: our position; the kernel's, and data */
     size_t page_bytes;
 };
 
@@ -279,12 +279,20 @@ static bool attach(struct uprobes *uprobes, pid_t pid, const struct uprobe_place
     return true;
 }
 
+/* The kernel lets data be mapped twice, so that a record that goes around the end is in one piece. Of the
+ * second time one record is enough: what is mapped counts as resident. */
+static size_t ring_map_bytes(const struct uprobes *uprobes)
+{
+    size_t page = uprobes->page_bytes, record = BPF_RINGBUF_HDR_SZ + sizeof(struct record);
+    return page + RING_BYTES + (record + page - 1) / page * page;
+}
+
 static bool map_ring(struct uprobes *uprobes, char *error, size_t error_size)
 {
     size_t page = uprobes->page_bytes;
     uprobes->consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, uprobes->ring, 0);
-    uprobes->producer = mmap(NULL, page + 2 * (size_t)RING_BYTES, PROT_READ, MAP_SHARED,
-                             uprobes->ring, (off_t)page);
+    uprobes->producer =
+        mmap(NULL, ring_map_bytes(uprobes), PROT_READ, MAP_SHARED, uprobes->ring, (off_t)page);
     return (uprobes->consumer != MAP_FAILED && uprobes->producer != MAP_FAILED) ||
            refuse("mapping a BPF ring", error, error_size);
 }
@@ -437,7 +445,7 @@ void uprobes_close(struct uprobes *uprobes)
             close(uprobes->program[i]);
     }
     if (uprobes->producer != MAP_FAILED)
-        munmap(uprobes->producer, uprobes->page_bytes + 2 * (size_t)RING_BYTES);
+        munmap(uprobes->producer, ring_map_bytes(uprobes));
     if (uprobes->consumer != MAP_FAILED)
         munmap(uprobes->consumer, uprobes->page_bytes);
     if (uprobes->ring >= 0)

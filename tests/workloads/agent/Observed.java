@@ -44,7 +44,7 @@ public final class Observed {
                 for (int i = 0; i < number; i++) {
                     rule(bytes);
                     if (i % 50 == 49) {
-                        Thread.sleep(10);
+                        Thread.sleep(Integer.getInteger("pause", 10));
                     }
                 }
             }
