@@ -154,7 +154,8 @@ bool class_graph_walk(struct loaded_methods *out, struct loaded_families *famili
                                layout.jdk_major < IDS_ELSEWHERE};
     *out = (struct loaded_methods){.families = families};
     if (!is_known()) {
-        snprintf(error, error_size, "JDK %d does not export where its classes are", layout.jdk_major);
+        snprintf(error, error_size, "JDK %d does not export where its classes are",
+                 layout.jdk_major);
         return false;
     }
     if (!take_loaders(&walk)) {

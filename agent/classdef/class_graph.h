@@ -37,9 +37,10 @@ struct loaded_methods {
     int64_t own_classes,
         own_methods; /* without those of the boot loader: mostly the class archive's */
     int64_t torn;    /* lists that were left because they led nowhere any more */
-    int64_t ids;     /* jmethodIDs; -1: this JDK keeps them elsewhere (26 and later), or not asked for */
+    int64_t
+        ids; /* jmethodIDs; -1: this JDK keeps them elsewhere (26 and later), or not asked for */
     struct loaded_families *families; /* as given */
-    size_t family_count; /* most methods first; the last may be "[other families]" */
+    size_t family_count;              /* most methods first; the last may be "[other families]" */
 };
 
 /* families: zeroed; NULL: neither names nor jmethodIDs are read, sums alone. False with one sentence: the

@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define TURN_NS    100000000  /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
-#define SCAN_NS    1000000000 /* for threads that announce themselves to nobody */
-#define PUBLISH_NS 5000000000 /* a watch asks NMT that often */
+#define TURN_NS    100000000   /* a buffer of 64 KB holds a tenth of a second of 20 000 events/s */
+#define SCAN_NS    1000000000  /* for threads that announce themselves to nobody */
+#define PUBLISH_NS 5000000000  /* a watch asks NMT that often */
 #define COUNT_NS   60000000000 /* methods of all classes: 50 ns a class in sums alone */
 
 /* Between two tries to begin a chunk, unless chunks are longer. */
@@ -55,16 +55,16 @@ static void count_methods(const struct recording *recording)
     struct loaded_methods methods;
     char unused[160];
     if (recording->sampler.engine->walk_here != NULL)
-        published_methods(class_graph_walk(&methods, NULL, unused, sizeof unused)
-                              ? methods.methods
-                              : -1);
+        published_methods(class_graph_walk(&methods, NULL, unused, sizeof unused) ? methods.methods
+                                                                                  : -1);
 }
 
 static void work(struct drain *drain, JNIEnv *env)
 {
     int64_t chunk_end_ns = clock_now_ns() + drain->chunk_ns,
             next_scan_ns = clock_now_ns() + SCAN_NS;
-    int64_t next_publish_ns = clock_now_ns(), next_count_ns = next_publish_ns, end_ns = drain->recording->end_ns;
+    int64_t next_publish_ns = clock_now_ns(), next_count_ns = next_publish_ns,
+            end_ns = drain->recording->end_ns;
     int failures = 0;
     pthread_mutex_lock(&drain->lock);
     while (!drain->stop) {

@@ -28,8 +28,7 @@ struct walk_start {
     uintptr_t sender_sp; /* %r13: the caller's sp then; 0: not known */
     uintptr_t thrown_at; /* %rdx: where, while an exception is being thrown; 0: not known */
     bool in_java;        /* the thread ran Java when pc is generated code: its state is not asked */
-    uintptr_t
-        stack_high; /* where the stack ends, for a thread that has gone; 0: of the thread */
+    uintptr_t stack_high; /* where the stack ends, for a thread that has gone; 0: of the thread */
 #ifdef NMTAGENT_COMPARE
     /* AsyncGetCallTrace looks for the place after pc even where the innermost compiled frame waits
      * at a call: then it names what comes after the call. */

@@ -11,8 +11,7 @@ uint8_t *jfr_bytes_room(struct jfr_bytes *bytes, size_t more)
 {
     if (bytes->failed)
         return NULL;
-    if (more > bytes->capacity - bytes->length &&
-        !jfr_bytes_grow(bytes, bytes->length + more)) {
+    if (more > bytes->capacity - bytes->length && !jfr_bytes_grow(bytes, bytes->length + more)) {
         bytes->failed = true;
         return NULL;
     }

@@ -33,8 +33,7 @@ const char *methods_source_name(int64_t source)
 void methods_keep(struct kept_methods *kept, const struct methods_event *event)
 {
     kept->event = *event;
-    kept->event.row_count =
-        event->row_count < EVENT_ROWS_MAX ? event->row_count : EVENT_ROWS_MAX;
+    kept->event.row_count = event->row_count < EVENT_ROWS_MAX ? event->row_count : EVENT_ROWS_MAX;
     if (kept->event.row_count > 0)
         memcpy(kept->rows, event->rows, (size_t)kept->event.row_count * sizeof *kept->rows);
     kept->event.rows = kept->rows;

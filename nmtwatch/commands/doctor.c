@@ -166,7 +166,8 @@ static void check_uprobes(struct checks *checks)
             "BPF programs on uprobes can be loaded (BTF is not needed)");
     else
         add(checks, DOCTOR_MISSING, "uprobes", serves,
-            "run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN", "%s", error);
+            "run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN", "%s",
+            error);
 }
 
 static void check_pressure(struct checks *checks)

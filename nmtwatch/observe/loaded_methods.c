@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS            30
-#define JSON_FAMILIES   200
+#define ROWS          30
+#define JSON_FAMILIES 200
 #define TRIES         3 /* a list that was torn is read again: classes were unloaded meanwhile */
 
 /* A JVM that has begun has classes; one that has ended has none: what cannot be read is 0. */
@@ -45,8 +45,7 @@ bool loaded_methods_read(const struct target *target, struct loaded_methods *out
         return false;
     }
     layout_forget();
-    bool good = remote_open(target, error, error_size) &&
-                layout_fill(&layout, error, error_size) &&
+    bool good = remote_open(target, error, error_size) && layout_fill(&layout, error, error_size) &&
                 walk(out, out->families, error, error_size);
     remote_close();
     return good;

@@ -26,7 +26,7 @@
 #define DURATION_MAX  600000
 #define INTERVAL_MIN  1000000 /* ns */
 #define ENDS_MS       200
-#define OOM_SCORE_ADJ "500"   /* rather this process than the JVM */
+#define OOM_SCORE_ADJ "500" /* rather this process than the JVM */
 
 struct observe_child {
     pid_t pid; /* 0: the helper's, or waited for */
@@ -293,7 +293,8 @@ void observe_child_close(struct observe_child *child)
         if (!child->ended)
             kill(child->pid, SIGKILL);
         /* One that waits for memory which its owner withholds does not end: not waited for. */
-        for (int i = 0; i < ENDS_MS && waitpid(child->pid, NULL, child->ended ? 0 : WNOHANG) <= 0; i++)
+        for (int i = 0; i < ENDS_MS && waitpid(child->pid, NULL, child->ended ? 0 : WNOHANG) <= 0;
+             i++)
             poll(NULL, 0, 1);
     }
     free(child);

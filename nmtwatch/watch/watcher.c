@@ -558,9 +558,10 @@ static void methods_otherwise(struct watcher *watcher, struct sample *sample, co
     sample_set(sample, SAMPLE_METHODS, methods);
     sample_set(sample, SAMPLE_METHODS_SOURCE, source);
     if (source == METHODS_MEAN && source != watcher->methods_source)
-        watcher_note(watcher,
-                     "methods are not counted (%s): their number is the documented mean, %.0f a class",
-                     why, TYPICAL_METHODS_PER_CLASS);
+        watcher_note(
+            watcher,
+            "methods are not counted (%s): their number is the documented mean, %.0f a class", why,
+            TYPICAL_METHODS_PER_CLASS);
     watcher->methods_source = source;
 }
 

@@ -93,8 +93,8 @@ struct watcher {
     struct census *census;
     struct heap_census *heap_census; /* NULL until the first histogram */
     bool histogram_announced;        /* what each will cost */
-    struct observe_child *methods; /* counts them; NULL: none is at it */
-    int64_t methods_late_ms;       /* until then it should be done */
+    struct observe_child *methods;   /* counts them; NULL: none is at it */
+    int64_t methods_late_ms;         /* until then it should be done */
     bool methods_late;
     int64_t next_methods_ms;
     enum methods_source methods_source; /* of the last number that was told */

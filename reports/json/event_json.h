@@ -62,8 +62,9 @@ void finding_json_members(struct json_out *out, const struct finding *finding);
 /* The records of records.def, for others that show the same, and for the schemas' test. */
 extern const struct record target_record, header_record, tick_record, loader_record, loaders_record,
     family_texts_record, family_counts_record, family_record, names_record, histogram_class_record,
-    histogram_record, method_family_record, methods_record, caller_record, callers_record, cost_record, words_record, finding_record, alert_record, command_cost_record,
-    watch_cost_record, end_record;
+    histogram_record, method_family_record, methods_record, caller_record, callers_record,
+    cost_record, words_record, finding_record, alert_record, command_cost_record, watch_cost_record,
+    end_record;
 
 enum event_line_kind {
     EVENT_LINE_MALFORMED, /* error says why */

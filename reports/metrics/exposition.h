@@ -52,8 +52,8 @@ struct exposition {
     bool header_written;
     char labels[1024]; /* of the next sample: key="value",key="value" */
     size_t labels_length;
-    double created_s;    /* of the next sample; 0: not known */
-    int64_t unix_ms;     /* of all samples until it changes; 0: none */
+    double created_s; /* of the next sample; 0: not known */
+    int64_t unix_ms;  /* of all samples until it changes; 0: none */
 };
 
 void exposition_family(struct exposition *out, const char *name, enum exposition_type type,

@@ -199,7 +199,8 @@ static double points_more(const struct drawing *drawing, const struct call_node 
 
 static const char *class_of_change(double points)
 {
-    static const char *const more[] = {"m1", "m2", "m3", "m4"}, *const less[] = {"l1", "l2", "l3", "l4"};
+    static const char *const more[] = {"m1", "m2", "m3", "m4"}, *const less[] = {"l1", "l2", "l3",
+                                                                                 "l4"};
     double size = points < 0 ? -points : points;
     if (size < 0.1)
         return "e0";
@@ -231,13 +232,12 @@ static void put_frame(struct drawing *drawing, uint32_t number, int depth, int64
     if (drawing->page->before != NULL) {
         double points = points_more(drawing, node);
         colour = class_of_change(points);
-        fprintf(drawing->out, "; before %s, %+.2f points", amount(drawing, total_before(drawing)).text,
-                points);
+        fprintf(drawing->out, "; before %s, %+.2f points",
+                amount(drawing, total_before(drawing)).text, points);
     }
     if (frame.kind != CALL_FRAME_JAVA)
         fprintf(drawing->out, "; %s", call_frame_kind_name(frame.kind));
-    fprintf(drawing->out, "</title><rect class=\"%s\" width=\"100%%\" height=\"100%%\"/>",
-            colour);
+    fprintf(drawing->out, "</title><rect class=\"%s\" width=\"100%%\" height=\"100%%\"/>", colour);
     if (width >= TEXT_MIN_PERCENT) {
         fputs("<text x=\"3\" y=\"12\">", drawing->out);
         put(drawing, frame.name);

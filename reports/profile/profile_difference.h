@@ -17,10 +17,10 @@ struct profile_change {
 };
 
 struct profile_difference {
-    double scale;          /* of the samples before */
-    int64_t before, after; /* all samples */
-    bool bytes;            /* they are */
-    uint32_t row_count; /* of methods that ran themselves in one of them */
+    double scale;                /* of the samples before */
+    int64_t before, after;       /* all samples */
+    bool bytes;                  /* they are */
+    uint32_t row_count;          /* of methods that ran themselves in one of them */
     struct profile_change *rows; /* largest change first, whichever way */
 };
 

@@ -288,7 +288,8 @@ static bool draw_methods(struct canvas *canvas)
     canvas_blocks(canvas, scale.unit);
     canvas_plot(canvas);
     if (near)
-        fprintf(canvas->out, ", \\\n     %.10g with lines dt 4 lw 1.2 lc rgb '%s' title 'threshold  %s'",
+        fprintf(canvas->out,
+                ", \\\n     %.10g with lines dt 4 lw 1.2 lc rgb '%s' title 'threshold  %s'",
                 (double)limit / scale.unit, CANVAS_THRESHOLD_COLOUR, units_count(limit).text);
     return true;
 }
@@ -368,14 +369,10 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
                   FILE *out)
 {
     static bool (*const draw[CHART_KIND_COUNT])(struct canvas *) = {
-        [CHART_CLASSES] = draw_classes,
-        [CHART_METHODS] = draw_methods,
-        [CHART_GROWTH] = draw_growth,
-        [CHART_CLASS_MEMORY] = draw_class_memory,
-        [CHART_INTERNAL] = draw_internal,
-        [CHART_MEMORY] = draw_memory,
-        [CHART_HEAP] = draw_heap,
-        [CHART_PROCESS] = draw_process,
+        [CHART_CLASSES] = draw_classes,   [CHART_METHODS] = draw_methods,
+        [CHART_GROWTH] = draw_growth,     [CHART_CLASS_MEMORY] = draw_class_memory,
+        [CHART_INTERNAL] = draw_internal, [CHART_MEMORY] = draw_memory,
+        [CHART_HEAP] = draw_heap,         [CHART_PROCESS] = draw_process,
     };
     if (!chart_drawable(story, kind))
         return false;

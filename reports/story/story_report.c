@@ -330,8 +330,8 @@ void methods_section(struct page *page, const struct sample *latest,
         char each[32];
         snprintf(each, sizeof each, "%.1f",
                  row->classes > 0 ? (double)row->methods / (double)row->classes : 0.0);
-        page_row(page, row->family, units_count(row->classes).text,
-                 units_count(row->methods).text, each);
+        page_row(page, row->family, units_count(row->classes).text, units_count(row->methods).text,
+                 each);
     }
     page_text(page, "The classes of the application's loaders: %s methods in %s classes.",
               units_count(event->own_methods).text, units_count(event->own_classes).text);

@@ -310,8 +310,9 @@ void terminal_histogram(const struct terminal *terminal, const struct histogram_
 void terminal_methods(const struct terminal *terminal, const struct methods_event *methods, int max)
 {
     double each = methods->classes > 0 ? (double)methods->methods / (double)methods->classes : 0.0;
-    fprintf(terminal->out, "  methods: %s in %s classes, %.1f a class; most:",
-            units_count(methods->methods).text, units_count(methods->classes).text, each);
+    fprintf(terminal->out,
+            "  methods: %s in %s classes, %.1f a class; most:", units_count(methods->methods).text,
+            units_count(methods->classes).text, each);
     for (int i = 0; i < methods->row_count && i < max; i++)
         fprintf(terminal->out, "%s %s %s in %s", i > 0 ? "," : "",
                 escape_name(methods->rows[i].family).text,

@@ -38,7 +38,8 @@ void terminal_callers(const struct terminal *terminal, const struct callers_even
                       int max);
 /* What a histogram of the heap holds in all, and the classes that have grown most since the first
  * one, one line each, at most max. */
-void terminal_methods(const struct terminal *terminal, const struct methods_event *methods, int max);
+void terminal_methods(const struct terminal *terminal, const struct methods_event *methods,
+                      int max);
 void terminal_histogram(const struct terminal *terminal, const struct histogram_event *histogram,
                         int max);
 

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
 
-line=$(awk '/kept = new Loader/ { print NR }' tests/workloads/agent/Observed.java)
 
 start() { # JDK NAME WORK NUMBER [FLAG...]: its pid is in $JVM_PID
     jvm_start "$1" "$2" -Dgo="$SCRATCH/$2.go" "${@:5}" Observed "$3" "$4"

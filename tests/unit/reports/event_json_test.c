@@ -204,14 +204,16 @@ static void test_loaders_cost_and_words_come_back(void **state)
 
     static struct caller_row callers[EVENT_ROWS_MAX] = {
         {"com.acme.Foo$$EnhancerByCGLIB$$*", "com.acme.Rules.eval:88", 60, 59}};
-    event = (struct event){
-        .kind = EVENT_CALLERS, .ms = 6, .callers = {true, 1, 5000, 70, "no", EVENT_ROWS_MAX, callers}};
+    event = (struct event){.kind = EVENT_CALLERS,
+                           .ms = 6,
+                           .callers = {true, 1, 5000, 70, "no", EVENT_ROWS_MAX, callers}};
     assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
     assert_true(line.event.callers.last);
     assert_int_equal(line.event.callers.classes, 70);
     assert_memory_equal(line.event.callers.rows, callers, sizeof callers);
 
-    static struct method_family families[EVENT_ROWS_MAX] = {{"Gen#", 8, 120}, {"java.lang.*", 3, 9}};
+    static struct method_family families[EVENT_ROWS_MAX] = {{"Gen#", 8, 120},
+                                                            {"java.lang.*", 3, 9}};
     event = (struct event){.kind = EVENT_METHODS, .methods = {2, 11, 129, 8, 120, 2, families}};
     assert_int_equal(read_back(event_json_event(&out, 1, &event, NULL)), EVENT_LINE_EVENT);
     assert_int_equal(line.event.methods.own_methods, 120);
