@@ -164,10 +164,10 @@ static uintptr_t class_of(const struct allocations *allocations, const uint64_t 
  * element's. 0: not known. */
 static int64_t size_of(uintptr_t klass, uint32_t length)
 {
-    int32_t helper = (int32_t)load_u32(klass + (uintptr_t)layout.klass_layout_helper, 0);
-    if (helper >= 0)
-        return helper & ~7;
-    int64_t bytes = (helper >> 16 & 0xff) + ((int64_t)length << (helper & 63));
+    uint32_t helper = load_u32(klass + (uintptr_t)layout.klass_layout_helper, 0);
+    if (helper <= INT32_MAX)
+        return helper & ~UINT32_C(7);
+    int64_t bytes = (helper >> 16 & 0xff) + ((int64_t)length << (helper & 15));
     return (bytes + 7) & ~INT64_C(7);
 }
 
