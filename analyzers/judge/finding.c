@@ -168,6 +168,15 @@ void finding_add_caller(struct finding *finding, const struct caller_row *rows, 
     }
 }
 
+void finding_add_late_caller(struct finding *finding, const struct caller_row *rows, int count)
+{
+    const struct evidence *example = finding_evidence(finding, "example");
+    bool of_classes =
+        finding->kind == FINDING_CLASS_EXPLOSION || finding->kind == FINDING_CLASS_CHURN;
+    if (of_classes && example != NULL && finding_evidence(finding, "asked_for_by") == NULL)
+        finding_add_caller(finding, rows, count, example->text);
+}
+
 void finding_copy(struct finding *to, struct texts *texts, const struct finding *from)
 {
     struct finding copy = *from;

@@ -76,6 +76,8 @@ void finding_add_text(struct finding *finding, const char *key, const char *text
  * and at the end of the title. Nothing where no row is about it. */
 void finding_add_caller(struct finding *finding, const struct caller_row *rows, int count,
                         const char *class_name);
+/* The same for a finding of classes that was made before it was known, by its example. */
+void finding_add_late_caller(struct finding *finding, const struct caller_row *rows, int count);
 /* NULL when absent. */
 const struct evidence *finding_evidence(const struct finding *finding, const char *key);
 /* The same with its texts in another arena. Without memory texts are empty and evidence is left

@@ -339,13 +339,9 @@ void judge_callers(struct judge *judge, const struct callers_event *callers)
     memcpy(judge->callers, callers->rows, (size_t)judge->caller_count * sizeof *judge->callers);
     /* Alerts that came before are not raised again; whoever looks at them sees it. */
     for (int i = 0; i < judge->episode_count; i++) {
-        struct finding *finding = &judge->episodes[i].finding;
-        const struct evidence *example = finding_evidence(finding, "example");
-        bool of_classes =
-            finding->kind == FINDING_CLASS_EXPLOSION || finding->kind == FINDING_CLASS_CHURN;
-        if (judge->episodes[i].active && of_classes && example != NULL &&
-            finding_evidence(finding, "asked_for_by") == NULL)
-            finding_add_caller(finding, judge->callers, judge->caller_count, example->text);
+        if (judge->episodes[i].active)
+            finding_add_late_caller(&judge->episodes[i].finding, judge->callers,
+                                    judge->caller_count);
     }
 }
 

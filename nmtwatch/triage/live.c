@@ -689,6 +689,9 @@ enum failure_kind live_run(struct live *live, const struct target *target,
         dossier_reader_finish(live->reader);
         live->dossier->flow = flow;
         live->dossier->identity = target->identity;
+        for (int i = 0; i < live->alert_count; i++)
+            finding_add_late_caller(&live->alerts[i], live->dossier->callers,
+                                    live->dossier->caller_count);
         triage_judge(live->dossier, live->alerts, live->alert_count, &live->triage);
     }
     attach_destroy(looking.attach);
