@@ -310,8 +310,10 @@ static int serve_request(struct helper *helper, const char *text)
 /* --- observing -------------------------------------------------------------------------------- */
 
 /* What no section of the configuration asks for is not observed. */
-static bool section_asks(const struct serve_options *options, enum observe_mode mode)
+static bool configuration_asks(const struct serve_options *options, enum observe_mode mode)
 {
+    if (mode == OBSERVE_METHODS && options->watch.methods_interval_ms > 0)
+        return true; /* each watch does */
     for (int i = 0; i < options->section_count; i++) {
         if (strcmp(options->sections[i].what, observe_mode_name(mode)) == 0)
             return true;
@@ -327,7 +329,7 @@ static const char *begin_observing(struct helper *helper, const void *bytes, int
     if (!observe_request_valid(bytes, asked->length))
         return "this is no observation that serve asks for";
     memcpy(&request, bytes, sizeof request);
-    if (!section_asks(helper->options, request.options.mode))
+    if (!configuration_asks(helper->options, request.options.mode))
         return "no [observe NAME] of the configuration asks for this";
     if (target == NULL)
         return "the process has gone";
