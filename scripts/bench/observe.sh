@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench-observe: what looking from outside sees, and what it costs the JVM, beside the agent and no profiler.
 #
-# usage: bench/observe.sh [BUILD]     PARTS ("stacks start overhead rate"), ROUNDS_OF_ALL (5), WORK (300), JDK (17)
+# usage: bench/observe.sh [BUILD]     PARTS ("stacks start overhead rate"), ROUNDS_OF_ALL (5), WORK (2000), JDK (17)
 #
 #   stacks    20 000 definitions counted; share of whole stacks for classes, alloc and cpu; how much of cpu's flame graph
 #             has the same innermost methods as the agent's, of the same JVM at the same time
@@ -18,7 +18,7 @@
 build=${1:-build}
 NMTWATCH=$build/nmtwatch
 . tests/e2e/agent.sh
-rounds=${ROUNDS_OF_ALL:-5} work=${WORK:-300} parts=${PARTS:-stacks start overhead rate}
+rounds=${ROUNDS_OF_ALL:-5} work=${WORK:-2000} parts=${PARTS:-stacks start overhead rate}
 version=${JDK:-17}
 jdk=$(agent_jdk "$version") || exit 1
 classes=$build/bench/java
