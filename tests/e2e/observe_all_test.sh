@@ -64,13 +64,13 @@ for = 3s
 what = rss
 on = memory-outside-nmt
 for = 1s
-growth = 16M
+growth = 4M
 END
     printf '%s\n' "${@:2}" >>"$SCRATCH/serve.ini"
 }
 JDK=$first SERVE_TEST=observed$$-explodes spawn scripts/workloads.sh run hidden --mode explode --rate 20 \
     >"$SCRATCH/application.log" 2>&1
-SERVE_TEST=observed$$-deflaters start "$last" deflaters deflaters 500 -Xms64m -Xmx64m -XX:+AlwaysPreTouch \
+SERVE_TEST=observed$$-deflaters start "$last" deflaters memory 200 -Xms64m -Xmx64m -XX:+AlwaysPreTouch -Dlibrary="$AGENT_CLASSES/libnative_leak.so" \
     -XX:NativeMemoryTracking=summary
 configure 100%
 spawn "$NMTWATCH" serve --config "$SCRATCH/serve.ini" >"$SCRATCH/log" 2>"$SCRATCH/err"
@@ -180,6 +180,12 @@ is "the target lists it" "$(get /api/v1/targets | jq -r '.targets[] | select(.ta
 check "one was started" metric_is nmtwatch_observations_started_total 1
 check "none was refused" metric_is 'nmtwatch_observations_refused_total{reason="budget"}' 0
 
+level_known() { # of the JVM before it grows: start-up is over, and NMT has answered
+    [ "$(get /api/v1/targets | jq '.targets[] | select(.target | endswith("deflaters")) | .warm')" = true ] &&
+        get /metrics | grep -q 'jvm_native_memory_committed_bytes{target="[^"]*-deflaters",pool="Total"}'
+}
+wait_for 30 level_known
+sleep 2
 touch "$SCRATCH/deflaters.go"
 check "memory outside of NMT starts one" wait_for 30 said '^observe outside: started: .*: rss, for memory-outside-nmt$'
 
