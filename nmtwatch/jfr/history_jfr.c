@@ -114,7 +114,7 @@ static void number(struct jfr_bytes *out, int64_t value)
     jfr_bytes_number(out, (uint64_t)value);
 }
 
-/* -1 of what was not counted, and what is missing. */
+/* "Not available" when it is missing. */
 static int64_t value_of(const struct sample *sample, enum sample_field field)
 {
     int64_t value = JFR_NOT_AVAILABLE;
@@ -161,13 +161,22 @@ static void native_memory(struct history_jfr *history, int64_t ms, const struct 
         number(out, value_of(sample, SAMPLE_NMT_COMMITTED_BYTES));
         end(history);
     }
-    if (sample_get_nmt(sample, NMT_JAVA_HEAP, &amount)) {
-        struct jfr_bytes *out = begin(history, HISTORY_HEAP_USAGE, ms);
-        number(out, JFR_NOT_AVAILABLE);
-        number(out, amount.committed_bytes);
-        number(out, amount.reserved_bytes);
-        end(history);
-    }
+}
+
+/* hsperfdata has what is used and committed; NMT what is committed and reserved. */
+static void heap(struct history_jfr *history, int64_t ms, const struct sample *sample)
+{
+    struct nmt_amount amount = {JFR_NOT_AVAILABLE, JFR_NOT_AVAILABLE};
+    bool reserved = sample_get_nmt(sample, NMT_JAVA_HEAP, &amount);
+    if (!reserved && !sample_has(sample, SAMPLE_HEAP_USED_BYTES))
+        return;
+    int64_t committed = amount.committed_bytes;
+    sample_get(sample, SAMPLE_HEAP_COMMITTED_BYTES, &committed);
+    struct jfr_bytes *out = begin(history, HISTORY_HEAP_USAGE, ms);
+    number(out, value_of(sample, SAMPLE_HEAP_USED_BYTES));
+    number(out, committed);
+    number(out, amount.reserved_bytes);
+    end(history);
 }
 
 static void metaspace_sizes(struct jfr_bytes *out, int64_t committed, int64_t used)
@@ -198,6 +207,7 @@ static void sample_events(struct history_jfr *history, int64_t ms, const struct 
 {
     int64_t value;
     native_memory(history, ms, sample);
+    heap(history, ms, sample);
     metaspace(history, ms, sample);
     if (sample_get(sample, SAMPLE_RSS_BYTES, &value)) {
         if (value > history->peak_rss_bytes)

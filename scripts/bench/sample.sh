@@ -52,8 +52,8 @@ run() { # LOAD PROFILER: lines "PROFILER INTERVAL ROUND us_all us_own percent"
     done
     rm -rf "$SCRATCH/files"
     mkdir "$SCRATCH/files"
-    taskset -c 0 "$jdk/bin/java" -Xms128m -Xmx128m -XX:+UseSerialGC -XX:+AlwaysPreTouch -Xbatch -cp "$classes" \
-        SampleCost "$1" "$slice" "$rounds" "$SCRATCH/files" "${flags[@]}" >"$SCRATCH/out" 2>&1 || {
+    local java=("$jdk/bin/java" -Xms128m -Xmx128m -XX:+UseSerialGC -XX:+AlwaysPreTouch -Xbatch -cp "$classes")
+    taskset -c 0 "${java[@]}" SampleCost "$1" "$slice" "$rounds" "$SCRATCH/files" "${flags[@]}" >"$SCRATCH/out" 2>&1 || {
         echo "bench-sample: $2: $(grep -m 1 -i -E "exception|error" "$SCRATCH/out")" >&2
         exit 1
     }
