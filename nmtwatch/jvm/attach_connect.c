@@ -4,6 +4,7 @@
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/process/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 
 /* The socket appears 1-11 ms after SIGQUIT on an idle machine. */
 #define SOCKET_RETRY_MS  4
+#define OTHERS_MS        1000 /* what another attach may take until the socket is there */
 /* A full backlog (5 in HotSpot) drains at the pace of whole commands. */
 #define BACKLOG_RETRY_MS 20
 #define HELPER_SOONER_MS 100
@@ -197,9 +199,16 @@ static void end_guard(struct attach_connect *attempt)
     attempt->guard = 0;
 }
 
+static bool is_recent(const struct stat *status)
+{
+    int64_t age_ms = clock_ms(CLOCK_REALTIME) - status->st_mtim.tv_sec * INT64_C(1000) -
+                     status->st_mtim.tv_nsec / 1000000;
+    return age_ms >= 0 && age_ms < OTHERS_MS;
+}
+
 /* The trigger file has to belong to the target's user or to root, or SIGQUIT means a thread dump.
  * It is made in its /tmp, where every HotSpot looks, with the rights of its user. Returns 0, or an
- * errno; EEXIST is a foreign one. */
+ * errno; EEXIST is a foreign one, EAGAIN: another attach is under way. */
 static int create_trigger(struct attach_connect *attempt)
 {
     char name[32];
@@ -220,8 +229,9 @@ static int create_trigger(struct attach_connect *attempt)
     as_target_end(&self);
     if (error == EEXIST && fstatat(attempt->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(status.st_mode) && trusted_owner(attempt, status.st_uid))
-        error = 0; /* Left by an attach that came to nothing, or somebody attaches right now: it
-                    * serves us all, and once the socket is there nobody needs it. */
+        /* Left by an attach that came to nothing; or somebody attaches right now, and a second signal
+         * would be a thread dump once the first one has opened the socket. */
+        error = is_recent(&status) ? EAGAIN : 0;
     if (fd >= 0) {
         if (fstat(fd, &status) != 0 || !trusted_owner(attempt, status.st_uid))
             error = EACCES; /* a network file system made it nobody's */
@@ -243,6 +253,19 @@ static void end_trigger(struct attach_connect *attempt)
     remove_trigger(attempt);
     end_guard(attempt);
     attempt->triggered = false;
+}
+
+static void socket_name(const struct target *target, char *out, size_t size)
+{
+    snprintf(out, size, ".java_pid%d", (int)target->nspid);
+}
+
+static bool socket_exists(const struct attach_connect *attempt)
+{
+    char name[32];
+    struct stat status;
+    socket_name(attempt->target, name, sizeof name);
+    return fstatat(attempt->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 enum failure_kind connect_obstacle(const struct target *target, const char **detail)
@@ -278,6 +301,8 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
         return fail(attempt, FAILURE_NO_TMP, "it is read-only");
 
     int error = create_trigger(attempt);
+    if (error == EAGAIN)
+        return retry_at(attempt, now_ms + BACKLOG_RETRY_MS);
     if (error == EINVAL) /* its user has no number here */
         return fail(attempt, FAILURE_FOREIGN_USERS, NULL);
     if (error == EEXIST)
@@ -290,6 +315,11 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
 
     if (!connect_process_alive(attempt))
         return fail(attempt, FAILURE_GONE, NULL);
+    /* Another attach has come and gone since we looked: a signal would be a thread dump now. */
+    if (socket_exists(attempt)) {
+        end_trigger(attempt);
+        return retry_at(attempt, now_ms);
+    }
     if (send_sigquit(attempt) != 0)
         return errno == ESRCH ? fail(attempt, FAILURE_GONE, NULL)
                               : fail_errno(attempt, "sending SIGQUIT", errno);
@@ -298,11 +328,6 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
 }
 
 /* --- connecting ------------------------------------------------------------------------------- */
-
-static void socket_name(const struct target *target, char *out, size_t size)
-{
-    snprintf(out, size, ".java_pid%d", (int)target->nspid);
-}
 
 /* Through the descriptor of its folder: a path would not always fit, and could lead elsewhere by
  * now. */

@@ -17,6 +17,8 @@ works() { # WHAT PID TMP COMMAND...: check, watch and profile; TMP is its /tmp a
     exits "$what: watch" 0 timeout $((20 * TAP_PATIENCE)) "$@" watch "$pid" --for 1s --json
     contains "$what: watch has its NMT numbers" "$OUTPUT" '"nmt_committed_bytes"'
     exits "$what: profile" 0 timeout $((20 * TAP_PATIENCE)) "$@" profile "$pid" --for 1s --cpu 1ms -o "$out/o.txt"
+    # It mostly sleeps: a second may pass without a sample.
+    grep -q "workloads.Workload.main" "$out/o.txt" || "$@" profile "$pid" --for 3s --cpu 1ms -o "$out/o.txt"
     check "$what: there are Java frames" grep -q "workloads.Workload.main" "$out/o.txt"
     exits "$what: the agent is found again" 0 timeout $((20 * TAP_PATIENCE)) "$@" profile "$pid" status
     is "$what: nothing is left in its /tmp" "$(find "$tmp" -name "nmtwatch*")" ""
