@@ -82,7 +82,7 @@ static bool metrics_sample(struct metrics *metrics, int64_t unix_ms, const struc
 {
     const struct sample_source source = {.target = metrics->target};
     metrics->unix_ms = unix_ms;
-    for (int i = 0; i < sample_metrics_families(); i++) {
+    for (int i = 0; i >= 0; i = sample_metrics_next(i)) {
         metrics->family = i;
         sample_metrics_write(i, sample, &source, series_of, metrics);
     }
@@ -103,7 +103,7 @@ static bool metrics_end(struct metrics *metrics, int fd)
 {
     static const char eof[] = "# EOF\n";
     bool good = true;
-    for (int family = 0; family < sample_metrics_families(); family++) {
+    for (int family = 0; family >= 0; family = sample_metrics_next(family)) {
         for (int i = 0; i < metrics->count && good; i++) {
             if (metrics->series[i].family == family)
                 good = unspool(&metrics->series[i], fd);

@@ -39,7 +39,7 @@ static struct exposition *one_text(void *out, const char *label)
 
 static void write_samples(const struct snapshot *snapshot, struct exposition *out)
 {
-    for (int i = 0; i < sample_metrics_families(); i++) {
+    for (int i = 0; i >= 0; i = sample_metrics_next(i)) {
         sample_metrics_family(out, i);
         for
             EACH_TARGET(snapshot, target)

@@ -31,34 +31,22 @@ static const struct {
                       "Reserved bytes of a category of Native Memory Tracking."},
 };
 
-/* The first row of a family of rows; ROWS and more: composed. */
-static int first_row(int family)
+int sample_metrics_next(int family)
 {
-    int row = 0;
-    for (; row < ROWS; row++) {
-        bool begins = row == 0 || strcmp(rows[row].name, rows[row - 1].name) != 0;
-        if (begins && family-- == 0)
-            return row;
-    }
-    return row + family;
-}
-
-int sample_metrics_families(void)
-{
-    int families = 0;
-    while (first_row(families) < ROWS)
-        families++;
-    return families + COMPOSED;
+    int next = family + 1;
+    while (next < ROWS && strcmp(rows[next].name, rows[family].name) == 0)
+        next++;
+    return next < ROWS + COMPOSED ? next : -1;
 }
 
 void sample_metrics_family(struct exposition *out, int family)
 {
-    int row = first_row(family);
-    if (row < ROWS)
-        exposition_family(out, rows[row].name, rows[row].type, rows[row].unit, rows[row].help);
+    if (family < ROWS)
+        exposition_family(out, rows[family].name, rows[family].type, rows[family].unit,
+                          rows[family].help);
     else
-        exposition_family(out, composed[row - ROWS].name, EXPOSITION_GAUGE,
-                          composed[row - ROWS].unit, composed[row - ROWS].help);
+        exposition_family(out, composed[family - ROWS].name, EXPOSITION_GAUGE,
+                          composed[family - ROWS].unit, composed[family - ROWS].help);
 }
 
 struct writing {
@@ -148,12 +136,10 @@ void sample_metrics_write(int family, const struct sample *sample,
                           void *context)
 {
     const struct writing writing = {source, series, context};
-    int row = first_row(family);
-    if (row >= ROWS) {
-        write_composed(&writing, (enum composed)(row - ROWS), sample);
+    if (family >= ROWS) {
+        write_composed(&writing, (enum composed)(family - ROWS), sample);
         return;
     }
-    const char *name = rows[row].name;
-    for (; row < ROWS && strcmp(rows[row].name, name) == 0; row++)
+    for (int row = family; row < ROWS && strcmp(rows[row].name, rows[family].name) == 0; row++)
         write_row(&writing, &rows[row], sample);
 }

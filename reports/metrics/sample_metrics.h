@@ -10,8 +10,8 @@
 #include "analyzers/model/event.h"
 #include "reports/metrics/exposition.h"
 
-/* 0 .. sample_metrics_families() - 1, in the order in which they are shown. */
-int sample_metrics_families(void);
+/* The family shown behind this one; the first is 0, and behind the last is -1. */
+int sample_metrics_next(int family);
 void sample_metrics_family(struct exposition *out, int family);
 
 /* What stands in front of a series: its first label, "target", and for counters when the JVM started. */
