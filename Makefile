@@ -127,6 +127,14 @@ $(BUILD)/obj/%.o: %.c VERSION
 
 # The pages are part of the program: `nmtwatch explain`.
 $(BUILD)/obj/nmtwatch/commands/runbooks.o: $(wildcard docs/runbooks/*.md)
+# Styles and scripts of HTML are, too, and a page's policy names each by its hash.
+PAGE_STYLES  := reports/page/page.css reports/profile/flamegraph.css
+PAGE_SCRIPTS := reports/profile/flamegraph.js
+hash_of = $(shell sha256sum $(1) | cut -c -64 | tr a-f A-F | basenc -d --base16 | base64)
+hashes  = $(foreach file,$(1), 'sha256-$(call hash_of,$(file))')
+$(BUILD)/obj/reports/page/page_html.o $(BUILD)/obj/reports/profile/flamegraph.o: $(PAGE_STYLES) $(PAGE_SCRIPTS)
+$(BUILD)/obj/reports/page/page_html.o: CPPFLAGS += -DPAGE_STYLE_HASHES="\"$(call hashes,$(PAGE_STYLES))\"" \
+                                                   -DPAGE_SCRIPT_HASHES="\"$(call hashes,$(PAGE_SCRIPTS))\""
 
 $(BUILD)/obj-agent/%.o: %.c VERSION
 	@mkdir -p $(@D)

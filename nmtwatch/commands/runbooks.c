@@ -1,18 +1,10 @@
 #include "nmtwatch/commands/runbooks.h"
 
+#include "reports/text/embedded.h"
+
 #include <string.h>
 
-/* The assembler reads the page: paths are those of the top of the sources, where make runs. */
-#define RUNBOOK(symbol, name)                                                                      \
-    __asm__(".pushsection .rodata\n"                                                               \
-            ".local runbook_" #symbol "_begin\n"                                                   \
-            ".local runbook_" #symbol "_end\n"                                                     \
-            "runbook_" #symbol "_begin:\n"                                                         \
-            ".incbin \"docs/runbooks/" name ".md\"\n"                                              \
-            "runbook_" #symbol "_end:\n"                                                           \
-            ".byte 0\n"                                                                            \
-            ".popsection\n");                                                                      \
-    extern const char runbook_##symbol##_begin[], runbook_##symbol##_end[];
+#define RUNBOOK(symbol, name) EMBED_FILE(runbook_##symbol, "docs/runbooks/" name ".md")
 #include "nmtwatch/commands/runbooks.def"
 #undef RUNBOOK
 

@@ -231,7 +231,7 @@ static enum MHD_Result answer(struct web *web, struct MHD_Connection *connection
     add_header(response, "X-Content-Type-Options", "nosniff");
     add_header(response, "X-Frame-Options", "DENY");
     add_header(response, "Referrer-Policy", "no-referrer");
-    add_header(response, "Content-Security-Policy", PAGE_CSP);
+    add_header(response, "Content-Security-Policy", page_csp);
     enum MHD_Result result = mhd()->queue_response(connection, status, response);
     mhd()->destroy_response(response);
     return result;

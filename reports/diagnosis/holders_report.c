@@ -102,7 +102,7 @@ static bool continues(char c)
 }
 
 /* What does not fit is left out in the middle: the end of a name says most. */
-static void draw_text(FILE *out, int x, int y, const char *style, const char *text)
+static void draw_text(FILE *out, int x, int y, const char *class, const char *text)
 {
     size_t length = strlen(text), front = length, back = length;
     if (length > TEXT_CHARS) {
@@ -115,7 +115,7 @@ static void draw_text(FILE *out, int x, int y, const char *style, const char *te
     }
     char start[TEXT_CHARS + 1];
     snprintf(start, sizeof start, "%.*s", (int)front, text);
-    fprintf(out, "<text x=\"%d\" y=\"%d\" style=\"%s\">", x, y, style);
+    fprintf(out, "<text x=\"%d\" y=\"%d\" class=\"%s\">", x, y, class);
     escape_put(ESCAPE_HTML, start, out);
     if (front < length)
         fputs("...", out);
@@ -123,33 +123,29 @@ static void draw_text(FILE *out, int x, int y, const char *style, const char *te
     fputs("</text>\n", out);
 }
 
-static void draw_box(FILE *out, int y, const char *stroke, const char *what, const char *text)
+static void draw_box(FILE *out, int y, const char *class, const char *what, const char *text)
 {
     char words[700];
     snprintf(words, sizeof words, "%s%.600s", what, text);
     fprintf(out,
             "<rect x=\"8\" y=\"%d\" width=\"944\" height=\"%d\" rx=\"6\" "
-            "style=\"fill:var(--card);stroke:var(--%s)\"/>\n",
-            y, BOX_PX, stroke);
-    draw_text(out, 20, y + 20, "fill:var(--ink);font:14px monospace", words);
+            "class=\"%s\"/>\n",
+            y, BOX_PX, class);
+    draw_text(out, 20, y + 20, "", words);
 }
 
 static void draw_arrow(FILE *out, int y, bool cut, const char *text, int64_t times)
 {
-    const char *colour = cut ? "alert" : "soft";
     int end = y + STEP_PX - BOX_PX;
-    char style[80], words[700];
-    fprintf(out,
-            "<path d=\"M40 %dV%dM34 %dL40 %dL46 %d\" style=\"fill:none;stroke:var(--%s)%s\"/>\n", y,
-            end, end - 7, end - 1, end - 7, colour,
-            cut ? ";stroke-width:2;stroke-dasharray:5 3" : "");
-    snprintf(style, sizeof style, "fill:var(--%s);font:13px monospace", colour);
+    char words[700];
+    fprintf(out, "<path d=\"M40 %dV%dM34 %dL40 %dL46 %d\" class=\"%s\"/>\n", y, end, end - 7,
+            end - 1, end - 7, cut ? "cut" : "");
     if (times > 1)
         snprintf(words, sizeof words, "%.600s, %" PRId64 " times%s", text, times,
                  cut ? " (cut here)" : "");
     else
         snprintf(words, sizeof words, "%.600s%s", text, cut ? " (cut here)" : "");
-    draw_text(out, 58, y + (STEP_PX - BOX_PX) / 2 + 5, style, words);
+    draw_text(out, 58, y + (STEP_PX - BOX_PX) / 2 + 5, cut ? "by cut" : "by", words);
 }
 
 /* From the root down to the loader: objects are boxes, references arrows; what should be gone has
@@ -163,9 +159,10 @@ static char *draw_path(const struct holders *holders, const struct holder_path *
     if (out == NULL)
         return NULL;
     int drawn = path->step_count < DRAWN_MAX ? path->step_count : DRAWN_MAX, y = 4;
-    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 %d\">\n",
+    fprintf(out,
+            "<svg class=\"path\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 960 %d\">\n",
             (drawn + 2) * STEP_PX + 8);
-    draw_box(out, y, "ink", "", path->root);
+    draw_box(out, y, "root", "", path->root);
     for (int i = 0; i < drawn; i++) {
         bool gap = drawn < path->step_count && i == drawn / 2;
         int number = i < drawn / 2 ? i : path->step_count - drawn + i;
@@ -178,14 +175,14 @@ static char *draw_path(const struct holders *holders, const struct holder_path *
                                     : before->text,
                    before == NULL || gap ? 1 : before->times);
         y += STEP_PX;
-        draw_box(out, y, number > path->cut && path->cut >= 0 ? "alert" : "line",
+        draw_box(out, y, number > path->cut && path->cut >= 0 ? "gone" : "",
                  step->of_class ? "class " : "", step->type);
     }
     const struct holder_step *last =
         path->step_count > 0 ? &path->steps[path->step_count - 1] : NULL;
     draw_arrow(out, y + BOX_PX, last != NULL && path->cut == path->step_count - 1,
                last != NULL ? last->text : "", last != NULL ? last->times : 1);
-    draw_box(out, y + STEP_PX, "alert", "class loader ",
+    draw_box(out, y + STEP_PX, "gone", "class loader ",
              heap->classes[heap_class_of_node(heap, heap->loader_node[path->example])].name);
     fputs("</svg>", out);
     if (fclose(out) == 0)

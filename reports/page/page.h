@@ -21,13 +21,11 @@
 
 #define PAGE_COLUMNS_MAX 10
 
-/* What HTML may do: show text, styles and pictures that stand in the page, and run one script, that
- * of the flame graph (reports/profile/flamegraph.c), by its hash. Every page says so itself, and
- * `serve` says it again in the answer's head. */
-#define PAGE_CSP                                                                                   \
-    "default-src 'none'; style-src 'unsafe-inline'; "                                              \
-    "script-src '" PAGE_SCRIPT_HASH "'; base-uri 'none'; form-action 'none'"
-#define PAGE_SCRIPT_HASH "sha256-YbfE7gTk/52uyyU/44S0H+AJxEma+qCe2BrzIeOaGk4="
+/* What HTML may do: show text and pictures that stand in the page, with the styles of page.css and
+ * flamegraph.css, and run one script, flamegraph.js, all three by their hashes: the list is PAGE_STYLES
+ * and PAGE_SCRIPTS in the Makefile. No style attributes: a browser ignores them. Every page says so
+ * itself, and `serve` says it again in the answer's head. */
+extern const char page_csp[];
 
 /* How grave something is; the first three are those of enum severity. */
 enum page_tone {
@@ -163,7 +161,8 @@ bool page_html(const struct page *page, FILE *out);
 /* Writes the blocks as text that is no terminal's, and frees the page. */
 bool page_print(struct page *page, FILE *out);
 
-/* The head of every HTML page, up to <body>. style: what it needs besides the common one; NULL. */
+/* The head of every HTML page, up to <body>. style: a file's text of PAGE_STYLES that it needs besides
+ * page.css; NULL. */
 void page_html_head(FILE *out, const char *name, int refresh_s, const char *style);
 /* Whether a head is that of numbers; its text without the mark. */
 bool page_is_number(const char *head);

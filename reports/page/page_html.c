@@ -2,91 +2,16 @@
  * telephone and on paper. */
 #include "reports/page/terminal.h"
 #include "reports/page/page.h"
+#include "reports/text/embedded.h"
 #include "reports/text/escape.h"
 
 #include <string.h>
 
-/* Colours are variables, once for light and once for dark. The rules on svg give gnuplot's fixed
- * ink, axes and grid the page's colours; their values are those of reports/story/chart.c as gnuplot
- * prints them. */
-/* clang-format off */
-#define STYLE \
-":root{--bg:#fff;--card:#f6f7f9;--ink:#1b1f24;--soft:#59636e;--line:#d9dee4;--grid:#ddd;" \
-"--ok:#1a7f4b;--warning:#a15c00;--critical:#b00020;--unknown:#59636e;--alert:#b00020;--blue:#0072b2;" \
-"--violet:#7b5ea7;--sky:#56b4e9}\n" \
-"@media (prefers-color-scheme:dark){:root{--bg:#14171b;--card:#1d2126;--ink:#e4e7eb;--soft:#9aa4af;" \
-"--line:#353b43;--grid:#30353c;--ok:#4cc38a;--warning:#f0a840;--critical:#ff6b7a;--unknown:#9aa4af;" \
-"--alert:#ff6b7a;--blue:#5aa2f5;--violet:#a58ad6;--sky:#a8e0f5}}\n" \
-"*{box-sizing:border-box}\n" \
-"body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.5 system-ui,-apple-system,'Segoe UI'," \
-"Roboto,'DejaVu Sans',sans-serif}\n" \
-"main{max-width:1160px;margin:0 auto;padding:24px 20px 48px}\n" \
-"h1{font-size:1.35rem;line-height:1.4;margin:.4rem 0 .6rem;font-weight:600;overflow-wrap:anywhere}\n" \
-"h2{font-size:1.15rem;margin:2.4rem 0 .8rem}\n" \
-"h3{font-size:1rem;margin:0;overflow-wrap:anywhere}\n" \
-"p{margin:.5rem 0}\n" \
-"code{font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:.88em}\n" \
-"header{background:var(--card);border-left:6px solid var(--accent);border-radius:6px;padding:18px 22px}\n" \
-".ok{--accent:var(--ok)}.warning{--accent:var(--warning)}.critical{--accent:var(--critical)}" \
-".unknown{--accent:var(--unknown)}\n" \
-".badge{margin:0;color:var(--accent);font-weight:700;font-size:.85rem;letter-spacing:.06em;" \
-"text-transform:uppercase}\n" \
-".who,.when,figcaption,footer{color:var(--soft);font-size:.9rem;overflow-wrap:anywhere}\n" \
-".who{margin:0}\n" \
-"dl{margin:0}dt{color:var(--soft);font-size:.82rem}dd{margin:0;overflow-wrap:anywhere}\n" \
-".facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(220px,1fr));gap:12px 24px;" \
-"margin:20px 0}\n" \
-".box{border:1px solid var(--accent);border-radius:6px;padding:10px 14px}\n" \
-".alert{border:1px solid var(--line);border-left:4px solid var(--accent);border-radius:6px;" \
-"padding:14px 18px;margin:12px 0;break-inside:avoid}\n" \
-".alert .num{color:var(--accent)}\n" \
-".alert .when{margin:.2rem 0 .5rem}\n" \
-".evidence{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:8px 20px;" \
-"font-size:.9rem}\n" \
-".num{font-weight:700}\n" \
-".scroll{overflow-x:auto}\n" \
-"table{border-collapse:collapse;width:100%;font-size:.92rem}\n" \
-"th{text-align:left;color:var(--soft);font-weight:600;font-size:.82rem;vertical-align:bottom}\n" \
-"td,p{overflow-wrap:anywhere}th,td{padding:7px 12px 7px 0;border-bottom:1px solid var(--line);vertical-align:top}\n" \
-".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n" \
-"tr.head td{border-bottom:0}tr.detail td{padding-top:0;padding-bottom:14px}\n" \
-"tr.detail dl>div{display:grid;grid-template-columns:8.5em 1fr;gap:8px}\n" \
-"figure{margin:0 0 28px;break-inside:avoid}\n" \
-"figure svg{display:block;width:100%;min-width:680px;height:auto}figure .lanes{min-width:0}\n" \
-"figcaption{margin-top:4px}\n" \
-"svg g[fill=\"black\"]{fill:var(--ink)}\n" \
-"svg g[fill=\"rgb(85,85,85)\"],svg g[fill=\"rgb(136,136,136)\"]{fill:var(--soft)}\n" \
-"svg g[fill=\"rgb(176,0,32)\"]{fill:var(--alert)}\n" \
-"svg path[stroke=\"rgb( 85,  85,  85)\"],svg path[stroke=\"rgb(170, 170, 170)\"]{stroke:var(--soft)}\n" \
-"svg path[stroke=\"rgb(221, 221, 221)\"]{stroke:var(--grid)}\n" \
-"svg path[stroke=\"rgb(176,   0,  32)\"]{stroke:var(--alert)}\n" \
-"svg path[stroke=\"rgb(  0, 114, 178)\"]{stroke:var(--blue)}\n" \
-"svg path[stroke=\"rgb( 86, 180, 233)\"]{stroke:var(--sky)}\n" \
-"svg path[stroke=\"rgb(123,  94, 167)\"]{stroke:var(--violet)}\n" \
-"svg>g>rect{fill:none}\n" \
-"details{border-bottom:1px solid var(--line)}summary{cursor:pointer;font-weight:500;margin:.6rem 0}\n" \
-"details .facts{grid-template-columns:1fr;gap:4px;margin:0 0 14px;font-size:.92rem}\n" \
-"details .facts>div{display:grid;grid-template-columns:11em 1fr;gap:14px}details dt{font-size:.85rem}\n" \
-"a{color:var(--blue)}nav{margin-top:8px;font-size:.9rem}nav a{margin-right:1.2em}\n" \
-".dot{display:inline-block;width:.7em;height:.7em;border-radius:50%;background:var(--accent);" \
-"margin-right:.55em}\n" \
-"td small{display:block;color:var(--soft);font-size:.8rem;overflow-wrap:anywhere}\n" \
-"td small.critical{color:var(--alert);font-weight:600}\n" \
-"td svg{display:block;margin:2px 0 0 auto}\n" \
-".spark{width:110px;height:26px;overflow:visible}\n" \
-".spark polyline{fill:none;stroke:var(--blue);stroke-width:1.6;stroke-linejoin:round;" \
-"vector-effect:non-scaling-stroke}\n" \
-".spark.grows polyline{stroke:var(--alert)}\n" \
-".lanes{font-size:12px}.lanes text{fill:var(--soft)}.lanes .track{fill:var(--card)}\n" \
-".lanes .bar{fill:var(--accent);opacity:.55}.lanes .tick{fill:var(--ink)}\n" \
-"pre{background:var(--card);border-radius:6px;padding:10px 14px;overflow-x:auto}\n" \
-"footer{margin-top:40px;border-top:1px solid var(--line);padding-top:12px}\n" \
-"@media (max-width:600px){main{padding:12px 12px 32px}h1{font-size:1.1rem}" \
-"tr.detail dl>div{grid-template-columns:1fr;gap:0;margin-bottom:6px}}\n" \
-"@media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb;--grid:#ddd}" \
-"main{max-width:none;padding:0}figure svg{min-width:0}.scroll{overflow:visible}" \
-"header{border:1px solid var(--line);border-left:6px solid var(--accent)}}\n"
-/* clang-format on */
+EMBED_FILE(page_css, "reports/page/page.css")
+
+/* PAGE_STYLE_HASHES, PAGE_SCRIPT_HASHES: the Makefile computes them from the files. */
+const char page_csp[] = "default-src 'none'; style-src" PAGE_STYLE_HASHES
+                        "; script-src" PAGE_SCRIPT_HASHES "; base-uri 'none'; form-action 'none'";
 
 static const char *const CLASSES[] = {
     [PAGE_OK] = "ok",           [PAGE_WARNING] = "warning", [PAGE_CRITICAL] = "critical",
@@ -279,12 +204,16 @@ void page_html_head(FILE *out, const char *name, int refresh_s, const char *styl
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"" PAGE_CSP "\">\n",
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"",
           out);
+    fprintf(out, "%s\">\n", page_csp);
     if (refresh_s > 0)
         fprintf(out, "<meta http-equiv=\"refresh\" content=\"%d\">\n", refresh_s);
-    put(out, "<title>", name, "</title>\n<style>\n" STYLE);
-    fprintf(out, "%s</style>\n</head>\n<body>\n", style != NULL ? style : "");
+    put(out, "<title>", name, "</title>\n");
+    fprintf(out, "<style>%s</style>\n", page_css_begin);
+    if (style != NULL)
+        fprintf(out, "<style>%s</style>\n", style);
+    fputs("</head>\n<body>\n", out);
 }
 
 static void put_header(FILE *out, const struct page *page)

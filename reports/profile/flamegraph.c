@@ -2,6 +2,7 @@
 
 #include "reports/page/page.h"
 #include "reports/profile/profile_difference.h"
+#include "reports/text/embedded.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
@@ -14,120 +15,8 @@
 
 /* A frame is an svg of its own, so that its text is cut where it ends, whose x and width are
  * percentages. Zooming computes both again; data-x and data-w keep what they were. */
-/* clang-format off */
-#define FLAMEGRAPH_STYLE \
-"body{padding:16px 20px 40px}\n" \
-"p{margin:.2rem 0;color:var(--soft)}\n" \
-"#bar{display:flex;flex-wrap:wrap;gap:8px 14px;align-items:center;margin:.7rem 0}\n" \
-"#bar[hidden]{display:none}\n" \
-"input,button{font:inherit;color:inherit;background:var(--bg);border:1px solid var(--line);" \
-"border-radius:5px;padding:3px 9px}\n" \
-"input{width:min(30em,80vw)}\n" \
-"button:disabled{opacity:.5}\n" \
-".key{display:inline-block;width:12px;height:12px;margin:0 5px 0 12px;vertical-align:-1px}\n" \
-"#now{min-height:1.5em;font-family:ui-monospace,'DejaVu Sans Mono',monospace;font-size:.85rem;" \
-"overflow-wrap:anywhere}\n" \
-".f{cursor:pointer}\n" \
-".f rect{stroke:var(--bg);stroke-width:.6}\n" \
-".f text{font:11px ui-monospace,'DejaVu Sans Mono',monospace;fill:#14171b;pointer-events:none}\n" \
-".f:hover rect,.f:focus rect{stroke:#14171b;stroke-width:1.5}\n" \
-".f:focus{outline:none}\n" \
-".a{fill:#b9c0c8}.j0{fill:#7fc97f}.j1{fill:#93d28f}.j2{fill:#6dbf74}" \
-".n0{fill:#f2b56b}.n1{fill:#f5c383}.n2{fill:#eda857}" \
-".c0{fill:#8cb4e8}.c1{fill:#a0c2ee}.c2{fill:#7aa7e0}" \
-".s0{fill:#cfa8dc}.s1{fill:#d9b9e4}.s2{fill:#c497d4}\n" \
-".hit rect{fill:#e05bd6}\n" \
-"span.j0{background:#7fc97f}span.n0{background:#f2b56b}span.c0{background:#8cb4e8}" \
-"span.s0{background:#cfa8dc}\n" \
-".e0{fill:#dfe3e7}.m1{fill:#f9d2cb}.m2{fill:#f4a79b}.m3{fill:#ea7767}.m4{fill:#dd4a3a}" \
-".l1{fill:#d3e0f7}.l2{fill:#a9c3ef}.l3{fill:#7ba3e4}.l4{fill:#5283d6}\n" \
-"span.m3{background:#ea7767}span.l3{background:#7ba3e4}\n" \
-".difference{width:auto;border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums}" \
-".difference caption{text-align:left;color:var(--soft)}" \
-".difference td,.difference th{padding:2px 12px 2px 0;text-align:right}" \
-".difference td:last-child,.difference th:last-child{text-align:left;overflow-wrap:anywhere}\n"
-
-#define FLAMEGRAPH_SCRIPT \
-"(function(){'use strict';\n" \
-"var svg=document.getElementById('flame'),now=document.getElementById('now');\n" \
-"var frames=[].slice.call(svg.querySelectorAll('.f')).map(function(e){\n" \
-" return{e:e,x:+e.getAttribute('data-x'),w:+e.getAttribute('data-w'),y:+e.getAttribute('y'),\n" \
-"  title:e.querySelector('title').textContent}});\n" \
-"var by=new Map();frames.forEach(function(f){by.set(f.e,f)});\n" \
-"var find=document.getElementById('find'),found=document.getElementById('found');\n" \
-"var reset=document.getElementById('reset'),flip=document.getElementById('flip');\n" \
-"var zoomed=frames[0],upwards=false,replacing=false;\n" \
-"document.getElementById('bar').hidden=false;\n" \
-"function name(f){return f.title.slice(0,f.title.lastIndexOf('\\n'))}\n" \
-"function label(f,share){\n" \
-" var t=f.e.querySelector('text');\n" \
-" if(share<0.8){if(t)t.style.display='none';return}\n" \
-" if(!t){t=document.createElementNS('http://www.w3.org/2000/svg','text');\n" \
-"  t.setAttribute('x',3);t.setAttribute('y',12);t.textContent=name(f);f.e.appendChild(t)}\n" \
-" t.style.display=''}\n" \
-"function zoom(to){\n" \
-" var end=to.x+to.w,tiny=1e-6;\n" \
-" frames.forEach(function(f){\n" \
-"  var x=f.x,w=f.w,above=f.y<to.y&&f.x<=to.x+tiny&&f.x+f.w>=end-tiny;\n" \
-"  if(above){x=to.x;w=to.w}\n" \
-"  var seen=above||f.x>=to.x-tiny&&f.x+f.w<=end+tiny&&f.y>=to.y;\n" \
-"  f.e.style.display=seen?'':'none';if(!seen)return;\n" \
-"  f.e.style.opacity=above?.55:1;\n" \
-"  x=(x-to.x)/to.w*100;w=w/to.w*100;\n" \
-"  f.e.setAttribute('x',x+'%');f.e.setAttribute('width',w+'%');label(f,w)});\n" \
-" reset.disabled=to===frames[0];zoomed=to;keep()}\n" \
-"function keep(){\n" \
-" var parts=[];\n" \
-" if(zoomed!==frames[0])parts.push('zoom='+frames.indexOf(zoomed));\n" \
-" if(find.value!=='')parts.push('search='+encodeURIComponent(find.value));\n" \
-" if(upwards)parts.push('upwards');\n" \
-" var hash=parts.length?'#'+parts.join('&'):'';\n" \
-" if(hash!==location.hash)history[replacing?'replaceState':'pushState'](null,'',hash||location.pathname+location.search)}\n" \
-"function restore(){\n" \
-" var to=frames[0],text='',up=false;replacing=true;\n" \
-" location.hash.slice(1).split('&').forEach(function(part){\n" \
-"  var at=part.indexOf('='),value=part.slice(at+1);\n" \
-"  if(part.slice(0,at)==='zoom')to=frames[+value]||to;\n" \
-"  if(part.slice(0,at)==='search')try{text=decodeURIComponent(value)}catch(e){text=value}\n" \
-"  if(part==='upwards')up=true});\n" \
-" find.value=text;turn(up);search();zoom(to);replacing=false}\n" \
-"function turn(up){\n" \
-" var high=+svg.getAttribute('height');upwards=up;\n" \
-" frames.forEach(function(f){f.e.setAttribute('y',up?high-f.y-18:f.y)});\n" \
-" flip.textContent=up?'Callers above':'Callers below'}\n" \
-"function move(f,key){\n" \
-" var best=null,middle=f.x+f.w/2,tiny=1e-6;\n" \
-" if(upwards&&key==='ArrowUp')key='ArrowDown';else if(upwards&&key==='ArrowDown')key='ArrowUp';\n" \
-" frames.forEach(function(g){\n" \
-"  if(g.e.style.display==='none'||g===f)return;\n" \
-"  var up=key==='ArrowUp'&&g.y===f.y-18&&g.x<=middle&&g.x+g.w>=middle;\n" \
-"  var down=key==='ArrowDown'&&g.y===f.y+18&&g.x>=f.x-tiny&&g.x+g.w<=f.x+f.w+tiny&&(!best||g.w>best.w);\n" \
-"  var left=key==='ArrowLeft'&&g.y===f.y&&g.x<f.x&&(!best||g.x>best.x);\n" \
-"  var right=key==='ArrowRight'&&g.y===f.y&&g.x>f.x&&(!best||g.x<best.x);\n" \
-"  if(up||down||left||right)best=g});\n" \
-" if(best)best.e.focus();return best!==null}\n" \
-"function search(){\n" \
-" var text=find.value.toLowerCase(),until=-1,sum=0,count=0;\n" \
-" frames.forEach(function(f){\n" \
-"  var hit=text!==''&&name(f).toLowerCase().indexOf(text)>=0;\n" \
-"  f.e.classList.toggle('hit',hit);\n" \
-"  count+=hit;\n" \
-"  if(hit&&f.x>=until-1e-6){sum+=f.w;until=f.x+f.w}});\n" \
-" found.textContent=text===''?'':count+(count===1?' frame, ':' frames, ')+sum.toFixed(2)+' % of the samples'}\n" \
-"svg.addEventListener('click',function(e){var f=by.get(e.target.closest('.f'));if(f)zoom(f)});\n" \
-"svg.addEventListener('keydown',function(e){\n" \
-" var f=by.get(e.target.closest('.f'));if(!f)return;\n" \
-" if(e.key==='Enter')zoom(f);else if(/^Arrow/.test(e.key)&&move(f,e.key))e.preventDefault()});\n" \
-"function tell(e){var f=by.get(e.target.closest('.f'));if(f)now.textContent=f.title.replace('\\n','  ')}\n" \
-"svg.addEventListener('mouseover',tell);svg.addEventListener('focusin',tell);\n" \
-"reset.addEventListener('click',function(){zoom(frames[0])});\n" \
-"flip.addEventListener('click',function(){turn(!upwards);keep()});\n" \
-"find.addEventListener('input',function(){replacing=true;search();keep();replacing=false});\n" \
-"window.addEventListener('popstate',restore);window.addEventListener('hashchange',restore);\n" \
-"document.addEventListener('keydown',function(e){if(e.key==='Escape'){find.value='';search();zoom(frames[0])}});\n" \
-"restore();\n" \
-"})();\n"
-/* clang-format on */
+EMBED_FILE(flamegraph_css, "reports/profile/flamegraph.css")
+EMBED_FILE(flamegraph_js, "reports/profile/flamegraph.js")
 
 struct drawing {
     const struct call_tree *tree;
@@ -294,7 +183,7 @@ static bool each_shown(struct drawing *drawing,
 static void put_head(struct drawing *drawing, const struct flamegraph_page *page)
 {
     FILE *out = drawing->out;
-    page_html_head(out, page->title, 0, FLAMEGRAPH_STYLE);
+    page_html_head(out, page->title, 0, flamegraph_css_begin);
     fputs("<h1>", out);
     put(drawing, page->title);
     fprintf(out, "</h1>\n<p>%s ", amount(drawing, call_tree_samples(drawing->tree)).text);
@@ -359,7 +248,7 @@ bool flamegraph_write(const struct call_tree *tree, const struct flamegraph_page
         profile_difference_html(page->difference, 40, out);
     put_notes(&drawing, page);
     if (some)
-        fputs("<script>\n" FLAMEGRAPH_SCRIPT "</script>\n", out); /* PAGE_SCRIPT_HASH */
+        fprintf(out, "<script>%s</script>\n", flamegraph_js_begin);
     fputs("</body></html>\n", out);
     return good && !ferror(out);
 }

@@ -134,8 +134,7 @@ static void put_timeline(const struct story *story, struct page *page)
     FILE *out = story_span_ms(story) > 0 ? open_memstream(&svg, &size) : NULL;
     if (out == NULL)
         return;
-    fprintf(out, "<svg class=\"lanes\" width=\"100%%\" height=\"%d\" style=\"height:%dpx\">\n",
-            height, height);
+    fprintf(out, "<svg class=\"lanes\" width=\"100%%\" height=\"%d\">\n", height);
     for (int i = 0; i < story->alert_count; i++) {
         if (story->alerts[i].state == ALERT_RAISED)
             draw_lane(story, i, ++number, out);

@@ -72,17 +72,19 @@ step "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
 # One file at a time, so that the machine's cores are used. The first run takes minutes (clang-tidy 3 s a
 # file); afterwards only what has changed is looked at again: a stamp in build/lint holds the sum of a
 # file, what it includes, the settings and the tool.
+# What the Makefile says of the version and of the pages.
+made='-DNMTWATCH_VERSION="0" -DPAGE_STYLE_HASHES="" -DPAGE_SCRIPT_HASHES=""'
 tool_cppcheck() {
     cppcheck --quiet --std=c11 --language=c -I. --error-exitcode=1 \
         --enable=warning,performance,portability --inline-suppr \
         --suppress=missingIncludeSystem --suppress=uninitvar --suppress=duplicateAssignExpression \
         --suppress=normalCheckLevelMaxBranches --suppress='*:*/jvm/*' \
-        -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' ${jvmti:+-I"$jvmti" -I"$jvmti/linux"} "$1"
+        -D_GNU_SOURCE $made ${jvmti:+-I"$jvmti" -I"$jvmti/linux"} "$1"
 }
 # Its count of warnings in system headers is noise.
 tool_clang-tidy() {
     clang-tidy --quiet "$1" -- \
-        -std=gnu17 -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE '-DNMTWATCH_VERSION="0"' \
+        -std=gnu17 -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE $made \
         2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
 }
 look_at() { # TOOL SOURCE
@@ -97,7 +99,7 @@ look_at() { # TOOL SOURCE
     "tool_$1" "$2" || return 1
     echo "$sum" >"$stamp"
 }
-export jvmti
+export jvmti made
 export -f look_at tool_cppcheck tool_clang-tidy
 each_file() { # TOOL
     mkdir -p "build/lint/$1"

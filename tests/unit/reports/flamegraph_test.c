@@ -246,22 +246,13 @@ static void a_full_tree_refuses_whole_stacks(void **state)
     call_tree_destroy(tree);
 }
 
-/* The script runs only where its hash stands in the policy of every page. */
-static void the_policy_lets_the_script_run(void **state)
+/* "'sha256-...'" of a text, as a policy has it. */
+static void hash_of(const char *from, const char *to, char hash[64])
 {
-    (void)state;
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const struct flamegraph_page page = {.title = "t", .unit = "samples"};
-    struct call_tree *tree = sample_tree();
-    char *text = NULL, path[64], command[128], hash[64] = "sha256-";
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_true(flamegraph_write(tree, &page, out));
-    fclose(out);
-    call_tree_destroy(tree);
-    char *from = strstr(text, "<script>") + strlen("<script>"), *to = strstr(from, "</script>");
-    snprintf(path, sizeof path, "/tmp/flamegraph_test.%d.js", (int)getpid());
-    out = fopen(path, "w");
+    char path[64], command[128];
+    snprintf(path, sizeof path, "/tmp/flamegraph_test.%d", (int)getpid());
+    FILE *out = fopen(path, "w");
     assert_non_null(out);
     fwrite(from, 1, (size_t)(to - from), out);
     assert_int_equal(fclose(out), 0);
@@ -272,15 +263,50 @@ static void the_policy_lets_the_script_run(void **state)
         assert_int_equal(fscanf(pipe, "%2x", &bytes[i]), 1);
     pclose(pipe);
     unlink(path);
-    char *at = hash + strlen(hash);
+    char *at = stpcpy(hash, "'sha256-");
     for (int i = 0; i < 33; i += 3) {
         unsigned three = bytes[i] << 16 | bytes[i + 1] << 8 | (i + 2 < 32 ? bytes[i + 2] : 0);
         for (int k = 0; k < 4; k++)
             *at++ = digits[three >> (18 - 6 * k) & 63];
     }
-    at[-1] = '=';
-    assert_string_equal(hash, PAGE_SCRIPT_HASH);
-    assert_non_null(strstr(text, "content=\"" PAGE_CSP "\""));
+    strcpy(at - 1, "='");
+}
+
+static int elements_allowed(const char *page, const char *begin, const char *end,
+                            const char *directive)
+{
+    int count = 0;
+    const char *from = page;
+    const char *policy = strstr(page_csp, directive);
+    assert_non_null(policy);
+    while ((from = strstr(from, begin)) != NULL) {
+        char hash[64];
+        from += strlen(begin);
+        hash_of(from, strstr(from, end), hash);
+        const char *found = strstr(policy, hash);
+        assert_true(found != NULL && found < strchr(policy, ';'));
+        count++;
+    }
+    return count;
+}
+
+/* A style or a script counts only where its hash stands in the policy of every page. */
+static void the_policy_lets_styles_and_script_in(void **state)
+{
+    (void)state;
+    const struct flamegraph_page page = {.title = "t", .unit = "samples"};
+    struct call_tree *tree = sample_tree();
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(flamegraph_write(tree, &page, out));
+    fclose(out);
+    call_tree_destroy(tree);
+    assert_int_equal(elements_allowed(text, "<style>", "</style>", "style-src"), 2);
+    assert_int_equal(elements_allowed(text, "<script>", "</script>", "script-src"), 1);
+    assert_non_null(strstr(text, page_csp));
+    assert_null(strstr(page_csp, "unsafe"));
+    assert_null(strstr(text, " style="));
     free(text);
 }
 
@@ -294,7 +320,7 @@ int main(void)
         cmocka_unit_test(places_are_shares),
         cmocka_unit_test(narrow_frames_are_counted),
         cmocka_unit_test(no_samples_is_a_page_too),
-        cmocka_unit_test(the_policy_lets_the_script_run),
+        cmocka_unit_test(the_policy_lets_styles_and_script_in),
         cmocka_unit_test(deep_stacks),
         cmocka_unit_test(a_full_tree_refuses_whole_stacks),
     };

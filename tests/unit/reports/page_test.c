@@ -190,7 +190,9 @@ static void every_block_in_html(void **state)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         has(text, parts[i]);
     assert_int_equal(count_of(text, "<meta http-equiv=\"Content-Security-Policy\""), 1);
-    has(text, "content=\"" PAGE_CSP "\"");
+    has(text, page_csp);
+    assert_null(strstr(page_csp, "unsafe"));
+    assert_null(strstr(text, " style="));
     assert_null(strstr(text, "javascript:"));
     assert_null(strstr(text, "<?xml"));
     assert_null(strstr(text, "no such column"));
