@@ -61,7 +61,7 @@ WATCH_VIEW := watch_view
 STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
 SOAK_REPORT := soak_report difference
-PROFILE_VIEW := pprof call_tree profile_difference flamegraph class_makers observe_report agent_report
+PROFILE_VIEW := pprof call_tree thread_frames profile_difference flamegraph class_makers observe_report agent_report
 METRICS := exposition sample_metrics prometheus_rules
 REPORTS := $(TEXT:%=reports/text/%) $(JSON:%=reports/json/%) $(PAGE:%=reports/page/%) $(WATCH_VIEW:%=reports/watch/%) \
            $(STORY:%=reports/story/%) $(DIAGNOSIS:%=reports/diagnosis/%) $(SOAK_REPORT:%=reports/soak/%) \

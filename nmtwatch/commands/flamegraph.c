@@ -30,10 +30,14 @@ struct source {
     bool bytes;
 };
 
-/* "method [library]" is how a frame of native code is written. */
-static enum call_frame_kind kind_of(const char *name)
+/* "method [library]" is how a frame of native code is written; a thread ("C2 CompilerThread", "G1 Conc#0",
+ * async-profiler's "[main tid=7]") comes first, and no method's name is like it. */
+static enum call_frame_kind kind_of(const char *name, bool outermost)
 {
     size_t length = strlen(name);
+    if (outermost && strstr(name, " [") == NULL && strpbrk(name, " #") != NULL &&
+        strpbrk(name, "(<") == NULL)
+        return CALL_FRAME_THREAD;
     return length > 0 && name[length - 1] == ']' && strstr(name, " [") != NULL ? CALL_FRAME_NATIVE
                                                                                : CALL_FRAME_JAVA;
 }
@@ -61,7 +65,8 @@ static bool add_line(struct call_tree *tree, char *line)
     char *at = line;
     for (int i = depth - 1; i >= 0; i--) {
         char *name = strsep(&at, ";");
-        frames[i] = (struct call_frame){.name = name, .kind = kind_of(name)};
+        frames[i] =
+            (struct call_frame){.name = name, .kind = kind_of(name, i == depth - 1 && i > 0)};
     }
     call_tree_add(tree, frames, depth, samples);
     return true;

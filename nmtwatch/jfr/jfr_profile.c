@@ -54,10 +54,13 @@ static bool add_sample(struct call_tree *tree, const struct jfr_event *event, bo
 {
     const struct jfr_trace *trace = event->sample.trace;
     int depth = trace != NULL ? trace->depth : 0;
-    struct call_frame *frames = make_room(room, depth + 2);
+    struct call_frame *frames = make_room(room, depth + 3);
+    char name[CALL_THREAD_NAME_MAX];
     if (frames == NULL)
         return false;
     put_frames(frames, trace, &depth);
+    if (event->sample.thread != NULL)
+        depth = call_frames_of_thread(frames, depth, event->sample.thread->name, name);
     if (by_state)
         frames[depth++] = state_frame(event);
     call_tree_add(tree, frames, depth, 1); /* refused ones are counted there */

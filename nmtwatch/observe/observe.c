@@ -13,6 +13,7 @@
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -333,15 +334,41 @@ static void take_class(struct observation *observation, const struct perf_sample
     class_makers_add(observation->builder, family, named ? name : NULL, labelled, count, 1);
 }
 
+/* What the kernel calls a thread, at most a second ago; "": it has ended. Until the next call. */
+static const char *thread_name(pid_t pid, pid_t tid)
+{
+    static struct {
+        pid_t tid;
+        int64_t ms;
+        char name[32];
+    } known[256];
+    size_t place = (size_t)tid % (sizeof known / sizeof known[0]);
+    int64_t now = clock_ms(CLOCK_MONOTONIC);
+    char path[64];
+    if (known[place].tid == tid && now - known[place].ms < 1000)
+        return known[place].name;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, known[place].name, sizeof known[0].name - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    known[place].name[length > 0 ? length : 0] = '\0';
+    known[place].name[strcspn(known[place].name, "\n")] = '\0';
+    known[place].tid = tid;
+    known[place].ms = now;
+    return known[place].name;
+}
+
 static void take(void *context, const struct perf_sample *sample)
 {
     struct observation *observation = context;
     struct observe_report *report = observation->report;
     const struct place_event *event = &observation->event[sample->place];
     struct stack_frame frames[STACK_FRAMES_MAX];
-    struct call_frame put[STACK_FRAMES_MAX + 2];
+    struct call_frame put[STACK_FRAMES_MAX + 3];
     struct allocation what = {.bytes = 1};
     int count = 0;
+    char name[CALL_THREAD_NAME_MAX];
     enum stack_outcome outcome;
     int depth = stacks_walk(sample, frames, STACK_FRAMES_MAX, &outcome);
     bool native = event->role == ROLE_SAMPLE || event->role == ROLE_FAULT;
@@ -369,6 +396,9 @@ static void take(void *context, const struct perf_sample *sample)
                                            frames[i].java ? CALL_FRAME_JAVA : CALL_FRAME_NATIVE};
     if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
         put[count++] = (struct call_frame){STACK_CUT, CALL_FRAME_NATIVE};
+    if (event->role == ROLE_SAMPLE)
+        count =
+            call_frames_of_thread(put, count, thread_name((pid_t)report->pid, sample->tid), name);
     call_tree_add_part(report->tree, put, count, what.bytes, what.fixed);
 }
 

@@ -276,8 +276,10 @@ static bool read_sample(const struct perf_events *events, const uint8_t *record,
     struct reading reading = {record, record + size};
     *sample = (struct perf_sample){0};
     /* A process that it started has other memory. */
-    if ((pid_t)(uint32_t)take_u64(&reading) != events->pid)
+    uint64_t pid_tid = take_u64(&reading);
+    if ((pid_t)(uint32_t)pid_tid != events->pid)
         return false;
+    sample->tid = (pid_t)(pid_tid >> 32);
     sample->address = take_u64(&reading);
     sample->weight = take_u64(&reading);
     if (take_u64(&reading) != PERF_SAMPLE_REGS_ABI_64) /* none: the thread is the kernel's */

@@ -57,6 +57,7 @@ enum perf_register {
 struct perf_sample {
     int place;                 /* index in those of uprobes.h; 0 */
     uint64_t address;          /* PERF_PAGE_FAULTS: that was touched */
+    pid_t tid;                 /* PERF_CPU_TIME, PERF_PAGE_FAULTS: the thread */
     uint64_t weight;           /* what it stands for: the event's period */
     const uint64_t *object;    /* OBJECT_WORDS, of uprobe_place.object; else NULL */
     uint64_t lost;             /* samples of this CPU that found no room since the one before */

@@ -30,7 +30,8 @@ struct call_tree {
 
 const char *call_frame_kind_name(enum call_frame_kind kind)
 {
-    static const char *const names[CALL_FRAME_KINDS] = {"java", "native", "class", "state"};
+    static const char *const names[CALL_FRAME_KINDS] = {"java", "native", "class", "state",
+                                                        "thread"};
     return names[kind];
 }
 
@@ -244,6 +245,125 @@ void call_tree_calibrate(struct call_tree *tree, double factor)
     }
 }
 
+/* --- threads -------------------------------------------------------------------------------- */
+
+struct thread_name {
+    uint32_t name, stem; /* numbers of names */
+    int64_t samples;
+};
+
+static int by_stem(const void *left, const void *right)
+{
+    const struct thread_name *a = left, *b = right;
+    return (a->stem > b->stem) - (a->stem < b->stem);
+}
+
+static int by_samples(const void *left, const void *right)
+{
+    const struct thread_name *a = left, *b = right;
+    return (a->samples < b->samples) - (a->samples > b->samples);
+}
+
+/* The name without its numbers; CALL_TREE_NONE: out of memory. */
+static uint32_t stem_of(struct call_tree *tree, uint32_t name)
+{
+    char stem[CALL_THREAD_NAME_MAX];
+    size_t length = 0;
+    for (const char *at = tree->names[name].text; *at != '\0' && length < sizeof stem - 1; at++) {
+        bool digit = *at >= '0' && *at <= '9';
+        if (digit && length > 0 && stem[length - 1] == '*')
+            continue;
+        stem[length++] = digit ? '*' : *at;
+    }
+    stem[length] = '\0';
+    return number_of(tree, &(struct call_frame){stem, CALL_FRAME_THREAD});
+}
+
+/* What each name becomes, in renamed[]. */
+static void fold_names(struct call_tree *tree, struct thread_name *threads, uint32_t count,
+                       uint32_t *renamed)
+{
+    uint32_t kept = 0, run;
+    qsort(threads, count, sizeof *threads, by_stem);
+    for (uint32_t i = 0; i < count; i += run) {
+        for (run = 1; i + run < count && threads[i + run].stem == threads[i].stem; run++)
+            ;
+        if (run <= CALL_THREADS_OF_A_NAME) {
+            memmove(threads + kept, threads + i, run * sizeof *threads);
+            kept += run;
+            continue;
+        }
+        struct thread_name folded = {.name = threads[i].stem};
+        for (uint32_t k = i; k < i + run; k++) {
+            renamed[threads[k].name] = folded.name;
+            folded.samples += threads[k].samples;
+        }
+        threads[kept++] = folded;
+    }
+    uint32_t others =
+        kept > CALL_THREADS_MAX
+            ? number_of(tree, &(struct call_frame){"[other threads]", CALL_FRAME_THREAD})
+            : CALL_TREE_NONE;
+    if (others == CALL_TREE_NONE)
+        return;
+    qsort(threads, kept, sizeof *threads, by_samples);
+    for (uint32_t i = CALL_THREADS_MAX - 1; i < kept; i++)
+        renamed[threads[i].name] = others;
+}
+
+/* Puts the nodes under the names they have now; those that became one are summed up. A node's number gets
+ * no larger, and its parent's is smaller, so that they can be moved where they are. */
+static void rename_nodes(struct call_tree *tree, const uint32_t *renamed, uint32_t *moved)
+{
+    uint32_t count = tree->node_count;
+    memset(tree->node_places, 0xff, tree->node_place_count * sizeof *tree->node_places);
+    tree->nodes[0].first_child = CALL_TREE_NONE;
+    tree->node_count = 1;
+    moved[0] = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        struct call_node node = tree->nodes[i];
+        /* Twice: a thread with a new name may be one of the others by it. */
+        moved[i] = child_of(tree, moved[node.parent], renamed[renamed[node.name]]);
+        tree->nodes[moved[i]].self += node.self;
+    }
+}
+
+static void fold_threads(struct call_tree *tree)
+{
+    uint32_t names = tree->name_count, count = 0;
+    int64_t *samples = calloc(names, sizeof *samples);
+    struct thread_name *threads = NULL;
+    for (uint32_t i = tree->node_count - 1; samples != NULL && i > 0; i--) {
+        uint32_t name = tree->nodes[i].name;
+        if (tree->names[name].kind == CALL_FRAME_THREAD)
+            count += samples[name] == 0;
+        if (tree->names[name].kind == CALL_FRAME_THREAD)
+            samples[name] += tree->nodes[i].total + 1;
+    }
+    if (count > CALL_THREADS_OF_A_NAME)
+        threads = calloc(count, sizeof *threads);
+    bool good = threads != NULL;
+    count = 0;
+    for (uint32_t i = 0; good && i < names; i++) {
+        if (samples[i] == 0)
+            continue;
+        threads[count] = (struct thread_name){i, stem_of(tree, i), samples[i]};
+        good = threads[count++].stem != CALL_TREE_NONE;
+    }
+    uint32_t *renamed = good ? calloc((size_t)names + count + 1, sizeof *renamed) : NULL;
+    uint32_t *moved = good ? calloc(tree->node_count, sizeof *moved) : NULL;
+    if (renamed != NULL && moved != NULL) {
+        for (uint32_t i = 0; i < names + count + 1; i++)
+            renamed[i] = i;
+        fold_names(tree, threads, count, renamed);
+        rename_nodes(tree, renamed, moved);
+    }
+    free(moved);
+    free(renamed);
+    free(threads);
+    free(samples);
+}
+
 /* --- summing up ----------------------------------------------------------------------------- */
 
 static int by_name(const void *left, const void *right, void *context)
@@ -273,12 +393,19 @@ static void sort_children(struct call_tree *tree, uint32_t parent, uint32_t *roo
         tree->nodes[room[i]].next_sibling = i + 1 < count ? room[i + 1] : CALL_TREE_NONE;
 }
 
-void call_tree_finish(struct call_tree *tree)
+static void sum_up_nodes(struct call_tree *tree)
 {
     for (uint32_t i = 0; i < tree->node_count; i++)
         tree->nodes[i].total = tree->nodes[i].self;
     for (uint32_t i = tree->node_count - 1; i > 0; i--)
         tree->nodes[tree->nodes[i].parent].total += tree->nodes[i].total;
+}
+
+void call_tree_finish(struct call_tree *tree)
+{
+    sum_up_nodes(tree);
+    fold_threads(tree);
+    sum_up_nodes(tree);
     uint32_t *room = reallocarray(NULL, tree->node_count, sizeof *room);
     for (uint32_t i = 0; room != NULL && i < tree->node_count; i++)
         sort_children(tree, i, room);

@@ -31,20 +31,32 @@ enum profile_format {
 };
 
 /* CALL_FRAME_CLASS: what was allocated, in place of a callee. CALL_FRAME_STATE: what the thread was
- * doing, in place of the outermost caller. */
+ * doing, in place of the outermost caller. CALL_FRAME_THREAD: the thread, as the outermost caller where
+ * there is no Java frame (call_frames_of_thread). */
 enum call_frame_kind {
     CALL_FRAME_JAVA,
     CALL_FRAME_NATIVE,
     CALL_FRAME_CLASS,
     CALL_FRAME_STATE,
+    CALL_FRAME_THREAD,
     CALL_FRAME_KINDS
 };
-const char *call_frame_kind_name(enum call_frame_kind kind); /* "java" "native" "class" "state" */
+/* "java" "native" "class" "state" "thread" */
+const char *call_frame_kind_name(enum call_frame_kind kind);
 
 struct call_frame {
     const char *name;
     enum call_frame_kind kind;
 };
+
+#define CALL_THREAD_NAME_MAX 128 /* with NUL; longer ones are cut */
+/* Makes the thread the outermost caller of a stack without Java frames: of a compiler, of a collector, of a
+ * library. It takes the place of outermost frames that name nothing ("[unknown] [libc]") and of the mark of
+ * a stack that was not walked because the thread is not Java's. thread: its name as Java or the kernel has
+ * it, which cuts names to 15 bytes: those of HotSpot's own threads are made whole. NULL or "": not known,
+ * and nothing changes. frames has room for one more; name is used by the frame. Returns the depth. */
+int call_frames_of_thread(struct call_frame *frames, int depth, const char *thread,
+                          char name[CALL_THREAD_NAME_MAX]);
 
 struct call_node {
     uint32_t name;                              /* call_tree_name */
@@ -63,7 +75,11 @@ bool call_tree_add_part(struct call_tree *tree, const struct call_frame *frames,
                         int64_t samples, int64_t fixed);
 /* Once, before call_tree_finish. */
 void call_tree_calibrate(struct call_tree *tree, double factor);
-/* Sums up, and puts children into the order of their names. Nothing may be added afterwards. */
+/* Sums up, and puts children into the order of their names. Threads whose names differ by numbers only
+ * become one ("GC Thread#*") where there are more than CALL_THREADS_OF_A_NAME, and the smallest of more than
+ * CALL_THREADS_MAX names become "[other threads]". Nothing may be added afterwards. */
+#define CALL_THREADS_OF_A_NAME 4
+#define CALL_THREADS_MAX       64
 void call_tree_finish(struct call_tree *tree);
 
 int64_t call_tree_samples(const struct call_tree *tree); /* in the tree */

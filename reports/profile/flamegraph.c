@@ -42,10 +42,9 @@ static bool is_shown(const struct drawing *drawing, const struct call_node *node
 static const char *class_of(struct call_frame frame, uint32_t node)
 {
     static const char *const classes[CALL_FRAME_KINDS][3] = {
-        [CALL_FRAME_JAVA] = {"j0", "j1", "j2"},
-        [CALL_FRAME_NATIVE] = {"n0", "n1", "n2"},
-        [CALL_FRAME_CLASS] = {"c0", "c1", "c2"},
-        [CALL_FRAME_STATE] = {"s0", "s1", "s2"},
+        [CALL_FRAME_JAVA] = {"j0", "j1", "j2"},   [CALL_FRAME_NATIVE] = {"n0", "n1", "n2"},
+        [CALL_FRAME_CLASS] = {"c0", "c1", "c2"},  [CALL_FRAME_STATE] = {"s0", "s1", "s2"},
+        [CALL_FRAME_THREAD] = {"t0", "t1", "t2"},
     };
     unsigned shade = 0;
     if (node == 0)

@@ -310,6 +310,94 @@ static void the_policy_lets_styles_and_script_in(void **state)
     free(text);
 }
 
+static void add_thread(struct call_tree *tree, const char *thread, int64_t samples)
+{
+    struct call_frame frames[4] = {{"work [libjvm]", CALL_FRAME_NATIVE},
+                                   {"[unknown] [libc]", CALL_FRAME_NATIVE}};
+    char name[CALL_THREAD_NAME_MAX];
+    int depth = call_frames_of_thread(frames, 2, thread, name);
+    assert_int_equal(depth, 2);
+    assert_true(call_tree_add(tree, frames, depth, samples));
+}
+
+static void threads_without_java_are_roots(void **state)
+{
+    (void)state;
+    static const char *const whole[][2] = {{"C2 CompilerThre", "C2 CompilerThread"},
+                                           {"C2 Comp..hread0", "C2 CompilerThread0"},
+                                           {"C1 Comp..read12", "C1 CompilerThread12"},
+                                           {"VM Peri..Thread", "VM Periodic Task Thread"},
+                                           {"G1 Conc#0", "G1 Conc#0"},
+                                           {"C2 Comp..x", "C2 Comp..x"},
+                                           {"ForkJoinPool.co", "ForkJoinPool.co"}};
+    struct call_frame frames[4] = {{"not_a_java_thread [stack not walked]", CALL_FRAME_NATIVE}};
+    char name[CALL_THREAD_NAME_MAX], long_name[300];
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
+        frames[0] = (struct call_frame){"no_java_frame [stack not walked]", CALL_FRAME_NATIVE};
+        assert_int_equal(call_frames_of_thread(frames, 1, whole[i][0], name), 1);
+        assert_string_equal(frames[0].name, whole[i][1]);
+        assert_int_equal(frames[0].kind, CALL_FRAME_THREAD);
+    }
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    assert_int_equal(call_frames_of_thread(frames, 0, long_name, name), 1);
+    assert_int_equal(strlen(name), CALL_THREAD_NAME_MAX - 1);
+    /* A thread that is not known, a stack with Java in it: nothing changes. */
+    frames[0] = (struct call_frame){"[unknown] [libc]", CALL_FRAME_NATIVE};
+    frames[1] = (struct call_frame){"a.Main.run", CALL_FRAME_JAVA};
+    assert_int_equal(call_frames_of_thread(frames, 1, NULL, name), 1);
+    assert_int_equal(call_frames_of_thread(frames, 1, "", name), 1);
+    assert_int_equal(call_frames_of_thread(frames, 2, "main", name), 2);
+    assert_string_equal(frames[1].name, "a.Main.run");
+}
+
+static void many_threads_are_folded(void **state)
+{
+    (void)state;
+    char name[64];
+    struct call_tree *tree = call_tree_create();
+    for (int i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "GC Thread#%d", i);
+        add_thread(tree, name, 10);
+    }
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "G1 Conc#%d", i);
+        add_thread(tree, name, 5);
+    }
+    call_tree_finish(tree);
+    assert_int_equal(call_tree_samples(tree), 315);
+    size_t size = 0;
+    char *text = NULL;
+    FILE *out = open_memstream(&text, &size);
+    assert_true(collapsed_write(tree, out));
+    fclose(out);
+    assert_string_equal(text, "G1 Conc#0;work [libjvm] 5\nG1 Conc#1;work [libjvm] 5\n"
+                              "G1 Conc#2;work [libjvm] 5\nGC Thread#*;work [libjvm] 300\n");
+    free(text);
+    call_tree_destroy(tree);
+
+    /* Names of strangers, which no number folds. */
+    tree = call_tree_create();
+    for (int i = 0; i < 500; i++) {
+        snprintf(name, sizeof name, "%c%c%c", 'a' + i / 100, 'a' + i / 10 % 10, 'a' + i % 10);
+        add_thread(tree, name, 1 + i);
+    }
+    call_tree_finish(tree);
+    assert_int_equal(call_tree_samples(tree), 500 * 501 / 2);
+    int roots = 0;
+    int64_t others = 0;
+    for (uint32_t i = call_tree_node(tree, 0)->first_child; i != CALL_TREE_NONE;
+         i = call_tree_node(tree, i)->next_sibling) {
+        const struct call_node *node = call_tree_node(tree, i);
+        if (strcmp(call_tree_name(tree, node->name).name, "[other threads]") == 0)
+            others = node->total;
+        roots++;
+    }
+    assert_int_equal(roots, CALL_THREADS_MAX);
+    assert_int_equal(others, 437 * 438 / 2);
+    call_tree_destroy(tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +409,8 @@ int main(void)
         cmocka_unit_test(narrow_frames_are_counted),
         cmocka_unit_test(no_samples_is_a_page_too),
         cmocka_unit_test(the_policy_lets_styles_and_script_in),
+        cmocka_unit_test(threads_without_java_are_roots),
+        cmocka_unit_test(many_threads_are_folded),
         cmocka_unit_test(deep_stacks),
         cmocka_unit_test(a_full_tree_refuses_whole_stacks),
     };
