@@ -298,6 +298,8 @@ install: all $(BUILD)/man/nmtwatch.1
 	$(INSTALL) agent/asgst/asgst.h $(DESTDIR)$(PREFIX)/include/nmtwatch/asgst.h
 	$(INSTALL) -t $(DESTDIR)$(PREFIX)/share/man/man3 docs/man/*.3
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples docs/examples/*.c
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples/build docs/examples/build/pom.xml docs/examples/build/build.gradle
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples/build/src/main/java/orders docs/examples/build/src/main/java/orders/*.java
 	$(INSTALL) agent/context/java/nmtagent/Context.java $(DESTDIR)$(PREFIX)/share/nmtwatch/java/nmtagent/Context.java
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR) README.md SECURITY.md docs/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/runbooks docs/runbooks/*.md

@@ -70,14 +70,15 @@ fail() { # NAME [DETAIL]
     fi
 }
 
-# For what this machine refuses, and for nothing else; WHY begins with one of
+# For what this machine refuses or lacks, and for nothing else; WHY begins with one of
 #
-#   no JDK ...        it cannot be had here
-#   refused: ...      by the kernel, by a container, or because we are not root
+#   no JDK ...           it cannot be had here
+#   refused: ...         by the kernel, by a container, or because we are not root
+#   not installed: ...   a command of a row `optional` of scripts/packages.tsv
 #
 # Any other reason is a failure, here and in the runner: what set-up installs is there.
 skip() { # NAME WHY
-    [[ $2 =~ ^("no JDK "|"refused: ") ]] || {
+    [[ $2 =~ ^("no JDK "|"refused: "|"not installed: ") ]] || {
         fail "$1" "$2"
         return
     }

@@ -302,6 +302,7 @@ static void count_case(struct tally *tally, const char *outcome)
     tally->skipped += strcmp(outcome, "skipped") == 0;
 }
 
+/* The text repeats the message: GitLab shows nothing but the text of an element that has one. */
 static void one_case(FILE *out, const char *class_name, const char *name, int64_t ms,
                      const char *outcome, const char *type, const char *message,
                      const char *details)
@@ -319,16 +320,28 @@ static void one_case(FILE *out, const char *class_name, const char *name, int64_
         attribute(out, "type", type);
     attribute(out, "message", message);
     fputc('>', out);
+    if (strcmp(message, details) != 0) {
+        put_xml(out, message);
+        fputc('\n', out);
+    }
     put_xml(out, details);
     fprintf(out, "</%s>\n    </testcase>\n", outcome);
 }
 
-static void count_jvm(const struct soak_result *result, struct tally *tally)
+/* What is undecided is an error where it kept the soak from an answer; of a soak that failed, often before its
+ * time was over, it is no failure besides. */
+static const char *line_outcome(const struct soak_summary *summary, const struct soak_line *line)
+{
+    return outcome_of(line->answer, line->decides && summary->answer != SOAK_FAIL);
+}
+
+static void count_jvm(const struct soak_summary *summary, const struct soak_result *result,
+                      struct tally *tally)
 {
     for (int i = 0; i < result->line_count; i++) {
         const struct soak_line *line = &result->lines[i];
         if (is_case(line))
-            count_case(tally, outcome_of(line->answer, line->decides));
+            count_case(tally, line_outcome(summary, line));
     }
     for (int i = 0; i < result->alert_count; i++) {
         if (result->alert_fails[i])
@@ -343,18 +356,25 @@ static const char *whole_outcome(const struct soak_summary *summary)
     return outcome_of(summary->answer, true);
 }
 
-static void write_jvm(FILE *out, const struct soak_result *result)
+/* Readers know a case by class and name, from build to build: JVMs of one main class are numbered. */
+static void write_jvm(FILE *out, const struct soak_summary *summary, int jvm)
 {
+    const struct soak_result *result = summary->results[jvm];
     char class_name[EVENT_NAME_MAX + 32];
-    snprintf(class_name, sizeof class_name, "nmtwatch.%s",
-             result->identity.main[0] != '\0' ? result->identity.main : "jvm");
+    int before = 0;
+    for (int i = 0; i < jvm; i++)
+        before += strcmp(summary->results[i]->identity.main, result->identity.main) == 0;
+    int used = snprintf(class_name, sizeof class_name, "nmtwatch.%s",
+                        result->identity.main[0] != '\0' ? result->identity.main : "jvm");
+    if (before > 0)
+        snprintf(class_name + used, sizeof class_name - (size_t)used, "-%d", before + 1);
     int64_t ms = result->last_ms;
     for (int i = 0; i < result->line_count; i++) {
         const struct soak_line *line = &result->lines[i];
         if (!is_case(line))
             continue;
         struct soak_text text = soak_line_text(result, line);
-        one_case(out, class_name, line->key, ms, outcome_of(line->answer, line->decides),
+        one_case(out, class_name, line->key, ms, line_outcome(summary, line),
                  verdict_state_name(line->verdict.state), text.text, text.text);
     }
     for (int i = 0; i < result->alert_count; i++) {
@@ -376,7 +396,7 @@ bool junit_write(const struct soak_summary *summary, FILE *out)
     time_t start = (time_t)(summary->wall_start_ms / 1000);
     struct tm utc;
     for (int i = 0; i < summary->count; i++)
-        count_jvm(summary->results[i], &all);
+        count_jvm(summary, summary->results[i], &all);
     count_case(&all, whole_outcome(summary));
     if (gmtime_r(&start, &utc) != NULL)
         strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
@@ -412,7 +432,7 @@ bool junit_write(const struct soak_summary *summary, FILE *out)
              summary->answer == SOAK_FAIL ? "growth" : "undecided", sentence.text,
              advice.text[0] != '\0' ? advice.text : sentence.text);
     for (int i = 0; i < summary->count; i++)
-        write_jvm(out, summary->results[i]);
+        write_jvm(out, summary, i);
     fputs("    <system-out>", out);
     put_xml(out, sentence.text);
     if (summary->death[0] != '\0') {

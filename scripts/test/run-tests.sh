@@ -105,7 +105,7 @@ tally() { # PROGRAM LOG
             at = index(name, "# SKIP")
             if (length(name) > at + 6) reason = substr(name, at + 7)
             name = substr(name, 1, at - 2)
-            if (reason ~ /^(no JDK |refused: )/) {
+            if (reason ~ /^(no JDK |refused: |not installed: )/) {
                 skipped++
                 print program ": " name ": " reason >(log_file ".skips")
             } else {

@@ -6,7 +6,7 @@
 
 set -u
 . "$(dirname "$0")/../lib.sh"
-export NMTWATCH=${1:-build}/nmtwatch TWINS_SECONDS=300 AGENT_SCALE=10 KILLS=100
+export NMTWATCH=${1:-build}/nmtwatch TWINS_SECONDS=300 AGENT_SCALE=10 KILLS=100 BUILD_SPEED=1
 export ENDURANCE_SECONDS=${ENDURANCE_SECONDS:-3600}
 exec scripts/test/run-tests.sh -j 1 \
     tests/e2e/twins_test.sh \
@@ -16,4 +16,4 @@ exec scripts/test/run-tests.sh -j 1 \
     tests/e2e/agent_churn_test.sh tests/e2e/agent_workloads_test.sh \
     tests/e2e/agent_life_test.sh tests/e2e/agent_signals_test.sh \
     tests/e2e/tap_test.sh tests/e2e/list_check_test.sh tests/e2e/replay_test.sh \
-    tests/sim/delivery_test.sh tests/e2e/agent_endurance_test.sh
+    tests/e2e/builds_test.sh tests/sim/delivery_test.sh tests/e2e/agent_endurance_test.sh

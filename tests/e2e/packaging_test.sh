@@ -19,7 +19,7 @@ is "everything is in its place" "$(for file in bin/nmtwatch share/man/man1/nmtwa
     share/man/man1/nmtwatch-watch.1 share/man/man1/nmtwatch-plan.1 etc/nmtwatch/serve.ini \
     lib/sysusers.d/nmtwatch.conf lib/tmpfiles.d/nmtwatch.conf \
     share/bash-completion/completions/nmtwatch include/nmtagent_context.h \
-    include/nmtwatch/asgst.h share/man/man3/asgst.3 share/doc/nmtwatch/examples/asgst_sampler.c \
+    include/nmtwatch/asgst.h share/man/man3/asgst.3 share/doc/nmtwatch/examples/asgst_sampler.c share/doc/nmtwatch/examples/build/pom.xml \
     share/nmtwatch/java/nmtagent/Context.java lib/systemd/system/nmtwatch.service \
     share/doc/nmtwatch/SECURITY.md share/doc/nmtwatch/runbooks/class-explosion.md; do
     [ -s "$under/$file" ] || echo "$file"

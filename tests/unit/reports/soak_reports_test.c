@@ -82,6 +82,42 @@ static void junit_is_xml(void **state)
     free(fixture.result);
 }
 
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* What Jenkins and GitLab make of the file: a case is known by class and name, a text hides its message, and
+ * a soak that failed does not fail once more for each series that was not decided yet. */
+static void junit_as_servers_read_it(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    setup(&fixture);
+    struct soak_result *result = fixture.result;
+    snprintf(result->identity.main, sizeof result->identity.main, "orders.Orders");
+    finding_title(&fixture.alert.finding, "it grows");
+    finding_advice(&fixture.alert.finding, "stop it");
+    result->lines[0].answer = SOAK_UNDECIDED;
+    const struct soak_result *both[] = {result, result};
+    fixture.summary.results = both;
+    fixture.summary.count = 2;
+    char *text = capture(junit_write, &fixture.summary);
+    assert_int_equal(count_of(text, "classname=\"nmtwatch.orders.Orders\" name=\"internal\""), 1);
+    assert_int_equal(count_of(text, "classname=\"nmtwatch.orders.Orders-2\" name=\"internal\""), 1);
+    assert_int_equal(count_of(text, " message=\"it grows\">it grows\nstop it</failure>"), 2);
+    assert_non_null(strstr(text, "tests=\"5\" failures=\"3\" errors=\"0\" skipped=\"2\""));
+    free(text);
+    fixture.summary.answer = SOAK_UNDECIDED;
+    text = capture(junit_write, &fixture.summary);
+    assert_non_null(strstr(text, "tests=\"5\" failures=\"2\" errors=\"3\" skipped=\"0\""));
+    free(text);
+    free(result);
+}
+
 static void tap_has_only_its_own_lines(void **state)
 {
     (void)state;
@@ -147,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(junit_is_xml),
+        cmocka_unit_test(junit_as_servers_read_it),
         cmocka_unit_test(tap_has_only_its_own_lines),
         cmocka_unit_test(terminal_is_safe),
         cmocka_unit_test(nothing_at_all),
