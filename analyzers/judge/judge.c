@@ -157,7 +157,7 @@ struct judge *judge_create(const struct target_identity *identity,
                                                         : value;
     }
     judge->baseline_ms = judge->metaspace_left_s = -1;
-    judge->classes_loaded = judge->classes_unloaded = judge->gc_old = -1;
+    judge->classes_loaded = judge->classes_unloaded = judge->gc_young = judge->gc_old = -1;
     judge->suspicious_ms = judge->names_ms = -1;
     warmup_init(&judge->warmup,
                 warmup_s > JUDGE_VALUE_MAX / 1000 ? JUDGE_VALUE_MAX / 1000 : warmup_s,

@@ -85,6 +85,7 @@ static void follow_suspicion(struct judge *judge)
 static void follow_counters(struct judge *judge, const struct sample *sample)
 {
     int64_t loaded, unloaded;
+    sample_get(sample, SAMPLE_GC_YOUNG, &judge->gc_young);
     sample_get(sample, SAMPLE_GC_OLD, &judge->gc_old);
     if (sample_get(sample, SAMPLE_CLASSES_UNLOADED, &unloaded)) {
         if (judge->suspicious_ms >= 0 && unloaded > judge->classes_unloaded &&

@@ -1,6 +1,7 @@
 /* Which classes of objects only ever grow: a verdict for the bytes of each (analyzers/trend), from
- * histograms of the heap. Histograms hold garbage as well; what a GC takes back is a sawtooth, whose
- * low points are judged. */
+ * histograms of the heap. Histograms hold garbage as well. Until a GC has run everything that was
+ * allocated is there: a histogram without a GC since the one before says nothing. Until an old
+ * collection has run, what grows may be garbage that was promoted: that is said, and no warning. */
 #include "analyzers/judge/judge_internal.h"
 
 #include "analyzers/classes/family.h"
@@ -38,7 +39,8 @@ static struct heap_track *place_for(struct judge *judge, const struct histogram_
     *place = (struct heap_track){0};
     snprintf(place->name, sizeof place->name, "%s", row->name);
     snprintf(place->family, sizeof place->family, "%s", row->family);
-    if (!judge_watched_create(&place->watched)) {
+    place->gc_old = judge->gc_old;
+    if (!judge_watched_create(&place->watched, true)) {
         *place = judge->heap[--judge->heap_count];
         return NULL;
     }
@@ -59,6 +61,12 @@ static struct heap_track *track_of(struct judge *judge, const struct histogram_c
     return place_for(judge, row);
 }
 
+/* It has outlived an old collection; or nobody counts them. */
+static bool is_confirmed(const struct judge *judge, const struct heap_track *track)
+{
+    return track->gc_old < 0 || judge->gc_old > track->gc_old;
+}
+
 static void raise(struct judge *judge, const struct heap_track *track,
                   const struct histogram_class *row)
 {
@@ -66,14 +74,18 @@ static void raise(struct judge *judge, const struct heap_track *track,
     const struct verdict_interval *slope = &verdict->slope_bytes_per_h;
     const struct family *family = family_by_id(row->family);
     int64_t span_s = (verdict->to_ms - verdict->from_ms) / 1000;
+    bool confirmed = is_confirmed(judge, track);
     struct finding finding;
     finding_init(&finding, &judge->texts, FINDING_HEAP_CLASS_GROWTH);
+    if (!confirmed)
+        finding.severity = SEVERITY_INFO;
     finding_family(&finding, row->family);
     finding_title(&finding,
                   "objects of %.150s keep growing: %+.1f MB/h (95 %% interval %.1f to %.1f) over "
-                  "%" PRId64 " min, now %" PRId64 " with %.1f MB: %s",
+                  "%" PRId64 " min, now %" PRId64 " with %.1f MB: %s%s",
                   row->name, slope->value / MB, slope->low / MB, slope->high / MB, span_s / 60,
-                  row->instances, (double)row->bytes / MB, verdict_state_meaning(verdict->state));
+                  row->instances, (double)row->bytes / MB, verdict_state_meaning(verdict->state),
+                  confirmed ? "" : "; no old collection so far: some of it may be garbage");
     if (family != NULL)
         finding_advice(&finding, "Instances of generated classes (%.60s) are kept. %s",
                        family->producer, family->fix);
@@ -88,6 +100,9 @@ static void raise(struct judge *judge, const struct heap_track *track,
     finding_add_int(&finding, "slope_low_bytes_per_h", (int64_t)slope->low);
     finding_add_int(&finding, "slope_high_bytes_per_h", (int64_t)slope->high);
     finding_add_int(&finding, "span_s", span_s);
+    finding_add_int(&finding, "histograms", verdict->points);
+    if (track->gc_old >= 0)
+        finding_add_int(&finding, "old_collections", judge->gc_old - track->gc_old);
     finding_add_int(&finding, "threshold_bytes", judge_threshold(judge, TH_HEAP_CLASS_BYTES));
     finding_add_text(&finding, "producer", family != NULL ? family->producer : "");
     judge_raise(judge, &finding, row->name, verdict->from_ms);
@@ -108,17 +123,33 @@ static void follow(struct judge *judge, struct heap_track *track, const struct h
     struct growth_alarm *alarm = &track->watched.alarm;
     judge_watched_add(judge, &track->watched, row->bytes);
     struct episode *episode = judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, row->name);
-    if (episode != NULL) {
-        if (!alarm->active && alarm->seen >= alarm->of)
-            judge_clear(judge, episode);
-    } else if (alarm->active && judge->baseline_ms >= 0 &&
-               is_relevant(judge, &track->watched.verdict)) {
+    bool grows =
+        alarm->active && judge->baseline_ms >= 0 && is_relevant(judge, &track->watched.verdict);
+    if (episode != NULL && !alarm->active && alarm->seen >= alarm->of)
+        judge_clear(judge, episode);
+    else if (episode != NULL && grows && episode->finding.severity == SEVERITY_INFO &&
+             is_confirmed(judge, track))
+        judge_clear(judge, episode); /* and raised as what it turned out to be */
+    else if (episode != NULL)
+        return;
+    if (grows)
         raise(judge, track, row);
-    }
+}
+
+/* False when no GC has run since the last histogram that was judged. */
+static bool take_collections(struct judge *judge)
+{
+    if (judge->gc_young < 0)
+        return true;
+    int64_t collections = judge->gc_young + (judge->gc_old > 0 ? judge->gc_old : 0);
+    bool ran = judge->heap == NULL || collections != judge->heap_collections;
+    judge->heap_collections = collections;
+    return ran;
 }
 
 void judge_heap(struct judge *judge, const struct histogram_event *histogram)
 {
+    bool ran = take_collections(judge);
     for (int i = 0; i < histogram->row_count; i++) {
         struct histogram_class row = histogram->rows[i];
         struct heap_track *track = track_of(judge, &row);
@@ -127,14 +158,15 @@ void judge_heap(struct judge *judge, const struct histogram_event *histogram)
         row.bytes = judge_value(row.bytes);
         track->seen_ms = judge->now_ms;
         track->growth_bytes = row.bytes_growth;
-        follow(judge, track, &row);
+        if (ran)
+            follow(judge, track, &row);
     }
     /* What is alarmed about and is not among the rows any more has shrunk. */
     for (int i = 0; i < judge->heap_count; i++) {
         struct heap_track *track = &judge->heap[i];
         struct histogram_class none = {0};
         memcpy(none.name, track->name, sizeof none.name);
-        if (track->seen_ms < judge->now_ms &&
+        if (ran && track->seen_ms < judge->now_ms &&
             judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, none.name) != NULL)
             follow(judge, track, &none);
     }

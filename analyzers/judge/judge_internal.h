@@ -72,6 +72,7 @@ struct heap_track {
     char family[EVENT_FAMILY_MAX];
     int64_t seen_ms; /* the last histogram that had it */
     int64_t growth_bytes;
+    int64_t gc_old; /* when it was first seen; -1 unknown */
     struct watched watched;
 };
 
@@ -90,7 +91,8 @@ struct judge {
     struct rate unloaded;
     int64_t classes_loaded; /* newest, -1 unknown */
     int64_t classes_unloaded;
-    int64_t gc_old;        /* newest, -1 unknown */
+    int64_t gc_young; /* newest, -1 unknown; so the next */
+    int64_t gc_old;
     int64_t suspicious_ms; /* since when the load rate is suspicious; -1 it is not */
     struct {               /* counters when the suspicion began, and at the last unload since */
         int64_t loaded, unloaded, gc_old;
@@ -129,7 +131,8 @@ struct judge {
     struct rate metaspace_rate; /* of what is committed */
     int64_t metaspace_left_s;   /* to MaxMetaspaceSize; -1: not on its way there */
     int heap_count;
-    struct heap_track *heap; /* HEAP_TRACKS_MAX; NULL until there is a histogram */
+    struct heap_track *heap;  /* HEAP_TRACKS_MAX; NULL until there is a histogram */
+    int64_t heap_collections; /* in all, at the last one */
 
     int episode_count;
     struct episode episodes[EPISODES_MAX];
@@ -188,7 +191,8 @@ void judge_heap(struct judge *judge, const struct histogram_event *histogram);
 void judge_heap_destroy(struct judge *judge);
 
 /* judge_memory.c */
-bool judge_watched_create(struct watched *watched);
+/* sparse: of verdict_options. */
+bool judge_watched_create(struct watched *watched, bool sparse);
 /* Feeds a value and asks at once, for the alarm as well. */
 void judge_watched_add(const struct judge *judge, struct watched *watched, int64_t bytes);
 bool judge_growth_create(struct judge *judge);

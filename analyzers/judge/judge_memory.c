@@ -16,10 +16,11 @@
  * leak of 1 MB/h after most of a day. */
 #define SLOW_BYTES   (16 * MB)
 
-bool judge_watched_create(struct watched *watched)
+bool judge_watched_create(struct watched *watched, bool sparse)
 {
     struct verdict_options options;
     verdict_options_default(&options);
+    options.sparse = sparse;
     growth_alarm_init(&watched->alarm, GROWTH_ALARM_NEED, GROWTH_ALARM_OF);
     watched->series = verdict_create(&options);
     return watched->series != NULL;
@@ -27,8 +28,8 @@ bool judge_watched_create(struct watched *watched)
 
 bool judge_growth_create(struct judge *judge)
 {
-    return judge_watched_create(&judge->internal_series) &&
-           judge_watched_create(&judge->class_metaspace_series);
+    return judge_watched_create(&judge->internal_series, false) &&
+           judge_watched_create(&judge->class_metaspace_series, false);
 }
 
 void judge_growth_destroy(struct judge *judge)

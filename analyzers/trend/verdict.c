@@ -2,6 +2,7 @@
 #include "analyzers/trend/verdict.h"
 
 #include "analyzers/trend/verdict_internal.h"
+#include "analyzers/trend/window.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -77,6 +78,7 @@ static void forget(struct verdict_series *series, int64_t ms)
     history_free(&series->history);
     memset(&series->despike, 0, sizeof series->despike);
     memset(&series->drawdown, 0, sizeof series->drawdown);
+    series->few.count = 0;
     series->life_from_ms = ms;
     series->fell_back = false;
 }
@@ -157,6 +159,20 @@ void verdict_restart(struct verdict_series *series, int64_t ms)
         begin_life(series, mended(series, ms));
 }
 
+/* A value of the same time replaces the one before. */
+static void add_few(struct verdict_series *series, int64_t now_ms, double value)
+{
+    struct few_points *few = &series->few;
+    double x = (double)(now_ms - series->life_from_ms) / WINDOW_HOUR_MS;
+    bool again = few->count > 0 && few->count <= FEW_POINTS_MAX && few->x[few->count - 1] >= x;
+    if (!again && few->count <= FEW_POINTS_MAX)
+        few->count++;
+    if (few->count > FEW_POINTS_MAX)
+        return;
+    few->x[few->count - 1] = x;
+    few->y[few->count - 1] = value;
+}
+
 bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t regressor)
 {
     int64_t now_ms = mended(series, ms);
@@ -181,6 +197,8 @@ bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int6
     }
     series->level = bytes;
     series->points += series->points < INT32_MAX;
+    if (series->options.sparse)
+        add_few(series, now_ms, (double)bytes - (double)series->origin);
     struct despike_point in = {now_ms, regressor, (double)bytes - (double)series->origin}, out;
     if (!despike_push(&series->despike, &in, &out))
         return true;

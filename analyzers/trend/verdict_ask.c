@@ -16,6 +16,7 @@
  */
 #include "analyzers/trend/verdict_internal.h"
 
+#include "analyzers/trend/drift.h"
 #include "analyzers/trend/window.h"
 
 #include <math.h>
@@ -43,6 +44,7 @@
 #define START_UP_H          1.0
 #define STEEP_FLOORS        2.0 /* an hour: too steep to be called level on a few minutes' word */
 #define START_UP_MAX_H      4.0
+#define FEW_FALL_SHARE      0.1
 #define MB                  1048576.0
 
 struct look {
@@ -87,10 +89,20 @@ static bool is_staircase(const struct look *look, const struct window *window)
            envelope->fall <= envelope->climb / 10;
 }
 
+/* Of a sparse series so little is known that a window has to be no random walk, either. */
+static bool is_walk(const struct look *look, const struct window *window)
+{
+    struct drift drift;
+    return look->series->options.sparse &&
+           (!drift_measure(window->x, window->y, window->n, look->quantum, ALARM_P, &drift) ||
+            drift.certain <= 0);
+}
+
 /* Weighs the window, unless a glance shows that it is not worth it. */
 static bool is_certain(const struct look *look, struct window *window)
 {
-    if (window_rough_rise(window) < look->floor / 2 || !window_weigh(window, look->quantum))
+    if (window_rough_rise(window) < look->floor / 2 || !window_weigh(window, look->quantum) ||
+        is_walk(look, window))
         return false;
     double certain = trend_line_certain(&window->growth, ALARM_P);
     if (certain * window_span_h(window) >= look->floor &&
@@ -539,6 +551,29 @@ static bool take_life(struct look *look)
     return false;
 }
 
+/* Growth of a few points that are rare. Windows may have seen too little of it, or have found
+ * growth: then it is theirs. What falls again, by more than a tenth, does not only grow. */
+static void decide_few(const struct look *look)
+{
+    const struct verdict_options *options = &look->series->options;
+    const struct few_points *few = &look->series->few;
+    struct verdict *out = look->out;
+    struct drift drift;
+    if (few->count < FEW_POINTS_MIN || few->count > FEW_POINTS_MAX ||
+        answer_of(out->state) == VERDICT_GROWING ||
+        !drift_measure(few->x, few->y, few->count, look->quantum, ALARM_P, &drift) ||
+        drift.span * WINDOW_HOUR_MS < (double)options->min_span_ms ||
+        drift.certain * drift.span < look->floor ||
+        drift.certain < (double)options->floor_bytes_per_h ||
+        drift.fall > drift.slope * drift.span * FEW_FALL_SHARE)
+        return;
+    bool may_end = drift_may_end(&drift, few->x, few->y, few->count, START_UP_H);
+    out->state = may_end ? VERDICT_WARMING : VERDICT_LINEAR;
+    out->from_ms = look->series->life_from_ms + rounded(few->x[0] * WINDOW_HOUR_MS);
+    out->have_slope = true;
+    out->slope_bytes_per_h = (struct verdict_interval){drift.slope, drift.low, drift.high};
+}
+
 void verdict_ask(const struct verdict_series *series, struct verdict *out)
 {
     const struct history *history = &series->history;
@@ -560,6 +595,7 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
         set_regressor(&look);
         out->baseline_bytes = rounded((double)series->origin + baseline(&look));
     }
+    decide_few(&look);
     bool young = out->state == VERDICT_TOO_SHORT || out->state == VERDICT_WARMING;
     if ((series->restarts > 0 && young) || verdict_has_fallen(series))
         out->state = VERDICT_RESTARTED;

@@ -9,11 +9,22 @@
 #include "analyzers/trend/verdict.h"
 #include "analyzers/trend/drawdown.h"
 
+#define FEW_POINTS_MIN 8
+#define FEW_POINTS_MAX 24 /* beyond that windows are long enough */
+
+/* The points of a sparse series since its life began, as they came. */
+struct few_points {
+    int count;                /* FEW_POINTS_MAX + 1: no longer few */
+    double x[FEW_POINTS_MAX]; /* hours since life_from_ms; ascends strictly */
+    double y[FEW_POINTS_MAX]; /* from origin */
+};
+
 struct verdict_series {
     struct verdict_options options;
     struct history history;
     struct drawdown drawdown;
     struct despike despike;
+    struct few_points few; /* empty unless options.sparse */
     bool begun;
     int points;            /* values in all, over all lives */
     int64_t clock_mend_ms; /* added to what comes in, after steps backwards */

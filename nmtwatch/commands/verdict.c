@@ -298,6 +298,9 @@ static int run(int argc, char **argv)
          "say when this is reached (512M, 2G)"},
         {0, "regressor-column", NULL, NULL, &regressor_column,
          "the third column is the number of classes loaded in all"},
+        {0, "sparse", NULL, NULL, &options.sparse,
+         "points are rare (minutes apart): eight may decide, by a test that takes them for a "
+         "random walk"},
         OPTION_JSON(&json),
     };
     int operands, code;
@@ -312,7 +315,8 @@ const struct command command_verdict = {
     .name = "verdict",
     .summary = "does a series of numbers grow, and how",
     .usage =
-        "Usage: nmtwatch verdict FILE.csv|- [--limit BYTES] [--regressor-column] [--json]\n"
+        "Usage: nmtwatch verdict FILE.csv|- [--limit BYTES] [--regressor-column] [--sparse] "
+        "[--json]\n"
         "\n"
         "Reads lines `seconds,bytes[,classes_loaded_total]` and says whether the series grows "
         "now:\n"

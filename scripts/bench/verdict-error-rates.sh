@@ -18,6 +18,7 @@ trap 'rm -rf "$scratch"' EXIT
 "$program" --set 1 >"$scratch/1" &
 one=$!
 "$program" --set 2 >"$scratch/2"
+"$program" --set 3 >"$scratch/3"
 wait "$one"
 "$program" --first-seeds >"$scratch/first"
 
@@ -25,7 +26,7 @@ wait "$one"
     sed '/<!-- error rates: begin/q' "$document"
     echo
     echo "First seeds: $(cksum <"$scratch/first")"
-    for set in 1 2; do
+    for set in 1 2 3; do
         echo
         cat "$scratch/$set"
     done
@@ -35,4 +36,4 @@ wait "$one"
 
 cp "$scratch/document" "$document"
 cp "$scratch/first" "$first"
-sed -n '/^## Set\|^| goal/,/^$/p' "$scratch/1" "$scratch/2"
+sed -n '/^## Set\|^| goal/,/^$/p' "$scratch/1" "$scratch/2" "$scratch/3"

@@ -28,6 +28,9 @@ answers() { # NAME CODE STATE ARGUMENTS...: input on stdin
 # --- states and codes ------------------------------------------------------------------------------
 
 answers "flat" 0 CONVERGED: < <(series 80 12 10)
+answers "eight points, ten minutes apart" 1 LINEAR: --sparse < <(series '80 + 6 * h' 1.3 600)
+answers "eight points that bend" 3 WARMING: --sparse < <(series '80 + 60 * (1 - exp(-h))' 1.3 600)
+answers "seven points" 3 TOO_SHORT: --sparse < <(series '80 + 6 * h' 1.1 600)
 answers "leak" 1 LINEAR: < <(series '80 + 5 * h' 2 5)
 answers "slow leak" 1 LINEAR: < <(series '80 + h' 24 20)
 answers "accelerating" 1 ACCELERATING: < <(series '80 + h * h' 12 10)

@@ -18,6 +18,7 @@
 #define PINK(kb, tau_s)      .noise = NOISE_PINK, .noise_kb = (kb), .noise_tau_s = (tau_s)
 #define TELEGRAPH(kb, tau_s) .noise = NOISE_TELEGRAPH, .noise_kb = (kb), .noise_tau_s = (tau_s)
 #define WALK(kb, tau_s)      .noise = NOISE_WALK, .noise_kb = (kb), .noise_tau_s = (tau_s)
+#define HISTOGRAMS           .sparse = true, .every_s = 600
 
 const struct shape shapes[] = {
 #define SHAPE(set_, id_, kind_, truth_, ...)                                                       \

@@ -49,6 +49,7 @@ struct shape {
     double hours;
     double every_s; /* 0: 5, what nmtwatch does */
     bool irregular; /* exponential distances with that mean */
+    bool sparse;    /* points are dear: verdict_options.sparse */
     bool odd_clock; /* repeats a time now and then, and once steps back */
     double base_mb;
     double quantum_kb; /* 0: 1 */

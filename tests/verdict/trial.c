@@ -203,6 +203,7 @@ bool trial_run(struct trial *trial, const struct shape *shape, unsigned seed, FI
     struct bench bench = {.trial = trial, .failures = failures};
     struct verdict_options options;
     verdict_options_default(&options);
+    options.sparse = shape->sparse;
     *trial = (struct trial){.shape = shape, .seed = seed, .half_width = NAN};
     series_init(&bench.series, shape, seed);
     bench.verdict = verdict_create(&options);

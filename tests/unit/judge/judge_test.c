@@ -770,7 +770,8 @@ static void test_loaders_that_multiply(void **state)
 }
 
 /* Every ten minutes for eight hours: Session leaks 20 MB/h, byte arrays go up and down with the GCs,
- * a cache has filled after an hour; a rule engine keeps objects of classes that it generates. */
+ * a cache has filled after an hour; a rule engine keeps objects of classes that it generates. Ten
+ * histograms show it; that it is no garbage, the first old collection. */
 static void test_objects_of_one_class_that_grow(void **state)
 {
     (void)state;
@@ -782,7 +783,7 @@ static void test_objects_of_one_class_that_grow(void **state)
     for (int i = 0; i < 96; i++) {
         double h = i / 6.0, leak = h < 8 ? h : 8; /* mended then */
         double values[] = {5 + 20 * leak + 0.2 * noise(&seed), 50 + 60 * (i * 7 % 10) / 10.0,
-                           h < 1 ? 40 * h : 40, 1 + 6 * leak + 0.05 * noise(&seed)};
+                           h < 1 ? 40 * h : 40, 1 + 9 * leak + 0.05 * noise(&seed)};
         struct histogram_class rows[] = {
             {.name = "com.acme.Session"},
             {.name = "[B"},
@@ -797,14 +798,49 @@ static void test_objects_of_one_class_that_grow(void **state)
         struct event event = {.kind = EVENT_HISTOGRAM, .ms = jvm.ms + i * INT64_C(600000)};
         event.histogram = (struct histogram_event){.row_count = 4, .rows = rows};
         feed(&jvm, &event);
-        if (i == 30) /* five hours */
+        if (i == 10 || i == 12)
             assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_RAISED), 2);
+        if (i == 12) {
+            jvm.ms += i * INT64_C(600000);
+            jvm.gc_old = 1;
+            second(&jvm, 0, 0);
+            jvm.ms -= i * INT64_C(600000) + 1000;
+        }
     }
-    assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_RAISED), 2);
-    assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_CLEARED), 2);
+    assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_RAISED), 4);
+    assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_CLEARED), 4);
+    assert_int_equal(jvm.alert[0].finding.severity, SEVERITY_INFO);
+    assert_non_null(strstr(jvm.alert[0].finding.title, "; no old collection so far"));
+    assert_int_equal(finding_evidence(&jvm.alert[0].finding, "histograms")->number, 10);
+    assert_int_equal(jvm.alert[3].finding.severity, SEVERITY_WARNING);
+    assert_null(strstr(jvm.alert[3].finding.title, "; no old collection so far"));
     assert_string_equal(finding_evidence(&jvm.alert[0].finding, "class")->text, "com.acme.Session");
     assert_string_equal(jvm.alert[0].finding.family, "");
     assert_string_equal(jvm.alert[1].finding.family, "unknown:com.acme.Gen#");
+    judge_destroy(jvm.judge);
+}
+
+/* Until a GC runs, all that was allocated is there. */
+static void test_histograms_without_a_gc_between_them(void **state)
+{
+    (void)state;
+    static struct jvm jvm;
+    thresholds_default(&jvm.thresholds);
+    start(&jvm, 17, 600000, 0);
+    for (int i = 0; i < 40; i++) {
+        struct histogram_class row = {
+            .name = "com.acme.Request", .classes = 1, .bytes = (i + 1) * 5 * MB};
+        row.bytes_growth = row.bytes - 5 * MB;
+        struct event gcs = {.kind = EVENT_SAMPLE, .ms = i * INT64_C(600000)};
+        sample_set(&gcs.sample, SAMPLE_GC_YOUNG, i < 20 ? 3 : i);
+        feed(&jvm, &gcs);
+        struct event event = {.kind = EVENT_HISTOGRAM, .ms = gcs.ms};
+        event.histogram = (struct histogram_event){.row_count = 1, .rows = &row};
+        feed(&jvm, &event);
+        if (i == 20)
+            assert_int_equal(jvm.alerts, 0);
+    }
+    assert_int_equal(count(&jvm, FINDING_HEAP_CLASS_GROWTH, ALERT_RAISED), 1);
     judge_destroy(jvm.judge);
 }
 
@@ -969,6 +1005,7 @@ int main(void)
         cmocka_unit_test(test_steps_of_the_agents_breaker),
         cmocka_unit_test(test_objects_of_one_class_that_grow),
         cmocka_unit_test(test_new_baseline),
+        cmocka_unit_test(test_histograms_without_a_gc_between_them),
         cmocka_unit_test(test_hostile_recordings),
     };
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
