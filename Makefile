@@ -56,7 +56,7 @@ ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=
 # --- reports: findings and series to whatever people read -----------------------------------------
 TEXT := escape units
 JSON := json_out json_fields event_json
-PAGE := terminal page page_html
+PAGE := terminal page page_html markdown_html runbooks
 WATCH_VIEW := watch_view
 STORY := story chart_canvas chart story_report
 DIAGNOSIS := triage_report plan_report holders_report
@@ -76,7 +76,7 @@ ALERT := notify receiver message queue http_post delivery push
 JFR := history_jfr jfr_chunk jfr_stacks jfr_read jfr_profile jfr_live
 SOAK_RUN := child counter soak_run
 PROFILE := agent_library agent_call start_options one_shot alloc_run
-COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe runbooks explain serve doctor export flamegraph
+COMMANDS := options config list top check watch replay report verdict rules profile repair soak diff plan analyze triage classlog holders observe explain serve doctor export flamegraph
 SERVE := mhd callers snapshot target_rules serve_options scan archive member saved_state owners \
          outlets fleet observer metrics views web confine helper serve
 TOP := screen rows detail job top
@@ -126,7 +126,7 @@ $(BUILD)/obj/%.o: %.c VERSION
 	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The pages are part of the program: `nmtwatch explain`.
-$(BUILD)/obj/nmtwatch/commands/runbooks.o: $(wildcard docs/runbooks/*.md)
+$(BUILD)/obj/reports/page/runbooks.o: $(wildcard docs/runbooks/*.md)
 # Styles and scripts of HTML are, too, and a page's policy names each by its hash.
 PAGE_STYLES  := reports/page/page.css reports/profile/flamegraph.css
 PAGE_SCRIPTS := reports/profile/flamegraph.js

@@ -3,15 +3,13 @@
  */
 #include "analyzers/judge/finding.h"
 #include "nmtwatch/commands/options.h"
-#include "nmtwatch/commands/runbooks.h"
 #include "nmtwatch/process/messages.h"
 #include "reports/json/json_out.h"
+#include "reports/page/runbooks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FAMILIES "producers" /* the page with a section for each family */
 
 /* What an operand names. Row is NULL unless it is a finding. */
 struct topic {
@@ -38,7 +36,7 @@ static bool find_topic(const char *id, struct topic *topic)
         *topic = (struct topic){"page", NULL, page, runbook_text(page)};
         return true;
     }
-    page = runbook_find(FAMILIES);
+    page = runbook_find(RUNBOOK_FAMILIES);
     struct span section = runbook_section(page, id);
     *topic = (struct topic){"family", NULL, page, section};
     return section.len > 0;

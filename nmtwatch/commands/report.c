@@ -441,9 +441,9 @@ static bool make_pages(struct writing *writing, const struct story *story)
     struct page page;
     for (int i = 0; i < writing->picture_count; i++) {
         const struct picture *drawn = &writing->pictures[i];
-        pictures[i] =
-            (struct story_picture){chart_title(drawn->kind), chart_caption(drawn->kind), drawn->svg,
-                                   drawn->file[0] != '\0' ? drawn->file : NULL};
+        pictures[i] = (struct story_picture){
+            chart_title(drawn->kind), chart_caption(drawn->kind), drawn->svg,
+            drawn->file[0] != '\0' ? drawn->file : NULL, chart_subjects(drawn->kind)};
     }
     story_page(story, pictures, writing->picture_count,
                writing->no_pictures[0] != '\0' ? writing->no_pictures : NULL, &page);

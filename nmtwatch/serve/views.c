@@ -1,6 +1,6 @@
 /*
  * The page: what is wrong first, then every target in a row, then what is known of each; as blocks
- * (reports/page/page.h). No script, nothing from elsewhere; it loads itself again.
+ * (reports/page/page.h). No script, nothing from elsewhere; it loads itself again for whoever asks for it.
  */
 #include "nmtwatch/serve/views.h"
 
@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#define REFRESH_S    15
 #define SPARK_WIDTH  110.0
 #define SPARK_HEIGHT 24.0
 
@@ -283,8 +282,9 @@ static void begin(struct page *page, const struct snapshot *snapshot)
     gmtime_r(&second, &utc);
     strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
     page_origin(page, "%s", when);
-    page_refresh(page, REFRESH_S);
     page_runbooks(page, snapshot->own.runbooks);
+    page_link(page, "reload every " VIEW_RELOAD_S " s", "/?reload=" VIEW_RELOAD_S);
+    page_link(page, "do not reload", "/");
     page_link(page, "metrics", "/metrics");
     page_link(page, "targets (JSON)", "/api/v1/targets");
     page_link(page, "findings (JSON)", "/api/v1/findings");

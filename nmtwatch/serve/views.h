@@ -13,6 +13,8 @@
 
 #define OBSERVATIONS_PATH "/observations/" /* with the name of a result: the file */
 
+#define VIEW_RELOAD_S "15" /* of the page, for "?reload=15" */
+
 /* False when out failed. */
 bool view_page(const struct snapshot *snapshot, FILE *out);
 /* One line each; NULL when memory ran out. */

@@ -291,6 +291,8 @@ static const char *content_type(enum route route)
 static enum MHD_Result send_body(struct web *web, struct MHD_Connection *connection,
                                  struct body *body, const char *type)
 {
+    const char *reload =
+        mhd()->lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "reload");
     struct sending *sending = calloc(1, sizeof *sending);
     if (sending == NULL) {
         body_release(body);
@@ -306,6 +308,9 @@ static enum MHD_Result send_body(struct web *web, struct MHD_Connection *connect
     }
     add_header(response, "Content-Type", type);
     add_header(response, "Vary", "Accept, Accept-Encoding");
+    if (reload != NULL &&
+        strcmp(reload, VIEW_RELOAD_S) == 0) /* whoever asks for it, and may stop it */
+        add_header(response, "Refresh", VIEW_RELOAD_S);
     if (body->gzip)
         add_header(response, "Content-Encoding", "gzip");
     return answer(web, connection, MHD_HTTP_OK, response);

@@ -151,6 +151,7 @@ static void put_categories(const struct dossier *dossier, struct page *page)
         return;
     category_table(dossier, &table);
     page_heading(page, "NMT by category");
+    page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL);
     page_table(page, heads);
     for (int i = 0; i < table.count; i++) {
         const struct dossier_category *row = table.row[i];
@@ -177,6 +178,7 @@ static void put_rss(const struct dossier *dossier, struct page *page)
     if (!dossier->have_rss)
         return;
     page_heading(page, "RSS against NMT");
+    page_shows(page, PAGE_ABOUT_RSS);
     page_table(page, heads);
     for (int i = 0; i < RSS_KIND_COUNT; i++) {
         if (rss->kind[i].mappings > 0)
@@ -207,6 +209,7 @@ static void put_sites(const struct dossier *dossier, struct page *page)
     const struct call_site_totals *sites = &dossier->sites;
     bool growth = dossier->sites_have_growth;
     page_heading(page, "NMT call sites by who is responsible");
+    page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL | PAGE_ABOUT_AGENT);
     page_table(page, heads);
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
         const struct call_site_sum *sum = &sites->group[i];
@@ -234,6 +237,7 @@ static void put_agent(const struct triage_report *report, struct page *page)
 {
     const struct explained *explained = &report->triage->explained;
     page_heading(page, "An agent that preallocates jmethodIDs");
+    page_shows(page, PAGE_ABOUT_AGENT);
     page_text(page, "%s%s%s: %s.", ANSWERS[explained->preallocates],
               explained->library[0] != '\0' ? ", " : "", explained->library, explained->reason);
     page_text(page,
@@ -260,6 +264,7 @@ static void put_names(const struct dossier_names *names, const char *heading, bo
     if (!names->have || names->row_count == 0)
         return;
     page_heading(page, heading);
+    page_shows(page, PAGE_ABOUT_CLASSES);
     page_table(page, heads);
     for (int i = 0; i < names->row_count && i < 12; i++) {
         const struct family_row *row = &names->rows[i];
@@ -277,6 +282,7 @@ static void put_loaders(const struct dossier *dossier, struct page *page)
     if (!loaders->have)
         return;
     page_heading(page, "Class loaders");
+    page_shows(page, PAGE_ABOUT_LOADERS);
     page_table(page, heads);
     for (int i = 0; i < loaders->row_count && i < 12; i++)
         page_row(page, loaders->rows[i].type, units_count(loaders->rows[i].loaders).text,
@@ -292,6 +298,7 @@ static void put_heap_growth(const struct dossier *dossier, struct page *page)
     if (growth->histograms < 2)
         return;
     page_heading(page, "Objects: who grew");
+    page_shows(page, PAGE_ABOUT_HEAP);
     page_text(page, "%d histograms of the heap: %s in %s objects at first, %s in %s at last.",
               growth->histograms, units_bytes(growth->bytes_before).text,
               units_count(growth->instances_before).text, units_bytes(growth->bytes).text,

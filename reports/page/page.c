@@ -80,11 +80,6 @@ void page_footer(struct page *page, const char *format, ...)
     FORMATTED(page, format, page->footer);
 }
 
-void page_refresh(struct page *page, int seconds)
-{
-    page->refresh_s = seconds;
-}
-
 void page_runbooks(struct page *page, const char *address)
 {
     bool web = strncmp(address, "http://", 7) == 0 || strncmp(address, "https://", 8) == 0;
@@ -193,6 +188,12 @@ void page_tone(struct page *page, enum page_tone tone)
 {
     if (page->last != NULL)
         page->last->tone = tone;
+}
+
+void page_shows(struct page *page, unsigned subjects)
+{
+    if (page->last != NULL)
+        page->last->subjects = subjects;
 }
 
 /* --- findings --------------------------------------------------------------------------------- */

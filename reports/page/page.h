@@ -8,6 +8,10 @@
  *   -> page_heading, page_text, page_facts ... page_fact, page_table ... page_row, page_finding ...
  *   -> page_terminal | page_markdown | page_html -> page_free
  *
+ * In HTML a finding is linked to what shows it, in the same page: the sections and charts that
+ * page_shows says so of, the rows that have its name; and to its runbook, whose text is part of the
+ * page. A page of many sections has a table of contents.
+ *
  * A block is finished when the next one begins: page_fact, page_row and the words about a finding,
  * a row or a block belong to the last one. Texts are copied as they are and escaped when written.
  * Running out of memory is remembered: the writers then return false. Ownership: the page owns all
@@ -34,6 +38,18 @@ enum page_tone {
     PAGE_CRITICAL = SEVERITY_CRITICAL,
     PAGE_UNKNOWN,
     PAGE_PLAIN,
+};
+
+/* What a section or a chart is about: bits. */
+enum page_subject {
+    PAGE_ABOUT_CLASSES = 1 << 0, /* which are loaded, by family and over time */
+    PAGE_ABOUT_LOADERS = 1 << 1,
+    PAGE_ABOUT_METHODS = 1 << 2,
+    PAGE_ABOUT_INTERNAL = 1 << 3,
+    PAGE_ABOUT_NMT = 1 << 4,   /* all categories, call sites */
+    PAGE_ABOUT_RSS = 1 << 5,   /* of the process, and what of it NMT does not know */
+    PAGE_ABOUT_HEAP = 1 << 6,  /* objects */
+    PAGE_ABOUT_AGENT = 1 << 7, /* jmethodIDs, profilers */
 };
 
 enum page_block_kind {
@@ -74,6 +90,7 @@ struct page_block {
     enum page_tone tone;
     const char *text;   /* heading, sentence, code, title of a chart, summary of details */
     const char *anchor; /* id in HTML; NULL */
+    unsigned subjects;  /* PAGE_HEADING, PAGE_CHART: enum page_subject */
     bool open;          /* PAGE_DETAILS */
     /* PAGE_FINDING */
     const struct finding *finding;
@@ -98,7 +115,6 @@ struct page {
     const char *lead, *origin, *footer; /* NULL: none */
     struct page_fact *links, *last_link;
     const char *runbooks; /* address in front of class-explosion.md; NULL: the file's name */
-    int refresh_s;        /* 0: the page stays as it is */
     struct page_block *blocks, *last;
     struct texts texts; /* its memory */
     bool failed;
@@ -115,7 +131,6 @@ void page_lead(struct page *page, const char *text);
 void page_origin(struct page *page, const char *format, ...) PAGE_FORMAT(2);
 void page_link(struct page *page, const char *text, const char *address);
 void page_footer(struct page *page, const char *format, ...) PAGE_FORMAT(2);
-void page_refresh(struct page *page, int seconds);
 /* Only "http://" and "https://" become links. */
 void page_runbooks(struct page *page, const char *address);
 
@@ -131,6 +146,8 @@ void page_details_end(struct page *page);
 /* Of the last block: its id, its tone (a sentence: a box). */
 void page_anchor(struct page *page, const char *format, ...) PAGE_FORMAT(2);
 void page_tone(struct page *page, enum page_tone tone);
+/* Of the last block, a heading or a chart: enum page_subject. */
+void page_shows(struct page *page, unsigned subjects);
 
 void page_finding(struct page *page, const struct finding *finding);
 /* Of the last finding: its number; whose it is, with a link; when. */
@@ -157,13 +174,15 @@ void page_free(struct page *page);
 bool page_terminal(const struct page *page, const struct terminal *terminal);
 bool page_markdown(const struct page *page, FILE *out);
 bool page_html(const struct page *page, FILE *out);
+/* Several pages as one file, which has the name of the first one. */
+bool page_html_all(const struct page *const *pages, int count, FILE *out);
 
 /* Writes the blocks as text that is no terminal's, and frees the page. */
 bool page_print(struct page *page, FILE *out);
 
 /* The head of every HTML page, up to <body>. style: a file's text of PAGE_STYLES that it needs besides
  * page.css; NULL. */
-void page_html_head(FILE *out, const char *name, int refresh_s, const char *style);
+void page_html_head(FILE *out, const char *name, const char *style);
 /* Whether a head is that of numbers; its text without the mark. */
 bool page_is_number(const char *head);
 const char *page_head_text(const char *head);

@@ -182,7 +182,7 @@ static bool each_shown(struct drawing *drawing,
 static void put_head(struct drawing *drawing, const struct flamegraph_page *page)
 {
     FILE *out = drawing->out;
-    page_html_head(out, page->title, 0, flamegraph_css_begin);
+    page_html_head(out, page->title, flamegraph_css_begin);
     fputs("<h1>", out);
     put(drawing, page->title);
     fprintf(out, "</h1>\n<p>%s ", amount(drawing, call_tree_samples(drawing->tree)).text);

@@ -1,6 +1,7 @@
 #include "reports/story/chart.h"
 
 #include "analyzers/native/internal.h"
+#include "reports/page/page.h"
 #include "reports/text/units.h"
 
 #include <math.h>
@@ -15,28 +16,36 @@ static const struct {
     const char *name;
     const char *title;
     const char *caption;
+    unsigned subjects;
 } CHARTS[CHART_KIND_COUNT] = {
     [CHART_CLASSES] = {"classes", "Classes",
                        "Live classes that keep rising while nothing unloads are a leak; loads and "
-                       "unloads that match are churn."},
+                       "unloads that match are churn.",
+                       PAGE_ABOUT_CLASSES},
     [CHART_METHODS] = {"methods", "Methods",
                        "Of all loaded classes: the number stabilises after warm-up; 150 000 to "
-                       "1 500 000 are typical."},
+                       "1 500 000 are typical.",
+                       PAGE_ABOUT_METHODS},
     [CHART_GROWTH] =
         {"growth", "Growth of native memory by NMT category",
-         "What has grown since the baseline (the first sample, when warm-up did not end)."},
+         "What has grown since the baseline (the first sample, when warm-up did not end).",
+         PAGE_ABOUT_NMT},
     [CHART_CLASS_MEMORY] = {"class_memory", "Memory of classes",
                             "A straight line means that classes explain the memory; its slope is "
-                            "what one class costs."},
+                            "what one class costs.",
+                            PAGE_ABOUT_CLASSES},
     [CHART_INTERNAL] = {"internal", "Growth of NMT Internal",
-                        "The documented thresholds are drawn once they come into reach."},
+                        "The documented thresholds are drawn once they come into reach.",
+                        PAGE_ABOUT_INTERNAL},
     [CHART_MEMORY] = {"memory", "Committed native memory by NMT category",
-                      "Without the Java heap, which would dwarf everything else."},
+                      "Without the Java heap, which would dwarf everything else.", PAGE_ABOUT_NMT},
     [CHART_HEAP] = {"heap", "Who grew: objects by class",
                     "From histograms of the heap, garbage included: a line whose low points keep "
-                    "rising is kept by somebody."},
+                    "rising is kept by somebody.",
+                    PAGE_ABOUT_HEAP},
     [CHART_PROCESS] = {"process", "Memory of the process",
-                       "What the kernel has given (RSS) beside what the JVM has committed."},
+                       "What the kernel has given (RSS) beside what the JVM has committed.",
+                       PAGE_ABOUT_RSS},
 };
 
 const char *chart_name(enum chart_kind kind)
@@ -52,6 +61,11 @@ const char *chart_title(enum chart_kind kind)
 const char *chart_caption(enum chart_kind kind)
 {
     return CHARTS[kind].caption;
+}
+
+unsigned chart_subjects(enum chart_kind kind)
+{
+    return CHARTS[kind].subjects;
 }
 
 static void subtract_baselines(struct canvas *canvas)

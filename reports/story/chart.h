@@ -32,6 +32,7 @@ enum chart_format { CHART_PNG, CHART_SVG };
 const char *chart_name(enum chart_kind kind);    /* "classes": the stem of a file name */
 const char *chart_title(enum chart_kind kind);   /* a few words */
 const char *chart_caption(enum chart_kind kind); /* how to read it, one sentence */
+unsigned chart_subjects(enum chart_kind kind);   /* what it shows: enum page_subject */
 
 bool chart_drawable(const struct story *story, enum chart_kind kind);
 /* False when memory ran out or out could not be written; what was written is then of no use. */

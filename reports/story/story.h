@@ -156,6 +156,7 @@ struct story_picture {
     const char *caption;
     const char *svg;
     const char *file;
+    unsigned subjects; /* enum page_subject */
 };
 
 /* A section: how many methods there are, where the number comes from, and of which families they are.

@@ -186,8 +186,10 @@ static void put_pictures(const struct story_picture *pictures, int count, const 
     page_heading(page, "Over time");
     if (count == 0)
         page_text(page, "%s", no_pictures);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         page_chart(page, pictures[i].title, pictures[i].caption, pictures[i].svg, pictures[i].file);
+        page_shows(page, pictures[i].subjects);
+    }
 }
 
 /* --- families and loaders ------------------------------------------------------------------- */
@@ -221,6 +223,7 @@ static void put_families(const struct story *story, struct page *page)
     static const char *const HEADS[] = {
         "Family", "#Rate", "#Loaded", "#Unloaded", "#Alive", "#Most of one name", "Seen by", NULL};
     page_heading(page, "Families of generated classes");
+    page_shows(page, PAGE_ABOUT_CLASSES);
     if (story->family_count == 0) {
         page_text(page,
                   "No census of class names was taken: nothing was suspicious, or it was over "
@@ -242,6 +245,7 @@ static void put_loaders(const struct story *story, struct page *page)
     if (story->loader_count == 0)
         return;
     page_heading(page, "Class loaders");
+    page_shows(page, PAGE_ABOUT_LOADERS);
     page_table(page, HEADS);
     for (int i = 0; i < story->loader_count; i++) {
         const struct loader_row *row = &story->loaders[i];
@@ -281,6 +285,7 @@ static void put_heap(const struct story *story, struct page *page)
     if (heap->histograms == 0)
         return;
     page_heading(page, "Objects: who grew");
+    page_shows(page, PAGE_ABOUT_HEAP);
     page_text(
         page,
         "%s of the heap, garbage included, the first at %s, the last at %s: %s in %s objects, "
@@ -319,6 +324,7 @@ void methods_section(struct page *page, const struct sample *latest,
         source >= METHODS_SOURCE_COUNT)
         return;
     page_heading(page, "Methods");
+    page_shows(page, PAGE_ABOUT_METHODS | PAGE_ABOUT_AGENT);
     page_text(page, "%s methods, %s. Typical applications have 150 000 to 1 500 000.",
               units_count(number).text, SOURCES[source]);
     if (event->methods <= 0)

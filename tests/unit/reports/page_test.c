@@ -126,7 +126,6 @@ static void fill_every_block(struct page *page)
     page_lead(page, "the lead");
     page_origin(page, "from %d", 7);
     page_footer(page, "the footer");
-    page_refresh(page, 15);
     page_runbooks(page, "javascript:alert(1)");
     page_link(page, "metrics", "/metrics?a=\"b\"");
     page_text(page, "a box");
@@ -165,18 +164,19 @@ static void every_block_in_html(void **state)
     char *text = written(&page, page_html);
     static const char *const parts[] = {
         "<title>window</title>",
-        "<meta http-equiv=\"refresh\" content=\"15\">",
         "<header class=\"unknown\">",
         "<p class=\"advice\">the lead</p>",
         "from 7",
         "<a href=\"/metrics?a=&quot;b&quot;\">metrics</a>",
         "<p class=\"box warning\">a box</p>",
-        "<pre><code>java -Xmx64m &lt;Main&gt;</code></pre>",
+        "<pre tabindex=\"0\"><code>java -Xmx64m &lt;Main&gt;</code></pre>",
         "<dt>name</dt><dd>value of a fact</dd>",
         "<span class=\"num\">2</span> <a href=\"#t1\">orders</a>: ",
         ", for 5 s",
         "<dt>most of one name</dt><dd>3</dd>",
-        "<dd><code>nmtwatch explain class-explosion</code></dd>",
+        "<dt>runbook</dt><dd><a href=\"#runbook-class-explosion\">class explosion</a> "
+        "(<code>nmtwatch explain class-explosion</code>)</dd>",
+        "<h3 id=\"runbook-class-explosion\">class explosion</h3>",
         "<a href=\"#t1\">first</a>",
         "<small class=\"critical\">growing</small>",
         "<svg class=\"spark\"></svg>",
@@ -240,6 +240,73 @@ static void every_block_in_text(void **state)
     page_free(&page);
 }
 
+/* A finding is linked to the row, the section and the chart that show it, each of which is there; sections
+ * have ids of their own, and a long page says what is on it. */
+static void links_lead_somewhere(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"family", "#classes", NULL};
+    struct finding finding;
+    struct page page, other;
+    finding_init(&finding, &texts, FINDING_CLASS_EXPLOSION);
+    finding_family(&finding, "groovy-shell");
+    page_begin(&page, "title", "CRITICAL", SEVERITY_CRITICAL);
+    page_heading(&page, "Findings");
+    page_finding(&page, &finding);
+    page_heading(&page, "Families: <all>");
+    page_shows(&page, PAGE_ABOUT_CLASSES);
+    page_table(&page, heads);
+    page_row(&page, "jdk-proxy", "1");
+    page_row(&page, "groovy-shell", "7");
+    page_heading(&page, "Loaded");
+    page_shows(&page, PAGE_ABOUT_CLASSES | PAGE_ABOUT_HEAP);
+    page_heading(&page, "Loaded");
+    page_shows(&page, PAGE_ABOUT_HEAP);
+    page_chart(&page, "Classes", "caption", "<svg></svg>", NULL);
+    page_shows(&page, PAGE_ABOUT_CLASSES);
+    char *text = written(&page, page_html);
+    static const char *const parts[] = {
+        "<a href=\"#table-1-row-2\">Families: &lt;all&gt;: groovy-shell</a>, "
+        "<a href=\"#about-loaded\">Loaded</a>, <a href=\"#chart-classes\">chart: Classes</a></dd>",
+        "<tr class=\"\" id=\"table-1-row-2\">",
+        "<h2 id=\"about-families-all\">",
+        "<h2 id=\"about-loaded-2\">",
+        "<nav class=\"contents\" aria-label=\"Contents\">",
+        "<li><a href=\"#about-loaded-2\">Loaded</a></li>",
+        "<h3 id=\"family-groovy-shell\">family groovy-shell</h3>",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        has(text, parts[i]);
+    int links = 0;
+    for (const char *at = text; (at = strstr(at, "href=\"#")) != NULL; links++) {
+        char id[200];
+        at += strlen("href=\"#");
+        snprintf(id, sizeof id, " id=\"%.*s", (int)strcspn(at, "\"") + 1, at);
+        if (count_of(text, id) != 1)
+            fail_msg("%d times%s", count_of(text, id), id);
+    }
+    assert_true(links > 10);
+    free(text);
+
+    /* Two pages in one file: one head, ids apart, each runbook once. */
+    page_begin(&other, "other", "OK", SEVERITY_INFO);
+    page_heading(&other, "Loaded");
+    page_finding(&other, &finding);
+    const struct page *const both[] = {&page, &other};
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    assert_true(page_html_all(both, 2, out));
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(count_of(text, "<title>"), 1);
+    assert_int_equal(count_of(text, "<h3 id=\"runbook-class-explosion\">"), 1);
+    has(text, "<li><a href=\"#page-2\">other</a></li>");
+    has(text, "<h2 id=\"p2-about-loaded\">");
+    free(text);
+    page_free(&page);
+    page_free(&other);
+}
+
 /* No text is cut, however long. */
 static void long_texts_stay_whole(void **state)
 {
@@ -295,7 +362,7 @@ int main(void)
         cmocka_unit_test(hostile_names_do_nothing), cmocka_unit_test(the_three_say_the_same),
         cmocka_unit_test(every_block_in_html),      cmocka_unit_test(every_block_in_text),
         cmocka_unit_test(long_texts_stay_whole),    cmocka_unit_test(a_page_of_nothing),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_told),      cmocka_unit_test(links_lead_somewhere),
     };
     return cmocka_run_group_tests_name("page", tests, NULL, NULL);
 }

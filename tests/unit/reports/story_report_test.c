@@ -101,8 +101,8 @@ static void test_ids_of_pictures_are_made_unique(void **state)
         "<g id=\"canvas\"><circle id='dot'/><use xlink:href='#dot'/>"
         "<rect filter=\"url(#box)\"/></g></svg>";
     struct story *story = fixture_explosion();
-    struct story_picture pictures[] = {{"One", "first", svg, NULL},
-                                       {"Two & more", "second", svg, NULL}};
+    struct story_picture pictures[] = {{"One", "first", svg, NULL, 0},
+                                       {"Two & more", "second", svg, NULL, 0}};
     char *html = page(story, pictures, 2, NULL);
     assert_null(strstr(html, "<?xml"));
     assert_null(strstr(html, "plot_1"));
@@ -127,8 +127,8 @@ static void test_a_damaged_picture_does_no_harm(void **state)
 {
     (void)state;
     struct story *story = fixture_explosion();
-    struct story_picture pictures[] = {{"A", "a", "", NULL},
-                                       {"B", "b", "<svg><title>never ends", NULL}};
+    struct story_picture pictures[] = {{"A", "a", "", NULL, 0},
+                                       {"B", "b", "<svg><title>never ends", NULL, 0}};
     char *html = page(story, pictures, 2, NULL);
     assert_non_null(strstr(html, "</html>"));
     free(html);
@@ -171,7 +171,7 @@ static void test_the_ticket_has_its_parts(void **state)
 {
     (void)state;
     struct story *story = fixture_explosion();
-    struct story_picture pictures[] = {{"Classes", "live", NULL, "class_memory.png"}};
+    struct story_picture pictures[] = {{"Classes", "live", NULL, "class_memory.png", 0}};
     char *text = ticket(story, pictures, 1);
     static const char *const parts[] = {"# CRITICAL: Classes of family groovy-shell",
                                         "![Classes](class_memory.png)",

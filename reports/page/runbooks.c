@@ -1,16 +1,16 @@
-#include "nmtwatch/commands/runbooks.h"
+#include "reports/page/runbooks.h"
 
 #include "reports/text/embedded.h"
 
 #include <string.h>
 
 #define RUNBOOK(symbol, name) EMBED_FILE(runbook_##symbol, "docs/runbooks/" name ".md")
-#include "nmtwatch/commands/runbooks.def"
+#include "reports/page/runbooks.def"
 #undef RUNBOOK
 
 static const struct runbook RUNBOOKS[] = {
 #define RUNBOOK(symbol, name) {name, runbook_##symbol##_begin, runbook_##symbol##_end},
-#include "nmtwatch/commands/runbooks.def"
+#include "reports/page/runbooks.def"
 #undef RUNBOOK
 };
 #define RUNBOOK_COUNT (sizeof RUNBOOKS / sizeof RUNBOOKS[0])
