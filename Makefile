@@ -12,9 +12,15 @@ endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
+# What is of the processor has a folder for each: agent/*/$(MACHINE).
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+ifeq ($(wildcard agent/hotspot/$(MACHINE)/*.c),)
+$(error nmtwatch is for x86_64 and aarch64: $(CC) compiles for $(MACHINE))
+endif
+
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
-CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"'
+CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"' -DMACHINE_COUNTER='"agent/mem/$(MACHINE)/counter.h"'
 ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -fno-strict-aliasing -fstack-protector-strong
 # What the compiler takes of these: CET is x86's. Overflow checks of the libc (FORTIFY) need optimization,
 # would hide errors from a sanitizer, and stay as CFLAGS says (a Debian package does).
@@ -84,7 +90,7 @@ TRIAGE_RUN := saved recorded live
 PLAN_RUN := plan_sources
 OBSERVE := remote elf_file heap_sampler allocations perf_events uprobes stacks jvm_ranges malloc_arenas rss loaded_methods observe observe_child observe_answer
 # The agent's walker, over another process: remote.c takes the place of guarded_load.c.
-WALKER := hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
+WALKER := hotspot/$(MACHINE)/code hotspot/code_cache hotspot/layout hotspot/return_address hotspot/scopes hotspot/topmost hotspot/walk \
           alloc/weights methods/symbol_name methods/method_reading classdef/class_graph stack/call_frame stack/frame_rule jfr/jfr_metadata jfr/jfr_bytes
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
@@ -98,7 +104,7 @@ JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_H
 # Not with a sanitizer: its run-time library would have to be in the JVM first.
 AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
 # The families of class names are those of a watch: the one thing the agent takes from there.
-AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
+AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c agent/*/$(MACHINE)/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
 AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
 
 # Its name, so that a profiler that is linked to it gets the one that was loaded by -agentpath.
@@ -163,7 +169,7 @@ $(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out 
 
 # --- tests -----------------------------------------------------------------------------------------
 # A unit test is named for its source, or for the part of it that it tests: tests/unit/parse/span_test.c.
-UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*_test.c tests/golden/*_test.c))
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*_test.c tests/unit/*/$(MACHINE)/*_test.c tests/golden/*_test.c))
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 
 $(BUILD)/tests/%_test: tests/%_test.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a

@@ -7,6 +7,7 @@
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/machine.h"
 #include "agent/hotspot/scopes.h"
 #include "agent/hotspot/thread_state.h"
 #include "agent/methods/method_reading.h"
@@ -14,7 +15,6 @@
 #include "agent/stack/native.h"
 
 #include <errno.h>
-#include <ucontext.h>
 
 #define LAST_JDK_OF_SLOTS 25 /* a jmethodID is the address of a slot that holds a Method * */
 
@@ -40,24 +40,11 @@ static uintptr_t thread_of(const JNIEnv *env)
     return (uintptr_t)env - (uintptr_t)layout.env_offset;
 }
 
-static uintptr_t interrupted_sp(const ucontext_t *context)
+static struct registers interrupted(const void *ucontext)
 {
-#ifdef __x86_64__
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-#else
-    (void)context;
-    return 0;
-#endif
-}
-
-static uintptr_t interrupted_pc(const ucontext_t *context)
-{
-#ifdef __x86_64__
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-#else
-    (void)context;
-    return 0;
-#endif
+    struct registers registers;
+    registers_read(ucontext, &registers);
+    return registers;
 }
 
 static bool is_on_stack(uintptr_t thread, uintptr_t sp)
@@ -68,7 +55,7 @@ static bool is_on_stack(uintptr_t thread, uintptr_t sp)
 }
 
 /* As JVMTI's bits. ucontext NULL: it was not interrupted. */
-static jint state_of(uintptr_t thread, const ucontext_t *context)
+static jint state_of(uintptr_t thread, const void *context)
 {
     enum { WAITING = JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_WAITING };
     static const jint STATES[] = {
@@ -87,15 +74,9 @@ static jint state_of(uintptr_t thread, const ucontext_t *context)
             WAITING | JVMTI_THREAD_STATE_WAITING_WITH_TIMEOUT | JVMTI_THREAD_STATE_PARKED,
         [THREAD_BLOCKED] = JVMTI_THREAD_STATE_ALIVE | JVMTI_THREAD_STATE_BLOCKED_ON_MONITOR_ENTER,
     };
-    struct call_registers registers = {0};
-#ifdef __x86_64__
+    struct registers registers = {0};
     if (context != NULL)
-        registers = (struct call_registers){
-            .pc = (uintptr_t)context->uc_mcontext.gregs[REG_RIP],
-            .result = (uintptr_t)context->uc_mcontext.gregs[REG_RAX],
-            .fourth = (uintptr_t)context->uc_mcontext.gregs[REG_R10],
-        };
-#endif
+        registers_read(context, &registers);
     return STATES[thread_state(thread, &registers)];
 }
 
@@ -110,7 +91,7 @@ static void put_pc(ASGST_CallFrame *frame, enum ASGST_FrameTypeId type, uintptr_
 
 static int put_native(void *ucontext, ASGST_CallFrame *frames, int max)
 {
-    uintptr_t pc = interrupted_pc(ucontext);
+    uintptr_t pc = interrupted(ucontext).pc;
     struct code_blob blob;
     if (max <= 0)
         return 0;
@@ -201,7 +182,7 @@ static jint walk_thread(ASGST_CallTrace *trace, jint depth, void *ucontext, uint
     trace->state = state_of(thread_of(env), ucontext);
     if (states != 0 && (states & trace->state) == 0)
         return ASGST_WRONG_STATE;
-    if (ucontext != NULL && !is_on_stack(thread_of(env), interrupted_sp(ucontext)))
+    if (ucontext != NULL && !is_on_stack(thread_of(env), interrupted(ucontext).sp))
         return ASGST_NO_THREAD;
     int count = native ? put_native(ucontext, trace->frames, depth) : 0;
     count += put_java(env, ucontext, trace->frames + count, depth - count, &code);

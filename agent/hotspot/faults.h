@@ -2,7 +2,7 @@
  * faults: the handler of SIGSEGV and SIGBUS that lets a guarded load fail.
  *
  * HotSpot lives by SIGSEGV: implicit null checks, safepoint polls, stack banging. Ours comes first,
- * looks whether the instruction is one of guarded_load.c, and passes everything else unchanged,
+ * looks whether the instruction is one of those loads, and passes everything else unchanged,
  * with the same siginfo and context and under the mask it would have had, to the handler before it.
  * faults_install puts it in (and again, when it is not in charge any more); faults_remove puts the
  * old one back when it is ours to put back, and else leaves a handler that only passes on.
@@ -48,7 +48,7 @@ extern struct faults_state {
 extern fault_handler *const faults_handlers[FAULT_LEVELS];
 
 /*
- * Where the loads of guarded_load.c may fault, and where they go on then.
+ * Where the loads (loads.c of the architecture) may fault, and where they go on then.
  *
  *   load_u64:   mov (%rdi), %rax    <- a fault here ...
  *               ret

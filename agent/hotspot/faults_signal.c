@@ -1,9 +1,10 @@
 /* Signal context. Reaches the C library's sigaction, and only to let the process end. */
 #include "agent/hotspot/faults.h"
 
+#include "agent/hotspot/machine.h"
+
 #include <string.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 struct faults_state faults_state;
@@ -32,15 +33,15 @@ static void pass_on(const struct sigaction *to, int number, siginfo_t *info, voi
 
 static void on_fault(int level, int number, siginfo_t *info, void *context)
 {
-#ifdef __x86_64__
-    ucontext_t *interrupted = context;
-    uintptr_t resume = guarded_load_resume((uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP]);
+    struct registers interrupted;
+    registers_read(context, &interrupted);
+    uintptr_t resume = guarded_load_resume(interrupted.pc);
     if (resume != 0) {
         atomic_fetch_add_explicit(&faults_state.caught, 1, memory_order_relaxed);
-        interrupted->uc_mcontext.gregs[REG_RIP] = (greg_t)resume;
+        interrupted.pc = resume;
+        registers_write(context, &interrupted);
         return;
     }
-#endif
     enum fault_signal which = number == SIGBUS ? FAULT_BUS : FAULT_SEGV;
     pass_on(&faults_state.before[level][which], number, info, context);
 }

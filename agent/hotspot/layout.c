@@ -242,10 +242,6 @@ static bool check_shape(const struct layout *now, char *error, size_t error_size
 
 bool layout_fill(struct layout *out, char *error, size_t error_size)
 {
-#ifndef __x86_64__
-    snprintf(error, error_size, "walks stacks of x86-64 only");
-    return false;
-#endif
     if (!find_tables(error, error_size) || !read_rows(out, error, error_size))
         return false;
     out->jdk_major = (int)load_u32(out->vm_major, 0);

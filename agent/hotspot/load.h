@@ -2,9 +2,9 @@
  * load: reading the JVM's memory, which may be gone, damaged or never have been there.
  *
  * The walker and whatever reads HotSpot's structures read through these functions alone. In process
- * they are guarded_load.c: a plain load, and a handler of SIGSEGV and SIGBUS (faults.h) that lets
- * it fail. Another reader, over a copied stack of another process, takes the place of that one file
- * at link time.
+ * they are guarded_load.c and loads.c of the architecture: a plain load, and a handler of SIGSEGV and SIGBUS (faults.h) that lets
+ * it fail. Another reader, over a copied stack of another process, takes the place of those two at
+ * link time.
  *
  * Signal context.
  */

@@ -9,15 +9,20 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define SYSCALL_INSTRUCTION 0x050f
-#define CLASS_NAME_MAX      sizeof "jdk/internal/misc/Unsafe"
+#define CLASS_NAME_MAX sizeof "jdk/internal/misc/Unsafe"
+
+static bool is_system_call(uintptr_t pc)
+{
+    uint32_t code = 0;
+    return load_bytes(pc, &code, (size_t)machine.syscall_bytes) && code == machine.syscall_code;
+}
 
 /* A futex with a time: its fourth argument points to one. */
-static bool has_limit(const struct call_registers *call)
+static bool has_limit(const struct registers *call)
 {
-    bool ended =
-        load_u16(call->pc - 2, 0) == SYSCALL_INSTRUCTION && call->result == (uintptr_t)-EINTR;
-    bool again = load_u16(call->pc, 0) == SYSCALL_INSTRUCTION && call->result == SYS_futex;
+    bool ended = is_system_call(call->pc - (uintptr_t)machine.syscall_bytes) &&
+                 call->result == (uintptr_t)-EINTR;
+    bool again = is_system_call(call->pc) && call->number == SYS_futex;
     return (ended || again) && call->fourth != 0;
 }
 
@@ -69,7 +74,7 @@ static enum thread_state waits_in_call(uintptr_t thread, bool limit)
     return THREAD_RUNNABLE;
 }
 
-enum thread_state thread_state(uintptr_t thread, const struct call_registers *registers)
+enum thread_state thread_state(uintptr_t thread, const struct registers *registers)
 {
     uint32_t state = load_u32(thread + (uintptr_t)layout.thread_state, 0);
     if (state == layout.thread_in_java)

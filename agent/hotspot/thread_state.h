@@ -15,18 +15,12 @@
 #define AGENT_HOTSPOT_THREAD_STATE_H
 
 #include "agent/calltrace/frame.h"
+#include "agent/hotspot/machine.h"
 
 #include <stdint.h>
 
-/* As they were when the thread was interrupted. */
-struct call_registers {
-    uintptr_t pc;
-    uintptr_t result; /* %rax: of a system call, or its number if it begins again */
-    uintptr_t fourth; /* %r10: its fourth argument */
-};
-
-/* thread: the JavaThread * of the calling thread. THREAD_RUNNABLE also where it waits for something that
+/* thread: the JavaThread * of the calling thread; registers: as they were when it was interrupted. THREAD_RUNNABLE also where it waits for something that
  * has no name of its own: a lock of the VM, a safepoint, the initialization of a class. */
-enum thread_state thread_state(uintptr_t thread, const struct call_registers *registers);
+enum thread_state thread_state(uintptr_t thread, const struct registers *registers);
 
 #endif

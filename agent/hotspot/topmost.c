@@ -2,13 +2,11 @@
 #include "agent/hotspot/walk_state.h"
 
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/machine.h"
 #include "agent/hotspot/scopes.h"
 
-#define STUB_WORDS  48   /* below the return address, of a stub or an adapter */
-#define FRAME_MAX   8192 /* bytes from sp to fp, of a stub that uses fp */
-#define ENTRY_BYTES 4    /* push %rbp; mov %rsp, %rbp: no frame yet */
-#define PUSH_RDX    0x52
-#define COOKIE      UINT64_MAX /* what the stub of a method's entry barrier pushes before its frame */
+#define STUB_WORDS 48   /* below the return address, of a stub or an adapter */
+#define FRAME_MAX  8192 /* bytes from sp to fp, of a stub that uses fp */
 
 static enum walk_step move_up(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
@@ -16,6 +14,7 @@ static enum walk_step move_up(struct walk_state *walk, uintptr_t pc, uintptr_t s
     walk->pc = pc;
     walk->sp = sp;
     walk->fp = fp;
+    walk->link = 0;
     walk->topmost = walk->called_native = false;
     if (code_cache_find(pc, &blob) && blob.kind == CODE_METHOD) {
         int words = return_address_pushed_words(walk, &blob, sp);
@@ -24,11 +23,20 @@ static enum walk_step move_up(struct walk_state *walk, uintptr_t pc, uintptr_t s
     return WALK_ON;
 }
 
+/* The return address is where the call has left it. */
+static bool leave_by_link(struct walk_state *walk)
+{
+    return walk->link != 0 && return_address_is(walk, walk->link, walk->sp, walk->fp) &&
+           move_up(walk, walk->link, walk->sp, walk->fp) == WALK_ON;
+}
+
 enum walk_step topmost_find_caller(struct walk_state *walk, int words)
 {
+    if (leave_by_link(walk))
+        return WALK_ON;
     for (int i = 0; i < words; i++) {
         uintptr_t at = walk->sp + (uintptr_t)i * WORD_BYTES, sp = at + WORD_BYTES;
-        uintptr_t pc = load_pointer(at);
+        uintptr_t pc = return_address_at(at);
         if (!walk_on_stack(walk, at))
             return WALK_BROKEN;
         if (!code_cache_contains(pc))
@@ -47,7 +55,8 @@ enum walk_step topmost_find_caller(struct walk_state *walk, int words)
  * have pushed registers for a barrier. */
 static enum walk_step leave_bare(struct walk_state *walk)
 {
-    uintptr_t pc = load_pointer(walk->sp), sp = walk->sp + WORD_BYTES, fp = walk->fp;
+    uintptr_t sp = walk->sp + (uintptr_t)machine.call_pushed_bytes, fp = walk->fp;
+    uintptr_t pc = walk->link != 0 ? walk->link : return_address_at(walk->sp);
     if (return_address_is(walk, pc, sp, fp) || topmost_find_caller(walk, STUB_WORDS) == WALK_BROKEN)
         return move_up(walk, pc, sp, fp);
     return WALK_ON;
@@ -60,7 +69,10 @@ enum walk_step topmost_method(struct walk_state *walk, const struct code_blob *b
     case FRAME_BARE:
         return leave_bare(walk);
     case FRAME_PUSHED:
-        return move_up(walk, load_pointer(sp + WORD_BYTES), sp + 2 * WORD_BYTES, load_pointer(sp));
+        return move_up(walk, return_address_at(sp + WORD_BYTES), sp + 2 * WORD_BYTES,
+                       load_pointer(sp));
+    case FRAME_MOVED:
+        return move_up(walk, walk->link, sp + (uintptr_t)blob->frame_bytes, fp);
     case FRAME_WHOLE:
         break;
     }
@@ -70,7 +82,7 @@ enum walk_step topmost_method(struct walk_state *walk, const struct code_blob *b
     if (words < 0)
         return WALK_BROKEN;
     sp += (uintptr_t)(words * WORD_BYTES + blob->frame_bytes);
-    return move_up(walk, load_pointer(sp - WORD_BYTES), sp,
+    return move_up(walk, return_address_at(sp - WORD_BYTES), sp,
                    frame_part_holds_fp(blob, walk->pc) ? load_pointer(sp - 2 * WORD_BYTES) : fp);
 }
 
@@ -79,40 +91,53 @@ static bool leave_whole_stub(struct walk_state *walk, const struct code_blob *bl
 {
     uintptr_t sp = walk->sp + (uintptr_t)blob->frame_bytes;
     if (blob->frame_bytes < 2 * WORD_BYTES || !walk_on_stack(walk, sp) ||
-        (walk->pc - blob->code <= ENTRY_BYTES && !frame_part_subtracted(blob, walk->pc)))
+        (walk->pc - blob->code <= (uintptr_t)machine.entry_bytes &&
+         !frame_part_made(blob, walk->pc)))
         return false;
-    uintptr_t pc = load_pointer(sp - WORD_BYTES), fp = load_pointer(sp - 2 * WORD_BYTES);
+    uintptr_t pc = return_address_at(sp - WORD_BYTES), fp = load_pointer(sp - 2 * WORD_BYTES);
     return return_address_is(walk, pc, sp, fp) && move_up(walk, pc, sp, fp) == WALK_ON;
 }
 
 /* A method that has its frame, and has called the stub before its first instruction: below is the
- * stub's frame, [ %rbp | cookie | return address ], and in it words of calls that are over. */
+ * stub's frame, [ fp | cookie | return address ], and in it words of calls that are over. */
 static bool leave_entry_barrier(struct walk_state *walk)
 {
     struct code_blob method;
     uintptr_t fp = walk->fp, sp = fp + 3 * WORD_BYTES, pc = load_pointer(sp - WORD_BYTES);
-    return fp >= walk->sp && fp - walk->sp < FRAME_MAX && walk_on_stack(walk, fp) &&
-           walk_on_stack(walk, sp) && load_u64(fp + WORD_BYTES, 0) == COOKIE &&
-           code_cache_find(pc, &method) && method.kind == CODE_METHOD &&
-           move_up(walk, pc, sp, load_pointer(fp)) == WALK_ON;
+    return machine.entry_cookie != 0 && fp >= walk->sp && fp - walk->sp < FRAME_MAX &&
+           walk_on_stack(walk, fp) && walk_on_stack(walk, sp) &&
+           load_u64(fp + WORD_BYTES, 0) == machine.entry_cookie && code_cache_find(pc, &method) &&
+           method.kind == CODE_METHOD && move_up(walk, pc, sp, load_pointer(fp)) == WALK_ON;
+}
+
+/* A stub that uses fp: the return address lies above what fp leads to. */
+static bool leave_record(struct walk_state *walk)
+{
+    uintptr_t record = walk->fp, sp = record + 2 * WORD_BYTES;
+    if (record < walk->sp || record - walk->sp >= FRAME_MAX || !walk_on_stack(walk, record))
+        return false;
+    uintptr_t pc = return_address_at(sp - WORD_BYTES), fp = load_pointer(record);
+    return return_address_is(walk, pc, sp, fp) && move_up(walk, pc, sp, fp) == WALK_ON;
+}
+
+/* A method has jumped here to throw; where it was comes in a register, and is pushed first. */
+static bool leave_thrower(struct walk_state *walk, const struct code_blob *blob)
+{
+    uintptr_t sp = walk->sp, fp = walk->fp;
+    if (!walk->topmost || walk->pc != blob->code ||
+        (load_u32(walk->pc, 0) & machine.throw_mask) != machine.throw_code)
+        return false;
+    uintptr_t pc = walk->start->thrown_at;
+    return return_address_is(walk, pc, sp, fp) && move_up(walk, pc, sp, fp) == WALK_ON;
 }
 
 enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob)
 {
-    uintptr_t sp = walk->sp, fp = walk->fp;
-    /* A method has jumped here to throw; where it was comes in %rdx, and is pushed first. */
-    if (walk->topmost && walk->pc == blob->code && load_u8(walk->pc, 0) == PUSH_RDX &&
-        return_address_is(walk, walk->start->thrown_at, sp, fp))
-        return move_up(walk, walk->start->thrown_at, sp, fp);
-    if (leave_entry_barrier(walk))
-        return WALK_ON;
-    if (leave_whole_stub(walk, blob) || topmost_find_caller(walk, STUB_WORDS) == WALK_ON)
-        return WALK_ON;
-    sp = fp + 2 * WORD_BYTES;
-    if (fp > walk->sp && fp - walk->sp < FRAME_MAX && walk_on_stack(walk, fp) &&
-        return_address_is(walk, load_pointer(sp - WORD_BYTES), sp, load_pointer(fp)))
-        return move_up(walk, load_pointer(sp - WORD_BYTES), sp, load_pointer(fp));
-    return WALK_BROKEN;
+    bool left = leave_thrower(walk, blob) || leave_by_link(walk) || leave_entry_barrier(walk) ||
+                leave_whole_stub(walk, blob) ||
+                (machine.stubs_have_records && leave_record(walk)) ||
+                topmost_find_caller(walk, STUB_WORDS) == WALK_ON || leave_record(walk);
+    return left ? WALK_ON : WALK_BROKEN;
 }
 
 enum walk_step topmost_interpreted(struct walk_state *walk)

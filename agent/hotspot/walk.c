@@ -4,21 +4,17 @@
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/machine.h"
 #include "agent/hotspot/scopes.h"
 #include "agent/hotspot/walk_state.h"
 
 /* Frames, those without a Java method included. The sp only grows, so a damaged stack ends anyhow;
  * this bounds how long it takes. */
-#define STEPS_MAX         16384
+#define STEPS_MAX   16384
 /* A ContinuationEntry and what lies around it. */
-#define ENTRY_WORDS       24
+#define ENTRY_WORDS 24
 /* Of a virtual thread's frames that are fetched at a time, in bytes. */
-#define FETCHED_MAX       32768
-/* Of the call stub, in bytes: where to look for its first instruction, and what follows the
- * call. */
-#define CALL_STUB_BEGIN   192
-#define CALL_STUB_REST    128
-#define PUSH_AND_MOVE_RBP 0xec8b4855 /* push %rbp; mov %rsp, %rbp */
+#define FETCHED_MAX 32768
 
 static void put(struct walk_state *walk, struct walked_frame frame)
 {
@@ -32,6 +28,7 @@ static bool move(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t 
     walk->pc = pc;
     walk->sp = sp;
     walk->fp = fp;
+    walk->link = 0;
     walk->topmost = walk->called_native = walk->called_java = false;
     return good;
 }
@@ -43,7 +40,7 @@ static bool move_to_anchor(struct walk_state *walk, uintptr_t anchor)
     uintptr_t pc = load_pointer(anchor + (uintptr_t)layout.anchor_pc);
     uintptr_t fp = load_pointer(anchor + (uintptr_t)layout.anchor_fp);
     if (pc == 0) /* the call that led out of Java has left it below sp */
-        pc = load_pointer(sp - sizeof(void *));
+        pc = return_address_at(sp - sizeof(void *));
     return sp != 0 && move(walk, pc, sp, fp);
 }
 
@@ -72,10 +69,12 @@ static enum walk_step step_interpreted(struct walk_state *walk)
     put(walk, (struct walked_frame){
                   .method = method,
                   .bci = native ? FRAME_BCI_NATIVE_METHOD
-                                : method_bci(method, walk_slot(fp, interpreted_bcp_slot())),
+                                : method_bci(method, walk_slot(fp, layout.last_sp_slot +
+                                                                       machine.interpreted_bcp)),
                   .type = FRAME_TYPE_INTERPRETED,
               });
-    bool good = move(walk, walk_slot(fp, 1), walk_interpreted_sender_sp(fp), walk_slot(fp, 0));
+    bool good = move(walk, return_address_at(fp + WORD_BYTES), walk_interpreted_sender_sp(fp),
+                     walk_slot(fp, 0));
     walk->called_java = true;
     return good ? WALK_ON : WALK_BROKEN;
 }
@@ -84,8 +83,9 @@ static enum walk_step step_interpreted(struct walk_state *walk)
 static enum walk_step move_to_caller(struct walk_state *walk, int32_t frame_bytes, bool called_java)
 {
     uintptr_t sp = walk->sp + (uintptr_t)frame_bytes;
-    bool good = frame_bytes >= (int32_t)sizeof(void *) &&
-                move(walk, load_pointer(sp - 8), sp, load_pointer(sp - 16));
+    bool good =
+        frame_bytes >= (int32_t)sizeof(void *) &&
+        move(walk, return_address_at(sp - WORD_BYTES), sp, load_pointer(sp - 2 * WORD_BYTES));
     walk->called_java = called_java;
     return good ? WALK_ON : WALK_BROKEN;
 }
@@ -140,7 +140,7 @@ static bool move_above_fetched(struct walk_state *walk)
         end = walk->sp + FETCHED_MAX;
     for (uintptr_t at = walk->sp; at < end; at += WORD_BYTES) {
         struct code_blob blob;
-        uintptr_t pc = load_pointer(at);
+        uintptr_t pc = return_address_at(at);
         if (code_cache_contains(pc) && code_cache_find(pc, &blob) && blob.kind == CODE_CONTINUATION)
             found = at;
     }
@@ -187,9 +187,10 @@ static bool is_in_call_stub(uintptr_t pc)
 {
     uintptr_t begin = load_pointer(layout.call_stub_return);
     if (pc >= begin)
-        return pc - begin < CALL_STUB_REST;
-    for (uintptr_t end = begin - CALL_STUB_BEGIN; begin > end; begin--) {
-        if (load_u32(begin, 0) == PUSH_AND_MOVE_RBP)
+        return pc - begin < (uintptr_t)machine.call_stub_rest;
+    for (uintptr_t end = begin - (uintptr_t)machine.call_stub_begin; begin > end;
+         begin -= (uintptr_t)machine.instruction_bytes) {
+        if ((load_u64(begin, 0) & machine.call_stub_mask) == machine.call_stub_code)
             return pc > begin;
     }
     return false;
@@ -314,6 +315,7 @@ int walk_java(const struct walk_start *start, struct walked_frame *out, int max,
     walk.pc = start->pc;
     walk.sp = start->sp;
     walk.fp = start->fp;
+    walk.link = start->link;
     walk.topmost = true;
     if (!walk_on_stack(&walk, walk.sp)) {
         *code = WALK_NOT_WALKABLE_JAVA;

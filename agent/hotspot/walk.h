@@ -24,10 +24,9 @@
 struct walk_start {
     uintptr_t thread; /* JavaThread * */
     uintptr_t pc, sp, fp;
-    uintptr_t entered;   /* %rbx: the Method * while a method is being entered; 0: not known */
-    uintptr_t sender_sp; /* %r13: the caller's sp then; 0: not known */
-    uintptr_t thrown_at; /* %rdx: where, while an exception is being thrown; 0: not known */
-    bool in_java;        /* the thread ran Java when pc is generated code: its state is not asked */
+    /* As struct registers has them (machine.h); 0: not known. */
+    uintptr_t link, entered, sender_sp, thrown_at;
+    bool in_java; /* the thread ran Java when pc is generated code: its state is not asked */
     uintptr_t stack_high; /* where the stack ends, for a thread that has gone; 0: of the thread */
 #ifdef NMTAGENT_COMPARE
     /* AsyncGetCallTrace looks for the place after pc even where the innermost compiled frame waits

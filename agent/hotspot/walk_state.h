@@ -8,6 +8,7 @@
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/machine.h"
 #include "agent/hotspot/scopes.h"
 #include "agent/hotspot/walk.h"
 
@@ -21,6 +22,7 @@ struct walk_state {
     struct walked_frame *out;
     int max, depth;
     uintptr_t pc, sp, fp; /* of the frame that comes next */
+    uintptr_t link;       /* of the interrupted one; 0: its return address is on the stack */
     bool topmost;         /* it was interrupted, and is not waiting for a call to return */
     bool called_native;   /* it waits for native code that it called as if that were Java */
     bool called_java;     /* it waits for the Java method that was met last */
@@ -28,18 +30,6 @@ struct walk_state {
     bool places_as_agct;
 #endif
 };
-
-/*
- * The interpreter's frame on x86-64, in words from fp. HotSpot's tables name the two where the
- * caller's sp and its own are kept; the others follow in the order they are pushed:
- *
- *   +1 return address | 0 caller's fp | -1 caller's sp | -2 own sp | -3 method | -4 mirror
- *   -5 profile | -6 constant pool cache | -7 locals | -8 bytecode
- */
-static inline int64_t interpreted_bcp_slot(void)
-{
-    return layout.last_sp_slot - 6;
-}
 
 /* What class files allow for an expression stack, and locks. */
 #define INTERPRETED_WORDS_MAX 0x20000
@@ -61,9 +51,12 @@ static inline uintptr_t walk_interpreted_method(uintptr_t fp)
     return walk_slot(fp, layout.last_sp_slot - 1);
 }
 
+/* The caller's sp. That of an interpreted caller may lie below this frame (aarch64): it leaves room for
+ * its deepest expression stack, and what it calls begins above that. */
 static inline uintptr_t walk_interpreted_sender_sp(uintptr_t fp)
 {
-    return walk_slot(fp, layout.sender_sp_slot);
+    uintptr_t sp = walk_slot(fp, layout.sender_sp_slot), least = fp + 2 * WORD_BYTES;
+    return machine.call_pushed_bytes == 0 && sp < least ? least : sp;
 }
 
 /* A frame's own sp: 0 while it is not needed, an address below fp, or (JDK 21) how far below. The
@@ -125,27 +118,5 @@ enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blo
 enum walk_step topmost_find_caller(struct walk_state *walk, int words);
 /* In the interpreter, without a frame of it: a method is being entered, and is put here. */
 enum walk_step topmost_interpreted(struct walk_state *walk);
-
-/*
- * frame_part: how much of its frame a compiled method has at a place in its code, found by the
- * instructions around it (x86-64):
- *
- *   [stack bang] push %rbp  sub $n, %rsp  [barrier] ... add $n, %rsp  pop %rbp  [poll] ret
- *   BARE         BARE       PUSHED        WHOLE     WHOLE             PUSHED    BARE   BARE
- *
- * Signal context; every load is guarded.
- */
-enum frame_part {
-    FRAME_BARE,   /* the return address alone */
-    FRAME_PUSHED, /* and the caller's fp below it */
-    FRAME_WHOLE,
-};
-
-/* blob->kind is CODE_METHOD; pc is that of the next instruction. */
-enum frame_part frame_part_at(const struct code_blob *blob, uintptr_t pc);
-/* Whether the sub that makes the frame lies before pc, in a method or a stub. */
-bool frame_part_subtracted(const struct code_blob *blob, uintptr_t pc);
-/* Whether the caller's fp has been stored in a frame that is whole. */
-bool frame_part_holds_fp(const struct code_blob *blob, uintptr_t pc);
 
 #endif

@@ -17,6 +17,7 @@
 #define AGENT_MEM_ACCOUNT_H
 
 #include "agent/mem/mem.h"
+#include MACHINE_COUNTER /* agent/mem/<architecture>/counter.h: account_add, account_subtract */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -93,29 +94,6 @@ struct account *account_get(void);
  * takes no call and never allocates, also in a library that was opened late. */
 extern __thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec")));
 void account_look_at_peak(enum component component);
-
-/* Written by one thread at a time: no locked instruction. Release, so that who sees the second
- * count sees what was counted before it; a plain store on x86. */
-static inline __attribute__((always_inline)) void account_add(_Atomic int64_t *counter, int64_t by)
-{
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    /* One instruction; compilers make three of what stands below. Volatile keeps the order. */
-    __asm__ volatile("addq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
-#else
-    int64_t value = atomic_load_explicit(counter, memory_order_relaxed) + by;
-    atomic_store_explicit(counter, value, memory_order_release);
-#endif
-}
-
-static inline __attribute__((always_inline)) void account_subtract(_Atomic int64_t *counter,
-                                                                   int64_t by)
-{
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    __asm__ volatile("subq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
-#else
-    account_add(counter, -by);
-#endif
-}
 
 /* A plain address: an indexed one costs each addition another step. */
 static inline __attribute__((always_inline)) struct tally *tally_of(struct stripe *stripe,

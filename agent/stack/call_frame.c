@@ -1,6 +1,8 @@
 /* Signal context. Reaches _dl_find_object. */
 #include "agent/stack/call_frame.h"
 
+#include "agent/hotspot/machine.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -187,17 +189,17 @@ static void set_place(struct program *program, uint64_t number, enum call_frame_
                       int64_t offset)
 {
     struct call_frame_place place = {where, offset};
-    if (number == CALL_FRAME_BP)
+    if (number == machine.dwarf_fp)
         program->now.bp = place;
-    else if (number == CALL_FRAME_RETURN)
+    else if (number == machine.dwarf_return)
         program->now.return_address = place;
 }
 
 static void restore_place(struct program *program, uint64_t number)
 {
-    if (number == CALL_FRAME_BP)
+    if (number == machine.dwarf_fp)
         program->now.bp = program->initial.bp;
-    else if (number == CALL_FRAME_RETURN)
+    else if (number == machine.dwarf_return)
         program->now.return_address = program->initial.return_address;
 }
 
@@ -280,6 +282,8 @@ static bool run_extended(struct program *program, struct reader *code, uint8_t i
     case 0x13: /* def_cfa_offset_sf */
         now->offset = take_signed(code) * program->data_unit;
         return true;
+    case 0x2d: /* AARCH64_negate_ra_state: the return address is signed from here, or is not */
+        return true;
     case 0x2e: /* GNU_args_size */
         take_number(code);
         return true;
@@ -322,7 +326,7 @@ static bool open_common(const struct frame_table *table, uintptr_t address, stru
     }
     program->code_unit = take_number(code);
     program->data_unit = take_signed(code);
-    if (take_byte(code) != CALL_FRAME_RETURN || letters[0] != 'z')
+    if (take_byte(code) != machine.dwarf_return || letters[0] != 'z')
         return false;
     uint64_t bytes = take_number(code);
     struct reader rest = *code;
@@ -332,6 +336,8 @@ static bool open_common(const struct frame_table *table, uintptr_t address, stru
             encoding = take_byte(&rest);
         } else if (letters[i] == 'L') {
             take_byte(&rest);
+        } else if (letters[i] == 'B') { /* signed by the other key */
+            continue;
         } else if (letters[i] == 'P') { /* the address of a handler; relative ones of 4 bytes */
             if ((take_byte(&rest) & 0x0f) != (FRAME_ENCODING_PCREL_SDATA4 & 0x0f))
                 return false;

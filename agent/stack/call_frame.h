@@ -10,7 +10,7 @@
  * found. They are found by _dl_find_object (glibc 2.35), which takes no lock.
  *
  * A description is a program for a small machine; it is run up to the place. Of the registers only
- * those that lead to the caller are followed: the CFA, %rbp and the return address. Everything is
+ * those that lead to the caller are followed: the CFA, the frame pointer (bp) and the return address. Everything is
  * checked against the end of its record: damage gives false, not a fault.
  *
  * Signal context.
@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__x86_64__) && __has_include(<libunwind-x86_64.h>)
+#if __has_include(<libunwind-common.h>)
 #define NATIVE_UNWIND 1
 #endif
 
@@ -50,8 +50,6 @@ struct frame_table {
 /* The tables of the object that pc is in; notes it in frame_tables.touched. */
 bool frame_table_find(uintptr_t pc, struct frame_table *table);
 
-enum { CALL_FRAME_BP = 6, CALL_FRAME_SP = 7, CALL_FRAME_RETURN = 16 };
-
 enum call_frame_where { CALL_FRAME_SAME, CALL_FRAME_SAVED, CALL_FRAME_UNDEFINED, CALL_FRAME_OTHER };
 
 struct call_frame_place {
@@ -60,7 +58,7 @@ struct call_frame_place {
 };
 
 struct call_frame {
-    uint64_t base; /* register the CFA is counted from */
+    uint64_t base; /* register the CFA is counted from, as DWARF counts them */
     int64_t offset;
     struct call_frame_place bp, return_address;
 };

@@ -5,6 +5,7 @@
 #include "agent/hotspot/code_cache.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/machine.h"
 #include "agent/stack/native.h"
 
 #include <inttypes.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #define DEPTH_MAX 1024
 #define ROOMS     32 /* handlers at the same time */
@@ -89,12 +89,13 @@ static void keep_example(enum outcome why, int64_t number, void *ucontext, const
 {
     if (number >= EXAMPLES || why < OTHER_BCI || why == RESCUED_WHOLE || why == NO_FRAMES)
         return;
-    const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
+    struct registers registers;
+    registers_read(ucontext, &registers);
     struct example *example = &examples[why][number];
     *example = (struct example){
-        .pc = (uintptr_t)registers[REG_RIP],
-        .sp = (uintptr_t)registers[REG_RSP],
-        .fp = (uintptr_t)registers[REG_RBP],
+        .pc = registers.pc,
+        .sp = registers.sp,
+        .fp = registers.fp,
         .agct = {.depth = agct_depth, .code = agct_code},
         .vm = {.depth = vm_depth, .code = vm_code},
     };

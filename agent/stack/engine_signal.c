@@ -1,11 +1,10 @@
 /* Signal context. Reaches agent/hotspot's walk, seen_methods_put, and native.h. */
 #include "agent/hotspot/layout.h"
+#include "agent/hotspot/machine.h"
 #include "agent/hotspot/thread_state.h"
 #include "agent/hotspot/walk.h"
 #include "agent/stack/engine_parts.h"
 #include "agent/stack/native.h"
-
-#include <ucontext.h>
 
 _Static_assert(sizeof(struct walked_frame) == sizeof(struct frame), "converted in place");
 
@@ -43,27 +42,27 @@ static uintptr_t thread_of(JNIEnv *env)
     return (uintptr_t)env - (uintptr_t)layout.env_offset;
 }
 
-#ifdef __x86_64__
-
 int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
                      enum walk_code *code)
 {
-    const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
+    struct registers registers;
     if (env == NULL || max <= 0) {
         *code = env == NULL ? WALK_NOT_A_JAVA_THREAD : WALK_OK;
         return 0;
     }
+    registers_read(ucontext, &registers);
     struct walk_start start = {
 #ifdef NMTAGENT_COMPARE
         .places_as_agct = engine_vm_places_as_agct,
 #endif
         .thread = thread_of(env),
-        .pc = (uintptr_t)registers[REG_RIP],
-        .sp = (uintptr_t)registers[REG_RSP],
-        .fp = (uintptr_t)registers[REG_RBP],
-        .entered = (uintptr_t)registers[REG_RBX],
-        .sender_sp = (uintptr_t)registers[REG_R13],
-        .thrown_at = (uintptr_t)registers[REG_RDX],
+        .pc = registers.pc,
+        .sp = registers.sp,
+        .fp = registers.fp,
+        .link = registers.link,
+        .entered = registers.entered,
+        .sender_sp = registers.sender_sp,
+        .thrown_at = registers.thrown_at,
     };
     int depth = walk_java(&start, out, max, code);
     struct native_caller caller;
@@ -78,32 +77,10 @@ int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int 
 
 enum thread_state engine_vm_state(JNIEnv *env, void *ucontext)
 {
-    const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
-    const struct call_registers call = {
-        .pc = (uintptr_t)registers[REG_RIP],
-        .result = (uintptr_t)registers[REG_RAX],
-        .fourth = (uintptr_t)registers[REG_R10],
-    };
-    return thread_state(thread_of(env), &call);
+    struct registers registers;
+    registers_read(ucontext, &registers);
+    return thread_state(thread_of(env), &registers);
 }
-
-#else
-
-enum thread_state engine_vm_state(JNIEnv *env, void *ucontext)
-{
-    (void)env, (void)ucontext;
-    return THREAD_RUNNABLE;
-}
-
-int walk_interrupted(JNIEnv *env, void *ucontext, struct walked_frame *out, int max,
-                     enum walk_code *code)
-{
-    (void)env, (void)ucontext, (void)out, (void)max;
-    *code = WALK_OTHER;
-    return 0;
-}
-
-#endif
 
 int walk_here(JNIEnv *env, struct walked_frame *out, int max, enum walk_code *code)
 {

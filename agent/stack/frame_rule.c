@@ -1,6 +1,7 @@
 /* Signal context. Reaches call_frame.c. */
 #include "agent/stack/frame_rule.h"
 
+#include "agent/hotspot/machine.h"
 #include "agent/mem/fold_hash.h"
 #include "agent/stack/call_frame.h"
 
@@ -14,9 +15,17 @@ static struct {
     _Atomic uint64_t check, rule;
 } cache[1u << CACHE_BITS];
 
-static bool fits(int64_t offset)
+/* Whole words, in so many bits with a sign. */
+static bool fits(int64_t offset, int bits)
 {
-    return offset >= -(INT64_C(1) << 29) && offset < INT64_C(1) << 29;
+    int64_t words = offset / FRAME_RULE_WORD, limit = INT64_C(1) << (bits - 1);
+    return offset % FRAME_RULE_WORD == 0 && words >= -limit && words < limit;
+}
+
+static bool place_fits(struct call_frame_place place)
+{
+    return place.where == CALL_FRAME_SAME ||
+           (place.where == CALL_FRAME_SAVED && fits(place.offset, 18));
 }
 
 static struct frame_rule make_rule(uintptr_t pc)
@@ -29,16 +38,18 @@ static struct frame_rule make_rule(uintptr_t pc)
         rule.kind = FRAME_RULE_END;
         return rule;
     }
-    bool saved = frame.bp.where == CALL_FRAME_SAVED;
-    if ((frame.base != CALL_FRAME_SP && frame.base != CALL_FRAME_BP) || !fits(frame.offset) ||
-        frame.return_address.where != CALL_FRAME_SAVED || frame.return_address.offset != -8 ||
-        (!saved && frame.bp.where != CALL_FRAME_SAME) || (saved && !fits(frame.bp.offset)))
+    bool in_link = frame.return_address.where == CALL_FRAME_SAME;
+    if ((frame.base != machine.dwarf_sp && frame.base != machine.dwarf_fp) ||
+        !fits(frame.offset, 23) || !place_fits(frame.return_address) || !place_fits(frame.bp) ||
+        (in_link && machine.call_pushed_bytes != 0))
         return rule;
     rule.kind = FRAME_RULE_CALLER;
-    rule.base_is_bp = frame.base == CALL_FRAME_BP;
-    rule.cfa_offset = frame.offset;
-    rule.bp_is_saved = saved;
-    rule.bp_offset = saved ? frame.bp.offset : 0;
+    rule.base_is_bp = frame.base == machine.dwarf_fp;
+    rule.bp_is_saved = frame.bp.where == CALL_FRAME_SAVED;
+    rule.return_in_link = in_link;
+    rule.cfa_words = frame.offset / FRAME_RULE_WORD;
+    rule.bp_words = rule.bp_is_saved ? frame.bp.offset / FRAME_RULE_WORD : 0;
+    rule.return_words = in_link ? 0 : frame.return_address.offset / FRAME_RULE_WORD;
     return rule;
 }
 

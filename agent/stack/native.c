@@ -12,8 +12,11 @@
 #include <pthread.h>
 #include <ucontext.h>
 
-/* libunwind-x86_64 is in the same package as libunwind itself. */
-#define LIBRARY "libunwind-x86_64.so.8"
+/* The part for this architecture is in the same package as libunwind itself. */
+#define TEXT_OF(name) #name
+#define TEXT(name)    TEXT_OF(name)
+#define LIBRARY       "libunwind-" TEXT(UNW_TARGET) ".so.8"
+#define SYMBOL(name)  TEXT(UNW_OBJ(name))
 
 static bool resolve(void *library, char *error, size_t error_size)
 {
@@ -22,12 +25,12 @@ static bool resolve(void *library, char *error, size_t error_size)
         void **at;
         void *where;
     } SYMBOLS[] = {
-        {"_Ux86_64_create_addr_space", (void **)&native_unwind.create, library},
-        {"_Ux86_64_set_caching_policy", (void **)&native_unwind.set_caching, library},
-        {"_Ux86_64_init_remote", (void **)&native_unwind.init, library},
-        {"_Ux86_64_step", (void **)&native_unwind.step, library},
-        {"_Ux86_64_get_reg", (void **)&native_unwind.get_register, library},
-        {"_Ux86_64_dwarf_search_unwind_table", (void **)&native_unwind.search_table, library},
+        {SYMBOL(create_addr_space), (void **)&native_unwind.create, library},
+        {SYMBOL(set_caching_policy), (void **)&native_unwind.set_caching, library},
+        {SYMBOL(init_remote), (void **)&native_unwind.init, library},
+        {SYMBOL(step), (void **)&native_unwind.step, library},
+        {SYMBOL(get_reg), (void **)&native_unwind.get_register, library},
+        {SYMBOL(dwarf_search_unwind_table), (void **)&native_unwind.search_table, library},
         {"_dl_find_object", (void **)&frame_tables.find_object, RTLD_DEFAULT},
     };
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof *SYMBOLS; i++) {
@@ -113,9 +116,7 @@ bool native_setup_rules(void)
 
 bool native_setup(char *error, size_t error_size)
 {
-    snprintf(error, error_size,
-             "no native frames: built for another machine than x86-64, or without "
-             "libunwind-x86_64.h");
+    snprintf(error, error_size, "no native frames: built without libunwind.h");
     return false;
 }
 

@@ -8,7 +8,7 @@
  * locks with all signals blocked and for no longer than a copy; memory it takes from a static pool.
  * A sample every 10 ms finds the processor's caches cold: 2 us a frame by libunwind, 1 by rules.
  *
- * Optional at run time: without libunwind-x86_64.so.8 (package libunwind8) or glibc 2.35 there are
+ * Optional at run time: without libunwind-x86_64.so.8 or -aarch64 (package libunwind8) or glibc 2.35 there are
  * no native frames, and status says so.
  */
 #ifndef AGENT_STACK_NATIVE_H

@@ -16,7 +16,7 @@
 #include "agent/stack/native.h"
 
 #ifdef NATIVE_UNWIND
-#include <libunwind-x86_64.h>
+#include <libunwind.h>
 
 /* A libunwind newer than our header may know more accessors: it finds them zero. */
 struct native_accessors {

@@ -2,6 +2,7 @@
  * Signal context: the walk over native frames. Reaches libunwind's init, step and get_reg,
  * _dl_find_object, and the system call that shows whether an address can be read.
  */
+#include "agent/hotspot/machine.h"
 #include "agent/stack/engine.h"
 #include "agent/stack/frame_rule.h"
 #include "agent/stack/call_frame.h"
@@ -24,18 +25,18 @@ static bool is_java(uintptr_t pc)
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 struct native_unwind native_unwind;
 
 #define LIBRARY_STACK_BYTES 16384
 
+/* The smallest page there is: what is readable is found in such steps. */
 #define PAGE_BYTES ((uintptr_t)4096)
 #define CALLS_MAX  64 /* deep, from Java into what it calls as if it were Java */
 
 struct walk {
-    const ucontext_t *context;
+    const void *context;               /* ucontext_t */
     uintptr_t stack_low, stack_high;   /* whole pages known to be readable */
     uintptr_t object_low, object_high; /* the object whose unwind tables are being read */
     struct native_caller caller;       /* where the walk came to Java; pc 0: it did not */
@@ -87,19 +88,12 @@ static int access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *va
 static int access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
                       void *argument)
 {
-    static const signed char GREG_OF[] = {
-        [UNW_X86_64_RAX] = REG_RAX, [UNW_X86_64_RDX] = REG_RDX, [UNW_X86_64_RCX] = REG_RCX,
-        [UNW_X86_64_RBX] = REG_RBX, [UNW_X86_64_RSI] = REG_RSI, [UNW_X86_64_RDI] = REG_RDI,
-        [UNW_X86_64_RBP] = REG_RBP, [UNW_X86_64_RSP] = REG_RSP, [UNW_X86_64_R8] = REG_R8,
-        [UNW_X86_64_R9] = REG_R9,   [UNW_X86_64_R10] = REG_R10, [UNW_X86_64_R11] = REG_R11,
-        [UNW_X86_64_R12] = REG_R12, [UNW_X86_64_R13] = REG_R13, [UNW_X86_64_R14] = REG_R14,
-        [UNW_X86_64_R15] = REG_R15, [UNW_X86_64_RIP] = REG_RIP,
-    };
     const struct walk *walk = argument;
+    uintptr_t found;
     (void)space;
-    if (write || number < 0 || (size_t)number >= sizeof GREG_OF)
+    if (write || !register_read(walk->context, number, &found)) /* libunwind counts as DWARF does */
         return -UNW_EBADREG;
-    *value = (unw_word_t)walk->context->uc_mcontext.gregs[GREG_OF[number]];
+    *value = found;
     return 0;
 }
 
@@ -177,26 +171,35 @@ static void put_frame(struct frame *out, int depth, uintptr_t pc)
         out[depth] = (struct frame){.value = pc, .bci = FRAME_BCI_PC};
 }
 
+/* A caller's frame lies above: anything else is damaged unwind data. The innermost function may have
+ * none, where a call pushes nothing. */
+static bool is_above(uintptr_t next_sp, uintptr_t sp, int depth)
+{
+    return next_sp > sp || (next_sp == sp && depth == 1 && machine.call_pushed_bytes == 0);
+}
+
 static int walk_by_libunwind(struct walk *walk, struct frame *out, int max)
 {
-    unw_word_t sp = (unw_word_t)walk->context->uc_mcontext.gregs[REG_RSP];
+    struct registers registers;
     unw_cursor_t cursor;
     int depth = 0;
-    put_frame(out, depth++, (uintptr_t)walk->context->uc_mcontext.gregs[REG_RIP]);
+    registers_read(walk->context, &registers);
+    unw_word_t sp = registers.sp;
+    put_frame(out, depth++, registers.pc);
     if (native_unwind.init(&cursor, native_unwind.space, walk) != 0)
         return depth;
     while (depth < max && native_unwind.step(&cursor) > 0) {
         unw_word_t next_pc, next_sp;
-        if (native_unwind.get_register(&cursor, UNW_X86_64_RIP, &next_pc) != 0 ||
-            native_unwind.get_register(&cursor, UNW_X86_64_RSP, &next_sp) != 0)
+        if (native_unwind.get_register(&cursor, UNW_REG_IP, &next_pc) != 0 ||
+            native_unwind.get_register(&cursor, UNW_REG_SP, &next_sp) != 0)
             break;
-        /* A caller's frame lies above: anything else is damaged unwind data. */
-        if (next_pc == 0 || next_sp <= sp)
+        next_pc = code_address(next_pc);
+        if (next_pc == 0 || !is_above(next_sp, sp, depth))
             break;
         sp = next_sp;
         if (is_java(next_pc)) {
             unw_word_t bp;
-            if (native_unwind.get_register(&cursor, UNW_X86_64_RBP, &bp) == 0)
+            if (native_unwind.get_register(&cursor, machine.dwarf_fp, &bp) == 0)
                 walk->caller = (struct native_caller){next_pc, sp, bp};
             break;
         }
@@ -219,21 +222,24 @@ static bool read_word(struct walk *walk, uintptr_t address, uintptr_t *value)
 /* The same by rules; 0: one of the frames has none. */
 static int walk_by_rules(struct walk *walk, struct frame *out, int max)
 {
-    const greg_t *registers = walk->context->uc_mcontext.gregs;
-    uintptr_t pc = (uintptr_t)registers[REG_RIP];
-    uintptr_t sp = (uintptr_t)registers[REG_RSP], bp = (uintptr_t)registers[REG_RBP];
+    struct registers registers;
+    registers_read(walk->context, &registers);
+    uintptr_t pc = registers.pc, sp = registers.sp, bp = registers.fp;
     int depth = 0;
     put_frame(out, depth++, pc);
     while (depth < max) {
         /* A call may be the last instruction of its function. */
         struct frame_rule rule = frame_rule_of(depth == 1 ? pc : pc - 1);
-        if (rule.kind == FRAME_RULE_OTHER)
+        if (rule.kind == FRAME_RULE_OTHER || (rule.return_in_link && depth > 1))
             return 0;
-        uintptr_t cfa = (rule.base_is_bp ? bp : sp) + (uintptr_t)(intptr_t)rule.cfa_offset;
-        if (rule.kind == FRAME_RULE_END || cfa <= sp || !read_word(walk, cfa - 8, &pc) ||
-            (rule.bp_is_saved &&
-             !read_word(walk, cfa + (uintptr_t)(intptr_t)rule.bp_offset, &bp)) ||
-            pc == 0)
+        uintptr_t cfa = frame_rule_cfa(rule, sp, bp);
+        if (rule.kind == FRAME_RULE_END || !is_above(cfa, sp, depth))
+            break;
+        pc = registers.link;
+        if (!rule.return_in_link && !read_word(walk, frame_rule_return(rule, cfa), &pc))
+            break;
+        pc = code_address(pc);
+        if ((rule.bp_is_saved && !read_word(walk, frame_rule_bp(rule, cfa), &bp)) || pc == 0)
             break;
         sp = cfa;
         if (is_java(pc)) {
@@ -254,8 +260,9 @@ static bool library_fits(const void *ucontext)
 int native_walk(void *ucontext, struct frame *out, int max)
 {
     struct walk walk = {.context = ucontext};
-    uintptr_t pc = (uintptr_t)walk.context->uc_mcontext.gregs[REG_RIP];
-    if (native_unwind.space == NULL || max <= 0 || is_java(pc))
+    struct registers registers;
+    registers_read(ucontext, &registers);
+    if (native_unwind.space == NULL || max <= 0 || is_java(registers.pc))
         return 0;
     int depth = walk_by_rules(&walk, out, max);
     if (depth == 0 && !library_fits(ucontext))

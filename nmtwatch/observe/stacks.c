@@ -384,14 +384,14 @@ static int walk_native(struct walk_start *at, struct stack_frame *out, int max, 
             *end = rule.kind == FRAME_RULE_END;
             return depth;
         }
-        uintptr_t cfa = (rule.base_is_bp ? at->fp : at->sp) + (uintptr_t)(intptr_t)rule.cfa_offset;
-        uintptr_t pc = load_pointer(cfa - WORD_BYTES);
+        uintptr_t cfa = frame_rule_cfa(rule, at->sp, at->fp);
+        uintptr_t pc = load_pointer(frame_rule_return(rule, cfa));
         if (cfa <= at->sp || pc == 0) {
             *end = pc == 0 && cfa > at->sp && !remote_stack_exceeded();
             return depth;
         }
         if (rule.bp_is_saved)
-            at->fp = load_pointer(cfa + (uintptr_t)(intptr_t)rule.bp_offset);
+            at->fp = load_pointer(frame_rule_bp(rule, cfa));
         at->sp = cfa;
         at->pc = pc;
         first = false;

@@ -22,7 +22,7 @@ enum {
     S = FAKE_STACK,
 };
 
-static struct call_registers call;
+static struct registers call;
 
 /* A thread that is blocked in a native method of that class, and in a futex without a time. */
 static void build(const char *class_name)
@@ -47,9 +47,9 @@ static void build(const char *class_name)
     put_word(S + 0x200, S + 0x300);
     put_word(S + 0x200 - 8, S + 0x210);
     put_word(S + 0x200 - 24, method);
-    put_word(S + 0x200 - 64, method + 32);
-    put(PC, 0x050f, 2);
-    call = (struct call_registers){.pc = PC, .result = SYS_futex};
+    put_word(S + 0x200 - 16 + (uintptr_t)(machine.interpreted_bcp * WORD_BYTES), method + 32);
+    put(PC, machine.syscall_code, (size_t)machine.syscall_bytes);
+    call = (struct registers){.pc = PC, .result = SYS_futex, .number = SYS_futex};
 }
 
 static void state_is(enum thread_state without, enum thread_state with_limit)
@@ -58,11 +58,12 @@ static void state_is(enum thread_state without, enum thread_state with_limit)
     assert_int_equal(thread_state(FAKE_THREAD, &call), without);
     call.fourth = S; /* it begins again */
     assert_int_equal(thread_state(FAKE_THREAD, &call), with_limit);
-    call.pc += 2;
+    call.pc += (uintptr_t)machine.syscall_bytes;
+    call.number = 0;
     assert_int_equal(thread_state(FAKE_THREAD, &call), without);
     call.result = (uintptr_t)-EINTR; /* it was ended */
     assert_int_equal(thread_state(FAKE_THREAD, &call), with_limit);
-    call.pc = PC, call.result = SYS_futex;
+    call.pc = PC, call.result = call.number = SYS_futex;
 }
 
 static void where_it_runs(void **state)

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "agent/hotspot/machine.h"
 #include "agent/stack/engine.h"
 #include "agent/stack/native.h"
 
@@ -14,7 +15,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #define FRAMES 64
 
@@ -24,18 +24,15 @@ static uintptr_t damaged_sp;
 
 static void on_signal(int number, siginfo_t *info, void *ucontext)
 {
-    ucontext_t *context = ucontext;
+    struct registers before, damaged;
     (void)number, (void)info;
-    uintptr_t sp = (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
-    if (damaged_sp != 0) {
-        context->uc_mcontext.gregs[REG_RSP] = (greg_t)damaged_sp;
-        context->uc_mcontext.gregs[REG_RBP] = (greg_t)damaged_sp;
-    }
+    registers_read(ucontext, &before);
+    damaged = before;
+    damaged.sp = damaged.fp = damaged_sp;
+    if (damaged_sp != 0)
+        registers_write(ucontext, &damaged);
     depth = native_walk(ucontext, frames, limit);
-    if (damaged_sp != 0) {
-        context->uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
-        context->uc_mcontext.gregs[REG_RBP] = (greg_t)sp;
-    }
+    registers_write(ucontext, &before);
 }
 
 /* Each level returns to one place in itself. */

@@ -379,7 +379,8 @@ static void any_memory_is_survived(void **state)
         assert_in_range(walk_java_from_call(&start, frames, max, &code), 0, max);
         assert_in_range(walk_java_from_anchor(start.thread, frames, max, &code), 0, max);
         assert_int_equal(frames[max].bci, 12345);
-        const struct call_registers call = {start.pc, next_random() % 300, start.sp};
+        const struct registers call = {
+            .pc = start.pc, .result = next_random() % 300, .fourth = start.sp};
         assert_in_range(thread_state(start.thread, &call), 0, THREAD_STATE_COUNT - 1);
     }
 }

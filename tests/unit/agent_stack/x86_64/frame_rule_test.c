@@ -47,7 +47,8 @@ SHAPE(shape_other_base, ".cfi_startproc\n.cfi_def_cfa %r10, 0\nnop\n.cfi_endproc
 SHAPE(shape_bp_by_expression, ".cfi_startproc\n.cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\nnop\n"
                               ".cfi_endproc\n")
 SHAPE(shape_signal, ".cfi_startproc\n.cfi_signal_frame\nnop\n.cfi_endproc\n")
-SHAPE(shape_unknown_instruction, ".cfi_startproc\n.cfi_escape 0x2d\nnop\n.cfi_endproc\n")
+SHAPE(shape_unknown_instruction,
+      ".cfi_startproc\n.cfi_escape 0x14, 0x03, 0x01\nnop\n.cfi_endproc\n")
 SHAPE(shape_restores_nothing, ".cfi_startproc\n.cfi_escape 0x0b\nnop\n.cfi_endproc\n")
 SHAPE(shape_without, "nop\n")
 
@@ -69,9 +70,11 @@ static void is_caller(struct frame_rule rule, bool by_bp, int cfa_offset, int bp
 {
     assert_int_equal(rule.kind, FRAME_RULE_CALLER);
     assert_int_equal(rule.base_is_bp, by_bp);
-    assert_int_equal(rule.cfa_offset, cfa_offset);
+    assert_int_equal(rule.cfa_words, cfa_offset / 8);
     assert_int_equal(rule.bp_is_saved, bp_offset != 0);
-    assert_int_equal(rule.bp_offset, bp_offset);
+    assert_int_equal(rule.bp_words, bp_offset / 8);
+    assert_int_equal(rule.return_words, -1);
+    assert_false(rule.return_in_link);
 }
 
 static void each_place_has_its_rule(void **state)

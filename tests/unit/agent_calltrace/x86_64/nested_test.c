@@ -79,7 +79,6 @@ static void on_trap(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)info;
-#ifdef __x86_64__
     const greg_t trap_flag = 0x100;
     greg_t *flags = &((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL];
     if (!trap.on) {
@@ -95,9 +94,6 @@ static void on_trap(int signal, siginfo_t *info, void *context)
     else if ((trap.steps - trap.first) % trap.stride != 0)
         return;
     trap.act();
-#else
-    (void)context;
-#endif
 }
 
 static void step_through(void (*call)(void))

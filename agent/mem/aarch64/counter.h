@@ -1,0 +1,22 @@
+/* aarch64: a counter that one thread writes and others read. account.h has what each counts. */
+#ifndef AGENT_MEM_COUNTER_H
+#define AGENT_MEM_COUNTER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Written by one thread at a time: no exclusive or LSE instruction. Release (stlr), so that who sees
+ * the second count sees what was counted before it. */
+static inline __attribute__((always_inline)) void account_add(_Atomic int64_t *counter, int64_t by)
+{
+    int64_t value = atomic_load_explicit(counter, memory_order_relaxed) + by;
+    atomic_store_explicit(counter, value, memory_order_release);
+}
+
+static inline __attribute__((always_inline)) void account_subtract(_Atomic int64_t *counter,
+                                                                   int64_t by)
+{
+    account_add(counter, -by);
+}
+
+#endif
