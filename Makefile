@@ -5,9 +5,26 @@
 # A sanitizer is another build directory: make BUILD=build/asan SANITIZE=address,undefined test-unit
 
 VERSION := $(shell cat VERSION)
-BUILD   ?= build
+# For another machine: make CROSS=aarch64-linux-gnu-, into a build directory of its own, against the
+# packages of `make sysroot-arm64`. RUN runs a program that was built.
+CROSS   ?=
+BUILD   ?= build$(CROSS:%-=/%)
 ifeq ($(origin CC),default)
-CC      := gcc
+CC      := $(CROSS)gcc
+endif
+ifeq ($(origin AR),default)
+AR      := $(CROSS)ar
+endif
+ifneq ($(CROSS),)
+SYSROOT ?= $(shell scripts/test/sysroot-arm64.sh folder)
+CPPFLAGS += --sysroot=$(SYSROOT)
+LDFLAGS += --sysroot=$(SYSROOT)
+RUN     := env QEMU_LD_PREFIX=$(SYSROOT) qemu-aarch64-static
+endif
+# What is of the machine stands in files or folders of that name: nmtwatch/machine, agent/hotspot.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+ifeq ($(wildcard nmtwatch/machine/$(MACHINE).c),)
+$(error no nmtwatch/machine/$(MACHINE).c: x86_64 and aarch64 are known)
 endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
@@ -95,7 +112,7 @@ WALKER := hotspot/$(MACHINE)/code hotspot/code_cache hotspot/layout hotspot/retu
 HEAP_RUN := dump_file holders_run heap_dump
 NMTWATCH := $(JVM:%=nmtwatch/jvm/%) $(WATCH:%=nmtwatch/watch/%) $(RECORD:%=nmtwatch/record/%) \
             $(ALERT:%=nmtwatch/alert/%) $(JFR:%=nmtwatch/jfr/%) $(PROFILE:%=nmtwatch/profile/%) $(SOAK_RUN:%=nmtwatch/soak/%) \
-            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
+            $(TRIAGE_RUN:%=nmtwatch/triage/%) $(PLAN_RUN:%=nmtwatch/plan/%) $(HEAP_RUN:%=nmtwatch/heap/%) $(OBSERVE:%=nmtwatch/observe/%) $(WALKER:%=agent/%) $(SERVE:%=nmtwatch/serve/%) $(TOP:%=nmtwatch/top/%) nmtwatch/machine/machine nmtwatch/machine/$(MACHINE) nmtwatch/classlog/log_feed agent/control/agent_options agent/control/leftovers $(PROCESS:%=nmtwatch/process/%) $(COMMANDS:%=nmtwatch/commands/%)
 
 # Objects have a folder of their own: build/nmtwatch is the program.
 # --- agent: libnmtagent.so, stands alone; needs a JDK's jvmti.h ---------------------------------------
@@ -112,7 +129,7 @@ AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libn
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test format lint clean install uninstall dist deb sbom
+.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 format lint clean install uninstall dist deb sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -246,6 +263,11 @@ test: setup
 test-%: setup
 	@scripts/test/test.sh $*
 
+# Debian's arm64 packages and JDKs in a folder outside this tree, for CROSS=aarch64-linux-gnu-; the tests of
+# arm64 by an emulator.
+sysroot-arm64:
+	@scripts/test/sysroot-arm64.sh
+
 # Every JDK of Debian unstable, in a folder outside this tree; all of them with all their collectors.
 jdks:
 	@scripts/test/jdks.sh
@@ -293,7 +315,7 @@ INSTALL    := install -D -m 644
 
 # One page for each verb, from the tables that parse its options.
 $(BUILD)/man/nmtwatch.1: $(BUILD)/nmtwatch scripts/package/man-pages.sh docs/nmtwatch.1 $(wildcard docs/man/*.1)
-	@scripts/package/man-pages.sh $(BUILD)/nmtwatch $(@D)
+	@scripts/package/man-pages.sh $(BUILD)/nmtwatch $(@D) $(RUN)
 
 install: all $(BUILD)/man/nmtwatch.1
 	install -D -m 755 $(BUILD)/nmtwatch $(DESTDIR)$(PREFIX)/bin/nmtwatch

@@ -51,6 +51,36 @@ debian_mirror() {
         awk -F '|' '$1 == "Debian" && $2 == "Debian" { print $3; exit }'
 }
 
+# apt-get for another suite or architecture, with lists, status and archives of its own in FOLDER: nothing
+# of this machine is read but its keys, nothing is installed. It needs no root.
+debian_apt() { # FOLDER MIRROR SUITE ARCHITECTURE COMMAND...
+    local state=$1
+    mkdir -p "$state"/{lists/partial,archives/partial}
+    [ -e "$state/status" ] || : >"$state/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $2 $3 main" >"$state/sources.list"
+    # Like debootstrap, it does not mind a mirror that stands still: that is signed, too.
+    apt-get -qq -o "Dir::State=$state" -o "Dir::State::lists=$state/lists" \
+        -o "Dir::State::status=$state/status" -o "Dir::Cache=$state" \
+        -o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=- \
+        -o "APT::Architecture=$4" -o "APT::Architectures=$4" -o "APT::Sandbox::User=$(id -un)" \
+        -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false "${@:5}"
+}
+
+# --- arm64 on another machine ---------------------------------------------------------------------
+
+# Where scripts/test/sysroot-arm64.sh puts Debian's arm64 packages.
+sysroot_arm64() {
+    echo "${NMTWATCH_SYSROOT_ARM64:-${XDG_CACHE_HOME:-$HOME/.cache}/nmtwatch/sysroot-arm64}"
+}
+
+# What is missing to build for arm64 and to run it here, in words; false where nothing is.
+arm64_lacking() {
+    [ -e "$(sysroot_arm64)/complete" ] || { echo "no arm64 sysroot (make sysroot-arm64)" && return; }
+    command -v aarch64-linux-gnu-gcc >/dev/null || { echo "no cross compiler (gcc-aarch64-linux-gnu)" && return; }
+    command -v qemu-aarch64-static >/dev/null || { echo "no emulator (qemu-user-static)" && return; }
+    false
+}
+
 # --- measurements in pairs, with and without ------------------------------------------------------
 
 # The first two processors we may use.

@@ -4,12 +4,12 @@
 #include "agent/hotspot/load.h"
 #include "nmtwatch/observe/elf_file.h"
 #include "nmtwatch/observe/stacks.h"
+#include "nmtwatch/machine/machine.h"
 
 #include <stdio.h>
 
-#define NODES_MAX  4096 /* of a list of Metaspace: it may be a circle */
-#define PAGE_BYTES UINT64_C(4096)
-#define RANGE_MAX  (UINT64_C(1) << 40)
+#define NODES_MAX 4096 /* of a list of Metaspace: it may be a circle */
+#define RANGE_MAX (UINT64_C(1) << 40)
 
 /* Where pointers stand that HotSpot's tables do not name; the same in JDK 16 to 27. */
 enum {
@@ -46,6 +46,11 @@ static void add_heap(struct ranges *ranges)
         load_pointer(region + (uintptr_t)layout.region_words) * WORD_BYTES, NMT_JAVA_HEAP);
 }
 
+static bool whole_pages(uintptr_t low, uintptr_t bytes)
+{
+    return (low | bytes) % machine_page_bytes() == 0;
+}
+
 /* Not every collector has one: what is there then is no card table, and its size would be no multiple of a page
  * or its start no page. */
 static void add_cards(struct ranges *ranges)
@@ -56,7 +61,7 @@ static void add_cards(struct ranges *ranges)
     uintptr_t table = load_pointer(set + (uintptr_t)layout.barrier_cards);
     uintptr_t low = load_pointer(table + (uintptr_t)layout.cards_start);
     uintptr_t bytes = load_pointer(table + (uintptr_t)layout.cards_bytes);
-    if (table != 0 && low % PAGE_BYTES == 0 && bytes % PAGE_BYTES == 0 && bytes <= RANGE_MAX)
+    if (table != 0 && whole_pages(low, bytes) && bytes <= RANGE_MAX)
         add(ranges, low, bytes, NMT_GC);
 }
 
@@ -72,7 +77,7 @@ static void add_metaspace(struct ranges *ranges, const char *symbol, enum nmt_ca
     uintptr_t node = list != 0 ? load_pointer(list + LIST_FIRST) : 0;
     for (int i = 0; node != 0 && i < NODES_MAX; i++) {
         uintptr_t low = load_pointer(node + NODE_BASE), bytes = load_pointer(node + NODE_BYTES);
-        if (low % PAGE_BYTES != 0 || bytes % PAGE_BYTES != 0 || bytes > RANGE_MAX)
+        if (!whole_pages(low, bytes) || bytes > RANGE_MAX)
             return;
         add(ranges, low, bytes, category);
         node = load_pointer(node + NODE_NEXT);

@@ -2,6 +2,7 @@
 
 #include "agent/hotspot/load.h"
 #include "nmtwatch/observe/remote.h"
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/process/clock.h"
 
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 #define TIME_MAX_MS 1000
 #define LISTS       127
 #define EMPTY_MIN   64 /* lists of an arena that are empty: most are for sizes nobody frees */
-#define PAGE_BYTES  ((uintptr_t)4096)
 #define PIECE_PAGES 512
 #define CHUNK_HEAD  16 /* sizes of the chunk before and of this one, which has three flags */
 #define CHUNK_FLAGS ((uint64_t)7)
@@ -107,18 +107,19 @@ static uintptr_t find_main(struct reading *reading)
 /* Resident pages that lie wholly within. */
 static int64_t resident(uintptr_t low, uintptr_t high)
 {
+    const size_t page_bytes = machine_page_bytes();
     bool present[PIECE_PAGES];
     int64_t bytes = 0;
-    low = (low + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
-    high &= ~(PAGE_BYTES - 1);
+    low = machine_page_of(low + page_bytes - 1);
+    high = machine_page_of(high);
     while (low < high) {
-        size_t pages = (high - low) / PAGE_BYTES;
+        size_t pages = (high - low) / page_bytes;
         pages = pages < PIECE_PAGES ? pages : PIECE_PAGES;
         if (!remote_present(low, pages, present))
             break;
         for (size_t i = 0; i < pages; i++)
-            bytes += present[i] ? (int64_t)PAGE_BYTES : 0;
-        low += pages * PAGE_BYTES;
+            bytes += present[i] ? (int64_t)page_bytes : 0;
+        low += pages * page_bytes;
     }
     return bytes;
 }

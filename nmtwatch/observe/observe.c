@@ -10,6 +10,7 @@
 #include "nmtwatch/observe/rss.h"
 #include "nmtwatch/observe/stacks.h"
 #include "nmtwatch/observe/uprobes.h"
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 
@@ -221,68 +222,34 @@ static bool add_events(struct observation *observation, char *error, size_t erro
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* An operand of a USDT probe: "8@%rdx", "-4@%eax", "8@152(%rdi)", "1@$0". */
+/* An argument of a USDT probe. */
 static bool probe_argument(const struct perf_sample *sample, const char *arguments, int index,
                            uint64_t *value)
 {
-    static const struct {
-        const char *names;
-        enum perf_register at;
-    } REGISTER[] = {
-        {"rax eax ax al ", PERF_AX},       {"rbx ebx bx bl ", PERF_BX},
-        {"rcx ecx cx cl ", PERF_CX},       {"rdx edx dx dl ", PERF_DX},
-        {"rsi esi si sil ", PERF_SI},      {"rdi edi di dil ", PERF_DI},
-        {"rbp ebp bp bpl ", PERF_BP},      {"rsp esp sp spl ", PERF_SP},
-        {"r8 r8d r8w r8b ", PERF_R8},      {"r9 r9d r9w r9b ", PERF_R9},
-        {"r10 r10d r10w r10b ", PERF_R10}, {"r11 r11d r11w r11b ", PERF_R11},
-        {"r12 r12d r12w r12b ", PERF_R12}, {"r13 r13d r13w r13b ", PERF_R13},
-        {"r14 r14d r14w r14b ", PERF_R14}, {"r15 r15d r15w r15b ", PERF_R15},
-    };
+    struct machine_operand operand;
     const char *at = arguments;
-    for (; index > 0 && at != NULL; index--) {
-        at = strchr(at, ' ');
-        at = at != NULL ? at + 1 : NULL;
-    }
-    char name[8], key[sizeof name + 1];
-    int size = 8, used = 0;
-    long offset = 0;
-    if (at == NULL || sample->registers == NULL || sscanf(at, "%d@%n", &size, &used) != 1)
-        return false;
-    at += used;
-    if (*at == '$') {
-        *value = (uint64_t)strtoll(at + 1, NULL, 0);
-        return true;
-    }
-    bool memory = *at != '%';
-    if (memory) {
-        char *end;
-        offset = strtol(at, &end, 0);
-        at = end;
-        if (*at++ != '(')
+    for (; index >= 0; index--) {
+        at += strspn(at, " ");
+        if (!machine_operand(&at, &operand))
             return false;
     }
-    if (sscanf(at, "%%%6[a-z0-9]", name) != 1)
-        return false;
-    snprintf(key, sizeof key, "%s ", name);
-    for (size_t i = 0; i < sizeof REGISTER / sizeof *REGISTER; i++) {
-        const char *found = strstr(REGISTER[i].names, key);
-        if (found == NULL || (found != REGISTER[i].names && found[-1] != ' '))
-            continue;
-        uint64_t number = sample->registers[REGISTER[i].at];
-        if (memory)
-            number = load_u64(number + (uint64_t)offset, 0);
-        *value = abs(size) == 4 ? (uint64_t)(int64_t)(int32_t)number : number;
+    if (operand.kind == OPERAND_CONSTANT) {
+        *value = (uint64_t)operand.number;
         return true;
     }
-    return false;
+    if (sample->registers == NULL)
+        return false;
+    uint64_t number = sample->registers[operand.at];
+    if (operand.kind == OPERAND_MEMORY)
+        number = load_u64(number + (uint64_t)operand.number, 0);
+    *value = abs(operand.bytes) == 4 ? (uint64_t)(int64_t)(int32_t)number : number;
+    return true;
 }
 
-/* An argument of a function that has just been entered (System V ABI). */
+/* An argument of a function that has just been entered. */
 static uint64_t function_argument(const struct perf_sample *sample, int index)
 {
-    static const enum perf_register ORDER[] = {PERF_DI, PERF_SI, PERF_DX,
-                                               PERF_CX, PERF_R8, PERF_R9};
-    return sample->registers != NULL ? sample->registers[ORDER[index]] : 0;
+    return sample->registers != NULL ? sample->registers[this_machine.argument[index]] : 0;
 }
 
 /* The name of the class that a probe reports, as people read it. */

@@ -1,6 +1,7 @@
 #include "nmtwatch/observe/perf_events.h"
 
-#include <asm/perf_regs.h>
+#include "nmtwatch/machine/machine.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +20,6 @@
 #define RING_BYTES_MAX (16u << 20)
 #define RING_BYTES_MIN (256u << 10)
 #define RECORD_MAX     65536
-
-static const uint8_t REGISTER[PERF_REGISTERS] = {
-    PERF_REG_X86_AX,  PERF_REG_X86_BX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,  PERF_REG_X86_SI,
-    PERF_REG_X86_DI,  PERF_REG_X86_BP,  PERF_REG_X86_SP,  PERF_REG_X86_IP,  PERF_REG_X86_FLAGS,
-    PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11, PERF_REG_X86_R12,
-    PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15,
-};
 
 struct ring {
     int cpu, fd; /* of the event that owns it; -1: none yet */
@@ -50,8 +44,8 @@ struct perf_events {
 static uint64_t register_mask(void)
 {
     uint64_t mask = 0;
-    for (int i = 0; i < PERF_REGISTERS; i++)
-        mask |= UINT64_C(1) << REGISTER[i];
+    for (int i = 0; i < this_machine.registers; i++)
+        mask |= UINT64_C(1) << this_machine.perf[i];
     return mask;
 }
 
@@ -234,7 +228,7 @@ struct perf_events *perf_events_open(pid_t pid, const struct perf_want *want, ch
     events->stacks = want->stack_bytes > 0;
     events->ring = rings;
     events->rings = list_cpus(rings, CPUS_MAX);
-    events->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    events->page_bytes = machine_page_bytes();
     events->record = record;
     size_t each = RINGS_BYTES / (size_t)events->rings;
     for (events->ring_bytes = RING_BYTES_MAX;
@@ -290,8 +284,8 @@ static bool read_sample(const struct perf_events *events, const uint8_t *record,
         if ((mask >> bit & 1) != 0)
             all[bit] = take_u64(&reading);
     }
-    for (int i = 0; i < PERF_REGISTERS; i++)
-        registers[i] = all[REGISTER[i]];
+    for (int i = 0; i < this_machine.registers; i++)
+        registers[i] = all[this_machine.perf[i]];
     sample->registers = registers;
     if (events->stacks) {
         uint64_t room = take_u64(&reading);
@@ -334,7 +328,7 @@ static size_t drain_ring(struct perf_events *events, struct ring *ring,
         size_t bytes = header.size - sizeof header;
         if (header.type == PERF_RECORD_SAMPLE) {
             struct perf_sample sample;
-            uint64_t registers[PERF_REGISTERS];
+            uint64_t registers[MACHINE_REGISTERS_MAX];
             if (read_sample(events, record, bytes, &sample, registers)) {
                 sample.lost = ring->lost;
                 ring->lost = 0;

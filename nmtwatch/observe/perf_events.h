@@ -29,29 +29,6 @@ struct perf_want {
 };
 #define PERF_STACK_BYTES 32768
 
-/* As the kernel numbers them (asm/perf_regs.h, x86-64). */
-enum perf_register {
-    PERF_AX,
-    PERF_BX,
-    PERF_CX,
-    PERF_DX,
-    PERF_SI,
-    PERF_DI,
-    PERF_BP,
-    PERF_SP,
-    PERF_IP,
-    PERF_FLAGS,
-    PERF_R8,
-    PERF_R9,
-    PERF_R10,
-    PERF_R11,
-    PERF_R12,
-    PERF_R13,
-    PERF_R14,
-    PERF_R15,
-    PERF_REGISTERS
-};
-
 #define OBJECT_WORDS 3
 
 struct perf_sample {
@@ -61,8 +38,8 @@ struct perf_sample {
     uint64_t weight;           /* what it stands for: the event's period */
     const uint64_t *object;    /* OBJECT_WORDS, of uprobe_place.object; else NULL */
     uint64_t lost;             /* samples of this CPU that found no room since the one before */
-    const uint64_t *registers; /* PERF_REGISTERS; NULL: it has no user space */
-    const void *stack;         /* from registers[PERF_SP] */
+    const uint64_t *registers; /* this_machine.registers; NULL: it has no user space */
+    const void *stack;         /* from registers[this_machine.sp] */
     size_t stack_bytes;
 };
 

@@ -3,6 +3,7 @@
 #include "nmtwatch/observe/elf_file.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/process/clock.h"
 
@@ -16,8 +17,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE_BYTES     ((uintptr_t)4096)
-#define PAGES          2048 /* 8 MB */
+#define PIECE_BYTES    ((uintptr_t)4096) /* no page is smaller, and each is a number of them */
+#define PIECES         2048              /* 8 MB */
 #define LIBRARIES_MAX  1024
 #define LIBRARY_MAX    (INT64_C(1) << 31) /* bytes of a file */
 #define MAPS_AGAIN_MS  1000
@@ -27,13 +28,13 @@
 static struct {
     const struct target *target;
     int memory; /* /proc/PID/mem: of that program only, also after exec; 0: not open */
-    /* Pages, by the address modulo PAGES. */
+    /* Pieces of pages, by the address modulo PIECES. */
     uint8_t *bytes;
     struct {
         uintptr_t address; /* of the page */
         uint64_t generation;
         bool there;
-    } page[PAGES];
+    } page[PIECES];
     uint64_t generation;
     uintptr_t stack_low, stack_end, hole_end;
     const uint8_t *stack;
@@ -64,13 +65,13 @@ static bool read_now(uintptr_t address, void *out, size_t size)
 /* NULL: it cannot be read. */
 static const uint8_t *page_at(uintptr_t address)
 {
-    uintptr_t page = address & ~(PAGE_BYTES - 1);
-    size_t slot = (page / PAGE_BYTES) % PAGES;
-    uint8_t *bytes = remote.bytes + slot * PAGE_BYTES;
+    uintptr_t page = address & ~(PIECE_BYTES - 1);
+    size_t slot = (page / PIECE_BYTES) % PIECES;
+    uint8_t *bytes = remote.bytes + slot * PIECE_BYTES;
     if (remote.page[slot].address != page || remote.page[slot].generation != remote.generation) {
         remote.page[slot].address = page;
         remote.page[slot].generation = remote.generation;
-        remote.page[slot].there = read_now(page, bytes, PAGE_BYTES);
+        remote.page[slot].there = read_now(page, bytes, PIECE_BYTES);
     }
     return remote.page[slot].there ? bytes : NULL;
 }
@@ -96,7 +97,7 @@ bool load_bytes(uintptr_t address, void *out, size_t size)
     }
     while (at < size) {
         const uint8_t *page = page_at(address + at);
-        size_t skip = (address + at) % PAGE_BYTES, piece = PAGE_BYTES - skip;
+        size_t skip = (address + at) % PIECE_BYTES, piece = PIECE_BYTES - skip;
         if (page == NULL) {
             memset(to + at, 0, size - at);
             return false;
@@ -144,7 +145,7 @@ bool remote_present(uintptr_t low, size_t count, bool *present)
     for (size_t at = 0; at < count;) {
         size_t piece = count - at < 512 ? count - at : 512;
         ssize_t bytes = (ssize_t)(piece * sizeof *entry);
-        off_t offset = (off_t)((low / PAGE_BYTES + at) * sizeof *entry);
+        off_t offset = (off_t)((low / machine_page_bytes() + at) * sizeof *entry);
         if (remote.pagemap < 0 || pread(remote.pagemap, entry, (size_t)bytes, offset) != bytes)
             return false;
         for (size_t i = 0; i < piece; i++)
@@ -185,7 +186,7 @@ static bool read_headers(struct remote_library *library)
     library->programs = head.e_phnum;
     for (int i = 0; i < library->programs; i++) {
         if (program[i].p_type == PT_LOAD) {
-            library->bias = library->low - (program[i].p_vaddr & ~(PAGE_BYTES - 1));
+            library->bias = library->low - machine_page_of(program[i].p_vaddr);
             return true;
         }
     }
@@ -462,7 +463,7 @@ bool remote_open(const struct target *target, char *error, size_t error_size)
     remote_close();
     remote.target = target;
     remote.pagemap = -1;
-    remote.bytes = malloc(PAGES * PAGE_BYTES);
+    remote.bytes = malloc(PIECES * PIECE_BYTES);
     if (remote.bytes == NULL) {
         snprintf(error, error_size, "out of memory");
         return false;

@@ -4,6 +4,7 @@
 #include "agent/mem/fold_hash.h"
 #include "nmtwatch/observe/jvm_ranges.h"
 #include "nmtwatch/observe/malloc_arenas.h"
+#include "nmtwatch/machine/machine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +16,8 @@
 #define STACKS_SLOTS (1u << 16)
 #define STACKS_MAX   49152
 #define FRAMES_MAX   (1u << 20)
-#define PAGE_BYTES   UINT64_C(4096)
-#define BLOCK_PAGES  512 /* of a huge page */
-#define LOST_OVER    64  /* touches that stand for those that were lost after them */
+#define BLOCK_MAX    8192 /* pages of a huge page, where they have 64 KB */
+#define LOST_OVER    64   /* touches that stand for those that were lost after them */
 #define STACK_BELOW  (UINT64_C(256) << 10) /* of the stack pointer: HotSpot touches ahead */
 #define STACK_ABOVE  (UINT64_C(8) << 20)
 
@@ -244,7 +244,7 @@ static enum owner owner_of(const struct stack_frame *frames, int depth)
     for (; at < depth; at++) {
         const char *library = library_of(&frames[at]);
         if (frames[at].java || (library != NULL && !is_library(library, "libc") &&
-                                !is_library(library, "ld-linux-x86-64") &&
+                                !is_library(library, this_machine.loader) &&
                                 strncmp(library, "libpthread", strlen("libpthread")) != 0))
             break;
     }
@@ -317,7 +317,7 @@ void rss_touch(struct rss_watch *watch, const struct perf_sample *sample,
         watch->dropped += (double)sample->weight;
         return;
     }
-    uint64_t sp = sample->registers != NULL ? sample->registers[PERF_SP] : 0;
+    uint64_t sp = sample->registers != NULL ? sample->registers[this_machine.sp] : 0;
     watch->touch[watch->touches] = (struct touch){
         .address = sample->address,
         .order = watch->touches,
@@ -441,42 +441,53 @@ static int by_bytes(const void *a, const void *b)
 static int by_page(const void *a, const void *b)
 {
     const struct touch *left = a, *right = b;
-    uint64_t x = left->address / PAGE_BYTES, y = right->address / PAGE_BYTES;
+    uint64_t x = machine_page_of(left->address), y = machine_page_of(right->address);
     return x != y ? (x > y) - (x < y) : (left->order > right->order) - (left->order < right->order);
 }
 
-/* Touches of one block of 2 MB, sorted by page. A page that was given back counts for whom
+/* As many pages as have room for their table entries in one make a huge page: 2 MB of pages of 4 KB. */
+static uint64_t block_pages(void)
+{
+    return machine_page_bytes() / sizeof(uint64_t);
+}
+
+static uint64_t block_of(uint64_t address)
+{
+    return address / machine_page_bytes() / block_pages();
+}
+
+/* Touches of one block, sorted by page. A page that was given back counts for whom
  * touched it last, if it is there at all. One touch may have brought a huge page: then those of the block stand
  * for all its pages. */
 static void weigh_block(struct touch *touch, size_t count, const struct mapping *mapping)
 {
-    bool present[BLOCK_PAGES];
-    uint64_t first = touch[0].address / PAGE_BYTES / BLOCK_PAGES * BLOCK_PAGES;
+    bool present[BLOCK_MAX];
+    const uint64_t page_bytes = machine_page_bytes(), block = block_pages();
+    uint64_t first = block_of(touch[0].address) * block;
     double weight = 0.0;
-    int pages = 0;
-    if (!remote_present(first * PAGE_BYTES, BLOCK_PAGES, present))
+    uint64_t pages = 0;
+    if (block > BLOCK_MAX || !remote_present(first * page_bytes, block, present))
         return;
     for (size_t i = 0; i < count; i++) {
-        uint64_t page = touch[i].address / PAGE_BYTES;
-        bool again = i + 1 < count && touch[i + 1].address / PAGE_BYTES == page;
+        uint64_t page = touch[i].address / page_bytes;
+        bool again = i + 1 < count && touch[i + 1].address / page_bytes == page;
         if (again || !present[page - first])
             touch[i].faults = 0.0f;
         weight += (double)touch[i].faults;
     }
-    for (int i = 0; i < BLOCK_PAGES; i++)
+    for (uint64_t i = 0; i < block; i++)
         pages += present[i];
-    for (size_t i = 0; mapping->huge && pages == BLOCK_PAGES && weight > 0.0 && i < count; i++)
-        touch[i].faults *= (float)(BLOCK_PAGES / weight);
+    for (size_t i = 0; mapping->huge && pages == block && weight > 0.0 && i < count; i++)
+        touch[i].faults *= (float)((double)block / weight);
 }
 
 static void weigh_touches(struct rss_watch *watch, const struct mappings *after)
 {
     qsort(watch->touch, watch->touches, sizeof *watch->touch, by_page);
     for (size_t at = 0, next; at < watch->touches; at = next) {
-        uint64_t block = watch->touch[at].address / PAGE_BYTES / BLOCK_PAGES;
+        uint64_t block = block_of(watch->touch[at].address);
         const struct mapping *mapping = mapping_of(after, watch->touch[at].address);
-        for (next = at + 1; next < watch->touches &&
-                            watch->touch[next].address / PAGE_BYTES / BLOCK_PAGES == block;)
+        for (next = at + 1; next < watch->touches && block_of(watch->touch[next].address) == block;)
             next++;
         if (mapping != NULL)
             weigh_block(watch->touch + at, next - at, mapping);

@@ -9,6 +9,7 @@
 #include "agent/stack/call_frame.h"
 #include "agent/stack/frame_rule.h"
 #include "nmtwatch/observe/elf_file.h"
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/process/clock.h"
 
 #include <dlfcn.h>
@@ -26,7 +27,6 @@
 #define THREADS_AGAIN_MS 200
 #define TABLES_MAX       (UINT64_C(64) << 20) /* of one library */
 #define NATIVE_MAX       256                  /* frames from the sample to Java */
-#define PAGE_BYTES       ((uintptr_t)4096)
 
 /* What is kept for a library. */
 struct library_use {
@@ -146,7 +146,7 @@ static void read_tables(const struct remote_library *library, struct library_use
         use->image = image;
         use->image_bytes = extent;
         uintptr_t here = (uintptr_t)image + (from - library->low);
-        uintptr_t page = here & ~(PAGE_BYTES - 1);
+        uintptr_t page = machine_page_of(here);
         if (mprotect((void *)page, here + (end - from) - page, PROT_READ | PROT_WRITE) == 0 &&
             load_bytes(from, (void *)here, end - from)) {
             use->header = use->tables_low = here;
@@ -353,8 +353,9 @@ static const struct java_thread *java_thread(uintptr_t sp)
 
 uintptr_t stacks_thread(const struct perf_sample *sample)
 {
-    const struct java_thread *thread =
-        stacks.java && sample->registers != NULL ? java_thread(sample->registers[PERF_SP]) : NULL;
+    const struct java_thread *thread = stacks.java && sample->registers != NULL
+                                           ? java_thread(sample->registers[this_machine.sp])
+                                           : NULL;
     return thread != NULL ? thread->thread : 0;
 }
 
@@ -417,18 +418,18 @@ static int walk(const struct perf_sample *sample, struct stack_frame *out, int m
     enum walk_code code = WALK_OK;
     bool end = false;
     *outcome = STACK_NONE;
-    if (sample->registers == NULL || sample->registers[PERF_IP] == 0)
+    if (sample->registers == NULL || sample->registers[this_machine.pc] == 0)
         return 0;
     if (max > STACK_FRAMES_MAX)
         max = STACK_FRAMES_MAX;
     const uint64_t *registers = sample->registers;
     struct walk_start start = {
-        .pc = registers[PERF_IP],
-        .sp = registers[PERF_SP],
-        .fp = registers[PERF_BP],
-        .entered = registers[PERF_BX],
-        .sender_sp = registers[PERF_R13],
-        .thrown_at = registers[PERF_DX],
+        .pc = registers[this_machine.pc],
+        .sp = registers[this_machine.sp],
+        .fp = registers[this_machine.fp],
+        .entered = registers[this_machine.entered],
+        .sender_sp = registers[this_machine.sender_sp],
+        .thrown_at = registers[this_machine.thrown_at],
         .in_java = true,
     };
     if (stacks.java) {

@@ -1,5 +1,7 @@
 #include "nmtwatch/observe/uprobes.h"
 
+#include "nmtwatch/machine/machine.h"
+
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -9,26 +11,23 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <unistd.h>
 
-#define RING_BYTES   (32u << 20)
-#define PAGE         4096
-#define PAGES        8 /* of stack that are copied, the first one's rest included or not */
-#define LOST         UPROBES_MAX /* its place in the counters */
-#define COUNTERS     (UPROBES_MAX + 1)
-#define CODE_MAX     256
-#define KERNEL_WORDS 21 /* of struct pt_regs */
+#define RING_BYTES (32u << 20)
+#define PIECE      4096 /* of stack, copied at once: no page is smaller, and each is a number of them */
+#define PIECES     8           /* that are copied, the first one's rest included or not */
+#define LOST       UPROBES_MAX /* its place in the counters */
+#define COUNTERS   (UPROBES_MAX + 1)
+#define CODE_MAX   256
 
 /* What the program writes. */
 struct record {
     uint64_t place, stack_bytes;
-    uint64_t object[OBJECT_WORDS];    /* of a place that wants it; zeros where it cannot be read */
-    uint64_t registers[KERNEL_WORDS]; /* as struct pt_regs has them */
-    uint8_t stack[PAGES * PAGE];
+    uint64_t object[OBJECT_WORDS]; /* of a place that wants it; zeros where it cannot be read */
+    uint64_t registers[MACHINE_KERNEL_WORDS]; /* as struct pt_regs has them */
+    uint8_t stack[PIECES * PIECE];
 };
 
 struct uprobes {
@@ -50,7 +49,7 @@ static int bpf(int command, union bpf_attr *attr)
 struct code {
     struct bpf_insn at[CODE_MAX];
     int length;
-    int to_lost[4], to_done[PAGES + 1], to_out[4]; /* jumps that are not aimed yet */
+    int to_lost[4], to_done[PIECES + 1], to_out[4]; /* jumps that are not aimed yet */
     int lost_count, done_count, out_count;
 };
 
@@ -141,7 +140,7 @@ static void count_one(struct code *code, int counters, int index)
 /*
  * r6 registers of the process   r7 the record   r8 its sp   r9 bytes of stack copied
  *
- * The stack is copied up to the end of sp's page first, then page by page: a page that is not there ends it.
+ * The stack is copied up to the end of sp's piece first, then piece by piece: one that is not there ends it.
  */
 static void write_program(struct code *code, const struct uprobes *uprobes, int place,
                           const struct uprobe_place *want)
@@ -158,7 +157,7 @@ static void write_program(struct code *code, const struct uprobes *uprobes, int 
         move(code, 7, 0);
         set(code, 1, place);
         store(code, 7, offsetof(struct record, place), 1);
-        for (int i = 0; i < KERNEL_WORDS; i++) {
+        for (int i = 0; i < this_machine.kernel_words; i++) {
             load(code, 1, 6, i * 8);
             store(code, 7, (int)offsetof(struct record, registers) + i * 8, 1);
         }
@@ -166,13 +165,13 @@ static void write_program(struct code *code, const struct uprobes *uprobes, int 
             move(code, 1, 7);
             add_number(code, 1, offsetof(struct record, object));
             set(code, 2, OBJECT_WORDS * 8);
-            load(code, 3, 6, offsetof(struct user_regs_struct, rdi));
+            load(code, 3, 6, this_machine.kernel[this_machine.argument[0]] * 8);
             call(code, BPF_FUNC_probe_read_user);
         }
-        load(code, 8, 6, offsetof(struct user_regs_struct, rsp));
+        load(code, 8, 6, this_machine.kernel[this_machine.sp] * 8);
         move(code, 2, 8);
-        put(code, BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, PAGE - 1);
-        set(code, 9, PAGE);
+        put(code, BPF_ALU64 | BPF_AND | BPF_K, 2, 0, 0, PIECE - 1);
+        set(code, 9, PIECE);
         put(code, BPF_ALU64 | BPF_SUB | BPF_X, 9, 2, 0, 0);
         move(code, 1, 7);
         add_number(code, 1, offsetof(struct record, stack));
@@ -183,16 +182,16 @@ static void write_program(struct code *code, const struct uprobes *uprobes, int 
         set(code, 9, 0);
         code->to_done[code->done_count++] = put(code, BPF_JMP | BPF_JA, 0, 0, 0, 0);
         aim(code, &readable, 1);
-        for (int i = 1; i < PAGES; i++) {
+        for (int i = 1; i < PIECES; i++) {
             move(code, 1, 7);
             add_number(code, 1, offsetof(struct record, stack));
             add(code, 1, 9);
-            set(code, 2, PAGE);
+            set(code, 2, PIECE);
             move(code, 3, 8);
             add(code, 3, 9);
             call(code, BPF_FUNC_probe_read_user);
             code->to_done[code->done_count++] = jump_if_not_zero(code, 0);
-            add_number(code, 9, PAGE);
+            add_number(code, 9, PIECE);
         }
         aim(code, code->to_done, code->done_count);
         store(code, 7, offsetof(struct record, stack_bytes), 9);
@@ -334,7 +333,7 @@ struct uprobes *uprobes_open(pid_t pid, const struct uprobe_place *places, int c
     }
     uprobes->counters = uprobes->ring = -1;
     uprobes->consumer = uprobes->producer = MAP_FAILED;
-    uprobes->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    uprobes->page_bytes = machine_page_bytes();
     if (open_all(uprobes, pid, places, count, error, error_size))
         return uprobes;
     uprobes_close(uprobes);
@@ -371,16 +370,9 @@ static void take_record(const struct uprobes *uprobes, const struct record *reco
                         void (*take)(void *context, const struct perf_sample *sample),
                         void *context)
 {
-    /* struct pt_regs begins as struct user_regs_struct does. */
-    static const size_t AT[PERF_REGISTERS] = {
-#define AT(member) offsetof(struct user_regs_struct, member) / 8
-        AT(rax),    AT(rbx), AT(rcx), AT(rdx), AT(rsi), AT(rdi), AT(rbp), AT(rsp), AT(rip),
-        AT(eflags), AT(r8),  AT(r9),  AT(r10), AT(r11), AT(r12), AT(r13), AT(r14), AT(r15),
-#undef AT
-    };
-    uint64_t registers[PERF_REGISTERS];
-    for (int i = 0; i < PERF_REGISTERS; i++)
-        registers[i] = record->registers[AT[i]];
+    uint64_t registers[MACHINE_REGISTERS_MAX];
+    for (int i = 0; i < this_machine.registers; i++)
+        registers[i] = record->registers[this_machine.kernel[i]];
     const struct perf_sample sample = {
         .place = (int)record->place,
         .weight = 1,

@@ -1,6 +1,7 @@
 #include "nmtwatch/serve/confine.h"
 
 #include "nmtwatch/jvm/as_target.h"
+#include "nmtwatch/machine/machine.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -17,12 +18,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined __x86_64__
-#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined __aarch64__
-#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
 
 bool service_user_find(struct service_user *user, const char *name, char *error, size_t error_size)
 {
@@ -47,8 +42,6 @@ bool service_user_find(struct service_user *user, const char *name, char *error,
 }
 
 /* --- the filter ------------------------------------------------------------------------------- */
-
-#ifdef OUR_ARCHITECTURE
 
 #define FIELD(name)   ((uint32_t)offsetof(struct seccomp_data, name))
 #define LOAD(field)   BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(field))
@@ -117,24 +110,14 @@ static bool filter(bool with_commands)
     static struct program program;
     program.length = 0;
     put(&program, (struct sock_filter)LOAD(arch));
-    put(&program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0));
+    put(&program,
+        (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, this_machine.audit, 1, 0));
     put(&program, (struct sock_filter)RETURN(SECCOMP_RET_KILL_PROCESS));
     put(&program, (struct sock_filter)LOAD(nr));
     put_rules(&program, with_commands);
     struct sock_fprog whole = {.len = program.length, .filter = program.code};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole, 0, 0) == 0;
 }
-
-#else
-
-static bool filter(bool with_commands)
-{
-    (void)with_commands;
-    errno = ENOSYS;
-    return false;
-}
-
-#endif
 
 bool confine(const struct service_user *user, bool with_commands, char *error, size_t error_size)
 {

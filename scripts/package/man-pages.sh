@@ -2,10 +2,11 @@
 # man-pages: nmtwatch-VERB.1 for each verb, from what `nmtwatch help VERB` prints: the tables that
 # parse the options also document them. A verb with a page in docs/man has that one.
 #
-# usage: man-pages.sh NMTWATCH FOLDER
+# usage: man-pages.sh NMTWATCH FOLDER [EMULATOR...]     EMULATOR runs a program of another machine
 
 set -eu
-nmtwatch=$1 folder=$2
+folder=$2
+nmtwatch=("${@:3}" "$1")
 written=$(dirname "$0")/../../docs/man
 date=$(sed -n 's/^\.Dd //p' "$(dirname "$0")/../../docs/nmtwatch.1")
 
@@ -100,14 +101,14 @@ page() { # VERB SUMMARY, help on standard input
 }
 
 mkdir -p "$folder"
-"$nmtwatch" help | sed -n 's/^  \([a-z]*\)  *\(.*\)/\1 \2/p' | while read -r verb summary; do
+"${nmtwatch[@]}" help | sed -n 's/^  \([a-z]*\)  *\(.*\)/\1 \2/p' | while read -r verb summary; do
     case $verb in
     help | version) continue ;;
     esac
     if [ -e "$written/nmtwatch-$verb.1" ]; then
         cp "$written/nmtwatch-$verb.1" "$folder/"
     else
-        "$nmtwatch" help "$verb" | page "$verb" "$summary" >"$folder/nmtwatch-$verb.1"
+        "${nmtwatch[@]}" help "$verb" </dev/null | page "$verb" "$summary" >"$folder/nmtwatch-$verb.1"
     fi
 done
 cp "$(dirname "$0")/../../docs/nmtwatch.1" "$folder/"

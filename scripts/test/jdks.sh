@@ -83,7 +83,7 @@ build() {
 
 # Fetches, unpacks and patches these JDKs into $native.
 fetch() { # VERSION...
-    local building=$native.building packages=(libc6 libstdc++6 libgcc-s1 zlib1g) site options file home
+    local building=$native.building packages=(libc6 libstdc++6 libgcc-s1 zlib1g) site file home
     command -v patchelf >/dev/null || fail "patchelf is missing: make setup"
     command -v apt-get >/dev/null || fail "this is no Debian"
     site=$(debian_mirror)
@@ -92,18 +92,11 @@ fetch() { # VERSION...
     [ "$(df --output=avail -BM "$(dirname "$native")" | tail -n 1 | tr -dc 0-9)" -ge 1500 ] ||
         fail "less than 1.5 GB are free in $(dirname "$native")"
     rm -rf "$building"
-    mkdir -p "$building"/{lists/partial,archives/partial,debs,root}
-    : >"$building/status"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $suite main" \
-        >"$building/sources.list"
-    options=(-qq -o "Dir::State=$building" -o "Dir::State::lists=$building/lists"
-        -o "Dir::State::status=$building/status" -o "Dir::Cache=$building"
-        -o "Dir::Etc::sourcelist=$building/sources.list" -o Dir::Etc::sourceparts=-
-        -o APT::Sandbox::User=root -o Acquire::Languages=none
-        -o Acquire::Check-Valid-Until=false) # like debootstrap: a mirror may stand still; it is signed
+    mkdir -p "$building"/{debs,root}
     for file; do packages+=("openjdk-$file-jdk-headless" "openjdk-$file-jre-headless"); done
-    apt-get "${options[@]}" update >"$native.log" 2>&1 &&
-        (cd "$building/debs" && apt-get "${options[@]}" download "${packages[@]}") >>"$native.log" 2>&1 ||
+    debian_apt "$building/apt" "$site" "$suite" amd64 update >"$native.log" 2>&1 &&
+        (cd "$building/debs" && debian_apt "$building/apt" "$site" "$suite" amd64 download \
+            "${packages[@]}") >>"$native.log" 2>&1 ||
         fail "$(tail -n 1 "$native.log") (see $native.log)"
     for file in "$building"/debs/*.deb; do dpkg-deb -x "$file" "$building/root"; done
     for home in "$building"/root/usr/lib/jvm/*; do
@@ -118,7 +111,7 @@ fetch() { # VERSION...
             patchelf --add-rpath "$native/root/usr/lib/x86_64-linux-gnu" "$file"
         done
     done
-    rm -rf "$building"/{lists,archives,debs} "$native"
+    rm -rf "$building"/{apt,debs} "$native"
     mv "$building" "$native"
 }
 

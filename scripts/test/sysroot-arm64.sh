@@ -1,0 +1,84 @@
+#!/bin/bash
+# sysroot-arm64: Debian's arm64 libraries and a JDK 17 for it, in a folder of its own: what `make
+# CROSS=aarch64-linux-gnu-` compiles against and what qemu-aarch64-static runs. Nothing is installed on
+# this machine, and no root is needed.
+#
+# usage: sysroot-arm64.sh            builds the folder, or says that it is there
+#        sysroot-arm64.sh folder     where it is (or would be): $NMTWATCH_SYSROOT_ARM64 or
+#                                    ~/.cache/nmtwatch/sysroot-arm64
+#        sysroot-arm64.sh lacking    one line: what this machine lacks to run arm64 programs; else nothing
+#
+# The packages come from the mirror that this machine's apt uses (or $NMTWATCH_MIRROR), of the release
+# whose cross compiler is installed; JDK 25 of Debian unstable is put beside them, in FOLDER/sid, with
+# the C library it was built for. They are unpacked, not configured. Absolute links are made relative: they must
+# not lead out of the folder. A folder is complete or not there: it is built beside its place and moved.
+# A minute and 1.5 GB; to build it anew, remove it.
+
+set -eu
+. "$(dirname "$0")/../lib.sh"
+folder=$(sysroot_arm64)
+building=$folder.building log=$folder.log
+
+fail() {
+    echo "sysroot-arm64: $*" >&2
+    exit 1
+}
+
+complete() {
+    [ -e "$folder/complete" ]
+}
+
+unpack() { # ROOT SUITE PACKAGE...: with what they depend on
+    local root=$1 suite=$2 deb
+    mkdir -p "$root"
+    debian_apt "$building/apt-$suite" "$site" "$suite" arm64 update >>"$log" 2>&1 &&
+        debian_apt "$building/apt-$suite" "$site" "$suite" arm64 install -y --no-install-recommends \
+            --download-only "${@:3}" >>"$log" 2>&1 ||
+        fail "$(tail -n 1 "$log") (see $log)"
+    for deb in "$building/apt-$suite"/archives/*.deb; do dpkg-deb -x "$deb" "$root"; done
+    rm -rf "$building/apt-$suite"
+    find "$root" -type l -lname '/*' -printf '%P\t%l\n' | while IFS=$'\t' read -r link target; do
+        ln -sfnr "$root$target" "$root/$link"
+    done
+}
+
+build() {
+    local suite
+    command -v apt-get >/dev/null || fail "this is no Debian: apt-get is missing"
+    suite=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
+    site=$(debian_mirror)
+    [ -n "$site" ] && [ -n "$suite" ] ||
+        fail "apt knows no Debian archive here: set NMTWATCH_MIRROR to the URL of one"
+    mkdir -p "$(dirname "$folder")"
+    exec 9>"$folder.lock"
+    flock 9
+    ! complete || return 0 # built while this one waited
+    [ ! -e "$folder" ] || fail "$folder is in the way: move it or set NMTWATCH_SYSROOT_ARM64"
+    [ "$(df --output=avail -BM "$(dirname "$folder")" | tail -n 1 | tr -dc 0-9)" -ge 2000 ] ||
+        fail "less than 2 GB are free in $(dirname "$folder")"
+    rm -rf --one-file-system "$building"
+    : >"$log"
+    echo "sysroot-arm64: building $folder"
+    unpack "$building/root" "$suite" libc6-dev libunwind-dev libjansson-dev zlib1g-dev libinih-dev \
+        libncurses-dev libmicrohttpd-dev libcurl4-gnutls-dev libcmocka-dev libstdc++6 openjdk-17-jdk-headless
+    (unpack "$building/root/sid" sid libc6 libstdc++6 openjdk-25-jdk-headless) ||
+        echo "sysroot-arm64: no JDK 25; its tests are skipped"
+    # Descriptions of CPUs and terminals, pages and documentation are for people.
+    rm -rf "$building"/root/{,sid/}usr/share/{doc,man,locale,info}
+    touch "$building/root/complete"
+    mv "$building/root" "$folder"
+    rm -rf "$building"
+}
+
+case ${1:-build} in
+build)
+    complete || build
+    echo "sysroot-arm64: $folder has $(arm64_lacking || echo "all that \`make test-arm64\` needs")"
+    ;;
+folder) echo "$folder" ;;
+lacking) arm64_lacking || true ;;
+*)
+    echo "usage: sysroot-arm64.sh [build|folder|lacking]" >&2
+    exit 64
+    ;;
+esac
