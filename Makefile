@@ -334,7 +334,7 @@ install: all $(BUILD)/man/nmtwatch.1
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/internals docs/internals/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/json docs/json/*.md
 	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/schema docs/schema/*.json
-	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples packaging/grafana/*.json packaging/kubernetes/*.yaml packaging/prometheus/*.yml
+	$(INSTALL) -t $(DESTDIR)$(DOCDIR)/examples packaging/grafana/*.json packaging/kubernetes/*.yaml packaging/prometheus/*.yml packaging/ci/*.yml
 	$(INSTALL) LICENSE $(DESTDIR)$(DOCDIR)/copyright
 	$(INSTALL) packaging/serve.ini $(DESTDIR)$(SYSCONFDIR)/nmtwatch/serve.ini
 	$(INSTALL) packaging/nmtwatch.service $(DESTDIR)$(UNITDIR)/nmtwatch.service

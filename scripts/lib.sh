@@ -81,6 +81,28 @@ arm64_lacking() {
     false
 }
 
+# --- npm ------------------------------------------------------------------------------------------
+
+# The folder of the packages of tests/npm, at the versions and checksums of its lock file; fetched once into
+# ~/.cache/nmtwatch, without their install scripts. False, with one line on stderr, where they cannot be had.
+npm_packages() {
+    local lock=tests/npm/package-lock.json folder
+    command -v npm >/dev/null || { echo "npm" >&2 && return 1; }
+    folder=${XDG_CACHE_HOME:-$HOME/.cache}/nmtwatch/npm-$(sha256sum $lock | cut -c 1-12)
+    mkdir -p "$(dirname "$folder")"
+    (
+        exec 9>"$folder.lock"
+        flock 9
+        [ ! -e "$folder" ] || exit 0 # complete, or not there
+        rm -rf "$folder.building"
+        mkdir "$folder.building"
+        cp tests/npm/package.json $lock "$folder.building/"
+        timeout 120 npm ci --prefix "$folder.building" --ignore-scripts --no-audit --no-fund >"$folder.log" 2>&1 &&
+            mv "$folder.building" "$folder"
+    ) || { echo "the packages of tests/npm ($(grep -m 1 'npm err' "$folder.log"))" >&2 && return 1; }
+    echo "$folder/node_modules"
+}
+
 # --- measurements in pairs, with and without ------------------------------------------------------
 
 # The first two processors we may use.

@@ -1,6 +1,8 @@
 #!/bin/bash
-# What is in packaging/ for Prometheus, Alertmanager, Grafana and Kubernetes: their own tools, where
-# they are here, accept it, and it names what there is.
+# What is in packaging/ for Prometheus, Alertmanager, Grafana, Kubernetes, GitHub and GitLab: their own tools or
+# schemas, where they are here, accept it, and it names what there is. (What the files of packaging/ci do:
+# tests/e2e/builds_test.sh.)
+# timeout: 240
 # shellcheck disable=SC2016 # $ of Grafana
 
 . "$(dirname "$0")/../tap.sh"
@@ -88,4 +90,86 @@ END
 else
     fail "Kubernetes" "python3-yaml is not installed"
 fi
+
+# --- schemas of others, from npm ---------------------------------------------------------------------
+
+# What the API of Kubernetes takes: the compiler checks manifests against the types of its OpenAPI, names that
+# are not in it included; `validate` adds formats (quantities, base64). One run of the compiler for all.
+typed() { # NAME: $SCRATCH/NAME.json as a program
+    jq -r 'to_entries[] | .key as $n | .value |
+        (.apiVersion | if . == "v1" then . else sub("^(?<g>[a-z]+)/"; "\(.g)/") end) as $path |
+        "import { I\(.kind) as I\($n), \(.kind) as K\($n) } from \"kubernetes-models/\($path)\";",
+        "const m\($n): I\($n) = \(tojson);",
+        "new K\($n)(m\($n)).validate();"' "$SCRATCH/$1.json" >"$SCRATCH/types/$1.ts"
+}
+compile() {
+    (cd "$SCRATCH/types" && node node_modules/typescript/bin/tsc --strict --skipLibCheck --module commonjs \
+        --target es2020 --moduleResolution node --preserveSymlinks ./*.ts >said)
+}
+kubernetes_says() { # NAME
+    grep "^$1.ts" "$SCRATCH/types/said" ||
+        (cd "$SCRATCH/types" && NODE_PATH=$modules node --preserve-symlinks "$1.js" 2>&1 | grep -m 1 Error)
+}
+
+if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
+    skip "schemas of Kubernetes, GitHub and GitLab" "not installed: npm, nodejs"
+    done_testing
+fi
+if ! modules=$(npm_packages 2>"$SCRATCH/npm"); then
+    skip "schemas of Kubernetes, GitHub and GitLab" "not installed: $(<"$SCRATCH/npm")"
+    done_testing
+fi
+mkdir "$SCRATCH/types"
+ln -s "$modules" "$SCRATCH/types/node_modules"
+wrong() { # NAME FILTER: of the DaemonSet's spec
+    jq "(.[] | select(.kind == \"DaemonSet\").spec) |= ($2)" "$SCRATCH/daemonset.yaml.json" >"$SCRATCH/$1.json"
+    typed "$1"
+}
+for file in packaging/kubernetes/*.yaml; do
+    typed "$(basename "$file")"
+done
+wrong name '.template.spec.containers[0] |= (.imagee = .image)'
+wrong needed 'del(.selector)'
+wrong quantity '.template.spec.containers[0].resources.limits.memory = "256 MB"'
+compile
+for file in packaging/kubernetes/*.yaml; do
+    silent "$file is what the API of Kubernetes takes" kubernetes_says "$(basename "$file")"
+done
+contains "... which has no such name" "$(kubernetes_says name)" "imagee"
+contains "... needs that one" "$(kubernetes_says needed)" "selector"
+contains "... and has quantities of its own" "$(kubernetes_says quantity)" "memory"
+
+github_says() { # Action|Workflow FILE
+    NODE_PATH=$modules node -e 'const v = require("@action-validator/core");
+        const s = v["validate" + process.argv[1]](require("fs").readFileSync(process.argv[2], "utf8"));
+        for (const e of s.errors) console.log(JSON.stringify(e));' "$@"
+}
+silent "packaging/ci/action.yml is an action" github_says Action packaging/ci/action.yml
+silent "packaging/ci/github-workflow.yml is a workflow" github_says Workflow packaging/ci/github-workflow.yml
+sed '/shell: bash/d' packaging/ci/action.yml >"$SCRATCH/action.yml"
+contains "an action whose steps name no shell is none" "$(github_says Action "$SCRATCH/action.yml")" "shell"
+is "the workflow uses inputs and outputs that the action has" "$(python3 - <<'END'
+import re, yaml
+action, text = yaml.safe_load(open("packaging/ci/action.yml")), open("packaging/ci/github-workflow.yml").read()
+for job in yaml.safe_load(text)["jobs"].values():
+    for step in job["steps"]:
+        if "/packaging/ci@" in step.get("uses", ""):
+            print(*(set(step["with"]) - set(action["inputs"])))
+            print(*(name for name, i in action["inputs"].items() if i.get("required") and name not in step["with"]))
+            print(*(set(re.findall(r"steps\.%s\.outputs\.([a-z-]+)" % step["id"], text)) - set(action["outputs"])))
+END
+)" ""
+
+mkdir "$SCRATCH/gitlab"
+cp packaging/ci/soak.gitlab-ci.yml "$SCRATCH/gitlab/"
+printf '%s\n' 'include: [{local: soak.gitlab-ci.yml}]' 'soak: {extends: .nmtwatch-soak, variables: {SOAK_COMMAND: true}}' \
+    >"$SCRATCH/gitlab/.gitlab-ci.yml"
+git -C "$SCRATCH/gitlab" init -q
+gitlab_says() {
+    (cd "$SCRATCH/gitlab" && node "$modules/gitlab-ci-local/src/index.js" --list-all 2>&1)
+}
+exits "packaging/ci/soak.gitlab-ci.yml is a template for a job" 0 gitlab_says
+contains "and the job is there" "$OUTPUT" "soak"
+sed -i 's/when: always/when: ever/' "$SCRATCH/gitlab/soak.gitlab-ci.yml"
+exits "GitLab's schema would not take everything" 1 gitlab_says
 done_testing
