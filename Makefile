@@ -129,12 +129,17 @@ AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libn
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 format lint clean install uninstall dist deb sbom
+.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 format lint clean install uninstall dist deb release release-image sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@echo "  LINK $@"
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# One file without a dynamic linker, of the same objects: scripts/package/static.sh.
+$(BUILD)/static/nmtwatch: $(call obj,nmtwatch/main nmtwatch/static_program $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a scripts/package/static.sh
+	@echo "  LINK $@"
+	@CC='$(CC)' LDFLAGS='$(LDFLAGS)' scripts/package/static.sh $(@D) $(filter %.o %.a,$^)
 
 $(BUILD)/libanalyzers.a: $(call obj,$(ANALYZERS))
 	@rm -f $@; $(AR) rcs $@ $^
@@ -236,7 +241,7 @@ $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/libnmtwatch.a $(B
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' -type f 2>/dev/null)
 
 STRESS := $(patsubst tests/stress/%_stress.c,$(BUILD)/stress/%,$(wildcard tests/stress/*_stress.c))
 stress-programs: $(STRESS)
@@ -355,6 +360,11 @@ dist:
 # A Debian package in build/deb, with debhelper; scripts/package/test-deb.sh tries it in a system of its own.
 deb:
 	@scripts/package/deb.sh $(BUILD)
+# What people download, in build/release: the static program with the agent, an image, sums (scripts/package/release.sh).
+release: $(BUILD)/static/nmtwatch $(BUILD)/libnmtagent.so $(BUILD)/man/nmtwatch.1
+	@CC='$(CC)' scripts/package/release.sh $(BUILD)
+release-image: $(BUILD)/static/nmtwatch $(BUILD)/libnmtagent.so
+	@CC='$(CC)' scripts/package/release.sh $(BUILD) image
 # What is in the program that is not ours, as CycloneDX.
 sbom: $(BUILD)/nmtwatch $(AGENT)
 	@scripts/package/sbom.sh $^ >$(BUILD)/nmtwatch.cdx.json

@@ -103,6 +103,23 @@ npm_packages() {
     echo "$folder/node_modules"
 }
 
+# --- files that are the same from the same sources ------------------------------------------------
+
+# The time of all files: $SOURCE_DATE_EPOCH, or that of the last commit, or VERSION's where there is no git.
+source_date() {
+    if [ -n "${SOURCE_DATE_EPOCH-}" ]; then
+        echo "$SOURCE_DATE_EPOCH"
+    elif [ -e .git ] && command -v git >/dev/null; then
+        git log -1 --format=%ct
+    else
+        stat -c %Y VERSION
+    fi
+}
+# tar of the files' names, modes and contents alone.
+tar_same() { # ARGUMENT...
+    LC_ALL=C tar --create --format=gnu --sort=name --mtime="@$(source_date)" --owner=0 --group=0 --numeric-owner "$@"
+}
+
 # --- measurements in pairs, with and without ------------------------------------------------------
 
 # The first two processors we may use.

@@ -13,14 +13,6 @@
 #define ANSWER_READ  65536
 #define EVENTS       16
 
-/* What the delivery of alerts calls. */
-/* clang-format off */
-#define CURL_FUNCTIONS(F)                                                                          \
-    F(global_init) F(easy_init) F(easy_setopt) F(easy_getinfo) F(easy_strerror) F(easy_cleanup)    \
-    F(slist_append) F(slist_free_all) F(multi_init) F(multi_setopt) F(multi_add_handle)            \
-    F(multi_remove_handle) F(multi_socket_action) F(multi_info_read) F(multi_cleanup)
-/* clang-format on */
-
 struct curl_functions {
 #define MEMBER(name) __typeof__(&curl_##name) name;
     CURL_FUNCTIONS(MEMBER)

@@ -17,6 +17,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is called of libcurl, by name. */
+/* clang-format off */
+#define CURL_FUNCTIONS(F)                                                                          \
+    F(global_init) F(easy_init) F(easy_setopt) F(easy_getinfo) F(easy_strerror) F(easy_cleanup)    \
+    F(slist_append) F(slist_free_all) F(multi_init) F(multi_setopt) F(multi_add_handle)            \
+    F(multi_remove_handle) F(multi_socket_action) F(multi_info_read) F(multi_cleanup)
+/* clang-format on */
+
 struct http;
 
 struct http_request {

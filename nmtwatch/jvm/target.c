@@ -417,29 +417,37 @@ static bool take_number(struct span *rest, int64_t *value)
     return span_take_unsigned(rest, value);
 }
 
-bool user_map_covers(struct span text, int64_t id)
+bool user_map_covers(struct span text, int64_t id, bool ours)
 {
     struct span line;
     while (span_take_line(&text, &line)) {
         int64_t inside, outside, count;
         if (take_number(&line, &inside) && take_number(&line, &outside) &&
-            take_number(&line, &count) && id >= outside && id - outside < count)
-            return true;
+            take_number(&line, &count)) {
+            int64_t first = ours ? inside : outside;
+            if (id >= first && id - first < count)
+                return true;
+        }
     }
     return false;
 }
 
-static bool covers(pid_t pid, const char *name, int64_t id)
+static bool covers(pid_t pid, const char *name, int64_t id, bool ours)
 {
     struct span text = proc_read(pid, name);
-    bool good = text.ptr == NULL || user_map_covers(text, id);
+    bool good = text.ptr == NULL || user_map_covers(text, id, ours);
     free((void *)text.ptr);
     return good;
 }
 
 bool user_map_has(pid_t pid, uid_t uid, gid_t gid)
 {
-    return covers(pid, "uid_map", uid) && covers(pid, "gid_map", gid);
+    struct stat own, its;
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
+    bool ours = stat("/proc/self/ns/user", &own) == 0 && stat(path, &its) == 0 &&
+                own.st_dev == its.st_dev && own.st_ino == its.st_ino;
+    return covers(pid, "uid_map", uid, ours) && covers(pid, "gid_map", gid, ours);
 }
 
 /* --- discover -------------------------------------------------------------------------------- */

@@ -67,8 +67,9 @@ void target_close(struct target *target);
 
 /* True also when it cannot be read. uid, gid as they are here. */
 bool user_map_has(pid_t pid, uid_t uid, gid_t gid);
-/* Whether a line of the text of uid_map or gid_map, "inside outside count", holds the outside id */
-bool user_map_covers(struct span text, int64_t id);
+/* Whether a line of the text of uid_map or gid_map, "inside outside count", holds the id. Outside is what the reader
+ * has; to a reader in the namespace itself it is the namespace's parent, and inside is his (ours). */
+bool user_map_covers(struct span text, int64_t id, bool ours);
 
 /*
  * discover: every HotSpot JVM this user may see.

@@ -35,6 +35,22 @@ static struct {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+/* Where the system describes no terminals. False: it is none of ours. */
+static bool built_in(const char *name)
+{
+    static const char *const TERMINALS[][2] = {
+#define TERMINAL(name, description) {#name, description},
+#include "nmtwatch/top/terminals.def"
+#undef TERMINAL
+    };
+    int error = 0;
+    for (size_t i = 0; i < sizeof TERMINALS / sizeof *TERMINALS; i++)
+        if (strcmp(TERMINALS[i][0], name) == 0)
+            return setenv("TERMINFO", TERMINALS[i][1], 1) == 0 &&
+                   setupterm(name, STDOUT_FILENO, &error) == OK;
+    return false;
+}
+
 /* The name under which the system describes this terminal; NULL: it does not. What runs in an emulator that is
  * newer than the system understands xterm, inside of tmux and screen their own sequences. */
 static const char *terminal_name(void)
@@ -54,7 +70,8 @@ static const char *terminal_name(void)
         return name;
     for (size_t i = 0; i < sizeof ALIKE / sizeof *ALIKE; i++) {
         if (strncmp(name, ALIKE[i].prefix, strlen(ALIKE[i].prefix)) == 0 &&
-            setupterm(ALIKE[i].instead, STDOUT_FILENO, &error) == OK)
+            (setupterm(ALIKE[i].instead, STDOUT_FILENO, &error) == OK ||
+             built_in(ALIKE[i].instead)))
             return ALIKE[i].instead;
     }
     return NULL;

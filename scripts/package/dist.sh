@@ -14,12 +14,10 @@ name=nmtwatch-$(<VERSION)
 export LC_ALL=C
 
 if [ -e .git ] && command -v git >/dev/null; then
-    epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
     [ -z "$(git status --porcelain)" ] ||
         echo "dist: with changes that are not committed" >&2
     files() { git ls-files -z --cached --others --exclude-standard; }
 else
-    epoch=${SOURCE_DATE_EPOCH:-$(stat -c %Y VERSION)}
     files() {
         find . \( -path "./${build#./}" -o -path ./build -o -path ./.git -o -name .pc \) -prune \
             -o -type f -printf '%P\0'
@@ -31,8 +29,7 @@ out=$build/$name.tar.gz
 files | sort -z | while IFS= read -r -d '' file; do
     # Removed in the working tree and not yet in the index.
     if [ -e "$file" ]; then printf '%s\0' "$file"; fi
-done | tar --create --null --no-recursion --files-from=- --format=gnu --transform="s,^,$name/,S" \
-    --mtime="@$epoch" --owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' |
+done | tar_same --null --no-recursion --files-from=- --transform="s,^,$name/,S" --mode='u=rwX,go=rX' |
     gzip -9n >"$out.new"
 mv "$out.new" "$out"
 sha256sum "$out"

@@ -3,15 +3,17 @@
 # and of which Debian packages of this machine they are. The same build says the same: no time, no
 # random number.
 #
-# usage: sbom.sh NMTWATCH [AGENT]       needs jq
+# usage: sbom.sh [--linked LIBRARIES.TSV] NMTWATCH [AGENT]       needs jq
 #
-# Linked in are those between -Bstatic and -Bdynamic of the Makefile's LIBS; needed at start what the
-# ELF files say; loaded on demand what the sources open by name.
+# Linked in are those between -Bstatic and -Bdynamic of the Makefile's LIBS, or those that static.sh has linked
+# in and listed; needed at start what the ELF files say; loaded on demand what the sources open by name.
 
 set -eu
 . "$(dirname "$0")/../lib.sh"
+linked=
+[ "${1-}" != --linked ] || { linked=$2 && shift 2; }
 [ $# -gt 0 ] || {
-    echo "usage: sbom.sh NMTWATCH [AGENT]" >&2
+    echo "usage: sbom.sh [--linked LIBRARIES.TSV] NMTWATCH [AGENT]" >&2
     exit 64
 }
 files=("$@")
@@ -28,8 +30,8 @@ package_of() { # FILE: "name version", or nothing; usr-merged systems list a fil
     done
 }
 
-component() { # LIBRARY FILE LINKAGE SCOPE
-    local package='' package_version=''
+component() { # LIBRARY FILE LINKAGE SCOPE [PACKAGE VERSION]
+    local package=${5-} package_version=${6-}
     if [ -e "$2" ]; then
         read -r package package_version < <(package_of "$2") || true
     fi
@@ -49,13 +51,21 @@ component() { # LIBRARY FILE LINKAGE SCOPE
 licence() { # LIBRARY: its SPDX id
     case $1 in
     libjansson*) echo MIT ;;
+    libzstd) echo BSD-3-Clause ;;
     libz*) echo Zlib ;;
     libinih*) echo BSD-3-Clause ;;
     libncursesw* | libtinfo*) echo X11-distribute-modifications-variant ;;
     libmicrohttpd*) echo LGPL-2.1-or-later ;;
     libcurl*) echo curl ;;
     libunwind*) echo MIT ;;
-    libc.* | libm.* | ld-linux*) echo LGPL-2.1-or-later ;;
+    libc | libc.* | libm.* | ld-linux*) echo LGPL-2.1-or-later ;;
+    libssl | libcrypto) echo Apache-2.0 ;;
+    libnghttp2 | libbrotli*) echo MIT ;;
+    libidn2 | libunistring) echo LGPL-3.0-or-later ;;
+    liblzma) echo 0BSD ;;
+    libbz2) echo bzip2-1.0.6 ;;
+    libgcc_eh) echo GPL-3.0-with-GCC-exception ;;
+    ca-certificates) echo MPL-2.0 ;;
     esac
 }
 
@@ -73,7 +83,9 @@ needed() {
 # What the sources name to dlopen; libjvm and libc are in a JVM already. Of two names for one library
 # the one that is installed counts.
 on_demand() {
-    grep -rhoE '"lib[a-z0-9_+-]+\.so\.[0-9]+"' nmtwatch agent --include='*.c' | tr -d '"' |
+    local sources=(nmtwatch agent)
+    [ -z "$linked" ] || sources=(agent)
+    grep -rhoE '"lib[a-z0-9_+-]+\.so\.[0-9]+"' "${sources[@]}" --include='*.c' | tr -d '"' |
         grep -vE '^lib(c|jvm)\.' | sort -u | while read -r library; do
         if [ -n "$(shared_file "$library")" ]; then echo "$library"; fi
     done
@@ -84,9 +96,15 @@ shared_file() { # LIBRARY
 }
 
 {
-    for library in $(linked_in); do
-        component "$library" "$(${CC:-gcc} -print-file-name="$library.a")" static required
-    done
+    if [ -n "$linked" ]; then
+        while IFS=$'\t' read -r library package package_version; do
+            component "$library" '' static required "$package" "$package_version"
+        done <"$linked"
+    else
+        for library in $(linked_in); do
+            component "$library" "$(${CC:-gcc} -print-file-name="$library.a")" static required
+        done
+    fi
     for library in $(needed); do
         component "$library" "$(shared_file "$library")" dynamic required
     done

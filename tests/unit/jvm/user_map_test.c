@@ -11,7 +11,7 @@
 
 static bool covers(const char *text, int64_t id)
 {
-    return user_map_covers(span_from_cstr(text), id);
+    return user_map_covers(span_from_cstr(text), id, false);
 }
 
 static void the_whole_range(void **state)
@@ -34,6 +34,10 @@ static void some_ranges(void **state)
     assert_false(covers(map, 165536));
     assert_false(covers(map, 1001));
     assert_false(covers(map, 0)); /* a number of the inside */
+    /* To who reads it from inside, as a debug container of the same pod does, that is the number. */
+    assert_true(user_map_covers(span_from_cstr(map), 0, true));
+    assert_true(user_map_covers(span_from_cstr(map), 65536, true));
+    assert_false(user_map_covers(span_from_cstr(map), 65537, true));
 }
 
 static void none(void **state)
