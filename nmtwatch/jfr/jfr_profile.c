@@ -63,6 +63,7 @@ static bool add_sample(struct call_tree *tree, const struct jfr_event *event, bo
         depth = call_frames_of_thread(frames, depth, event->sample.thread->name, name);
     if (by_state)
         frames[depth++] = state_frame(event);
+    call_tree_at(tree, event->time_ns / 1000000);
     call_tree_add(tree, frames, depth, 1); /* refused ones are counted there */
     return true;
 }
@@ -80,6 +81,7 @@ static bool add_allocation(struct call_tree *tree, const struct jfr_event *event
     frames[0] =
         (struct call_frame){class_name != NULL ? class_name : "[unknown class]", CALL_FRAME_CLASS};
     put_frames(frames + 1, trace, &depth);
+    call_tree_at(tree, event->time_ns / 1000000);
     if (event->allocation.weight_bytes > 0)
         call_tree_add(tree, frames, depth + 1, event->allocation.weight_bytes);
     return true;

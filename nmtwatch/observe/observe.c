@@ -364,6 +364,8 @@ static void take(void *context, const struct perf_sample *sample)
     if (outcome != STACK_COMPLETE && outcome != STACK_NONE)
         put[count++] = (struct call_frame){STACK_CUT, CALL_FRAME_NATIVE};
     if (event->role == ROLE_SAMPLE)
+        call_tree_at(report->tree, clock_ms(CLOCK_REALTIME));
+    if (event->role == ROLE_SAMPLE)
         count =
             call_frames_of_thread(put, count, thread_name((pid_t)report->pid, sample->tid), name);
     call_tree_add_part(report->tree, put, count, what.bytes, what.fixed);

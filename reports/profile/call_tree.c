@@ -26,6 +26,11 @@ struct call_tree {
     uint32_t *stack; /* names of the one being added */
     int stack_capacity;
     int64_t refused;
+    struct call_cell *cells;
+    uint32_t cell_count, cell_capacity;
+    bool timed;               /* what is added has a time: */
+    int64_t now_ms, start_ms; /* this; of slot 0. Slots before it are negative */
+    int slot_length;          /* in SLOT_MS */
 };
 
 const char *call_frame_kind_name(enum call_frame_kind kind)
@@ -215,6 +220,119 @@ static uint32_t leaf_of(struct call_tree *tree, const struct call_frame *frames,
     return node;
 }
 
+/* --- times ---------------------------------------------------------------------------------- */
+
+#define SLOT_FAR      (1 << 30) /* no recording is that long: a damaged time */
+#define FIRST_SLOT_OF 20 /* slot 0 of what is asked is a multiple of it: a full second, ten */
+
+/* How long slots may be; each is a multiple of the one before. */
+static const int64_t SLOT_MS[] = {50,    100,    500,    1000,    5000,     10000,
+                                  60000, 300000, 600000, 3600000, 21600000, 86400000};
+#define SLOT_LENGTHS (int)(sizeof SLOT_MS / sizeof SLOT_MS[0])
+
+static int by_slot(const void *left, const void *right)
+{
+    const struct call_cell *a = left, *b = right;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    return (a->node > b->node) - (a->node < b->node);
+}
+
+static int64_t floor_of(int64_t number, int64_t unit)
+{
+    return (number - (number < 0 ? unit - 1 : 0)) / unit;
+}
+
+/* Slots become so many times as long, and cells of the same slot and node one. How many are left. */
+static uint32_t merge_cells(struct call_cell *cells, uint32_t count, int64_t times)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        cells[i].slot = (int32_t)floor_of(cells[i].slot, times);
+    qsort(cells, count, sizeof *cells, by_slot);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept > 0 && by_slot(&cells[kept - 1], &cells[i]) == 0)
+            cells[kept - 1].samples += cells[i].samples;
+        else
+            cells[kept++] = cells[i];
+    }
+    return kept;
+}
+
+void call_tree_at(struct call_tree *tree, int64_t ms)
+{
+    if (!tree->timed)
+        tree->start_ms = floor_of(ms, 1000) * 1000;
+    tree->timed = true;
+    tree->now_ms = ms;
+}
+
+/* To half of them: so that this is not done for each sample. */
+static void make_cells_fewer(struct call_tree *tree)
+{
+    tree->cell_count = merge_cells(tree->cells, tree->cell_count, 1);
+    while (tree->cell_count > CALL_TREE_CELLS_MAX / 2 && tree->slot_length + 1 < SLOT_LENGTHS) {
+        int64_t times = SLOT_MS[tree->slot_length + 1] / SLOT_MS[tree->slot_length];
+        tree->cell_count = merge_cells(tree->cells, tree->cell_count, times);
+        tree->slot_length++;
+    }
+}
+
+/* Without room, or with a time that cannot be, the samples have none: the tree counts them all the same. */
+static void add_cell(struct call_tree *tree, uint32_t node, int64_t samples)
+{
+    int64_t slot = floor_of(tree->now_ms - tree->start_ms, SLOT_MS[tree->slot_length]);
+    if (slot < -SLOT_FAR || slot > SLOT_FAR)
+        return;
+    if (tree->cell_count == CALL_TREE_CELLS_MAX) {
+        make_cells_fewer(tree);
+        slot = floor_of(tree->now_ms - tree->start_ms, SLOT_MS[tree->slot_length]);
+    }
+    if (tree->cell_count == CALL_TREE_CELLS_MAX ||
+        !have_room((void **)&tree->cells, &tree->cell_capacity, tree->cell_count,
+                   sizeof *tree->cells))
+        return;
+    tree->cells[tree->cell_count++] = (struct call_cell){(int32_t)slot, node, samples};
+}
+
+bool call_tree_times(const struct call_tree *tree, const uint32_t *node_of, int32_t slots_max,
+                     uint32_t cells_max, struct call_times *times)
+{
+    uint32_t count = tree->cell_count;
+    *times = (struct call_times){0};
+    if (count == 0)
+        return true;
+    struct call_cell *cells = reallocarray(NULL, count, sizeof *cells);
+    if (cells == NULL)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        cells[i] = tree->cells[i];
+        if (node_of != NULL)
+            cells[i].node = node_of[cells[i].node];
+    }
+    int length = tree->slot_length;
+    int64_t first, slots;
+    for (int64_t by = 1;; by = SLOT_MS[length + 1] / SLOT_MS[length], length++) {
+        count = merge_cells(cells, count, by);
+        first = floor_of(cells[0].slot, FIRST_SLOT_OF) * FIRST_SLOT_OF;
+        slots = cells[count - 1].slot - first + 1;
+        if ((slots <= slots_max && count <= cells_max) || length + 1 == SLOT_LENGTHS)
+            break;
+    }
+    if (slots > slots_max || count > cells_max) {
+        free(cells);
+        return true;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        cells[i].slot -= (int32_t)first;
+    *times = (struct call_times){.start_ms = tree->start_ms + first * SLOT_MS[length],
+                                 .slot_ms = SLOT_MS[length],
+                                 .slots = (int32_t)slots,
+                                 .count = count,
+                                 .cells = cells};
+    return true;
+}
+
 bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
                    int64_t samples)
 {
@@ -234,6 +352,8 @@ bool call_tree_add_part(struct call_tree *tree, const struct call_frame *frames,
     }
     tree->nodes[leaf].self += samples;
     tree->nodes[leaf].total += fixed;
+    if (tree->timed)
+        add_cell(tree, leaf, samples);
     return true;
 }
 
@@ -326,6 +446,8 @@ static void rename_nodes(struct call_tree *tree, const uint32_t *renamed, uint32
         moved[i] = child_of(tree, moved[node.parent], renamed[renamed[node.name]]);
         tree->nodes[moved[i]].self += node.self;
     }
+    for (uint32_t i = 0; i < tree->cell_count; i++)
+        tree->cells[i].node = moved[tree->cells[i].node];
 }
 
 static void fold_threads(struct call_tree *tree)
@@ -468,6 +590,7 @@ void call_tree_destroy(struct call_tree *tree)
     free(tree->nodes);
     free(tree->node_places);
     free(tree->stack);
+    free(tree->cells);
     free(tree);
 }
 

@@ -66,7 +66,25 @@ struct call_node {
 
 struct call_tree;
 
+/* When samples were taken: so many in a slot of time, that end in a node. */
+struct call_cell {
+    int32_t slot;
+    uint32_t node;
+    int64_t samples;
+};
+struct call_times {
+    int64_t start_ms; /* of slot 0 */
+    int64_t slot_ms;
+    int32_t slots; /* 0: times are not known */
+    uint32_t count;
+    struct call_cell *cells; /* by slot, then by node, each pair once */
+};
+#define CALL_TREE_CELLS_MAX (1 << 20)
+
 struct call_tree *call_tree_create(void);
+/* What is added from now on was taken at that time, in ms since the epoch. Slots become longer as cells become
+ * too many. */
+void call_tree_at(struct call_tree *tree, int64_t ms);
 /* Innermost first. False: no room or no memory, the samples are counted as refused. */
 bool call_tree_add(struct call_tree *tree, const struct call_frame *frames, int depth,
                    int64_t samples);
@@ -82,6 +100,10 @@ void call_tree_calibrate(struct call_tree *tree, double factor);
 #define CALL_THREADS_MAX       64
 void call_tree_finish(struct call_tree *tree);
 
+/* Of a finished tree, in at most so many slots and cells; node_of says as which node a node counts (NULL:
+ * itself). A slot is 50 ms or longer. The caller frees cells. False when out of memory. */
+bool call_tree_times(const struct call_tree *tree, const uint32_t *node_of, int32_t slots_max,
+                     uint32_t cells_max, struct call_times *times);
 int64_t call_tree_samples(const struct call_tree *tree); /* in the tree */
 int64_t call_tree_refused(const struct call_tree *tree);
 uint32_t call_tree_node_count(const struct call_tree *tree);
@@ -132,10 +154,13 @@ void toptable_destroy(struct toptable *table);
  * flamegraph: a call tree as one self-contained page: a picture (SVG) of who called whom and how
  * much of the samples that took, callers above, callees below.
  *
- * Without scripts it is a static picture with a tooltip for each frame. The script that is inside
- * adds zoom (click, Enter) and a search that says how much of the samples matched. Nothing is
- * loaded from anywhere. Names are hostile and escaped. Frames narrower than FLAMEGRAPH_MIN_SHARE of
- * the samples are left out; the page says how many. One thread.
+ * Without scripts it is a static picture with a tooltip for each frame; frames narrower than
+ * FLAMEGRAPH_MIN_SHARE of the samples are left out there, and counted. The script that is inside
+ * (flamegraph.js) draws from the data of the page: zoom (click, Enter), a search that says how much of the
+ * samples matched, a heat map of the samples over time where the tree has times: a span that is picked
+ * there has its own flame graph. Nothing is loaded from anywhere. Names are hostile and escaped. The
+ * page is bounded: some 100 000 frames, 12 MB, however large the profile; it says what is left out. One
+ * thread.
  */
 
 /* A pixel of a screen 2000 wide. */

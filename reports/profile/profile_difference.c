@@ -71,7 +71,8 @@ bool profile_difference_make(struct profile_difference *difference, const struct
     *difference = (struct profile_difference){.before = call_tree_samples(before),
                                               .after = call_tree_samples(after),
                                               .scale = 1,
-                                              .bytes = bytes};
+                                              .bytes = bytes,
+                                              .absolute = absolute};
     if (!absolute && difference->before > 0 && difference->after > 0)
         difference->scale = (double)difference->after / (double)difference->before;
     if (first != NULL && second != NULL)
@@ -166,21 +167,42 @@ bool profile_difference_print(const struct profile_difference *difference, uint3
     return good && !ferror(out);
 }
 
-void profile_difference_html(const struct profile_difference *difference, uint32_t rows, FILE *out)
+static void put_html_table(const struct profile_difference *difference, const char *caption,
+                           bool only_new_and_gone, uint32_t rows, FILE *out)
 {
-    fputs("<table class=\"difference\"><caption>Methods by the change of what they take "
-          "themselves</caption>\n<thead><tr><th scope=\"col\">change, points</th><th "
-          "scope=\"col\">before</th><th scope=\"col\">after</th><th scope=\"col\">method</th></tr>"
-          "</thead><tbody>\n",
-          out);
-    for (uint32_t i = 0; i < shown(difference, rows); i++) {
+    fprintf(
+        out,
+        "<div class=\"scroll\"><table class=\"difference\"><caption>%s</caption>\n<thead><tr><th "
+        "scope=\"col\">change, points</th><th scope=\"col\">before</th><th "
+        "scope=\"col\">after</th><th scope=\"col\">method</th></tr></thead><tbody>\n",
+        caption);
+    uint32_t put = 0, left = 0;
+    for (uint32_t i = 0; i < difference->row_count; i++) {
         const struct profile_change *row = &difference->rows[i];
         struct cells cells = {0};
+        if (only_new_and_gone && remark(row)[0] == '\0')
+            continue;
+        if (put == rows) {
+            left++;
+            continue;
+        }
+        put++;
         fill(&cells, difference, row);
         fprintf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>", cells.text[CHANGE],
                 cells.text[BEFORE], cells.text[AFTER]);
         escape_put(ESCAPE_HTML, row->frame.name, out);
         fprintf(out, "%s%s</td></tr>\n", cells.text[WHAT][0] != '\0' ? ", " : "", cells.text[WHAT]);
     }
-    fputs("</tbody></table>\n", out);
+    if (put == 0)
+        fputs("<tr><td colspan=\"4\">none</td></tr>\n", out);
+    fputs("</tbody></table></div>\n", out);
+    if (left > 0)
+        fprintf(out, "<p>%s more.</p>\n", units_count(left).text);
+}
+
+void profile_difference_html(const struct profile_difference *difference, uint32_t rows, FILE *out)
+{
+    put_html_table(difference, "Methods by the change of what they take themselves", false, rows,
+                   out);
+    put_html_table(difference, "New and gone methods", true, rows, out);
 }

@@ -20,6 +20,7 @@ struct profile_difference {
     double scale;                /* of the samples before */
     int64_t before, after;       /* all samples */
     bool bytes;                  /* they are */
+    bool absolute;               /* not by shares: scale is 1 */
     uint32_t row_count;          /* of methods that ran themselves in one of them */
     struct profile_change *rows; /* largest change first, whichever way */
 };
@@ -31,7 +32,7 @@ bool profile_difference_make(struct profile_difference *difference, const struct
  * memory. */
 bool profile_difference_print(const struct profile_difference *difference, uint32_t rows,
                               FILE *out);
-/* The same as a table of a page. */
+/* The same as a table of a page, and one of those that are new or gone alone. */
 void profile_difference_html(const struct profile_difference *difference, uint32_t rows, FILE *out);
 void profile_difference_free(struct profile_difference *difference);
 

@@ -161,10 +161,10 @@ static void places_are_shares(void **state)
     (void)state;
     struct call_tree *tree = sample_tree();
     char *text = page_of(tree, "");
-    assert_non_null(strstr(text, "data-x=\"0\" data-w=\"100\" x=\"0%\" y=\"0\""));   /* all */
-    assert_non_null(strstr(text, "data-x=\"0\" data-w=\"80\" x=\"0%\" y=\"18\""));   /* a */
-    assert_non_null(strstr(text, "data-x=\"80\" data-w=\"4\" x=\"80%\" y=\"18\""));  /* d */
-    assert_non_null(strstr(text, "data-x=\"40\" data-w=\"28\" x=\"40%\" y=\"54\"")); /* c */
+    assert_non_null(strstr(text, "x=\"0%\" y=\"0\" width=\"100%\""));  /* all */
+    assert_non_null(strstr(text, "x=\"0%\" y=\"18\" width=\"80%\""));  /* a */
+    assert_non_null(strstr(text, "x=\"80%\" y=\"18\" width=\"4%\""));  /* d */
+    assert_non_null(strstr(text, "x=\"40%\" y=\"54\" width=\"28%\"")); /* c */
     assert_non_null(strstr(text, "7 samples, 28.00%; itself 5"));
     free(text);
     call_tree_destroy(tree);
@@ -310,6 +310,105 @@ static void the_policy_lets_styles_and_script_in(void **state)
     free(text);
 }
 
+/* What the script draws from. */
+static json_t *data_of(const char *page)
+{
+    static const char begin[] = "<script type=\"application/json\" id=\"data\">";
+    const char *from = strstr(page, begin) + strlen(begin), *to = strstr(from, "</script>");
+    json_error_t error;
+    json_t *data = json_loadb(from, (size_t)(to - from), 0, &error);
+    if (data == NULL)
+        fail_msg("%s", error.text);
+    return data;
+}
+
+static void the_data_is_the_tree(void **state)
+{
+    (void)state;
+    struct call_tree *tree = call_tree_create();
+    call_tree_at(tree, 1000000000020); /* slot 0 begins at the full second */
+    assert_true(add(tree, "b a", 2));
+    call_tree_at(tree, 1000000001049);
+    assert_true(add(tree, "b a", 3));
+    call_tree_at(tree, 999999999990); /* a chunk's events are not in order */
+    assert_true(add(tree, "</script><b>\xe2\x80\xae\x1b a", 1));
+    call_tree_finish(tree);
+    char *text = page_of(tree, "");
+    assert_int_equal(count_of(text, "</script>"), 2);
+    json_t *data = data_of(text), *names = json_object_get(data, "names");
+    char *dumped = json_dumps(json_object_get(data, "frames"), JSON_COMPACT);
+    /* all, a, the stranger, b: depth, name, samples that end there */
+    assert_string_equal(dumped, "[0,0,0,1,1,0,1,2,1,0,3,5]");
+    free(dumped);
+    assert_string_equal(json_string_value(json_array_get(names, 4)), "</script><b>\\u202e\\x1b");
+    assert_int_equal(json_integer_value(json_object_get(data, "slot")), 50);
+    assert_true(json_integer_value(json_object_get(data, "start")) == 999999999000);
+    json_t *slots = json_object_get(data, "slots");
+    assert_int_equal(json_array_size(slots), 20 + 20 + 1);
+    assert_string_equal(json_string_value(json_array_get(slots, 19)), "2");
+    assert_string_equal(json_string_value(json_array_get(slots, 20)), "3*2");
+    assert_string_equal(json_string_value(json_array_get(slots, 40)), "3*3");
+    assert_string_equal(json_string_value(json_array_get(slots, 30)), "");
+    json_decref(data);
+    free(text);
+    call_tree_destroy(tree);
+}
+
+/* More frames and cells than a page has. */
+static void a_large_profile_is_a_bounded_page(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 300000 };
+    struct call_tree *tree = call_tree_create();
+    char names[3][200];
+    struct call_frame frames[3];
+    unsigned random = 1;
+    for (int i = 0; i < SAMPLES; i++) {
+        unsigned path = (random = random * 1103515245 + 12345) >> 8;
+        for (int j = 0; j < 3; j++) {
+            path = j == 0 ? path % 150000 : path / 7;
+            snprintf(names[j], sizeof names[j], "com.acme.%c%080u.method%u", 'a' + j, path, path);
+            frames[j] = (struct call_frame){names[j], CALL_FRAME_JAVA};
+        }
+        call_tree_at(tree, 1700000000000 + INT64_C(86) * i);
+        assert_true(call_tree_add(tree, frames, 3, 1));
+    }
+    call_tree_finish(tree);
+    char *text = page_of(tree, "");
+    assert_true(strlen(text) < 16 << 20);
+    json_t *data = data_of(text), *list = json_object_get(data, "frames");
+    int64_t sum = 0;
+    assert_int_equal(json_array_size(list) / 3, 100000);
+    assert_non_null(strstr(text, "smallest frames are left out of this page"));
+    for (size_t i = 2; i < json_array_size(list); i += 3)
+        sum += json_integer_value(json_array_get(list, i));
+    assert_int_equal(sum, SAMPLES); /* those of frames that are left out are their callers' */
+    assert_true(json_array_size(json_object_get(data, "slots")) <= 4800);
+    assert_true(count_of(text, "class=\"f\"") <= 5000);
+    json_decref(data);
+    free(text);
+    call_tree_destroy(tree);
+}
+
+/* Times that no recording has. */
+static void damaged_times_are_no_heat_map(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {INT64_MIN / 2, INT64_MAX / 2, 0, -1, 1};
+    struct call_tree *tree = call_tree_create();
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        call_tree_at(tree, times[i]);
+        assert_true(add(tree, "b a", 1));
+    }
+    call_tree_finish(tree);
+    char *text = page_of(tree, "");
+    json_t *data = data_of(text);
+    assert_null(json_object_get(data, "slots"));
+    json_decref(data);
+    free(text);
+    call_tree_destroy(tree);
+}
+
 static void add_thread(struct call_tree *tree, const char *thread, int64_t samples)
 {
     struct call_frame frames[4] = {{"work [libjvm]", CALL_FRAME_NATIVE},
@@ -409,6 +508,9 @@ int main(void)
         cmocka_unit_test(narrow_frames_are_counted),
         cmocka_unit_test(no_samples_is_a_page_too),
         cmocka_unit_test(the_policy_lets_styles_and_script_in),
+        cmocka_unit_test(the_data_is_the_tree),
+        cmocka_unit_test(a_large_profile_is_a_bounded_page),
+        cmocka_unit_test(damaged_times_are_no_heat_map),
         cmocka_unit_test(threads_without_java_are_roots),
         cmocka_unit_test(many_threads_are_folded),
         cmocka_unit_test(deep_stacks),
