@@ -364,6 +364,9 @@ contains "... names the holder" "$OUTPUT" "Cut at Host.REGISTRY (static)"
 is "... as the first of the findings" "$(jq -r '.findings[0].title | sub(" for .*are"; " are")' "$SCRATCH/triage/findings.json")" \
     "5 class loaders of java.net.URLClassLoader are held, all of them by Host.REGISTRY"
 contains "... and keeps the page" "$(cat "$SCRATCH/triage/holders.html")" "Host.REGISTRY (cut here)"
+for page in holders report; do
+    is "... $page.html has nothing that its policy does not name" "$(python3 tests/policy.py "$SCRATCH/triage/$page.html" 2>&1)" ""
+done
 is "... and no dump" "$(left)" 0
 if check "schema_check is built" make -s build/schema_check; then
     check "the answer is valid" build/schema_check docs/schema/holders.json "$SCRATCH/plugins-$jdk-leak.json"

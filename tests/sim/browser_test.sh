@@ -38,8 +38,6 @@ page large 0 "$NMTWATCH" flamegraph "$SCRATCH/large.txt" -o "$SCRATCH/large.html
 check "the page of a large profile is bounded" test "$(stat -c %s "$SCRATCH/large.html")" -lt $((12 << 20))
 page report 0 "$NMTWATCH" report "$recording" -o "$SCRATCH/report" --format html
 "$NMTWATCH" plan --classes 40000 --html >"$SCRATCH/plan.html"
-"$NMTWATCH" analyze $golden/jdk17/nmt_detail.txt $golden/jdk17/nmt_detail_diff_grow_MB.txt $golden/jdk17/classloader_stats.txt \
-    -o "$SCRATCH/analyze" >"$SCRATCH/analyze.out" 2>&1
 "$NMTWATCH" soak --replay "$recording" --report "$SCRATCH/soak" >"$SCRATCH/soak.out" 2>&1
 spawn "$NMTWATCH" serve --listen 127.0.0.1:0 --state "$SCRATCH/state" >"$SCRATCH/serve.out" 2>&1
 port() { grep -om1 '127\.0\.0\.1:[0-9]*' "$SCRATCH/serve.out"; }
@@ -51,34 +49,16 @@ check "${#pages[@]} pages are there" test "${#pages[@]}" -ge 8
 
 # --- their policies ---------------------------------------------------------------------------------
 
-cat >"$SCRATCH/policy.py" <<'END'
-import base64, hashlib, html, re, sys
-page, head = open(sys.argv[1], encoding="utf-8").read(), sys.argv[2:]
-policies = [html.unescape(p) for p in re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)]
-policies += [re.search(r"(?im)^content-security-policy: (.*?)\r?$", open(name).read()).group(1) for name in head]
-wrong = [] if len(policies) == 1 + len(head) else [f"{len(policies)} policies"]
-outside = re.sub(r"(?s)<(style|script)[^>]*>.*?</\1>", "", page)
-wrong += re.findall(r"(?i)<[^>]*\sstyle=[^>]*>", outside)[:2] + re.findall(r"(?i)<[^>]*\son[a-z]+=[^>]*>", outside)[:2]
-for policy in policies:
-    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
-    wrong += re.findall("unsafe-[a-z-]*", policy)
-    if rules["default-src"].strip() != "'none'":
-        wrong.append(rules["default-src"])
-    for kind in "style", "script":
-        for attributes, text in re.findall(rf"(?s)<{kind}([^>]*)>(.*?)</{kind}>", page):
-            hashed = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-            if "application/json" not in attributes and f"'sha256-{hashed}'" not in rules[kind + "-src"]:
-                wrong.append(f"a {kind} whose hash is not in {policy}")
-print("; ".join(wrong))
-END
 for page in "${pages[@]}"; do
     name=${page#"$SCRATCH"/}
-    is "$name: policy" "$(python3 "$SCRATCH/policy.py" "$page" $([ "$name" != serve.html ] || echo "$SCRATCH/serve.head") 2>&1)" ""
+    heads=()
+    [ "$name" != serve.html ] || heads=("$SCRATCH/serve.head")
+    is "$name: policy" "$(python3 tests/policy.py "$page" "${heads[@]}" 2>&1)" ""
 done
 sed 's/<h1/<h1 style="x"/' "$SCRATCH/plan.html" >"$SCRATCH/wrong"
-check "a style attribute would be seen" test -n "$(python3 "$SCRATCH/policy.py" "$SCRATCH/wrong")"
+check "a style attribute would be seen" test -n "$(python3 tests/policy.py "$SCRATCH/wrong")"
 sed 's/<style>/<style>*{}/' "$SCRATCH/plan.html" >"$SCRATCH/wrong"
-check "so would a style that was changed" test -n "$(python3 "$SCRATCH/policy.py" "$SCRATCH/wrong")"
+check "so would a style that was changed" test -n "$(python3 tests/policy.py "$SCRATCH/wrong")"
 
 # --- in a browser -----------------------------------------------------------------------------------
 
