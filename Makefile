@@ -21,15 +21,10 @@ CPPFLAGS += --sysroot=$(SYSROOT)
 LDFLAGS += --sysroot=$(SYSROOT)
 RUN     := env QEMU_LD_PREFIX=$(SYSROOT) qemu-aarch64-static
 endif
-# What is of the machine stands in files or folders of that name: nmtwatch/machine, agent/hotspot.
-MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-ifeq ($(wildcard nmtwatch/machine/$(MACHINE).c),)
-$(error no nmtwatch/machine/$(MACHINE).c: x86_64 and aarch64 are known)
-endif
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-# What is of the processor has a folder for each: agent/*/$(MACHINE).
+# What is of the processor has a folder or a file for each: agent/*/$(MACHINE), nmtwatch/machine, analyzers/heap.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 ifeq ($(wildcard agent/hotspot/$(MACHINE)/*.c),)
 $(error nmtwatch is for x86_64 and aarch64: $(CC) compiles for $(MACHINE))
@@ -37,7 +32,8 @@ endif
 
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
-CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"' -DMACHINE_COUNTER='"agent/mem/$(MACHINE)/counter.h"'
+CPPFLAGS += -I. -D_GNU_SOURCE -DNMTWATCH_VERSION='"$(VERSION)"' -DMACHINE_COUNTER='"agent/mem/$(MACHINE)/counter.h"' \
+            $(patsubst %,-DMACHINE_BIT_COUNT='"%"',$(wildcard analyzers/heap/$(MACHINE)/bit_count.h))
 ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -fno-strict-aliasing -fstack-protector-strong
 # What the compiler takes of these: CET is x86's. Overflow checks of the libc (FORTIFY) need optimization,
 # would hide errors from a sanitizer, and stay as CFLAGS says (a Debian package does).

@@ -74,22 +74,15 @@ void object_ids_clear_bytes(struct object_ids *ids);
 /* Numbers what was added, from first_number on. False: too many, or no memory. */
 bool object_ids_number(struct object_ids *ids, uint32_t first_number);
 
-/* Set bits. The instruction is not in every x86-64, and the compiler's substitute is a call. */
+#ifdef MACHINE_BIT_COUNT /* analyzers/heap/<architecture>/bit_count.h, where the compiler has no instruction for it */
+#include MACHINE_BIT_COUNT
+#else
+/* Set bits. */
 static inline uint32_t bit_count(uint64_t bits)
 {
-#if defined __x86_64__ && !defined __POPCNT__
-    if (__builtin_expect(__builtin_cpu_supports("popcnt") != 0, 1)) {
-        __asm__("popcntq %0, %0" : "+r"(bits) : : "cc");
-        return (uint32_t)bits;
-    }
-    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
-    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
-    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
-#else
     return (uint32_t)__builtin_popcountll(bits);
-#endif
 }
+#endif
 
 static inline struct id_region *object_ids_region(const struct object_ids *ids, uint64_t key)
 {

@@ -305,7 +305,7 @@ void oom_lines_read(struct oom_lines *lines, struct span text)
 
 /* --- the kernel kills ------------------------------------------------------------------------- */
 
-#define PAGE_BYTES 4096
+#define PAGE_BYTES 4096 /* where the report does not show it */
 
 static bool take_size(struct span line, struct span mark, int64_t *bytes)
 {
@@ -361,9 +361,15 @@ static void take_kill(struct oom_killer *report, struct span line)
     take_size(line, SPAN_LITERAL("shmem-rss:"), &report->shmem_rss_bytes);
 }
 
+/* What the table of processes counts in: the kernel's pages, 4 to 64 KB. */
+struct pages {
+    int64_t bytes;
+    int64_t largest_vm; /* total_vm of the largest process */
+};
+
 /* "[ 1234]  1000  1234  3759121  2551757 22964096        0             0 java": pages. The columns
  * between rss and the score differ by kernel. */
-static void take_row(struct oom_killer *report, struct span line)
+static void take_row(struct oom_killer *report, struct span line, struct pages *pages)
 {
     struct span rest = line;
     int64_t pid = -1, number;
@@ -387,14 +393,43 @@ static void take_row(struct oom_killer *report, struct span line)
         columns[i] = number;
     }
     int64_t bytes;
-    if (__builtin_mul_overflow(columns[3], PAGE_BYTES, &bytes) || bytes <= report->largest_bytes)
+    if (__builtin_mul_overflow(columns[3], pages->bytes, &bytes) || bytes <= report->largest_bytes)
         return;
     size_t from = line.len;
     while (from > 0 && line.ptr[from - 1] != ' ' && line.ptr[from - 1] != '\t')
         from--;
     report->largest_bytes = bytes;
     report->largest_pid = pid;
+    pages->largest_vm = columns[2];
     span_copy(span_skip(line, from), report->largest, sizeof report->largest);
+}
+
+/* "Node 0 Normal: 12*4kB (UME) 3*8kB (U) ...": free pieces, beginning with those of one page. */
+static void take_page(struct span line, struct pages *pages)
+{
+    struct span rest = span_behind(line, SPAN_LITERAL("Node "));
+    int64_t number, bytes;
+    if (rest.ptr == NULL)
+        return;
+    rest = span_behind(rest, SPAN_LITERAL(": "));
+    if (rest.ptr != NULL && span_take_unsigned(&rest, &number) &&
+        span_take(&rest, SPAN_LITERAL("*")) && java_size_take(&rest, &bytes) &&
+        bytes >= PAGE_BYTES && bytes <= 1 << 20 && (bytes & (bytes - 1)) == 0)
+        pages->bytes = bytes;
+}
+
+/* A kill in a control group prints no such list; there the row of who was killed has pages of what the kill
+ * has in kB. */
+static void compare_pages(struct oom_killer *report, struct pages *pages)
+{
+    if (report->pid != report->largest_pid || pages->largest_vm <= 0)
+        return;
+    int64_t bytes = report->total_vm_bytes / pages->largest_vm;
+    if (bytes > pages->bytes && bytes <= 1 << 20 && (bytes & (bytes - 1)) == 0 &&
+        bytes * pages->largest_vm == report->total_vm_bytes) {
+        report->largest_bytes = report->largest_bytes / pages->bytes * bytes;
+        pages->bytes = bytes;
+    }
 }
 
 static void take_cgroup(struct oom_killer *report, struct span line)
@@ -441,6 +476,7 @@ void oom_killer_read(struct oom_killer *report, struct span text)
     };
     struct span raw;
     bool in_limits = false;
+    struct pages pages = {.bytes = PAGE_BYTES};
     while (span_take_line(&text, &raw)) {
         struct span line = span_trim(raw);
         ptrdiff_t invoked = span_find(line, SPAN_LITERAL(" invoked oom-killer"));
@@ -481,8 +517,10 @@ void oom_killer_read(struct oom_killer *report, struct span text)
         take_size(line, SPAN_LITERAL("Free swap  = "), &report->host_free_swap_bytes);
         take_size(line, SPAN_LITERAL("Total swap = "), &report->host_total_swap_bytes);
         take_kill(report, line);
-        take_row(report, line);
+        take_page(line, &pages);
+        take_row(report, line, &pages);
     }
+    compare_pages(report, &pages);
     if (report->reports == 0 && (report->killed || report->orchestrator))
         report->reports = 1;
 }

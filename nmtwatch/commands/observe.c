@@ -487,7 +487,7 @@ const struct command command_observe = {
         "       nmtwatch observe --all|--match RULES cpu|classes|... [--for TIME] [-o DIR] "
         "[--json]\n"
         "\n"
-        "Watches a JVM (JDK 11 to 27, x86-64) from outside: no library is loaded, nothing is\n"
+        "Watches a JVM (JDK 11 to 27) from outside: no library is loaded, nothing is\n"
         "written into it (but for --activate), no restart. Java and native stacks are walked by "
         "this program, over a\n"
         "copy of the stack that the kernel takes.\n"

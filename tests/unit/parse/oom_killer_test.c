@@ -45,6 +45,32 @@ static void a_report_of_the_kernel(void **state)
     assert_int_equal(report.largest_bytes, INT64_C(614257) * 4096);
 }
 
+#define ROW                                                                                        \
+    "[1.4] [  pid  ]   uid  tgid total_vm      rss pgtables_bytes swapents oom_score_adj name\n"   \
+    "[1.5] [   71]  1000    71    10000     5000  4964096        0             0 java\n"
+
+static void a_kernel_with_other_pages(void **state)
+{
+    (void)state;
+    struct oom_killer free_list = read_text(
+        "[1.2] java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n"
+        "[1.3] Node 0 DMA free:15360kB boost:0kB min:340kB\n"
+        "[1.3] Node 0 DMA: 11*64kB (UME) 5*128kB (UM) 0*256kB = 1344kB\n" ROW
+        "[1.8] Out of memory: Killed process 72 (other) total-vm:640000kB, anon-rss:5kB\n");
+    assert_int_equal(free_list.largest_bytes, INT64_C(5000) * 65536);
+    struct oom_killer by_kill =
+        read_text("[1.2] java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n" ROW
+                  "[1.8] Memory cgroup out of memory: Killed process 71 (java) total-vm:640000kB, "
+                  "anon-rss:5kB\n");
+    assert_int_equal(by_kill.largest_bytes, INT64_C(5000) * 65536);
+    struct oom_killer odd =
+        read_text("[1.2] java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n"
+                  "[1.3] Node 0 DMA: 11*63kB 5*0kB\n" ROW
+                  "[1.8] Memory cgroup out of memory: Killed process 71 (java) total-vm:650000kB, "
+                  "anon-rss:5kB\n");
+    assert_int_equal(odd.largest_bytes, INT64_C(5000) * 4096);
+}
+
 static void a_kernel_of_old(void **state)
 {
     (void)state;
@@ -103,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_of_the_kernel),
+        cmocka_unit_test(a_kernel_with_other_pages),
         cmocka_unit_test(a_kernel_of_old),
         cmocka_unit_test(those_above_the_kernel),
         cmocka_unit_test(lines),
