@@ -108,7 +108,7 @@ int nmtagent_context_tag(const char *name)
  * goes back to the kernel when its last record does, but for one. */
 #define SLAB_RECORDS 64
 #define SLAB_BYTES   (SLAB_RECORDS * sizeof(struct context_record))
-_Static_assert(SLAB_BYTES == 4096, "one page");
+_Static_assert(SLAB_BYTES == 4096, "4 KB");
 
 struct slab {
     struct slab *next;

@@ -67,7 +67,7 @@ struct dictionary_row {
     _Atomic(struct dictionary_text *) cell[DICTIONARY_CELLS];
     _Atomic(struct dictionary_row *) down; /* the rows of a level */
 };
-_Static_assert(DICTIONARY_TOP_ROWS * sizeof(struct dictionary_row) == 4096, "one page");
+_Static_assert(DICTIONARY_TOP_ROWS * sizeof(struct dictionary_row) == 4096, "4 KB");
 
 struct dictionary {
     _Atomic(struct dictionary_row *) top; /* NULL until the first text */

@@ -13,7 +13,7 @@
 #define BLOCK_BYTES       (64u << 10)
 #define SECTIONS_MAX      4096
 #define TABLE_BYTES_MAX   (UINT64_C(64) << 20) /* 2.8 million symbols; libjvm has 70 000 */
-#define FIRST_PAGE_BYTES  4096
+#define HEAD_BYTES        4096                 /* of the first page: none is smaller */
 #define SYMBOLS_PER_BLOCK (BLOCK_BYTES / sizeof(Elf64_Sym))
 
 static int open_file(const char *path, struct stat *about)
@@ -39,7 +39,7 @@ static bool is_inside(uint64_t offset, uint64_t bytes, uint64_t file_bytes)
 /* Headers and build id are in the first page. Of base only what the first segment maps. */
 static bool is_first_page(int fd, const Elf64_Phdr *segment, const void *base)
 {
-    unsigned char page[FIRST_PAGE_BYTES];
+    unsigned char page[HEAD_BYTES];
     size_t bytes = segment->p_filesz < sizeof page ? segment->p_filesz : sizeof page;
     return segment->p_offset == 0 && (segment->p_flags & PF_R) != 0 &&
            bytes >= sizeof(Elf64_Ehdr) && read_at(fd, page, bytes, 0) &&

@@ -32,7 +32,7 @@ struct native_unwind native_unwind;
 #define LIBRARY_STACK_BYTES 16384
 
 /* The smallest page there is: what is readable is found in such steps. */
-#define PAGE_BYTES ((uintptr_t)4096)
+#define STEP_BYTES ((uintptr_t)4096)
 #define CALLS_MAX  64 /* deep, from Java into what it calls as if it were Java */
 
 struct walk {
@@ -62,9 +62,9 @@ static bool may_read(struct walk *walk, uintptr_t address)
     if ((address >= walk->stack_low && last < walk->stack_high) ||
         (address >= walk->object_low && last < walk->object_high))
         return true;
-    uintptr_t page = address & ~(PAGE_BYTES - 1);
-    uintptr_t end = (last & ~(PAGE_BYTES - 1)) + PAGE_BYTES;
-    if (!is_readable(page) || (end - page > PAGE_BYTES && !is_readable(end - PAGE_BYTES)))
+    uintptr_t page = address & ~(STEP_BYTES - 1);
+    uintptr_t end = (last & ~(STEP_BYTES - 1)) + STEP_BYTES;
+    if (!is_readable(page) || (end - page > STEP_BYTES && !is_readable(end - STEP_BYTES)))
         return false;
     if (page <= walk->stack_high && page >= walk->stack_low) {
         walk->stack_high = end;

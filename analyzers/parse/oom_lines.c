@@ -305,7 +305,7 @@ void oom_lines_read(struct oom_lines *lines, struct span text)
 
 /* --- the kernel kills ------------------------------------------------------------------------- */
 
-#define PAGE_BYTES 4096 /* where the report does not show it */
+#define USUAL_BYTES 4096 /* of a page, where the report does not show it */
 
 static bool take_size(struct span line, struct span mark, int64_t *bytes)
 {
@@ -414,7 +414,7 @@ static void take_page(struct span line, struct pages *pages)
     rest = span_behind(rest, SPAN_LITERAL(": "));
     if (rest.ptr != NULL && span_take_unsigned(&rest, &number) &&
         span_take(&rest, SPAN_LITERAL("*")) && java_size_take(&rest, &bytes) &&
-        bytes >= PAGE_BYTES && bytes <= 1 << 20 && (bytes & (bytes - 1)) == 0)
+        bytes >= USUAL_BYTES && bytes <= 1 << 20 && (bytes & (bytes - 1)) == 0)
         pages->bytes = bytes;
 }
 
@@ -476,7 +476,7 @@ void oom_killer_read(struct oom_killer *report, struct span text)
     };
     struct span raw;
     bool in_limits = false;
-    struct pages pages = {.bytes = PAGE_BYTES};
+    struct pages pages = {.bytes = USUAL_BYTES};
     while (span_take_line(&text, &raw)) {
         struct span line = span_trim(raw);
         ptrdiff_t invoked = span_find(line, SPAN_LITERAL(" invoked oom-killer"));

@@ -1,6 +1,7 @@
 #!/bin/bash
 # includes: every include points downwards, so that there is no circle: from a layer to a lower one, and
-# within a layer to a folder that comes later in the order of docs/architecture.md.
+# within a layer to a folder that comes later in the order of docs/architecture.md. And what is of one architecture
+# stands in a file or folder of that name.
 # usage: includes.sh [TREE]     prints what does not; exit 1 when there is any
 set -u
 cd "${1:-$(dirname "$0")/../..}" || exit 2
@@ -61,7 +62,21 @@ folders() {
         }' docs/architecture.md <(list)
 }
 
-wrong=$(layers && folders)
+# Architectures are known to files and folders that are named for one; nobody knows the size of a page. Comments may
+# say what they like.
+machines() {
+    find analyzers reports nmtwatch agent -name '*.[ch]' -o -name '*.def' |
+        grep -vE '/(x86_64|aarch64)[/.]|^nmtwatch/machine/' | sort | xargs perl -ne '
+            s{/\*.*?(\*/|$)}{}g;
+            print "$ARGV:$.: of one architecture: $_" if !/^\s*\*/ && (
+                /\b(__(x86|i386|aarch64|arm)\w*|REG_R[A-Z0-9]{1,2}|gregs|uc_mcontext|user_(pt_)?regs\w*)\b/ ||
+                /\b(EM_(X86_64|AARCH64)|(AUDIT_ARCH|PERF_REG|UNW_X86|UNW_AARCH64)_)|<asm\/|__builtin_(ia32|cpu)/ ||
+                /x86[-_]64|aarch64|amd64|arm64/ || /(?<!_SC_)PAGE_SIZE/ ||
+                (/\b(4096|0xfff)\b/ && /page/i));
+            close ARGV if eof' 2>/dev/null
+}
+
+wrong=$(layers && folders && machines)
 [ -z "$wrong" ] || {
     echo "$wrong"
     exit 1

@@ -29,4 +29,16 @@ mkdir "$tree/agent/other"
 is "a folder without a place is named" "$(from agent/other/a.c agent/mem/mem.h)" \
     "agent/other: not in the order of docs/architecture.md
 1"
+holds() { # FILE LINE
+    mkdir -p "$(dirname "$tree/$1")"
+    echo "$2" >"$tree/$1"
+    scripts/test/includes.sh "$tree"
+    rm "$tree/$1"
+}
+is "no file knows an architecture" "$(holds agent/mem/a.c '#ifdef __aarch64__')" \
+    "agent/mem/a.c:1: of one architecture: #ifdef __aarch64__"
+is "nor the size of a page" "$(holds nmtwatch/jvm/a.c '#define PAGE_BYTES 4096')" \
+    "nmtwatch/jvm/a.c:1: of one architecture: #define PAGE_BYTES 4096"
+is "but those that are named for one" "$(holds agent/mem/aarch64/a.c '#ifdef __aarch64__')" ""
+is "and comments" "$(holds agent/mem/a.c 'int a; /* x86_64 */')" ""
 done_testing
