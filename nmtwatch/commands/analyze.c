@@ -461,50 +461,96 @@ static void print_inputs(const struct analysis *analysis)
                analysis->unrecognised[i].looks.what, analysis->unrecognised[i].looks.how);
 }
 
-static bool print_page(struct page *page, const struct terminal *terminal, bool markdown)
+enum form { AS_TEXT, AS_MARKDOWN, AS_HTML, AS_JSON };
+
+/* What was read, at the end of a page of HTML. */
+static void inputs_page(const struct analysis *analysis, struct page *page)
 {
-    bool ok = markdown ? page_markdown(page, stdout) : page_terminal(page, terminal);
-    page_free(page);
-    return ok;
+    static const char *const heads[] = {"file", "what it is", "note", NULL};
+    page_heading(page, "Read");
+    page_table(page, heads);
+    for (int i = 0; i < analysis->input_count; i++) {
+        const struct dossier_input *what = &analysis->inputs[i].what;
+        char kind[96], note[640];
+        snprintf(kind, sizeof kind, "%s%s", text_kind_key(what->kind),
+                 what->used ? "" : ", not used");
+        snprintf(note, sizeof note, "%.300s%s%.300s", what->note,
+                 what->removed[0] != '\0' ? "; removed: " : "", what->removed);
+        page_row(page, analysis->inputs[i].file, kind, note);
+    }
+    for (int i = 0; i < analysis->unrecognised_count; i++) {
+        char note[640];
+        snprintf(note, sizeof note, "it looks like %.300s; %.300s",
+                 analysis->unrecognised[i].looks.what, analysis->unrecognised[i].looks.how);
+        page_row(page, analysis->unrecognised[i].file, "not recognised", note);
+    }
 }
 
-static int print_text(const struct analysis *analysis, const struct jvm_case *cases, int count,
-                      bool markdown)
+/* A page for each JVM and each dump; what is about all of them is a page without a title: the first one, in a
+ * file of HTML the last one. own: room for count + 1 pages, which the caller frees; pages: for all. */
+static int make_pages(const struct analysis *analysis, const struct jvm_case *cases, int count,
+                      bool html, struct page *own, const struct page **pages)
 {
-    const struct terminal terminal = {.out = stdout, .colour = options_colour(false), .width = 100};
-    bool ok = true;
+    int made = 0;
     struct triage_overview overview;
     overview_of(cases, count, &overview);
-    if (overview.files > 1) {
-        struct page page;
-        page_begin(&page, "", "", SEVERITY_INFO);
-        triage_overview_page(&overview, &page);
-        ok = print_page(&page, &terminal, markdown);
-        putchar('\n');
-    }
+    bool alone = html && count == 0 && analysis->dumps == NULL;
+    page_begin(&own[count], alone ? "nothing here is about the memory of a JVM" : "",
+               alone ? "UNKNOWN" : "", SEVERITY_INFO);
+    page_set_tone(&own[count], PAGE_UNKNOWN);
+    triage_overview_page(&overview, &own[count]);
+    if (overview.files > 1 && !html)
+        pages[made++] = &own[count];
     for (int i = 0; i < count; i++) {
         const struct triage_report report = {.dossier = cases[i].dossier,
                                              .triage = &cases[i].triage};
-        struct page page;
-        triage_report_page(&report, &page);
+        triage_report_page(&report, &own[i]);
+        pages[made++] = &own[i];
+    }
+    for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next)
+        pages[made++] = &said->page;
+    if (html) {
+        inputs_page(analysis, &own[count]);
+        pages[made++] = &own[count];
+    }
+    return made;
+}
+
+static int print_pages(const struct analysis *analysis, const struct jvm_case *cases, int count,
+                       enum form form)
+{
+    const struct terminal terminal = {.out = stdout, .colour = options_colour(false), .width = 100};
+    bool ok = true;
+    int room = count + 1, made = 0;
+    for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next)
+        room++;
+    struct page *own = calloc((size_t)count + 1, sizeof *own);
+    const struct page **pages = calloc((size_t)room, sizeof *pages);
+    if (own == NULL || pages == NULL) {
+        print_error("nmtwatch analyze: out of memory\n");
+        ok = false;
+    } else {
+        made = make_pages(analysis, cases, count, form == AS_HTML, own, pages);
+    }
+    if (ok && form == AS_HTML)
+        ok = page_html_all(pages, made, stdout);
+    for (int i = 0; i < made && form != AS_HTML; i++) {
         if (i > 0)
             putchar('\n');
-        ok = print_page(&page, &terminal, markdown) && ok;
-    }
-    for (const struct dump_said *said = analysis->dumps; said != NULL; said = said->next) {
-        if (count > 0 || said != analysis->dumps)
-            putchar('\n');
-        ok = (markdown ? page_markdown(&said->page, stdout)
-                       : page_terminal(&said->page, &terminal)) &&
+        ok = (form == AS_MARKDOWN ? page_markdown(pages[i], stdout)
+                                  : page_terminal(pages[i], &terminal)) &&
              ok;
     }
-    if (!markdown)
+    if (form == AS_TEXT)
         print_inputs(analysis);
+    for (int i = 0; own != NULL && i <= count; i++)
+        page_free(&own[i]);
+    free(own);
+    free(pages);
     return ok && fflush(stdout) == 0 ? 0 : EXIT_IO;
 }
 
-static int analyze(struct saved *saved, const struct thresholds *thresholds, bool json,
-                   bool markdown)
+static int analyze(struct saved *saved, const struct thresholds *thresholds, enum form form)
 {
     struct analysis analysis = {.last_dump = &analysis.dumps};
     struct dossier_reader *reader = dossier_reader_create(thresholds, keep_input, &analysis);
@@ -522,11 +568,11 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, boo
             print_error("nmtwatch analyze: out of memory\n");
         } else {
             code = collect(reader, &analysis, cases, count);
-            if (json)
+            if (form == AS_JSON)
                 print_json(&analysis, reader, cases, count);
-            else if (count == 0 && analysis.dumps == NULL)
+            else if (count == 0 && analysis.dumps == NULL && form != AS_HTML)
                 print_inputs(&analysis);
-            else if (print_text(&analysis, cases, count, markdown) != 0)
+            else if (print_pages(&analysis, cases, count, form) != 0)
                 code = EXIT_IO;
         }
         for (int i = 0; cases != NULL && i < count; i++)
@@ -541,11 +587,12 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, boo
 
 static int run(int argc, char **argv)
 {
-    bool json = false, markdown = false;
+    bool json = false, markdown = false, html = false;
     const char *config = NULL;
     const struct option_row rows[] = {
         OPTION_JSON(&json),
         OPTION_MARKDOWN(&markdown),
+        {0, "html", NULL, NULL, &html, "one page of HTML"},
         OPTION_CONFIG(&config),
     };
     struct watch_options options;
@@ -555,6 +602,8 @@ static int run(int argc, char **argv)
     watch_options_default(&options);
     if (!options_parse(&command_analyze, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
         return code;
+    if (json + markdown + html > 1)
+        return options_error(&command_analyze, "either --json, --markdown or --html");
     if (operands == 0)
         return options_error(&command_analyze, "a file or a folder is needed");
     if (config != NULL && !config_load(config, &options, error, sizeof error)) {
@@ -566,7 +615,11 @@ static int run(int argc, char **argv)
         saved_free(&saved);
         return EXIT_IO;
     }
-    code = analyze(&saved, &options.thresholds, json, markdown);
+    code = analyze(&saved, &options.thresholds,
+                   json       ? AS_JSON
+                   : html     ? AS_HTML
+                   : markdown ? AS_MARKDOWN
+                              : AS_TEXT);
     saved_free(&saved);
     return code;
 }

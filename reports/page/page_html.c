@@ -595,28 +595,35 @@ static void put_header(const struct html *html)
 
 #define LONG_PAGE 4 /* sections */
 
-/* The sections of a page, or the pages of a file. */
-static void put_contents(const struct html *html, const struct runbook_parts *parts)
+/* The pages of a file; where there is one, its sections. A page without a title is sections only. */
+static void put_contents(struct html *html, const struct runbook_parts *parts)
 {
     FILE *out = html->out;
-    int sections = parts->count > 0;
-    for (const struct page_block *block = page_of(html)->blocks; block != NULL; block = block->next)
-        sections += block->kind == PAGE_HEADING;
-    if (html->count == 1 && sections < LONG_PAGE)
+    int titles = 0, sections = parts->count > 0;
+    for (int i = 0; i < html->count; i++) {
+        titles += html->pages[i]->title[0] != '\0';
+        for (const struct page_block *at = html->pages[i]->blocks; at != NULL; at = at->next)
+            sections += at->kind == PAGE_HEADING;
+    }
+    if (titles < 2 && sections < LONG_PAGE)
         return;
     fputs("<nav class=\"contents\" aria-label=\"Contents\">\n<ul>\n", out);
-    for (int i = 0; i < html->count && html->count > 1; i++) {
-        fprintf(out, "<li><a href=\"#page-%d\">", i + 1);
-        put(out, "", html->pages[i]->title, "</a></li>\n");
-    }
-    for (const struct page_block *block = page_of(html)->blocks; block != NULL;
-         block = block->next) {
-        if (html->count > 1 || block->kind != PAGE_HEADING)
+    for (html->number = 0; html->number < html->count; html->number++) {
+        const struct page *page = page_of(html);
+        if (titles > 1 && page->title[0] != '\0') {
+            fprintf(out, "<li><a href=\"#page-%d\">", html->number + 1);
+            put(out, "", page->title, "</a></li>\n");
             continue;
-        fputs("<li>", out);
-        put_link_to(html, block, -1);
-        put(out, "", block->text, "</a></li>\n");
+        }
+        for (const struct page_block *block = page->blocks; block != NULL; block = block->next) {
+            if (block->kind != PAGE_HEADING)
+                continue;
+            fputs("<li>", out);
+            put_link_to(html, block, -1);
+            put(out, "", block->text, "</a></li>\n");
+        }
     }
+    html->number = 0;
     fputs(parts->count > 0 ? "<li><a href=\"#runbooks\">Runbooks</a>:" : "", out);
     for (int i = 0; i < parts->count; i++) {
         fputs(i > 0 ? ", " : " ", out);
@@ -687,7 +694,8 @@ bool page_html_all(const struct page *const *pages, int count, FILE *out)
     fputs("<main>\n", out);
     for (int i = 0; i < count; i++) {
         html.number = i;
-        put_header(&html);
+        if (pages[i]->title[0] != '\0')
+            put_header(&html);
         if (i == 0)
             put_contents(&html, &parts);
         for (const struct page_block *block = pages[i]->blocks; block != NULL; block = block->next)
