@@ -58,6 +58,14 @@ static void put_fact(FILE *out, const char *name, const char *value)
     fputs("</dd></div>\n", out);
 }
 
+/* A long value takes the room of two. */
+static void put_figure(FILE *out, const char *name, const char *value)
+{
+    fputs(escape_columns(value) > 24 ? "<div class=\"long\">" : "<div>", out);
+    put(out, "<dt>", name, "</dt>");
+    put(out, "<dd>", value, "</dd></div>\n");
+}
+
 static void put_facts(FILE *out, const struct page_fact *facts)
 {
     for (const struct page_fact *fact = facts; fact != NULL; fact = fact->next)
@@ -429,7 +437,7 @@ static void put_finding(const struct html *html, const struct page_block *block)
     fputs("<dl class=\"evidence\">\n", out);
     for (int i = 0; i < finding->evidence_count; i++) {
         struct evidence_text text = evidence_text(&finding->evidence[i]);
-        put_fact(out, text.label, text.value);
+        put_figure(out, text.label, text.value);
     }
     put_shown_in(html, finding);
     put_runbook(html, finding);
