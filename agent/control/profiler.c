@@ -378,7 +378,7 @@ bool profiler_stop_reporting(JNIEnv *env, struct json *json, char *notes, size_t
     published_figures(profiler.ids); /* what stays in the JVM ... */
     tear_down();
     published_figures(NULL); /* ... and here */
-    published_methods(-1);
+    published_methods(NULL);
     return true;
 }
 

@@ -72,7 +72,8 @@ void published_begin(void)
     leftovers_remove_own("/tmp");
     snprintf(path, sizeof path, PUBLISHED_PATH, (int)getpid());
     create();
-    last = (struct published){.start_time_ticks = ticks, .library_at = library_at(), .methods = -1};
+    last = (struct published){
+        .start_time_ticks = ticks, .library_at = library_at(), .methods.methods = -1};
     memcpy(last.magic, PUBLISHED_MAGIC, sizeof last.magic);
     published_figures(NULL);
 }
@@ -116,12 +117,29 @@ void published_figures(const struct jmethod_ids *ids)
     publish(&now);
 }
 
-void published_methods(int64_t methods)
+_Static_assert(CLASS_FAMILY_MAX == sizeof(((struct published_family *)0)->name),
+               "a name finds room");
+
+void published_methods(const struct loaded_methods *methods)
 {
     if (file < 0)
         return;
     struct published now = last;
-    now.methods = methods;
+    now.methods = (struct published_methods){.methods = -1};
+    if (methods != NULL) {
+        now.methods = (struct published_methods){.methods = methods->methods,
+                                                 .classes = methods->classes,
+                                                 .loaders = methods->loaders,
+                                                 .own_classes = methods->own_classes,
+                                                 .own_methods = methods->own_methods};
+        for (size_t i = 0; i < methods->family_count && i < PUBLISHED_FAMILIES; i++) {
+            const struct loaded_family *from = &methods->families->family[i];
+            struct published_family *family = &now.methods.family[now.methods.family_count++];
+            snprintf(family->name, sizeof family->name, "%s", from->name);
+            family->classes = from->classes;
+            family->methods = from->methods;
+        }
+    }
     publish(&now);
 }
 

@@ -12,6 +12,7 @@
 #ifndef AGENT_CONTROL_PUBLISHED_H
 #define AGENT_CONTROL_PUBLISHED_H
 
+#include "agent/classdef/class_graph.h"
 #include "agent/control/breaker.h"
 #include "agent/methods/jmethod_ids.h"
 
@@ -21,8 +22,8 @@ void published_begin(void);
 void published_figures(const struct jmethod_ids *ids);
 /* Published at once, and until a next one. */
 void published_breaker(enum breaker_state state, const char *reason);
-/* Of all loaded classes; -1: not counted. */
-void published_methods(int64_t methods);
+/* NULL: not counted. Families where there are some. */
+void published_methods(const struct loaded_methods *methods);
 void published_end(void);
 
 #endif

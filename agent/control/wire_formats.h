@@ -35,7 +35,20 @@
  */
 #define PUBLISHED_NAME  ".nmtagent_%d"
 #define PUBLISHED_PATH  "/tmp/" PUBLISHED_NAME
-#define PUBLISHED_MAGIC "nmtagnt5"
+#define PUBLISHED_MAGIC "nmtagnt6"
+
+/* Methods of all loaded classes, and the families that have most (class_graph.h), most first. */
+#define PUBLISHED_FAMILIES 32
+struct published_methods {
+    int64_t methods; /* -1: not counted */
+    int64_t classes, loaders;
+    int64_t own_classes, own_methods; /* without those of the boot loader */
+    int64_t family_count; /* 0: there are too many classes to read their names each minute */
+    struct published_family {
+        char name[200];
+        int64_t classes, methods;
+    } family[PUBLISHED_FAMILIES];
+};
 
 /* The whole file. In the machine's byte order: it never leaves the machine. */
 struct published {
@@ -45,12 +58,12 @@ struct published {
     int64_t reserved_bytes;   /* the total of `profile PID memory` */
     int64_t resident_bytes;   /* likewise */
     int64_t jmethod_id_bytes; /* in the JVM because of the agent, part of NMT's categories */
-    int64_t methods;          /* of all loaded classes; -1: not counted */
+    struct published_methods methods;
     int64_t breaker_state;    /* 0 normal, 1 warned, 2 shedding, 3 silent, 4 stopped (breaker.h) */
     char breaker_reason[160]; /* a sentence, NUL-terminated; empty while normal */
     uint64_t checksum;        /* of what stands before it */
 };
-_Static_assert(sizeof(struct published) == 232, "no padding: the same on both sides");
+_Static_assert(sizeof(struct published) == 7184, "no padding: the same on both sides");
 
 static inline uint64_t published_checksum(const struct published *published)
 {

@@ -181,7 +181,6 @@ static void feed_sample(struct judge *judge, const struct sample *raw)
         judge->baseline_ms = judge->now_ms;
     judge_memory_sample(judge, sample);
     judge_agent_sample(judge, sample);
-    judge_methods_sample(judge, sample);
     if (ended)
         judge_memory_baseline(judge);
 }

@@ -343,13 +343,3 @@ void judge_methods(struct judge *judge, const struct methods_event *methods)
     judge_number(judge, judge_value(methods->methods), judge_value(methods->classes),
                  methods->row_count > 0 ? &methods->rows[0] : NULL);
 }
-
-/* Counted from outside they come as an event of their own; a mean says no more than the classes. */
-void judge_methods_sample(struct judge *judge, const struct sample *sample)
-{
-    int64_t source;
-    if (sample_get(sample, SAMPLE_METHODS_SOURCE, &source) && source == METHODS_AGENT &&
-        sample_has(sample, SAMPLE_METHODS))
-        judge_number(judge, sample->value[SAMPLE_METHODS],
-                     judge->classes_loaded - judge->classes_unloaded, NULL);
-}

@@ -175,7 +175,6 @@ bool judge_bytes_per_class(const struct judge *judge, int64_t *bytes);
 void judge_describe_unloading(const struct judge *judge, char *out, size_t size);
 
 /* Methods of all classes, counted; the families that they are of. */
-void judge_methods_sample(struct judge *judge, const struct sample *sample);
 void judge_methods(struct judge *judge, const struct methods_event *methods);
 
 /* Class loaders of one type whose number grows. */

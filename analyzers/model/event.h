@@ -208,7 +208,7 @@ struct method_family {
     int64_t methods;
 };
 
-/* Methods of all classes that are loaded, counted from outside. */
+/* Methods of all classes that are loaded, counted from outside or by the agent. */
 struct methods_event {
     int64_t loaders;
     int64_t classes;

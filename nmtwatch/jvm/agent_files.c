@@ -58,10 +58,28 @@ void agent_figures_sample(const struct target *target, struct sample *sample)
     sample_set(sample, SAMPLE_AGENT_BREAKER, published.breaker_state);
 }
 
-int64_t agent_figures_methods(const struct target *target)
+bool agent_figures_methods(const struct target *target, struct kept_methods *methods)
 {
     struct published published;
-    return read_published(target, &published) ? published.methods : -1;
+    if (!read_published(target, &published) || published.methods.methods <= 0)
+        return false;
+    const struct published_methods *from = &published.methods;
+    struct method_family rows[PUBLISHED_FAMILIES];
+    struct methods_event event = {.methods = from->methods,
+                                  .classes = from->classes,
+                                  .loaders = from->loaders,
+                                  .own_classes = from->own_classes,
+                                  .own_methods = from->own_methods,
+                                  .rows = rows};
+    for (int i = 0; i < from->family_count && i < PUBLISHED_FAMILIES; i++) {
+        const struct published_family *family = &from->family[i];
+        struct method_family *row = &rows[event.row_count++];
+        snprintf(row->family, sizeof row->family, "%.*s", (int)sizeof family->name, family->name);
+        row->classes = family->classes;
+        row->methods = family->methods;
+    }
+    methods_keep(methods, &event);
+    return true;
 }
 
 uint64_t agent_figures_library(const struct target *target)

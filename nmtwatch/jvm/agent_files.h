@@ -10,6 +10,7 @@
 #ifndef NMTWATCH_JVM_AGENT_FILES_H
 #define NMTWATCH_JVM_AGENT_FILES_H
 
+#include "analyzers/model/event.h"
 #include "nmtwatch/jvm/target.h"
 
 /* Sets AGENT_RESERVED_BYTES, AGENT_RESIDENT_BYTES, AGENT_JMETHOD_ID_BYTES, AGENT_BREAKER; none of
@@ -20,8 +21,9 @@ void agent_figures_sample(const struct target *target, struct sample *sample);
 /* Where the library begins that answers in this target, as in its maps; 0: there is none, or it
  * does not report it. */
 uint64_t agent_figures_library(const struct target *target);
-/* Methods of all loaded classes, as the agent has counted them; -1: it has not. */
-int64_t agent_figures_methods(const struct target *target);
+/* Methods of all loaded classes as the agent has counted them, and the families that have most. False:
+ * it has not. Names are the target's: to be escaped. */
+bool agent_figures_methods(const struct target *target, struct kept_methods *methods);
 /* Why its circuit breaker left the normal state, in its own words: to be escaped. False: it has
  * not, or it cannot be read. */
 bool agent_figures_reason(const struct target *target, char *out, size_t size);

@@ -88,21 +88,49 @@ static void count_families(struct member *member, const struct names_event *name
     }
 }
 
+static void top_begin(struct top_view *top)
+{
+    *top = (struct top_view){.have = true};
+}
+
+static void top_add(struct top_view *top, const char *name, int64_t number)
+{
+    char cut[sizeof top->rows->name];
+    snprintf(cut, sizeof cut, "%.*s", (int)sizeof cut - 1, name);
+    int at = 0;
+    while (at < top->count && strcmp(top->rows[at].name, cut) != 0)
+        at++;
+    if (at == TOP_VIEWS)
+        return;
+    if (at == top->count)
+        memcpy(top->rows[top->count++].name, cut, sizeof cut);
+    top->rows[at].number += number;
+}
+
+/* What is left of all is that of names that have no row. */
+static void top_end(struct top_view *top, int64_t all)
+{
+    for (int i = 0; i < top->count; i++)
+        all -= top->rows[i].number;
+    top->others = all > 0 ? all : 0;
+}
+
 static void take_loaders(struct member *member, const struct loaders_event *loaders)
 {
-    int64_t named = 0;
-    member->have_loaders = true;
-    member->loader_count = 0;
-    for (int i = 0; i < loaders->row_count && i < LOADER_VIEWS; i++) {
-        struct loader_view *view = &member->loaders[member->loader_count++];
-        snprintf(view->type, sizeof view->type, "%.*s", (int)sizeof view->type - 1,
-                 loaders->rows[i].type);
-        view->loaders = loaders->rows[i].loaders;
-        named += view->loaders;
-    }
-    member->other_loaders = loaders->loaders > named ? loaders->loaders - named : 0;
+    top_begin(&member->loaders);
+    for (int i = 0; i < loaders->row_count; i++)
+        top_add(&member->loaders, loaders->rows[i].type, loaders->rows[i].loaders);
+    top_end(&member->loaders, loaders->loaders);
     if (!member->had_loaders)
         member->had_loaders = member->remember = true;
+}
+
+static void take_methods(struct member *member, const struct methods_event *methods)
+{
+    top_begin(&member->methods);
+    for (int i = 0; i < methods->row_count; i++)
+        top_add(&member->methods, methods->rows[i].family, methods->rows[i].methods);
+    top_end(&member->methods, methods->methods);
 }
 
 static void take_alert(struct member *member, const struct alert *alert)
@@ -136,9 +164,11 @@ void member_event(struct member *member, const struct event *event, const struct
         snprintf(member->note, sizeof member->note, "%.*s", (int)sizeof member->note - 1,
                  event->text);
         break;
+    case EVENT_METHODS:
+        take_methods(member, &event->methods);
+        break;
     case EVENT_HISTOGRAM:
     case EVENT_CALLERS:
-    case EVENT_METHODS:
     case EVENT_COST:
     case EVENT_KIND_COUNT:
         break;
@@ -196,10 +226,8 @@ void member_continue(struct member *member, const struct member *before)
     /* Its load logs are numbered from 1 again. */
     for (int i = 0; member->families != NULL && i <= FAMILY_COUNT; i++)
         member->families[i].loads.load_log = member->families[i].unloads.load_log = 0;
-    member->have_loaders = before->have_loaders;
-    member->loader_count = before->loader_count;
-    memcpy(member->loaders, before->loaders, sizeof member->loaders);
-    member->other_loaders = before->other_loaders;
+    member->loaders = before->loaders;
+    member->methods = before->methods;
     memcpy(member->raised, before->raised, sizeof member->raised);
     memcpy(member->note, before->note, sizeof member->note);
     memcpy(member->turns, before->turns, sizeof member->turns);
@@ -269,10 +297,8 @@ void member_view(const struct member *member, struct target_view *view)
     view->worst_active = judged.worst_active;
     memcpy(view->raised, member->raised, sizeof view->raised);
     view->spark = member->spark;
-    view->have_loaders = member->have_loaders;
-    view->loader_count = member->loader_count;
-    memcpy(view->loaders, member->loaders, sizeof view->loaders);
-    view->other_loaders = member->other_loaders;
+    view->loaders = member->loaders;
+    view->methods = member->methods;
 }
 
 int member_families(const struct member *member, int target, struct family_view *out, int max)

@@ -49,10 +49,7 @@ struct member {
     struct family_count *families; /* FAMILY_COUNT + 1; NULL until a name was seen */
     int list; /* 1 + method of the last list of live classes; 0: names of a load log came after it */
     int64_t names_from_ms, names_ms; /* when the newest class-load log was read; equal: none */
-    bool have_loaders;
-    int loader_count;
-    struct loader_view loaders[LOADER_VIEWS];
-    int64_t other_loaders;
+    struct top_view loaders, methods;
     int64_t raised[SEVERITY_CRITICAL + 1];
     char note[256];
     struct observe_turn turns[OBSERVE_SECTIONS_MAX];

@@ -200,23 +200,37 @@ static void write_families(const struct snapshot *snapshot, struct exposition *o
     }
 }
 
-static void write_loaders(const struct snapshot *snapshot, struct exposition *out)
+static void write_top(const struct target_view *target, const struct top_view *top,
+                      const char *label, struct exposition *out)
+{
+    for (int i = 0; i < top->count; i++) {
+        of(out, target);
+        exposition_label(out, label, top->rows[i].name);
+        exposition_int(out, top->rows[i].number);
+    }
+    if (!top->have)
+        return;
+    of(out, target);
+    exposition_label(out, label, "(other)");
+    exposition_int(out, top->others);
+}
+
+static void write_tops(const struct snapshot *snapshot, struct exposition *out)
 {
     family(out, "nmtwatch_class_loaders", EXPOSITION_GAUGE, "",
            "Class loaders by type; (other): the types with fewer.");
     for
         EACH_TARGET(snapshot, target)
         {
-            for (int i = 0; i < target->loader_count; i++) {
-                of(out, target);
-                exposition_label(out, "type", target->loaders[i].type);
-                exposition_int(out, target->loaders[i].loaders);
-            }
-            if (!target->have_loaders)
-                continue;
-            of(out, target);
-            exposition_label(out, "type", "(other)");
-            exposition_int(out, target->other_loaders);
+            write_top(target, &target->loaders, "type", out);
+        }
+    family(
+        out, "nmtwatch_family_methods", EXPOSITION_GAUGE, "",
+        "Methods of loaded classes, by family of class names; (other): the families with fewer.");
+    for
+        EACH_TARGET(snapshot, target)
+        {
+            write_top(target, &target->methods, "family", out);
         }
 }
 
@@ -372,6 +386,9 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
          (double)own->scan_cpu_us / 1e6, "CPU time of these scans."},
         {"nmtwatch_process_cpu_seconds", EXPOSITION_COUNTER, "seconds", (double)own->cpu_us / 1e6,
          "CPU time of nmtwatch itself."},
+        {"nmtwatch_children_cpu_seconds", EXPOSITION_COUNTER, "seconds",
+         (double)own->children_cpu_us / 1e6,
+         "CPU time of processes of nmtwatch that count methods and look for callers."},
         {"nmtwatch_process_resident_memory_bytes", EXPOSITION_GAUGE, "bytes",
          (double)own->rss_bytes, "Resident memory of nmtwatch itself."},
         {"nmtwatch_process_open_fds", EXPOSITION_GAUGE, "", (double)own->open_fds,
@@ -429,6 +446,6 @@ void metrics_write(const struct snapshot *snapshot, struct exposition *out)
     write_alerts(snapshot, out);
     write_families(snapshot, out, false);
     write_families(snapshot, out, true);
-    write_loaders(snapshot, out);
+    write_tops(snapshot, out);
     write_own(snapshot, out);
 }

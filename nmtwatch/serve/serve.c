@@ -133,6 +133,7 @@ static void fill_own(struct serve *serve, struct own_view *own)
     own->replies_refused = replies.refused;
     memcpy(own->runbooks, serve->options->runbooks, sizeof own->runbooks);
     own->cpu_us = watch_cost_cpu_us();
+    own->children_cpu_us = watcher_children_cpu_us();
     if (serve->archive != NULL) {
         struct archive_counts counts = archive_counts(serve->archive);
         own->recording_bytes = counts.bytes;

@@ -46,7 +46,7 @@ struct sparkline {
 bool sparkline_due(const struct sparkline *spark, int64_t ms);
 void sparkline_add(struct sparkline *spark, int64_t ms, const float value[SPARK_COUNT]);
 
-#define LOADER_VIEWS 8 /* types of class loaders distinguished in metrics */
+#define TOP_VIEWS 8 /* types of class loaders, and families of methods, distinguished in metrics */
 
 /* What the judge thinks of one series. */
 struct verdict_view {
@@ -59,6 +59,17 @@ struct verdict_view {
     int64_t level_bytes;
     int64_t growth_bytes; /* since the baseline */
     char sentence[320];
+};
+
+/* Those with most of something, by name. */
+struct top_view {
+    bool have;
+    int count;
+    struct {
+        char name[96];
+        int64_t number;
+    } rows[TOP_VIEWS];
+    int64_t others; /* all other names together */
 };
 
 struct target_view {
@@ -86,13 +97,7 @@ struct target_view {
     char note[256]; /* the newest; "" none */
     int first_finding, finding_count;
     int first_family, family_count;
-    int loader_count; /* the types with the most; the rest is in others */
-    struct loader_view {
-        char type[96];
-        int64_t loaders;
-    } loaders[LOADER_VIEWS];
-    bool have_loaders;
-    int64_t other_loaders;
+    struct top_view loaders, methods; /* by type, by family */
 };
 
 struct finding_view {
@@ -130,7 +135,7 @@ enum observe_refusal {
 /* serve itself. */
 struct own_view {
     int64_t started_unix_ms;
-    int64_t cpu_us, rss_bytes, open_fds;
+    int64_t cpu_us, children_cpu_us, rss_bytes, open_fds;
     int processes, unreadable, refused;
     int64_t scans, scan_cpu_us;
     int64_t targets_seen;

@@ -243,17 +243,18 @@ static void add_classes(struct page *page, const struct member *member,
     }
 }
 
-static void add_loaders(struct page *page, const struct member *member)
+static void add_top(struct page *page, const char *heading, const char *name,
+                    const struct top_view *top)
 {
-    static const char *const HEADS[] = {"class loader", "#number", NULL};
-    if (!member->have_loaders)
+    const char *const heads[] = {name, "#number", NULL};
+    if (!top->have)
         return;
-    page_heading(page, "Class loaders");
-    page_table(page, HEADS);
-    for (int i = 0; i < member->loader_count; i++)
-        page_row(page, member->loaders[i].type, units_count(member->loaders[i].loaders).text);
-    if (member->other_loaders > 0)
-        page_row(page, "others", units_count(member->other_loaders).text);
+    page_heading(page, heading);
+    page_table(page, heads);
+    for (int i = 0; i < top->count; i++)
+        page_row(page, top->rows[i].name, units_count(top->rows[i].number).text);
+    if (top->others > 0)
+        page_row(page, "others", units_count(top->others).text);
 }
 
 /* --- cost ------------------------------------------------------------------------------------- */
@@ -297,7 +298,8 @@ bool detail_write(const struct member *member, const struct terminal *terminal, 
     add_memory(&page, member, terminal->width, utf8);
     add_series(&page, member, terminal->width, utf8);
     add_classes(&page, member, &view);
-    add_loaders(&page, member);
+    add_top(&page, "Class loaders", "class loader", &member->loaders);
+    add_top(&page, "Methods", "family of classes", &member->methods);
     add_cost(&page, member);
     bool good = page_terminal(&page, terminal);
     page_free(&page);

@@ -188,7 +188,7 @@ static void follow_observation(struct watcher *watcher)
     char *text = result.code == 0 ? observe_child_text(watcher->observing, 0, &length) : NULL;
     int count = text != NULL ? observe_callers(text, length, rows, EVENT_ROWS_MAX) : 0;
     free(text);
-    watcher->counts.observed_cpu_us += result.cpu_us;
+    watcher_looked(watcher, result.cpu_us);
     naming_stop_observing(watcher);
     emit_callers(watcher, &result, rows, count);
     if (result.code != 0)

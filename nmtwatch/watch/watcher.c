@@ -543,16 +543,33 @@ static void methods_again(struct watcher *watcher, int64_t cpu_us)
     watcher->next_methods_ms = watcher->now_ms + wait_ms;
 }
 
-/* Where they cannot be counted from outside: by the agent, or else so many for each class as usual. */
-static void methods_otherwise(struct watcher *watcher, struct sample *sample, const char *why)
+static int64_t children_cpu_us;
+
+void watcher_looked(struct watcher *watcher, int64_t cpu_us)
 {
-    int64_t loaded = 0, unloaded = 0;
-    int64_t methods = agent_figures_methods(&watcher->target);
-    enum methods_source source = methods >= 0 ? METHODS_AGENT : METHODS_MEAN;
+    watcher->counts.observed_cpu_us += cpu_us;
+    children_cpu_us += cpu_us;
+}
+
+int64_t watcher_children_cpu_us(void)
+{
+    return children_cpu_us;
+}
+
+/* Where they cannot be counted from outside: by the agent, or else so many for each class as usual.
+ * True: the agent has counted. */
+static bool methods_otherwise(struct watcher *watcher, struct kept_methods *kept,
+                              struct sample *sample, const char *why)
+{
+    int64_t loaded = 0, unloaded = 0, methods;
+    bool counted = agent_figures_methods(&watcher->target, kept);
+    enum methods_source source = counted ? METHODS_AGENT : METHODS_MEAN;
     sample_get(&watcher->latest, SAMPLE_CLASSES_UNLOADED, &unloaded);
-    if (source == METHODS_MEAN) {
+    if (counted) {
+        methods = kept->event.methods;
+    } else {
         if (!sample_get(&watcher->latest, SAMPLE_CLASSES_LOADED, &loaded))
-            return;
+            return false;
         methods = (int64_t)((double)(loaded - unloaded) * TYPICAL_METHODS_PER_CLASS);
     }
     sample_set(sample, SAMPLE_METHODS, methods);
@@ -563,9 +580,12 @@ static void methods_otherwise(struct watcher *watcher, struct sample *sample, co
             "methods are not counted (%s): their number is the documented mean, %.0f a class", why,
             TYPICAL_METHODS_PER_CLASS);
     watcher->methods_source = source;
+    return counted;
 }
 
-static void begin_count(struct watcher *watcher, struct sample *sample)
+/* True: there was another source that counts. */
+static bool begin_count(struct watcher *watcher, struct kept_methods *methods,
+                        struct sample *sample)
 {
     const struct observe_request request = {
         .options = {.mode = OBSERVE_METHODS, .interval_ns = METHODS_INTERVAL_NS},
@@ -573,15 +593,15 @@ static void begin_count(struct watcher *watcher, struct sample *sample)
         .format = {PROFILE_TOP}};
     char error[200];
     if (counting == COUNTING_MAX)
-        return; /* at the next tick */
+        return false; /* at the next tick */
     methods_again(watcher, 0);
     watcher->methods = observe_child_start(&watcher->target, &request, error, sizeof error);
     watcher->methods_late_ms = watcher->now_ms + METHODS_LATE_MS;
-    if (watcher->methods == NULL)
-        methods_otherwise(watcher, sample, error);
-    else
-        counting++;
     watcher->methods_late = false;
+    if (watcher->methods == NULL)
+        return methods_otherwise(watcher, methods, sample, error);
+    counting++;
+    return false;
 }
 
 static void close_count(struct watcher *watcher)
@@ -600,16 +620,15 @@ static bool end_count(struct watcher *watcher, const struct observe_result *resu
     bool good = text != NULL && loaded_methods_event(text, methods);
     free(text);
     close_count(watcher);
-    watcher->counts.observed_cpu_us += result->cpu_us;
+    watcher_looked(watcher, result->cpu_us);
     methods_again(watcher, result->cpu_us);
     if (good) {
         sample_set(sample, SAMPLE_METHODS, methods->event.methods);
         sample_set(sample, SAMPLE_METHODS_SOURCE, METHODS_COUNTED);
         watcher->methods_source = METHODS_COUNTED;
-    } else {
-        methods_otherwise(watcher, sample, result->sentence);
+        return true;
     }
-    return good;
+    return methods_otherwise(watcher, methods, sample, result->sentence);
 }
 
 /* Begins a count when one is due, and puts a finished one into the sample: true, then. */
@@ -623,9 +642,9 @@ static bool count_methods(struct watcher *watcher, struct kept_methods *methods,
         watcher->methods_late_ms = watcher->now_ms + watcher->options.methods_interval_ms;
         counting -= !watcher->methods_late; /* the others' are not to wait for it */
         watcher->methods_late = true;
-        methods_otherwise(watcher, sample, "reading its memory takes too long");
+        return methods_otherwise(watcher, methods, sample, "reading its memory takes too long");
     } else if (watcher->methods == NULL && watcher->now_ms >= watcher->next_methods_ms) {
-        begin_count(watcher, sample);
+        return begin_count(watcher, methods, sample);
     }
     return false;
 }

@@ -75,6 +75,8 @@ struct watcher_counts {
     int64_t observed_cpu_us; /* spent by processes that looked from outside */
 };
 struct watcher_counts watcher_counts(const struct watcher *watcher);
+/* observed_cpu_us of all watchers that there were. */
+int64_t watcher_children_cpu_us(void);
 
 /* A watch goes on where another process left it (judge_resume.h), with what that one had spent of
  * the pause budget. Right after watcher_create, with a now_ms that continues. */

@@ -109,6 +109,8 @@ struct watcher {
 
 /* watcher.c: judges the event, then hands it and its alerts to the sink. */
 void watcher_emit(struct watcher *watcher, struct event *event);
+/* Another process has looked into the JVM for it. */
+void watcher_looked(struct watcher *watcher, int64_t cpu_us);
 void watcher_note(struct watcher *watcher, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool ask(struct watcher *watcher, enum question question, const char *command);

@@ -405,6 +405,8 @@ static void print_alloc(const json_t *alloc, FILE *out)
     print_line("allocations", line, out);
 }
 
+#define METHOD_FAMILIES 5
+
 static void print_classes(const json_t *classes, FILE *out)
 {
     char line[400];
@@ -420,6 +422,27 @@ static void print_classes(const json_t *classes, FILE *out)
     snprintf(line, sizeof line, "most are %.300s, %s loaded", text_of(most, "family").text,
              count_of(most, "loaded").text);
     print_line("", line, out);
+}
+
+/* All classes that are loaded, whether or not their definition was seen. */
+static void print_methods(const json_t *methods, FILE *out)
+{
+    char line[440];
+    size_t i;
+    const json_t *family;
+    if (!json_is_object(methods))
+        return;
+    snprintf(line, sizeof line, "%s in %s loaded classes, most of them of",
+             count_of(methods, "methods").text, count_of(methods, "classes").text);
+    print_line("methods", line, out);
+    json_array_foreach(json_object_get(methods, "families"), i, family)
+    {
+        if (i == METHOD_FAMILIES)
+            break;
+        snprintf(line, sizeof line, "%.240s: %s in %s", text_of(family, "family").text,
+                 count_of(family, "methods").text, count_of(family, "classes").text);
+        print_line("", line, out);
+    }
 }
 
 static void print_live(const json_t *live, FILE *out)
@@ -492,6 +515,7 @@ bool agent_print_status(const char *json, FILE *out)
     print_breaker(status, out);
     print_alloc(json_object_get(status, "alloc"), out);
     print_classes(json_object_get(status, "classes"), out);
+    print_methods(json_object_get(status, "loaded_methods"), out);
     print_live(json_object_get(status, "live"), out);
     print_figures(status, NULL, out);
     json_decref(status);

@@ -329,7 +329,8 @@ void methods_section(struct page *page, const struct sample *latest,
               units_count(number).text, SOURCES[source]);
     if (event->methods <= 0)
         return;
-    page_table(page, HEADS);
+    if (event->row_count > 0)
+        page_table(page, HEADS);
     for (int i = 0; i < event->row_count && i < METHOD_ROWS; i++) {
         const struct method_family *row = &event->rows[i];
         char each[32];

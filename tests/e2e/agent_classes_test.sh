@@ -6,6 +6,7 @@
 . tests/e2e/agent.sh
 
 count=$((4000 * AGENT_SCALE))
+"${CC:-gcc}" -O1 -o "$SCRATCH/deny" tests/e2e/deny.c || bail "deny.c does not compile"
 
 family() { # NAME: of the answer in $answer
     jq -c --arg name "$1" '.families[] | select(.family == $name)' <<<"$answer"
@@ -35,6 +36,13 @@ for jdk in $(agent_jdks); do
             "$(jq -c '[.classes.nameless, .classes.stacks_lost]' <<<"$status")" "[0,0]"
         unloaded=$(jq '.classes.top[] | select(.family == "ChurnVictim_#") | .unloaded' <<<"$status")
         check "$JVM_NAME: most have gone again ($unloaded)" [ "$unloaded" -gt $((count / 4)) ]
+        contains "$JVM_NAME: so in the text" "$(profile status)" "loaded classes, most of them of
+              "
+        "$SCRATCH/deny" "$NMTWATCH" watch "$JVM_PID" --json --methods 1s --for 3s >"$SCRATCH/watch" 2>/dev/null
+        check "$JVM_NAME: a watch that may not read the JVM's memory has methods and families from the agent" jq -es '
+            (map(select(.type == "tick" and .methods).methods_source) | unique == [1])
+            and ([.[] | select(.type == "methods")][-1] | .methods > 5000 and (.families | length == 32)
+                and (.families | map(-.methods) | . == sort))' "$SCRATCH/watch"
         profile stop >"$JVM_OUT/stop" 2>&1 || fail "$JVM_NAME: stops" "$(cat "$JVM_OUT/stop")"
         contains "$JVM_NAME: the JDK reads the events" "$("$JVM_JFR" print --events \
             nmtagent.ClassDefinition "$file" 2>&1)" 'family = "ChurnVictim_#"'

@@ -719,7 +719,7 @@ static void methods(struct jvm *jvm, int64_t number, enum methods_source source)
     event = (struct event){.kind = EVENT_METHODS, .ms = jvm->ms};
     event.methods = (struct methods_event){
         .classes = number / 15, .methods = number, .row_count = 1, .rows = &family};
-    if (source == METHODS_COUNTED)
+    if (source != METHODS_MEAN)
         feed(jvm, &event);
     jvm->ms += 60000;
 }

@@ -21,11 +21,15 @@ static char tmp[96], path[128];
 
 static struct published honest(void)
 {
-    struct published published = {.start_time_ticks = 99,
-                                  .reserved_bytes = 3000000,
-                                  .resident_bytes = 2000000,
-                                  .jmethod_id_bytes = 1000000,
-                                  .methods = 31000};
+    struct published published = {
+        .start_time_ticks = 99,
+        .reserved_bytes = 3000000,
+        .resident_bytes = 2000000,
+        .jmethod_id_bytes = 1000000,
+        .methods = {.methods = 31000,
+                    .classes = 2000,
+                    .family_count = 2,
+                    .family = {{"java.lang", 300, 9000}, {"com.acme.Gen#", 1000, 8000}}}};
     memcpy(published.magic, PUBLISHED_MAGIC, sizeof published.magic);
     published.checksum = published_checksum(&published);
     return published;
@@ -62,7 +66,25 @@ static void is_read(void **state)
     agent_figures_sample(&target, &sample);
     assert_true(sample_get(&sample, SAMPLE_AGENT_RESERVED_BYTES, &value));
     assert_int_equal(value, 3000000);
-    assert_int_equal(agent_figures_methods(&target), 31000);
+    struct kept_methods methods;
+    assert_true(agent_figures_methods(&target, &methods));
+    assert_int_equal(methods.event.methods, 31000);
+    assert_int_equal(methods.event.row_count, 2);
+    assert_string_equal(methods.event.rows[1].family, "com.acme.Gen#");
+    assert_int_equal(methods.event.rows[1].methods, 8000);
+    published.methods.family_count = INT64_MAX; /* a liar's */
+    memset(published.methods.family[0].name, 'x', sizeof published.methods.family[0].name);
+    published.checksum = published_checksum(&published);
+    save(&published, sizeof published);
+    assert_true(agent_figures_methods(&target, &methods));
+    assert_int_equal(methods.event.row_count, PUBLISHED_FAMILIES);
+    assert_int_equal(strlen(methods.event.rows[0].family), sizeof published.methods.family[0].name);
+    published.methods.methods = -1;
+    published.checksum = published_checksum(&published);
+    save(&published, sizeof published);
+    assert_false(agent_figures_methods(&target, &methods));
+    published = honest();
+    save(&published, sizeof published);
     assert_true(sample_get(&sample, SAMPLE_AGENT_RESIDENT_BYTES, &value));
     assert_int_equal(value, 2000000);
     assert_true(sample_get(&sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, &value));

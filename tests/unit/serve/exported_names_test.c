@@ -28,7 +28,7 @@ static void fill(struct target_view *view)
                                          .level_bytes = 5,
                                          .growth_bytes = 4};
     snprintf(view->label, sizeof view->label, "app");
-    view->up = view->warm = view->have_rates = view->have_loaders = true;
+    view->up = view->warm = view->have_rates = view->loaders.have = view->methods.have = true;
     view->internal = view->class_metaspace = verdict;
     for (int i = 0; i < SAMPLE_FIELD_COUNT; i++)
         sample_set(&view->latest, (enum sample_field)i, 1);

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct alerts NO_ALERTS;
 
@@ -74,9 +75,32 @@ static void a_watch_anew_goes_on_counting(void **state)
     free(member.families);
 }
 
+/* Eight families and the rest; names that are one in a label are one row. */
+static void methods_by_family_are_bounded(void **state)
+{
+    (void)state;
+    struct member member = {0};
+    struct method_family rows[12] = {{.family = ""}};
+    struct event event = {.kind = EVENT_METHODS};
+    for (int i = 0; i < 12; i++) {
+        char name[120];
+        memset(name, 'a' + (i < 2 ? 0 : i), sizeof name);
+        name[110 + (i < 2 ? i : 0)] = '\0'; /* the first two differ behind the label's end */
+        snprintf(rows[i].family, sizeof rows[i].family, "%s", name);
+        rows[i].methods = 100 - i;
+    }
+    event.methods = (struct methods_event){.methods = 5000, .row_count = 12, .rows = rows};
+    member_event(&member, &event, &NO_ALERTS);
+    assert_int_equal(member.methods.count, TOP_VIEWS);
+    assert_int_equal(member.methods.rows[0].number, 199);
+    assert_int_equal(member.methods.rows[7].number, 92);
+    assert_int_equal(member.methods.others, 5000 - 199 - (98 + 97 + 96 + 95 + 94 + 93 + 92));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(methods_by_family_are_bounded),
         cmocka_unit_test(a_list_in_between_adds_nothing_to_a_log),
         cmocka_unit_test(lists_count_what_is_more),
         cmocka_unit_test(a_watch_anew_goes_on_counting),

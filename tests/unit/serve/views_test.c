@@ -63,11 +63,10 @@ static struct snapshot *picture(void)
     hostile->active_alerts = 1;
     hostile->worst_active = SEVERITY_CRITICAL;
     hostile->finding_count = 1;
-    hostile->loader_count = 1;
-    hostile->have_loaders = true;
-    hostile->other_loaders = 9;
-    snprintf(hostile->loaders[0].type, sizeof hostile->loaders[0].type, HOSTILE);
-    hostile->loaders[0].loaders = 3;
+    hostile->loaders = (struct top_view){.have = true, .count = 1, .others = 9};
+    snprintf(hostile->loaders.rows[0].name, sizeof hostile->loaders.rows[0].name, HOSTILE);
+    hostile->loaders.rows[0].number = 3;
+    hostile->methods = hostile->loaders;
     snapshot->finding_count = 1;
     snapshot->findings[0].target = 1;
     finding_init(&snapshot->findings[0].finding, &texts, FINDING_CLASS_EXPLOSION);
