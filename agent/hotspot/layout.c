@@ -1,6 +1,7 @@
 #include "agent/hotspot/layout.h"
 
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/machine.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -240,9 +241,22 @@ static bool check_shape(const struct layout *now, char *error, size_t error_size
     return false;
 }
 
+static bool read_slots(struct layout *out, char *error, size_t error_size)
+{
+    if (machine.call_wrapper_slot != 0) {
+        out->call_wrapper_slot = machine.call_wrapper_slot;
+        out->sender_sp_slot = machine.sender_sp_slot;
+        out->last_sp_slot = machine.last_sp_slot;
+    }
+    return out->call_wrapper_slot != -1 && out->last_sp_slot != -1
+               ? true
+               : complain("frame::entry_frame_call_wrapper_offset", error, error_size);
+}
+
 bool layout_fill(struct layout *out, char *error, size_t error_size)
 {
-    if (!find_tables(error, error_size) || !read_rows(out, error, error_size))
+    if (!find_tables(error, error_size) || !read_rows(out, error, error_size) ||
+        !read_slots(out, error, error_size))
         return false;
     out->jdk_major = (int)load_u32(out->vm_major, 0);
     return check_shape(out, error, error_size);

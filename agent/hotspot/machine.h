@@ -23,6 +23,8 @@ struct machine {
     int32_t instruction_bytes; /* the least there is between two */
     /* What a call pushes: the return address, or nothing where it is kept in a register (link). */
     int32_t call_pushed_bytes;
+    /* In words from fp, as layout.def has them, where HotSpot's tables do not name them; 0: they do. */
+    int32_t call_wrapper_slot, sender_sp_slot, last_sp_slot;
     int32_t interpreted_bcp; /* in an interpreted frame, words from where its own sp is kept */
     int32_t entry_bytes;     /* of the instructions that push fp and make it that of the frame */
     /* Of the call stub, in bytes: where to look for its first instructions, and what follows the call. */

@@ -16,6 +16,9 @@ const struct machine machine = {
      *   +1 return address (x30) | 0 caller's fp | -1 caller's sp | -2 own sp | -3 method | -4 profile
      *   -5 extended sp | -6 mirror | -7 constant pool cache | -8 locals | -9 bytecode
      */
+    .call_wrapper_slot = -8,
+    .sender_sp_slot = -1,
+    .last_sp_slot = -2,
     .interpreted_bcp = -7,
     .entry_bytes = 2 * INSTRUCTION_BYTES, /* stp x29, x30, [sp, #-16]!; mov x29, sp */
     .call_stub_begin = 384,
