@@ -1,18 +1,17 @@
 #!/bin/bash
-# arm64: runs a command in which arm64 programs can be run, by qemu-aarch64-static over the sysroot of
-# `make sysroot-arm64`; also those that the command's programs start. To do so it is put into a user and
-# mount namespace that has a binfmt_misc of its own (Linux 6.7): no other process of this machine sees it,
-# and no root is needed.
+# arm64: runs a command where arm64 programs can be run, by qemu-aarch64-static and with the libraries and JDKs
+# of `make sysroot-arm64`; also those that the command's programs start. To do so it is put into a user and
+# mount namespace: a binfmt_misc of its own (Linux 6.7), and /usr/lib with the sysroot's below this machine's.
+# No other process of this machine sees it, and no root is needed.
 #
 # usage: arm64.sh [-v 25] [-p 65536] COMMAND...
 #
-#   -v 25      on the C library that JDK 25 of Debian unstable was built for
+#   -v 25      JDK 25 of Debian unstable, and the C library it was built for
 #   -p BYTES   with that page size
 #
 # JAVA_HOME is the arm64 JDK's. What is missing is said, with exit status 77.
 
 set -eu
-sysroot=
 at=$PWD
 . "$(dirname "$0")/../lib.sh"
 cd "$at"
@@ -31,20 +30,26 @@ if lacking=$(arm64_lacking); then
 fi
 sysroot=$(sysroot_arm64)
 [ "$version" != 25 ] || sysroot=$sysroot/sid
-export QEMU_LD_PREFIX=$sysroot JAVA_HOME=$sysroot/usr/lib/jvm/java-$version-openjdk-arm64
-[ -x "$JAVA_HOME/bin/java" ] || { echo "arm64: $sysroot has no JDK $version" >&2 && exit 77; }
-[ -z "${ARM64_REGISTERED-}" ] || exec "$@"
-export ARM64_REGISTERED=1
+home=/usr/lib/jvm/java-$version-openjdk-arm64
+[ -x "$sysroot$home/bin/java" ] || { echo "arm64: $sysroot has no JDK $version" >&2 && exit 77; }
+export JAVA_HOME=$home
 
+libraries=/usr/lib:$sysroot/usr/lib
+[ -L "$sysroot/lib" ] || libraries+=:$sysroot/lib # what Debian 12 has there
 # Bytes 4 to 19 of an ELF file: 64 bits, any system, a program or a library, for machine 183.
 row=':qemu-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
 row+=':\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
 row+=":$(command -v qemu-aarch64-static):PF"
 # shellcheck disable=SC2016
 exec unshare -Urm sh -c '
+    mount -t overlay overlay -o "lowerdir=$1" /usr/lib 2>/dev/null || {
+        echo "arm64: no overlay in a user namespace (needs Linux 5.11)" >&2
+        exit 77
+    }
     mount -t binfmt_misc none /proc/sys/fs/binfmt_misc 2>/dev/null &&
         printf "%s" "$0" >/proc/sys/fs/binfmt_misc/register || {
         echo "arm64: no binfmt_misc in a user namespace (needs Linux 6.7)" >&2
         exit 77
     }
-    exec "$@"' "$row" "$@"
+    shift
+    exec "$@"' "$row" "$libraries" "$@"

@@ -40,6 +40,13 @@ unpack() { # ROOT SUITE PACKAGE...: with what they depend on
     find "$root" -type l -lname '/*' -printf '%P\t%l\n' | while IFS=$'\t' read -r link target; do
         ln -sfnr "$root$target" "$root/$link"
     done
+    # A JDK brings its settings with it: it is also seen at its place in /usr/lib/jvm, without this /etc.
+    find "$root/usr/lib/jvm" -type l -lname '*/etc/*' | while read -r link; do
+        [ ! -e "$link" ] || cp -rL --remove-destination "$link" "$link.copy"
+        rm "$link"
+        [ ! -e "$link.copy" ] || mv "$link.copy" "$link"
+    done
+    [ -e "$root/lib" ] || ln -s usr/lib "$root/lib"
 }
 
 build() {
