@@ -79,7 +79,7 @@ struct call_times {
     uint32_t count;
     struct call_cell *cells; /* by slot, then by node, each pair once */
 };
-#define CALL_TREE_CELLS_MAX (1 << 20)
+#define CALL_TREE_CELLS_MAX (2 << 20)
 
 struct call_tree *call_tree_create(void);
 /* What is added from now on was taken at that time, in ms since the epoch. Slots become longer as cells become

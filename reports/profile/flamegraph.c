@@ -384,18 +384,51 @@ static void put_base36(FILE *out, uint64_t number)
         putc(digits[--length], out);
 }
 
+/* As which frame a node counts in a span: its nearest caller of so many samples in all. */
+static void count_as(const struct drawing *drawing, int64_t least, uint32_t *number_of)
+{
+    number_of[0] = 0;
+    for (uint32_t i = 1; i < call_tree_node_count(drawing->tree); i++) {
+        const struct call_node *node = call_tree_node(drawing->tree, i);
+        number_of[i] = node->total >= least ? drawing->number_of[i] : number_of[node->parent];
+    }
+}
+
+/* Slots are as short as there is room for; where samples are of so many places that their cells have none,
+ * rare places count as their callers. *least: samples of a place that does not. */
+static bool take_times(const struct drawing *drawing, struct call_times *times, int64_t *least)
+{
+    uint32_t *number_of =
+        reallocarray(NULL, call_tree_node_count(drawing->tree), sizeof *number_of);
+    bool good = number_of != NULL;
+    *least = 1;
+    while (good) {
+        bool last = *least > call_tree_samples(drawing->tree) / 4;
+        count_as(drawing, *least, number_of);
+        good = call_tree_times(drawing->tree, number_of, SLOTS_MAX, last ? CELLS_MAX : UINT32_MAX,
+                               times);
+        if (!good || last || times->count <= CELLS_MAX)
+            break;
+        free(times->cells);
+        *least *= 4;
+    }
+    free(number_of);
+    return good;
+}
+
 /* For each slot the frames its samples end in: the distance to the one before, and "*samples" where it is
  * more than one, in base 36. */
 static bool put_times(struct drawing *drawing)
 {
     struct call_times times;
     FILE *out = drawing->out;
-    if (!call_tree_times(drawing->tree, drawing->number_of, SLOTS_MAX, CELLS_MAX, &times))
+    int64_t least;
+    if (!take_times(drawing, &times, &least))
         return false;
     if (times.slots > 0 && drawing->page->before == NULL &&
         times.cells[0].slot != times.cells[times.count - 1].slot) {
-        fprintf(out, "\"start\":%" PRId64 ",\"slot\":%" PRId64 ",\"slots\":[", times.start_ms,
-                times.slot_ms);
+        fprintf(out, "\"start\":%" PRId64 ",\"slot\":%" PRId64 ",\"least\":%" PRId64 ",\"slots\":[",
+                times.start_ms, times.slot_ms, least);
         uint32_t at = 0;
         for (int32_t slot = 0; slot < times.slots; slot++) {
             fputs(slot > 0 ? ",\"" : "\"", out);
@@ -461,8 +494,12 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
     fprintf(out, "</h1>\n<p>%s ", amount(drawing, call_tree_samples(drawing->tree)).text);
     put(drawing, page->unit);
     if (page->before != NULL)
-        fprintf(out, ". Compared with %s before; the width is what a frame takes now.",
-                amount(drawing, page->difference->before).text);
+        fprintf(
+            out,
+            ". Compared with %s before, <span id=\"by\">%s</span>; the width is what a frame takes "
+            "now.",
+            amount(drawing, page->difference->before).text,
+            page->difference->absolute ? "by samples" : "by shares");
     else
         putc('.', out);
     fputs("</p>\n<p class=\"keys\">", out);

@@ -103,6 +103,11 @@ function colour(i) {
     for (var k = 0; k < letters.length; k++) shade = Math.imul(shade, 31) + letters.charCodeAt(k) | 0;
     return COLOURS[kind(i)] + (shade >>> 0) % 3;
 }
+/* Where the whole name has no room, that of the class and its method says more than the package's. */
+function label_of(i, letters) {
+    var whole = text(i);
+    return (whole.length <= letters ? whole : whole.replace(/^(?:[a-z0-9_]+[.\/])+(?=[A-Z$])/, '')).slice(0, letters + 1);
+}
 /* Frames of the zoomed one that are so many samples wide, and those above it. */
 function choose(least) {
     var chosen = [], i;
@@ -139,7 +144,7 @@ function draw() {
             var label = document.createElementNS(NS, 'text');
             label.setAttribute('x', 3);
             label.setAttribute('y', 12);
-            label.textContent = text(i).slice(0, Math.ceil(w * wide / 5));
+            label.textContent = label_of(i, Math.ceil((w * wide - 4) / 6));
             e.appendChild(label);
         }
         shown.set(i, e);
@@ -151,10 +156,13 @@ function draw() {
     reach(shown.has(reached) ? reached : zoomed, false);
     narrow.textContent = hidden > 0 ? grouped(hidden) + (hidden === 1 ? ' frame is' : ' frames are') +
         ' too narrow to be drawn here: zoom in to see them.' : '';
+    if (span && data.least > 1) narrow.textContent += ' In a span, places with fewer than ' + amount(data.least) +
+        (data.bytes ? '' : ' samples') + ' in all count as their callers.';
     if (total[0] === 0) narrow.textContent = 'There are no samples in this span.';
     reset.disabled = zoomed === 0;
     flip.textContent = upwards ? 'Callers above' : 'Callers below';
     if (mode) mode.textContent = absolute ? 'Compare shares' : 'Compare samples';
+    if (mode) at('by').textContent = absolute ? 'by samples' : 'by shares';
     ['by-samples', 'by-shares'].forEach(function (id) {
         if (at(id)) at(id).hidden = absolute !== (id === 'by-samples');
     });
@@ -224,7 +232,7 @@ if (data.slots) data.slots.forEach(function (cells, slot) {
     sums.push(all);
     most = Math.max(most, all);
 });
-function column_width() { return Math.min(16, heat.clientWidth / columns); }
+function column_width() { return Math.min(40, heat.clientWidth / columns); }
 function draw_heat() {
     var ratio = window.devicePixelRatio || 1, style = getComputedStyle(heat), high = rows * CELL;
     var wide = column_width();

@@ -167,16 +167,16 @@ bool profile_difference_print(const struct profile_difference *difference, uint3
     return good && !ferror(out);
 }
 
-static void put_html_table(const struct profile_difference *difference, const char *caption,
+static void put_html_table(const struct profile_difference *difference, const char *title,
                            bool only_new_and_gone, uint32_t rows, FILE *out)
 {
-    fprintf(
-        out,
-        "<div class=\"scroll\"><table class=\"difference\"><caption>%s</caption>\n<thead><tr><th "
-        "scope=\"col\">change, points</th><th scope=\"col\">before</th><th "
-        "scope=\"col\">after</th><th scope=\"col\">method</th></tr></thead><tbody>\n",
-        caption);
     uint32_t put = 0, left = 0;
+    fprintf(out,
+            "<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"difference\">\n<thead><tr>"
+            "<th scope=\"col\">change, points</th><th scope=\"col\">before</th>"
+            "<th scope=\"col\">after</th><td></td>"
+            "<th scope=\"col\" class=\"method\">method</th></tr></thead><tbody>\n",
+            title);
     for (uint32_t i = 0; i < difference->row_count; i++) {
         const struct profile_change *row = &difference->rows[i];
         struct cells cells = {0};
@@ -188,13 +188,13 @@ static void put_html_table(const struct profile_difference *difference, const ch
         }
         put++;
         fill(&cells, difference, row);
-        fprintf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>", cells.text[CHANGE],
-                cells.text[BEFORE], cells.text[AFTER]);
+        fprintf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td class=\"method\">",
+                cells.text[CHANGE], cells.text[BEFORE], cells.text[AFTER], cells.text[WHAT]);
         escape_put(ESCAPE_HTML, row->frame.name, out);
-        fprintf(out, "%s%s</td></tr>\n", cells.text[WHAT][0] != '\0' ? ", " : "", cells.text[WHAT]);
+        fputs("</td></tr>\n", out);
     }
     if (put == 0)
-        fputs("<tr><td colspan=\"4\">none</td></tr>\n", out);
+        fputs("<tr><td colspan=\"5\">none</td></tr>\n", out);
     fputs("</tbody></table></div>\n", out);
     if (left > 0)
         fprintf(out, "<p>%s more.</p>\n", units_count(left).text);

@@ -319,6 +319,8 @@ class Scenario:
     def picture(self, url, width, height, scheme, path):
         self.browser.resize(int(width), int(height), scheme)
         self.browser.open(url)
+        print("ok loaded in ms:", self.browser.eval("performance.timing.domComplete - performance.timing.navigationStart"),
+              flush=True)
         self.browser.picture(path)
 
 

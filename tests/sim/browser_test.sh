@@ -82,7 +82,7 @@ in_browser() { # SCENARIO ARGUMENT...
 in_browser all "$(
     cat <<END
 flame file://$SCRATCH/flame.html Mix.burn
-difference file://$SCRATCH/difference.html parse old,
+difference file://$SCRATCH/difference.html parse gone
 hostile file://$SCRATCH/hostile.html
 large file://$SCRATCH/large.html
 pages $(printf 'file://%s ' "${pages[@]}")

@@ -39,7 +39,7 @@ page=$(cat "$SCRATCH/d.html")
 contains "what grew is red" "$(grep -A 1 '>groovy$' "$SCRATCH/d.html")" 'rect class="m4"'
 contains "what shrank is blue" "$(grep -A 1 '>parse$' "$SCRATCH/d.html")" 'rect class="l4"'
 contains "a frame says by how much" "$page" "before 50, -38.82 points"
-contains "what is gone is in the table" "$page" "<td>old, gone</td>"
+contains "what is gone is in the table" "$page" "<td>gone</td><td class=\"method\">old</td>"
 lacks "names are no elements" "$page" "<b>new"
 lacks "and nothing is loaded" "$page" 'src="http'
 exits "one profile is a flame graph" 0 "$NMTWATCH" flamegraph "$SCRATCH/after.txt" -o "$SCRATCH/one.html"
