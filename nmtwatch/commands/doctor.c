@@ -7,6 +7,7 @@
 #include "nmtwatch/jvm/as_target.h"
 #include "nmtwatch/jvm/attach_connect.h"
 #include "nmtwatch/jvm/perfdata.h"
+#include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/observe/uprobes.h"
 #include "nmtwatch/process/messages.h"
@@ -16,10 +17,12 @@
 #include "reports/page/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +70,26 @@ static void check_proc(struct checks *checks)
             "/proc is mounted with hidepid: other users' processes are not seen");
     else
         add(checks, DOCTOR_OK, "proc", serves, NULL, "/proc shows all processes");
+}
+
+/* In a pid namespace of its own nmtwatch sees what is in it and below: all that is wanted of it in a pod, and
+ * nothing at all when it was started in a container of its own. */
+static void check_containers(struct checks *checks, bool any_jvm)
+{
+    static const char first[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO of the kernel */
+    const char *serves = "JVMs of the host and of other containers";
+    char own[64];
+    ssize_t length = readlink("/proc/self/ns/pid", own, sizeof own - 1);
+    own[length > 0 ? length : 0] = '\0';
+    if (length <= 0 || strcmp(own, first) == 0)
+        add(checks, DOCTOR_OK, "containers", serves, NULL,
+            "nmtwatch is in no container: it sees those of the host and of its containers");
+    else
+        add(checks, any_jvm ? DOCTOR_OK : DOCTOR_LIMITED, "containers", serves,
+            any_jvm ? NULL
+                    : "run it on the host, or in its pids: hostPID or shareProcessNamespace, "
+                      "docker run --pid=host or --pid=container:NAME",
+            "nmtwatch is in a container (a pid namespace of its own): JVMs outside are not seen");
 }
 
 static void check_rights(struct checks *checks)
@@ -143,7 +166,18 @@ static void check_perf_events(struct checks *checks)
     char error[256];
     const struct perf_want want = {.what = PERF_CPU_TIME, .period = 10000000};
     struct perf_events *events = perf_events_open(getpid(), &want, error, sizeof error);
-    if (events == NULL)
+    int paranoid = perf_kernel_number("/proc/sys/kernel/perf_event_paranoid");
+    if (events == NULL && access("/proc/sys/kernel/perf_event_paranoid", F_OK) != 0)
+        add(checks, DOCTOR_MISSING, "perf-events", serves, "a kernel with CONFIG_PERF_EVENTS",
+            "this kernel has no perf events");
+    else if (events == NULL &&
+             (paranoid <= 2 || as_target_has(CAP_PERFMON) || as_target_has(CAP_SYS_ADMIN)))
+        add(checks, DOCTOR_MISSING, "perf-events", serves,
+            "give the container a seccomp profile that allows perf_event_open, with CAP_PERFMON",
+            "perf_event_open is refused, and not by kernel.perf_event_paranoid, which is %d: a "
+            "seccomp profile does so, as container engines have it",
+            paranoid);
+    else if (events == NULL)
         add(checks, DOCTOR_MISSING, "perf-events", serves,
             "run as root or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=2", "%s",
             error);
@@ -166,8 +200,12 @@ static void check_uprobes(struct checks *checks)
             "BPF programs on uprobes can be loaded (BTF is not needed)");
     else
         add(checks, DOCTOR_MISSING, "uprobes", serves,
-            "run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN", "%s",
-            error);
+            as_target_has(CAP_BPF) && as_target_has(CAP_PERFMON) && as_target_has(CAP_SYS_ADMIN)
+                ? "Linux 5.8 or later that is not locked down; in a container a seccomp profile "
+                  "that "
+                  "allows bpf and perf_event_open"
+                : "run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_ADMIN",
+            "%s", error);
 }
 
 static void check_pressure(struct checks *checks)
@@ -238,24 +276,6 @@ static void check_gnuplot(struct checks *checks)
 
 /* --- a JVM ------------------------------------------------------------------------------------ */
 
-static const char *mend_of(enum failure_kind kind)
-{
-    switch (kind) {
-    case FAILURE_ATTACH_DISABLED:
-        return "start it without -XX:+DisableAttachMechanism; right after its start: try again";
-    case FAILURE_NO_ANSWER:
-        return "continue the process (kill -CONT)";
-    case FAILURE_NO_USER:
-        return "start it with a mapping of its user and group (unshare -r)";
-    case FAILURE_PERMISSION:
-        return "run as that user, or as root";
-    case FAILURE_FOREIGN_USERS:
-        return "run nmtwatch outside of this user namespace";
-    default:
-        return "see docs/exit-codes.md";
-    }
-}
-
 static void check_attach(struct checks *checks, const struct target *target)
 {
     const char *serves = "watch, record, check, triage, profile";
@@ -271,7 +291,7 @@ static void check_attach(struct checks *checks, const struct target *target)
     if (kind == FAILURE_NONE)
         add(checks, DOCTOR_OK, "attach", serves, NULL, "nothing stands in the way of attaching");
     else
-        add(checks, DOCTOR_MISSING, "attach", serves, mend_of(kind), "%s", failure.sentence);
+        add(checks, DOCTOR_MISSING, "attach", serves, failure_mend(kind), "%s", failure.sentence);
 }
 
 static void check_nmt(struct checks *checks, const struct target *target)
@@ -295,10 +315,14 @@ static void check_perfdata(struct checks *checks, const struct target *target)
     int error = errno;
     if (perfdata != NULL)
         add(checks, DOCTOR_OK, "hsperfdata", serves, NULL, "hsperfdata can be read");
+    else if (error == EACCES || error == EPERM)
+        add(checks, DOCTOR_LIMITED, "hsperfdata", serves, "run as its user, or as root",
+            "hsperfdata cannot be read: %s", strerror(error));
     else
         add(checks, DOCTOR_LIMITED, "hsperfdata", serves,
-            "start it without -XX:-UsePerfData and -XX:+PerfDisableSharedMem, with a /tmp it can "
-            "write to",
+            "start it without -XX:-UsePerfData and -XX:+PerfDisableSharedMem, as a user with a "
+            "name "
+            "in /etc/passwd, and with a /tmp it can write to",
             "no hsperfdata: %s", error == ENOENT ? "there is no file" : strerror(error));
     perfdata_close(perfdata);
 }
@@ -317,6 +341,17 @@ static void check_jdk(struct checks *checks, const struct target *target)
         add(checks, DOCTOR_OK, "jdk", serves, NULL, "JDK %d: all is supported", major);
 }
 
+/* No copy of the agent can be loaded from there. */
+static bool tmp_is_noexec(const struct target *target)
+{
+    struct statvfs tmp;
+    int fd = rooted_folder(target->root, "/tmp", O_PATH);
+    bool noexec = fd >= 0 && fstatvfs(fd, &tmp) == 0 && (tmp.f_flag & ST_NOEXEC) != 0;
+    if (fd >= 0)
+        close(fd);
+    return noexec;
+}
+
 static void check_agent_fits(struct checks *checks, const struct target *target,
                              const char *library)
 {
@@ -327,9 +362,11 @@ static void check_agent_fits(struct checks *checks, const struct target *target,
     else if (library[0] == '\0')
         return; /* the machine's check has said it */
     else if (!agent_library_fits(target, library, false))
-        add(checks, DOCTOR_MISSING, "agent", serves,
-            "build nmtwatch in that image (make), and name the agent with --agent",
+        add(checks, DOCTOR_MISSING, "agent", serves, failure_mend(FAILURE_AGENT_LIBC),
             "the JVM runs on another C library than the agent was built for");
+    else if (!agent_library_reachable(target, library) && tmp_is_noexec(target))
+        add(checks, DOCTOR_MISSING, "agent", serves, failure_mend(FAILURE_AGENT_PLACE),
+            "the agent is not visible to the JVM, and its /tmp is mounted noexec");
     else
         add(checks, DOCTOR_OK, "agent", serves, NULL, "the agent fits, and is not loaded");
 }
@@ -389,9 +426,10 @@ static void print_target(const struct terminal *terminal, const struct target *t
                          const struct checks *checks)
 {
     char head[EVENT_NAME_MAX + 128];
-    snprintf(head, sizeof head, "%d %s (JDK %s)", (int)target->pid,
+    snprintf(head, sizeof head, "%d %s (JDK %s%s)", (int)target->pid,
              target->identity.main[0] != '\0' ? target->identity.main : "?",
-             target->identity.jdk[0] != '\0' ? target->identity.jdk : "?");
+             target->identity.jdk[0] != '\0' ? target->identity.jdk : "?",
+             target->contained ? ", in a container" : "");
     fputc('\n', stdout);
     terminal_wrapped(terminal, 0, head);
     print_checks(terminal, checks);
@@ -408,13 +446,14 @@ static void json_target(struct json_out *out, const struct target *target,
     json_out_end(out, '}');
 }
 
-static int examine(const struct discovery *found, bool json)
+static int examine(const struct discovery *found, bool any_jvm, bool json)
 {
     const struct terminal terminal = {.out = stdout, .colour = options_colour(false)};
     struct json_out out = {0};
     char library[4096];
     struct checks machine = {0};
     check_proc(&machine);
+    check_containers(&machine, any_jvm);
     check_rights(&machine);
     check_memory(&machine);
     check_perf_events(&machine);
@@ -470,10 +509,23 @@ static int run(int argc, char **argv)
     struct discovery found = {0};
     struct target target;
     if (operands == 1) {
-        if ((code = target_option_open(&command_doctor, argv[1], &target)) != 0)
+        struct failure failure;
+        pid_t pid;
+        if ((code = target_option_pid(&command_doctor, argv[1], &pid)) != 0)
             return code;
+        enum failure_kind kind = target_open(&target, pid, &failure);
+        if (kind != FAILURE_NONE) {
+            /* Where rights are missing, those of this machine say which. */
+            if (kind == FAILURE_PERMISSION || kind == FAILURE_HIDDEN ||
+                kind == FAILURE_FOREIGN_PROC || kind == FAILURE_FOREIGN_USERS)
+                examine(&found, true, json);
+            fflush(stdout);
+            print_error("nmtwatch doctor: %s\n", failure.sentence);
+            print_error("nmtwatch doctor: mend: %s\n", failure_mend(kind));
+            return failure_exit_code(kind);
+        }
         found = (struct discovery){.count = 1, .targets = &target};
-        code = examine(&found, json);
+        code = examine(&found, true, json);
         target_close(&target);
         return code;
     }
@@ -481,12 +533,13 @@ static int run(int argc, char **argv)
         print_error("nmtwatch doctor: reading /proc: %s\n", strerror(errno));
         return EXIT_IO;
     }
-    code = examine(&found, json);
+    code = examine(&found, found.count > 0, json);
+    fflush(stdout);
     if (found.count == 0)
         print_error("nmtwatch doctor: no HotSpot JVM found\n");
     if (found.unreadable > 0)
-        print_error("nmtwatch doctor: no permission to look at %d process%s\n", found.unreadable,
-                    found.unreadable == 1 ? "" : "es");
+        print_error("nmtwatch doctor: no permission to look at %d process%s: run as root\n",
+                    found.unreadable, found.unreadable == 1 ? "" : "es");
     discovery_free(&found);
     return code;
 }
@@ -497,11 +550,12 @@ const struct command command_doctor = {
     .usage =
         "Usage: nmtwatch doctor [PID] [--json]\n"
         "\n"
-        "Checks this machine (rights, /proc, memory of other processes, perf events, uprobes,\n"
-        "pressure, the agent, libraries) and each JVM (attach, Native Memory Tracking,\n"
+        "Checks this machine (rights, /proc, containers, memory of other processes, perf events,\n"
+        "uprobes, pressure, the agent, libraries) and each JVM (attach, Native Memory Tracking,\n"
         "hsperfdata, version, whether the agent fits). Each check says what it is used for and,\n"
         "where something is missing, what to change. Rights are tried, not guessed: run it as\n"
         "the user that will run nmtwatch. No JVM is asked or signalled.\n"
-        "Exit code 0: all checks passed; 1: something is missing or limited.\n",
+        "Exit code 0: all checks passed; 1: something is missing or limited; 10-31: PID cannot\n"
+        "be looked at.\n",
     .run = run,
 };

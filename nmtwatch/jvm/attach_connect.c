@@ -268,6 +268,27 @@ static bool socket_exists(const struct attach_connect *attempt)
     return fstatat(attempt->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Why HotSpot cannot open a socket in its /tmp, where it opens it and nowhere else; NULL: it can, or that cannot be
+ * seen. The kernel is asked with the rights of its user. */
+static const char *tmp_obstacle(const struct target *target)
+{
+    int fd = rooted_folder(target->root, "/tmp", O_PATH);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? "there is none" : NULL;
+    const char *obstacle = NULL;
+    struct statvfs tmp;
+    struct as_target self;
+    if (fstatvfs(fd, &tmp) == 0 && (tmp.f_flag & ST_RDONLY) != 0)
+        obstacle = "it is read-only";
+    else if (as_target_begin(&self, target->uid, target->gid)) {
+        bool closed = faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES;
+        as_target_end(&self);
+        obstacle = closed ? "its user may not write there" : NULL;
+    }
+    close(fd);
+    return obstacle;
+}
+
 enum failure_kind connect_obstacle(const struct target *target, const char **detail)
 {
     *detail = NULL;
@@ -282,7 +303,10 @@ enum failure_kind connect_obstacle(const struct target *target, const char **det
     }
     if (!state.handles_sigquit)
         return target_still_same(target) ? FAILURE_ATTACH_DISABLED : FAILURE_GONE;
-    return user_map_has(target->pid, target->uid, target->gid) ? FAILURE_NONE : FAILURE_NO_USER;
+    if (!user_map_has(target->pid, target->uid, target->gid))
+        return FAILURE_NO_USER;
+    *detail = tmp_obstacle(target);
+    return *detail == NULL ? FAILURE_NONE : FAILURE_NO_TMP;
 }
 
 static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms)
@@ -296,9 +320,6 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
         obstacle = FAILURE_GONE;
     if (obstacle != FAILURE_NONE)
         return fail(attempt, obstacle, detail);
-    struct statvfs tmp;
-    if (fstatvfs(attempt->tmp_fd, &tmp) == 0 && (tmp.f_flag & ST_RDONLY) != 0)
-        return fail(attempt, FAILURE_NO_TMP, "it is read-only");
 
     int error = create_trigger(attempt);
     if (error == EAGAIN)

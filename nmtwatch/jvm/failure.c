@@ -6,9 +6,10 @@
 static const struct failure_row {
     const char *reason;
     int exit_code;
+    const char *mend;
 } rows[FAILURE_KIND_COUNT] = {
-    [FAILURE_NONE] = {"ok", 0},
-#define FAILURE(id, reason, exit_code, sentence) [FAILURE_##id] = {reason, exit_code},
+    [FAILURE_NONE] = {"ok", 0, NULL},
+#define FAILURE(id, reason, exit_code, sentence, mend) [FAILURE_##id] = {reason, exit_code, mend},
 #include "nmtwatch/jvm/failures.def"
 #undef FAILURE
 };
@@ -23,11 +24,16 @@ int failure_exit_code(enum failure_kind kind)
     return rows[kind].exit_code;
 }
 
+const char *failure_mend(enum failure_kind kind)
+{
+    return rows[kind].mend;
+}
+
 /* A switch rather than a column of the table: so the compiler sees each format beside its argument. */
 static int write_sentence(char *out, size_t size, enum failure_kind kind, const char *who)
 {
     switch (kind) {
-#define FAILURE(id, reason, exit_code, sentence)                                                   \
+#define FAILURE(id, reason, exit_code, sentence, mend)                                             \
     case FAILURE_##id:                                                                             \
         return snprintf(out, size, sentence, who);
 #include "nmtwatch/jvm/failures.def"

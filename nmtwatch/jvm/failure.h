@@ -7,7 +7,7 @@
 
 enum failure_kind {
     FAILURE_NONE = 0,
-#define FAILURE(id, reason, exit_code, sentence) FAILURE_##id,
+#define FAILURE(id, reason, exit_code, sentence, mend) FAILURE_##id,
 #include "nmtwatch/jvm/failures.def"
 #undef FAILURE
     FAILURE_KIND_COUNT,
@@ -20,6 +20,7 @@ struct failure {
 
 const char *failure_reason(enum failure_kind kind); /* "ok" for FAILURE_NONE */
 int failure_exit_code(enum failure_kind kind);      /* 0 for FAILURE_NONE */
+const char *failure_mend(enum failure_kind kind);   /* NULL for FAILURE_NONE */
 
 /* Fills the sentence from the table; who is e.g. "pid 4711"; detail (may be NULL) is appended after
  * ": ". Returns kind. */

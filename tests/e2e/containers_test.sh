@@ -64,6 +64,24 @@ for jdk in 17 25; do
     done
     is "$jdk: the first of its pid namespace" "$(listed $jdk/box '[.nspid, .uid] | join(" ")')" "1 4711"
 
+    # What doctor says before anybody has attached, and which line mends it.
+    doctor=$("$OURS" doctor --json)
+    while read -r name of wanted; do
+        contains "$jdk/$name: doctor, $of" "$(jq -r --argjson pid "${C_PID[$jdk/$name]}" --arg of "$of" \
+            '.jvms[] | select(.pid == $pid) | .checks[] | select(.name == $of) | "\(.state): \(.mend)"' <<<"$doctor")" \
+            "$wanted"
+    done <<'END'
+box attach ok: null
+box hsperfdata as a user with a name
+named hsperfdata ok: null
+noexec attach ok: null
+noexec agent missing: put libnmtagent.so into its image
+musl agent missing: build nmtwatch in that image
+frozen attach missing: give it a /tmp that its user may write
+bare attach missing: give it a /tmp that its user may write
+unmapped attach missing: start it with a mapping of its user
+END
+
     for name in box chroot private mapped denied; do
         works "$jdk/$name" "${C_PID[$jdk/$name]}" "${C_ROOT[$jdk/$name]}/tmp" "$OURS"
     done
@@ -84,6 +102,9 @@ for jdk in 17 25; do
         refuses "$jdk/$name, another user" 13 "belongs to another user" \
             "${ANOTHER[@]}" "$OURS" watch "$pid" --for 1s
         exits "$jdk/$name, another user: check" 3 "${ANOTHER[@]}" "$OURS" check "$pid"
+        refuses "$jdk/$name, another user: doctor" 13 "mend: run as that user, or as root" \
+            "${ANOTHER[@]}" "$OURS" doctor "$pid"
+        contains "$jdk/$name, another user: doctor has this machine" "$OUTPUT" "only JVMs of uid"
     done
 
     pid=${C_PID[$jdk/unmapped]}

@@ -64,6 +64,36 @@ for jdk in 17 25; do
     contains "$jdk: its text has the option" "$OUTPUT" "-XX:NativeMemoryTracking=summary"
     lacks "$jdk: and no other JVM" "$OUTPUT" "${FLEET_PID[$jdk/proxy]} "
 done
+# Refusals of a kernel and of a container engine, played: a seccomp filter refuses, and /proc/sys/kernel says what
+# such a kernel has set.
+"${CC:-gcc}" -O2 -o "$SCRATCH/deny" tests/e2e/deny.c || bail "deny.c"
+doctor=$(realpath "$NMTWATCH")
+refused() { # USER PTRACE_SCOPE PERF_EVENT_PARANOID CHECK: "what is found; what mends it"
+    mkdir -p "$SCRATCH/kernel/yama"
+    echo "$2" >"$SCRATCH/kernel/yama/ptrace_scope"
+    echo "$3" >"$SCRATCH/kernel/perf_event_paranoid"
+    chmod -R a+rX "$SCRATCH"
+    unshare -m sh -c 'mount --bind "$1" /proc/sys/kernel && exec setpriv --reuid "$2" --clear-groups "$3" "$4" doctor --json' \
+        sh "$SCRATCH/kernel" "$1" "$SCRATCH/deny" "$doctor" 2>/dev/null |
+        jq -r --arg check "$4" '.checks[] | select(.name == $check) | "\(.found); \(.mend)"'
+}
+if ! unshare -m setpriv --reuid 0 --clear-groups true 2>/dev/null || [ "$(id -u)" != 0 ]; then
+    skip "doctor where things are refused" "refused: namespaces need root"
+else
+    for scope in 1 2; do
+        contains "doctor: ptrace_scope $scope" "$(refused 65534 $scope 2 memory)" "CAP_SYS_PTRACE, or: sysctl kernel.yama.ptrace_scope=0"
+    done
+    contains "doctor: ptrace_scope 3 is for nobody, and for ever" "$(refused 0 3 2 memory)" "it cannot be lowered"
+    contains "doctor: no ptrace_scope: a seccomp profile" "$(refused 0 0 2 memory)" "a seccomp profile that allows process_vm_readv"
+    for paranoid in 3 4; do
+        contains "doctor: perf_event_paranoid $paranoid" "$(refused 65534 0 $paranoid perf-events)" \
+            "kernel.perf_event_paranoid is $paranoid); run as root or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=2"
+    done
+    contains "doctor: root, with which it is not that" "$(refused 0 0 4 perf-events)" "a seccomp profile that allows perf_event_open"
+    contains "doctor: nor is it with 2" "$(refused 65534 0 2 perf-events)" "a seccomp profile that allows perf_event_open"
+    contains "doctor: uprobes without rights" "$(refused 65534 0 2 uprobes)" "run as root, or with CAP_BPF"
+    contains "doctor: uprobes with rights, refused" "$(refused 0 0 2 uprobes)" "a seccomp profile that allows bpf"
+fi
 exits "doctor of two JVMs is a usage error" 64 "$NMTWATCH" doctor 1 2
 exits "doctor of a process that is no JVM" 10 "$NMTWATCH" doctor $$
 
