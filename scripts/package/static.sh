@@ -55,14 +55,22 @@ at_start='^(gnutls_global_init|gnutls_global_deinit|libssh2_init|libssh2_exit)$'
 # Functions of glibc in whose place static_program.c has its own.
 wrapped='dlopen dlsym dlerror dlclose dladdr getpwnam getpwuid getpwuid_r gethostbyname setlocale'
 
+download() { # PACKAGE...: of this machine's release of Debian
+    cd "$libraries.new"
+    if [ "$architecture" = "$(dpkg --print-architecture)" ]; then
+        apt-get -qq download "$@"
+    else
+        local apt=(debian_apt "$PWD/apt" "$(debian_mirror)" "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$architecture")
+        "${apt[@]}" update && "${apt[@]}" download "$@"
+    fi
+}
 fetch() {
     local package wanted
     rm -rf "$libraries.new"
     mkdir -p "$libraries.new/root"
     mapfile -t wanted < <(table | cut -d ' ' -f 2 | sort -u)
     # The certificates are the image's.
-    if ! (cd "$libraries.new" && apt-get -qq download "${wanted[@]/%/:$architecture}" ca-certificates) \
-        >"$libraries.log" 2>&1; then
+    if ! (download "${wanted[@]}" ca-certificates) >"$libraries.log" 2>&1; then
         echo "static: $(grep -m1 ^E: "$libraries.log") (see $libraries.log)" >&2
         exit 1
     fi
@@ -74,13 +82,9 @@ fetch() {
         # Source may be empty, or have the version of its own in brackets.
         split($2 == "" ? $1 : $2, source, " "); version = source[2] == "" ? $3 : substr(source[2], 2, length(source[2]) - 2)
         print $1, source[1], version }' >"$libraries.new/packages.tsv"
-    rm "$libraries.new"/*.deb
+    rm -rf "$libraries.new"/*.deb "$libraries.new/apt"
     rm -rf "$libraries"
     mv "$libraries.new" "$libraries"
-}
-
-of_package() { # PACKAGE: "source<TAB>version" of one that is installed
-    dpkg-query -W -f '${source:Package}\t${source:Version}\n' "$1" 2>/dev/null | head -n 1
 }
 
 mkdir -p "$folder"
@@ -91,11 +95,13 @@ table | while read -r library package; do
     awk -F '\t' -v OFS='\t' -v library="lib$library" -v package="$package" \
         '$1 == package { print library, $2, $3 }' "$libraries/packages.tsv"
 done >"$folder/libraries.tsv"
-# The compiler's own.
-for library in libc libgcc_eh; do
-    owner=$(dpkg-query -S "$(realpath "$($CC -print-file-name=$library.a)")" 2>/dev/null | head -n 1)
-    printf '%s\t%s\n' "$library" "$(of_package "${owner%%: *}")" >>"$folder/libraries.tsv"
-done
+# The compiler's own, which say themselves of which package they are.
+{
+    # shellcheck disable=SC2086 # words
+    printf 'libc\tglibc\t%s\n' "$("$($CC -print-prog-name=strings)" "$($CC ${LDFLAGS-} -print-file-name=libc.a)" |
+        sed -n 's/^GNU C Library (Debian GLIBC \(.*\)) .*/\1/p')"
+    printf 'libgcc_eh\tgcc-%s\t%s\n' "$($CC -dumpversion | cut -d . -f 1)" "$($CC --version | sed -n '1s/.*(Debian \(.*\)).*/\1/p')"
+} >>"$folder/libraries.tsv"
 ! $only_libraries || exit 0
 
 mapfile -t flags < <(
