@@ -118,7 +118,7 @@ JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_H
 AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
 # The families of class names are those of a watch: the one thing the agent takes from there.
 AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c agent/*/$(MACHINE)/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
-AGENT_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
+AGENT_CFLAGS := -include agent/old_glibc.h -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
 
 # Its name, so that a profiler that is linked to it gets the one that was loaded by -agentpath.
 AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libnmtagent.so -Wl,--version-script=agent/exports.map

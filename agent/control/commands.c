@@ -226,11 +226,13 @@ enum commands_answered commands_refuse(const char *text, const char *sentence)
 
 void commands_vm_death(JNIEnv *env)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += DEATH_WAIT_S;
-    if (pthread_mutex_clocklock(&lock, CLOCK_MONOTONIC, &until) != 0)
-        return; /* a command hangs: what it holds is not safe to touch */
+    const struct timespec pause = {.tv_nsec = 10000000};
+    int left = DEATH_WAIT_S * 100;
+    while (pthread_mutex_trylock(&lock) != 0) {
+        if (left-- == 0)
+            return; /* a command hangs: what it holds is not safe to touch */
+        nanosleep(&pause, NULL);
+    }
     if (!served.dead && served.vm != NULL)
         profiler_vm_death(env);
     served.dead = true;

@@ -16,6 +16,9 @@ for file in "$program" "$agent"; do
     contains "$file: stack protector" "$(symbols "$file")" "__stack_chk_fail"
     contains "$file: FORTIFY" "$(symbols "$file")" "__snprintf_chk"
 done
+# Older distributions than this one have JVMs, too: agent/old_glibc.h.
+is "$agent: what it wants of glibc" "$(readelf -W --dyn-syms "$agent" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu |
+    awk -F '[_.]' '$3 > 17')" ""
 contains "FORTIFY looks at formats" "$(symbols "$program")" "__printf_chk"
 
 # --- what the compiler does not leave a name of ---------------------------------------------------

@@ -1,0 +1,54 @@
+/*
+ * old_glibc: included before everything else into each file of the agent (Makefile), so that what is compiled here
+ * also loads into a JVM on an older distribution: on glibc 2.17 and later, that is RHEL 7, Debian 8, Ubuntu 14.04.
+ *
+ * A symbol is bound to the version that the linker finds: of functions that glibc 2.34 has moved from libpthread and
+ * libdl into libc a new one. Their old versions are the same functions; a JVM has both libraries loaded where they are
+ * libraries. What glibc has a function for only since later is a system call. tests/build/hardening_test.sh looks.
+ */
+#ifndef NMTWATCH_AGENT_OLD_GLIBC_H
+#define NMTWATCH_AGENT_OLD_GLIBC_H
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined __GLIBC__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
+#if defined __x86_64__
+#define OLD(name)       __asm__(".symver " #name "," #name "@GLIBC_2.2.5")
+#define OLD_LATER(name) __asm__(".symver " #name "," #name "@GLIBC_2.3.3")
+#elif defined __aarch64__
+#define OLD(name)       __asm__(".symver " #name "," #name "@GLIBC_2.17")
+#define OLD_LATER(name) OLD(name)
+#endif
+OLD(dladdr);
+OLD(dlclose);
+OLD(dlopen);
+OLD(dlsym);
+OLD(pthread_create);
+OLD(pthread_detach);
+OLD(pthread_getspecific);
+OLD(pthread_join);
+OLD(pthread_key_create);
+OLD(pthread_key_delete);
+OLD(pthread_mutex_trylock);
+OLD(pthread_once);
+OLD(pthread_setspecific);
+OLD(pthread_sigmask);
+OLD_LATER(dladdr1);
+OLD_LATER(pthread_condattr_setclock);
+#undef OLD
+#undef OLD_LATER
+
+#define fstat(fd, status) ((int)syscall(SYS_fstat, (fd), (status)))
+#define fstatat(folder, path, status, flags)                                                       \
+    ((int)syscall(SYS_newfstatat, (folder), (path), (status), (flags)))
+#define lstat(path, status) fstatat(AT_FDCWD, (path), (status), AT_SYMLINK_NOFOLLOW)
+#define gettid()            ((pid_t)syscall(SYS_gettid))
+#endif
+
+#endif
