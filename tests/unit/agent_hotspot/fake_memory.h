@@ -9,6 +9,7 @@
 
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
+#include "agent/hotspot/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,18 @@ static inline uintptr_t fake_code(uintptr_t offset, uintptr_t bytes, uintptr_t m
         put_word(blob + 72, blob + 128);
     }
     return blob;
+}
+
+/* A direct call that returns to that address; of callee 0: of what comes next in the caller. */
+static inline void fake_call_instruction(uintptr_t return_to, uintptr_t callee)
+{
+    if (machine.instruction_bytes == 1) {
+        put(return_to - 5, 0xe8, 1);
+        put_int(return_to - 4, callee != 0 ? (uint32_t)(callee - return_to) : 0);
+    } else {
+        int64_t bytes = callee != 0 ? (int64_t)(callee - (return_to - 4)) : 4;
+        put_int(return_to - 4, 0x94000000 | ((uint32_t)(bytes >> 2) & 0x3ffffff));
+    }
 }
 
 /* Says that a call of Java in that code returns to its beginning + offset. In ascending order. */

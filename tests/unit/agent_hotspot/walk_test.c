@@ -21,7 +21,8 @@ static void interpreted(uintptr_t fp, uintptr_t method, int bci, uintptr_t pc, u
     put_word(fp, caller_fp);
     put_word(fp - 8, sp);
     put_word(fp - 24, method);
-    put_word(fp - 64, method + 16 + 16 + (uintptr_t)bci);
+    put_word(fp - 16 + (uintptr_t)(machine.interpreted_bcp * WORD_BYTES),
+             method + 16 + 16 + (uintptr_t)bci);
 }
 
 /* The call stub's frame: its wrapper's anchor leads to an earlier Java frame, or nowhere. */
@@ -37,6 +38,19 @@ static void call_stub(uintptr_t fp, uintptr_t wrapper, uintptr_t sp, uintptr_t p
 static int walk(uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
     struct walk_start start = {.thread = FAKE_THREAD, .pc = pc, .sp = sp, .fp = fp};
+    memset(frames, 0, sizeof frames);
+    return walk_java(&start, frames, MAX, &code);
+}
+
+/* Called by what it returns to, without a frame yet: sp is the caller's. */
+static int walk_called(uintptr_t pc, uintptr_t sp, uintptr_t fp, uintptr_t return_to)
+{
+    struct walk_start start = {
+        .thread = FAKE_THREAD, .pc = pc, .sp = sp - (uintptr_t)machine.call_pushed_bytes, .fp = fp};
+    if (machine.call_pushed_bytes == 0)
+        start.link = return_to;
+    else
+        put_word(start.sp, return_to);
     memset(frames, 0, sizeof frames);
     return walk_java(&start, frames, MAX, &code);
 }
@@ -58,8 +72,7 @@ static void build(int jdk)
     fake_layout(jdk);
     compiled = fake_code(0, 0x400, fake_method(2, false), 4, "nmethod") + 128;
     fake_code(FAKE_CALL_STUB - FAKE_CODE - 0x100, 0x200, 0, 0, "StubRoutines (1)");
-    put(compiled + 0x3b, 0xe8, 1); /* a call returns to +0x40 */
-    put(compiled + 0x40, 0x90, 1);
+    fake_call_instruction(compiled + 0x40, 0);
     fake_call(compiled - 128, 0x40);
     interpreted(S + 0x200, fake_method(1, false), 42, compiled + 0x40, S + 0x210, S + 0x300);
     put_word(S + 0x210 + 24, FAKE_CALL_STUB); /* of the compiled frame of 32 bytes */
@@ -104,36 +117,67 @@ static void begins_at_the_anchor_outside_of_java(void **state)
     assert_int_equal(code, WALK_UNKNOWN_NOT_JAVA);
 }
 
+/* While that instruction is next. 0x210 is where the frame begins, 0x230 where it ends. */
+struct place {
+    int offset;
+    const char *code;
+    uintptr_t sp, fp;
+    bool in_link; /* the return address, in place of the stack */
+};
+
 /* push %rbp; sub $16, %rsp; ...; add $16, %rsp; pop %rbp; cmp 8(%r15), %rsp; ja; ret, and where ja
  * leads to */
+static const struct place X86_64[] = {
+    {0, "\x55", 0x228, 0x300, false},
+    {1, "\x48\x83\xec\x10", 0x220, 0x300, false},
+    {5, "\x41\x81\x7f\x20", 0x210, 0x300, false},
+    {0x20, "\x48\x83\xc4\x10", 0x210, 0x999, false},
+    {0x24, "\x5d", 0x220, 0x999, false},
+    {0x25, "\x49\x3b\x67\x08", 0x228, 0x300, false},
+    {0x29, "\x0f\x87\x90\x90", 0x228, 0x300, false},
+    {0x2f, "\xc3", 0x228, 0x300, false},
+    {0x50, "\x4c\x8d\x15", 0x228, 0x300, false}, /* lea; mov; jmp, with a safepoint ahead */
+    {0x57, "\x4d\x89\x57", 0x228, 0x300, false},
+    {0x5b, "\xe9", 0x228, 0x300, false},
+};
+
+/* sub sp, sp, #32; stp x29, x30, [sp, #16]; ...; ldp x29, x30, [sp, #16]; add sp, sp, #32; ldr x8,
+ * [x28, #8]; cmp sp, x8; b.hi; ret; another end with a large frame's instructions; where b.hi leads to */
+static const struct place AARCH64[] = {
+    {0, "\xff\x83\x00\xd1", 0x230, 0x300, true},
+    {4, "\xfd\x7b\x01\xa9", 0x210, 0x300, true},
+    {8, "\x1f\x20\x03\xd5", 0x210, 0x300, false},
+    {0x20, "\xfd\x7b\x41\xa9", 0x210, 0x999, false},
+    {0x24, "\xff\x83\x00\x91", 0x210, 0x300, true},
+    {0x28, "\x88\x07\x40\xf9", 0x230, 0x300, true},
+    {0x2c, "\xff\x63\x28\xeb", 0x230, 0x300, true},
+    {0x30, "\x08\x01\x00\x54", 0x230, 0x300, true},
+    {0x34, "\xc0\x03\x5f\xd6", 0x230, 0x300, true},
+    {0x44, "\xff\x43\x00\x91", 0x210, 0x999, false},
+    {0x48, "\xfd\x7b\xc1\xa8", 0x220, 0x999, false},
+    {0x4c, "\xc0\x03\x5f\xd6", 0x230, 0x300, true},
+    {0x50, "\x08\xff\xff\x10", 0x230, 0x300, true}, /* adr; str; b */
+    {0x54, "\x88\x53\x02\xf9", 0x230, 0x300, true},
+    {0x58, "\x00\x00\x00\x14", 0x230, 0x300, true},
+};
+
 static void knows_how_much_of_a_frame_there_is(void **state)
 {
-    static const struct {
-        int offset;
-        const char *code;
-        uintptr_t sp, fp; /* while that instruction is next; 0x210 is where the frame begins */
-    } PLACES[] = {
-        {0, "\x55", 0x228, 0x300},
-        {1, "\x48\x83\xec\x10", 0x220, 0x300},
-        {5, "\x41\x81\x7f\x20", 0x210, 0x300},
-        {0x20, "\x48\x83\xc4\x10", 0x210, 0x999},
-        {0x24, "\x5d", 0x220, 0x999},
-        {0x25, "\x49\x3b\x67\x08", 0x228, 0x300},
-        {0x29, "\x0f\x87\x90\x90", 0x228, 0x300},
-        {0x2f, "\xc3", 0x228, 0x300},
-        {0x50, "\x4c\x8d\x15", 0x228, 0x300}, /* lea; mov; jmp, with a safepoint ahead */
-        {0x57, "\x4d\x89\x57", 0x228, 0x300},
-        {0x5b, "\xe9", 0x228, 0x300},
-    };
+    bool x86_64 = machine.instruction_bytes == 1;
+    const struct place *places = x86_64 ? X86_64 : AARCH64;
+    size_t count = x86_64 ? sizeof X86_64 / sizeof *X86_64 : sizeof AARCH64 / sizeof *AARCH64;
     (void)state;
     build(25);
-    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++)
-        memcpy(fake_at(compiled + (uintptr_t)PLACES[i].offset, 4), PLACES[i].code,
-               strlen(PLACES[i].code));
-    put_int(compiled - 128 + 16, 13); /* complete after the barrier */
-    for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
-        int depth =
-            walk(compiled + (uintptr_t)PLACES[i].offset, S + PLACES[i].sp, S + PLACES[i].fp);
+    for (size_t i = 0; i < count; i++)
+        memcpy(fake_at(compiled + (uintptr_t)places[i].offset, 4), places[i].code,
+               x86_64 ? strlen(places[i].code) : 4);
+    if (x86_64)
+        put_int(compiled - 128 + 16, 13); /* complete after the barrier */
+    for (size_t i = 0; i < count; i++) {
+        const struct place *place = &places[i];
+        uintptr_t pc = compiled + (uintptr_t)place->offset;
+        int depth = place->in_link ? walk_called(pc, S + place->sp, S + place->fp, FAKE_CALL_STUB)
+                                   : walk(pc, S + place->sp, S + place->fp);
         assert_int_equal(code, WALK_OK);
         assert_int_equal(depth, 2);
         frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
@@ -160,11 +204,9 @@ static void finds_the_caller_of_a_stub(void **state)
  * a caller, as fake_code made it. */
 static uintptr_t call(uintptr_t code_begin, uint32_t offset, uintptr_t callee)
 {
-    uintptr_t at = code_begin + offset;
-    put(at, 0xe8, 1);
-    put_int(at + 1, callee != 0 ? (uint32_t)(callee - (at + 5)) : 0);
-    fake_call(code_begin - 128, offset + 5);
-    return at + 5;
+    fake_call_instruction(code_begin + offset + 8, callee);
+    fake_call(code_begin - 128, offset + 8);
+    return code_begin + offset + 8;
 }
 
 /* A method that has pushed three words, below which an earlier call has left return addresses. */
@@ -207,11 +249,10 @@ static void only_a_described_call_called_java(void **state)
     for (int jdk = 17; jdk <= 25; jdk += 8) {
         build(jdk);
         uintptr_t top = fake_code(0x800, 0x400, fake_method(4, false), 4, "nmethod") + 128;
-        put(top + 0x60, 0xe8, 1);
+        fake_call_instruction(top + 0x68, 0);
         fake_call(top - 128, 0x80);
-        for (uintptr_t place = 0x65; place <= 0x80; place += 0x80 - 0x65) {
-            put_word(S + 0x208, top + place);
-            assert_int_equal(walk(top, S + 0x208, S + 0x300), 2);
+        for (uintptr_t place = 0x68; place <= 0x80; place += 0x80 - 0x68) {
+            assert_int_equal(walk_called(top, S + 0x210, S + 0x300, top + place), 2);
             assert_int_equal(code, WALK_OK);
             frame_is(0, fake_method(4, false), 0, FRAME_TYPE_COMPILED);
             frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
@@ -246,8 +287,8 @@ static void passes_over_the_call_stub_before_and_after_its_call(void **state)
     static const int PLACES[] = {-0x60, -8, 0, 24};
     (void)state;
     build(17);
-    put_int(FAKE_CALL_STUB - 0x70, 0xec8b4855); /* push %rbp; mov %rsp, %rbp */
-    put_word(S + 0x2a0, compiled + 0x40);       /* of an earlier call */
+    put_word(FAKE_CALL_STUB - 0x70, machine.call_stub_code);
+    put_word(S + 0x2a0, compiled + 0x40); /* of an earlier call */
     put_word(S + 0x2a8 + 24, FAKE_CALL_STUB);
     put_word(S + 0x2a8 + 16, S + 0x300);
     for (size_t i = 0; i < sizeof PLACES / sizeof *PLACES; i++) {
@@ -270,16 +311,16 @@ static void a_stub_has_no_frame_at_its_entry(void **state)
     for (uintptr_t at = S + 0x230; at < S + 0x290; at += 32)
         put_word(at, left_over);
     put_word(S + 0x290, FAKE_CALL_STUB);
-    put_word(S + 0x208, compiled + 0x40);
-    assert_int_equal(walk(stub, S + 0x208, S + 0x300), 2);
+    assert_int_equal(walk_called(stub, S + 0x210, S + 0x300, compiled + 0x40), 2);
     assert_int_equal(code, WALK_OK);
     frame_is(0, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 
-    put(stub, 0x52, 1);
+    put_int(stub, machine.throw_code);
     struct walk_start start = {.thread = FAKE_THREAD,
                                .pc = stub,
                                .sp = S + 0x210,
                                .fp = S + 0x300,
+                               .link = machine.call_pushed_bytes == 0 ? left_over : 0,
                                .thrown_at = compiled + 0x40};
     put_word(S + 0x208, 0);
     put_word(S + 0x210, left_over);
@@ -369,6 +410,7 @@ static void any_memory_is_survived(void **state)
             .pc = FAKE_CODE + next_random() % 0x8000,
             .sp = S + (next_random() % 0x1000 & ~UINT64_C(7)),
             .fp = S + (next_random() % 0x1000 & ~UINT64_C(7)),
+            .link = round % 3 == 0 ? FAKE_CODE + next_random() % 0x8000 : 0,
             .entered = fake_method(1, false),
         };
         int max = (int)(next_random() % MAX);
@@ -379,8 +421,10 @@ static void any_memory_is_survived(void **state)
         assert_in_range(walk_java_from_call(&start, frames, max, &code), 0, max);
         assert_in_range(walk_java_from_anchor(start.thread, frames, max, &code), 0, max);
         assert_int_equal(frames[max].bci, 12345);
-        const struct registers call = {
-            .pc = start.pc, .result = next_random() % 300, .fourth = start.sp};
+        const struct registers call = {.pc = start.pc,
+                                       .result = next_random() % 300,
+                                       .number = next_random() % 300,
+                                       .fourth = start.sp};
         assert_in_range(thread_state(start.thread, &call), 0, THREAD_STATE_COUNT - 1);
     }
 }
