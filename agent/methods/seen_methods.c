@@ -6,8 +6,9 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-/* What stays resident of the handover after a burst. */
+/* What stays resident of the handover after a burst, in whole pages. */
 #define HANDOVER_KEPT_BYTES ((size_t)8 << 10)
 #define UNLOADED_WORDS      (SEEN_UNLOADED_BITS / 64)
 
@@ -122,9 +123,10 @@ static void visit_note(struct seen_methods *seen, const struct seen_note *note,
 static void empty(struct seen_handover *half)
 {
     size_t used = atomic_load_explicit(&half->used, memory_order_relaxed);
-    if (used > HANDOVER_KEPT_BYTES)
-        madvise(half->bytes + HANDOVER_KEPT_BYTES, SEEN_HANDOVER_BYTES - HANDOVER_KEPT_BYTES,
-                MADV_DONTNEED);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE),
+           kept = (HANDOVER_KEPT_BYTES + page - 1) / page * page;
+    if (used > kept)
+        madvise(half->bytes + kept, SEEN_HANDOVER_BYTES - kept, MADV_DONTNEED);
     atomic_store_explicit(&half->used, 0, memory_order_relaxed);
 }
 
