@@ -522,7 +522,10 @@ static void put_head(struct drawing *drawing, const struct flamegraph_page *page
         }
     }
     fputs("</p>\n"
-          "<section id=\"times\" hidden><h2>Samples over time</h2>"
+          "<section id=\"times\" hidden><h2>",
+          out);
+    fputs(page->bytes ? "Bytes allocated over time" : "Samples over time", out);
+    fputs("</h2>"
           "<canvas id=\"heat\" tabindex=\"0\" role=\"img\" aria-label=\"samples over time; arrow "
           "keys "
           "pick a span, with Shift they make it longer\"></canvas><p id=\"axis\"></p>"

@@ -6,14 +6,15 @@
 
 #define COMM_BYTES 15 /* of a name in the kernel */
 
-/* HotSpot's threads whose names the kernel has not whole; a number may follow. Until JDK 21 the front is left
- * ("C2 CompilerThre"), from then on front and end ("C2 Comp..hread0"). */
+/* HotSpot's threads whose names the kernel has not whole; a number may follow. Until JDK 25 the front is left
+ * ("C2 CompilerThre"), in JDK 27 front and end ("C2 Comp..hread0"). */
 static const char *const LONG_NAMES[] = {
-    "C1 CompilerThread",         "C2 CompilerThread",        "JVMCI CompilerThread",
-    "VM Periodic Task Thread",   "Monitor Deflation Thread", "Reference Handler",
-    "Signal Dispatcher",         "Notification Thread",      "G1 Young RemSet Sampling",
-    "Shenandoah Control Thread", "Shenandoah GC Threads#",   "StringDedupProcessor",
-    "JFR Recorder Thread",       "JFR Sampler Thread",       "JFR Periodic Tasks",
+    "C1 CompilerThread",       "C2 CompilerThread",        "JVMCI CompilerThread",
+    "VM Periodic Task Thread", "Monitor Deflation Thread", "Reference Handler",
+    "Signal Dispatcher",       "Notification Thread",      "G1 Young RemSet Sampling",
+    "G1 Refine Control",       "G1 Refine Workers#",       "Shenandoah Control Thread",
+    "Shenandoah GC Threads#",  "StringDedupProcessor",     "JFR Recorder Thread",
+    "JFR Sampler Thread",      "JFR Periodic Tasks",
 };
 
 static bool is_front_and_end(const char *thread, const char *name, const char **number)

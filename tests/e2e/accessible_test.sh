@@ -60,9 +60,13 @@ page soak cat "$SCRATCH/soak/soak.html"
 page triage cat "$SCRATCH/triage/report.html"
 page plan "$NMTWATCH" plan --classes 40000 --html
 page analyze "$NMTWATCH" analyze tests/golden/ticket --html
-printf 'main;run;parse 30\nmain;run;eval;groovy 90\n' >"$SCRATCH/stacks.txt"
-"$NMTWATCH" flamegraph "$SCRATCH/stacks.txt" -o "$SCRATCH/flame.html" >"$SCRATCH/flame.out" 2>&1
+profile=tests/golden/profile/java-17-g1.jfr
+"$NMTWATCH" flamegraph "$profile" -o "$SCRATCH/flame.html" >"$SCRATCH/flame.out" 2>&1
 page flamegraph cat "$SCRATCH/flame.html"
+contains "with a heat map" "$(<"$SCRATCH/pages/flamegraph.html")" '"slots":['
+printf 'Mix.main;Mix.burn 30\nMix.main;Mix.gone 9\n' >"$SCRATCH/stacks.txt"
+"$NMTWATCH" flamegraph "$SCRATCH/stacks.txt" "$profile" -o "$SCRATCH/difference.html" >"$SCRATCH/flame.out" 2>&1
+page difference cat "$SCRATCH/difference.html"
 check "the status page has a finding" wait_for 30 has_finding || sed "s/^/# /" "$SCRATCH/serve.err"
 page serve status_page
 
@@ -73,7 +77,7 @@ timeout $((60 * TAP_PATIENCE)) chromium --headless --no-sandbox --disable-gpu --
     --virtual-time-budget=600000 --dump-dom "file://$SCRATCH/harness.html" 2>"$SCRATCH/chromium.log" |
     sed -n '/<pre id="said">/,/<\/pre>/ { s/.*<pre id="said">//; s/<\/pre>.*//; p }' >"$SCRATCH/said"
 is "the browser came to the end" "$(tail -n 1 "$SCRATCH/said")" "all were looked at"
-for name in analyze flamegraph plan report serve soak triage; do
+for name in analyze difference flamegraph plan report serve soak triage; do
     for scheme in light dark; do
         said=$(grep "^$name, $scheme: " "$SCRATCH/said")
         check "$name was looked at in $scheme colours" grep -q 'rules passed$' <<<"$said"
