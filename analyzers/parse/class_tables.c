@@ -445,3 +445,82 @@ bool jmap_clstats_next(struct jmap_clstats *stats, struct loader_stats_row *row)
         stats->lines.result = stats->started ? PARSE_INCOMPLETE : PARSE_MALFORMED;
     return false;
 }
+
+/* --- methods by family ------------------------------------------------------------------------ */
+
+/* "11 484": digits in groups of three, a blank between two groups. */
+static bool take_grouped(struct span *text, int64_t *number)
+{
+    if (!span_take_unsigned(text, number))
+        return false;
+    for (;;) {
+        struct span rest = *text;
+        int64_t group;
+        if (!span_take(&rest, SPAN_LITERAL(" ")) || rest.len < 3 ||
+            !span_take_unsigned(&rest, &group) || text->len - rest.len != 4 ||
+            *number > INT64_MAX / 1000 - 1)
+            return true;
+        *number = *number * 1000 + group;
+        *text = rest;
+    }
+}
+
+bool methods_table_is_heading(struct span line)
+{
+    return span_starts_with(line, SPAN_LITERAL("pid ")) &&
+           span_contains(line, SPAN_LITERAL("): ")) &&
+           span_contains(line, SPAN_LITERAL(" methods in ")) &&
+           span_contains(line, SPAN_LITERAL(" class loaders"));
+}
+
+/* The command's name is the JVM's: what counts is behind the last parenthesis. */
+static bool read_methods_heading(struct methods_table *table, struct span line)
+{
+    for (ptrdiff_t at; (at = span_find(line, SPAN_LITERAL("): "))) >= 0;)
+        line = span_skip(line, (size_t)at + 3);
+    bool good =
+        take_grouped(&line, &table->methods) && span_take(&line, SPAN_LITERAL(" methods in ")) &&
+        take_grouped(&line, &table->classes) && span_take(&line, SPAN_LITERAL(" classes of ")) &&
+        take_grouped(&line, &table->loaders);
+    table->by_agent = span_contains(line, SPAN_LITERAL("by the agent"));
+    return good;
+}
+
+bool methods_table_begin(struct methods_table *table, struct span text)
+{
+    struct span line;
+    bool headed = false;
+    *table = (struct methods_table){text, -1, -1, -1, -1, -1, false};
+    while (span_take_line(&table->rest, &line)) {
+        line = span_trim(line);
+        if (!headed && methods_table_is_heading(line))
+            headed = read_methods_heading(table, line);
+        if (span_take(&line, SPAN_LITERAL("Without the boot loader's: ")) &&
+            take_grouped(&line, &table->own_methods) && span_take(&line, SPAN_LITERAL(" in ")))
+            take_grouped(&line, &table->own_classes);
+        if (span_starts_with(line, SPAN_LITERAL("classes ")) &&
+            span_ends_with(line, SPAN_LITERAL(" family")))
+            break;
+    }
+    return headed;
+}
+
+bool methods_table_next(struct methods_table *table, struct methods_row *row)
+{
+    struct span line, ignored;
+    while (span_take_line(&table->rest, &line)) {
+        line = span_trim(line);
+        if (!take_grouped(&line, &row->classes))
+            continue;
+        line = span_trim(line);
+        if (!take_grouped(&line, &row->methods))
+            continue;
+        line = span_trim(line);
+        if (!span_take_word(&line, &ignored))
+            continue;
+        row->family = span_trim(line);
+        if (row->family.len > 0)
+            return true;
+    }
+    return false;
+}

@@ -1,6 +1,7 @@
 #include "analyzers/parse/text_kind.h"
 
 #include "analyzers/parse/class_log.h"
+#include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/hs_err.h"
 #include "analyzers/parse/nmt_summary.h"
 #include "analyzers/parse/oom_lines.h"
@@ -55,6 +56,8 @@ enum text_kind ticket_text_heading(struct span line, enum text_kind in)
         return TEXT_PMAP;
     if (jstat_is_heading(line))
         return TEXT_JSTAT;
+    if (methods_table_is_heading(line))
+        return TEXT_METHODS;
     if (mat_table_is_heading(line))
         return TEXT_MAT_TABLE;
     if (in == TEXT_MAT_TABLE) /* names of classes may be those of errors */

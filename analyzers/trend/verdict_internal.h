@@ -10,7 +10,7 @@
 #include "analyzers/trend/drawdown.h"
 
 #define FEW_POINTS_MIN 8
-#define FEW_POINTS_MAX 24 /* beyond that windows are long enough */
+#define FEW_POINTS_MAX 40 /* beyond that windows are long enough */
 
 /* The points of a sparse series since its life began, as they came. */
 struct few_points {

@@ -417,6 +417,40 @@ static void read_objects(struct dossier_jvm *jvm, struct span text)
         dossier->objects.total_bytes = histogram.total.bytes;
 }
 
+static int64_t said(int64_t value)
+{
+    return value > 0 ? value : 0;
+}
+
+static bool read_methods(struct dossier_jvm *jvm, const struct text_part *part,
+                         struct dossier_input *input)
+{
+    struct methods_table table;
+    struct methods_row row;
+    struct method_family rows[EVENT_ROWS_MAX];
+    struct dossier *dossier = &jvm->dossier;
+    input->used = methods_table_begin(&table, part->text);
+    if (!input->used)
+        return true;
+    struct methods_event event = {.loaders = table.loaders,
+                                  .classes = table.classes,
+                                  .methods = table.methods,
+                                  .own_classes = said(table.own_classes),
+                                  .own_methods = said(table.own_methods),
+                                  .rows = rows};
+    while (event.row_count < EVENT_ROWS_MAX && methods_table_next(&table, &row)) {
+        struct method_family *family = &rows[event.row_count++];
+        span_copy(row.family, family->family, sizeof family->family);
+        family->classes = row.classes;
+        family->methods = row.methods;
+    }
+    methods_keep(&dossier->methods, &event);
+    sample_set(&dossier->sample, SAMPLE_METHODS, event.methods);
+    sample_set(&dossier->sample, SAMPLE_METHODS_SOURCE,
+               table.by_agent ? METHODS_AGENT : METHODS_COUNTED);
+    return true;
+}
+
 static bool read_list(struct dossier_jvm *jvm, const struct text_part *part,
                       struct dossier_input *input)
 {
@@ -804,6 +838,8 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_CLASS_HIERARCHY:
     case TEXT_CLASS_HISTOGRAM:
         return read_list(jvm, part, input);
+    case TEXT_METHODS:
+        return read_methods(jvm, part, input);
     case TEXT_CLASS_LOG:
         dossier_read_lines(jvm, part->text); /* an application's own log is between the loads */
         return read_log(jvm, part, input);

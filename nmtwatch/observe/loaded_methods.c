@@ -87,30 +87,56 @@ static bool write_json(const struct loaded_methods *methods, const struct target
     return json_out_print(&json, out);
 }
 
-static bool write_table(const struct loaded_methods *methods, const struct target *target,
-                        FILE *out)
+bool methods_table_write(const struct methods_event *methods, const struct target *target,
+                         int64_t ids, bool by_agent, FILE *out)
 {
     static const char *const HEADS[] = {"#classes", "#methods", "#a class", "family", NULL};
+    const struct loaded_methods sums = {.classes = methods->classes,
+                                        .methods = methods->methods,
+                                        .own_classes = methods->own_classes,
+                                        .own_methods = methods->own_methods};
     struct page page;
     char each[32];
-    fprintf(out, "pid %d (%s): %s methods in %s classes of %s class loaders\n", (int)target->pid,
+    fprintf(out, "pid %d (%s): %s methods in %s classes of %s class loaders%s\n", (int)target->pid,
             escape_name(target->identity.main).text, units_count(methods->methods).text,
-            units_count(methods->classes).text, units_count(methods->loaders).text);
+            units_count(methods->classes).text, units_count(methods->loaders).text,
+            by_agent ? ", counted by the agent" : "");
     fprintf(out, "Without the boot loader's: %s in %s classes, %.1f a class\n",
             units_count(methods->own_methods).text, units_count(methods->own_classes).text,
-            loaded_methods_per_class(methods));
-    if (methods->ids >= 0)
-        fprintf(out, "jmethodIDs: %s\n", units_count(methods->ids).text);
+            loaded_methods_per_class(&sums));
+    if (ids >= 0)
+        fprintf(out, "jmethodIDs: %s\n", units_count(ids).text);
     fputc('\n', out);
     page_begin(&page, "", "", SEVERITY_INFO);
     page_table(&page, HEADS);
-    for (size_t i = 0; i < methods->family_count && i < ROWS; i++) {
-        const struct loaded_family *family = &methods->families->family[i];
-        snprintf(each, sizeof each, "%.1f", (double)family->methods / (double)family->classes);
+    for (int i = 0; i < methods->row_count; i++) {
+        const struct method_family *family = &methods->rows[i];
+        snprintf(each, sizeof each, "%.1f",
+                 family->classes > 0 ? (double)family->methods / (double)family->classes : 0.0);
         page_row(&page, units_count(family->classes).text, units_count(family->methods).text, each,
-                 family->name);
+                 family->family);
     }
     return page_print(&page, out);
+}
+
+static bool write_table(const struct loaded_methods *methods, const struct target *target,
+                        FILE *out)
+{
+    struct method_family rows[ROWS];
+    struct methods_event event = {.loaders = methods->loaders,
+                                  .classes = methods->classes,
+                                  .methods = methods->methods,
+                                  .own_classes = methods->own_classes,
+                                  .own_methods = methods->own_methods,
+                                  .rows = rows};
+    for (size_t i = 0; i < methods->family_count && i < ROWS; i++) {
+        const struct loaded_family *family = &methods->families->family[i];
+        struct method_family *row = &rows[event.row_count++];
+        snprintf(row->family, sizeof row->family, "%s", family->name);
+        row->classes = family->classes;
+        row->methods = family->methods;
+    }
+    return methods_table_write(&event, target, methods->ids, false, out);
 }
 
 bool loaded_methods_write(const struct loaded_methods *methods, const struct target *target,

@@ -29,6 +29,9 @@ bool loaded_methods_write(const struct loaded_methods *methods, const struct tar
                           enum profile_format format, FILE *out);
 /* The object of PROFILE_TOP as what a watch keeps. False: it is none. */
 bool loaded_methods_event(const char *json, struct kept_methods *out);
+/* The table of PROFILE_TOP_TEXT. ids: jmethodIDs; -1: not counted. by_agent: so it is said. */
+bool methods_table_write(const struct methods_event *methods, const struct target *target,
+                         int64_t ids, bool by_agent, FILE *out);
 /* In one line. */
 void loaded_methods_sentence(const struct loaded_methods *methods, char *out, size_t size);
 void loaded_methods_free(struct loaded_methods *methods);

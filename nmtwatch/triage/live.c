@@ -10,6 +10,7 @@
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/observe/observe_answer.h"
+#include "nmtwatch/observe/loaded_methods.h"
 #include "nmtwatch/observe/observe_child.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
@@ -566,6 +567,27 @@ static void keep_methods(struct dossier *dossier, const struct event *event)
     }
 }
 
+/* As `observe PID methods` prints it: what `analyze` reads again. */
+static void keep_methods_text(struct looking *looking, struct triage_step *record)
+{
+    static const struct step METHODS = {.file = "observe-methods"};
+    const struct dossier *dossier = looking->live->dossier;
+    int64_t source = METHODS_COUNTED;
+    char *text = NULL;
+    size_t length = 0;
+    if (dossier == NULL || dossier->methods.event.methods == 0)
+        return;
+    sample_get(&dossier->sample, SAMPLE_METHODS_SOURCE, &source);
+    FILE *out = open_memstream(&text, &length);
+    if (out == NULL)
+        return;
+    bool good = methods_table_write(&dossier->methods.event, looking->target, -1,
+                                    source == METHODS_AGENT, out);
+    if (fclose(out) == 0 && good)
+        keep_text(looking, &METHODS, span_of(text, length), record);
+    free(text);
+}
+
 static void on_event(void *context, struct watched *jvm, const struct event *event,
                      const struct alerts *alerts)
 {
@@ -637,6 +659,7 @@ static void watch_classes(struct looking *looking)
     record->pause_us = watcher_counts(jvm->watcher).pause_us;
     if (looking->live->dossier != NULL && looking->live->dossier->flow.have)
         snprintf(record->note, sizeof record->note, "%s", looking->live->load_log_off_hint);
+    keep_methods_text(looking, record);
     watching_close(&watching);
 }
 

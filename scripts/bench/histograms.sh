@@ -37,7 +37,7 @@ for version in $versions; do
         JDK=$version scripts/workloads.sh run $kind >/dev/null 2>&1 &
         loads+=($!)
     done
-    jvm_start "$version" leak -Xmx512m LiveLeak 1
+    jvm_start "$version" leak -Xmx768m -Dkept=1000000 LiveLeak 1
     loads+=("$JVM_PID")
     all+=("${loads[@]}")
     sleep 3

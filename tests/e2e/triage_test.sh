@@ -153,6 +153,7 @@ for jdk in $jdks; do
         "$("$NMTWATCH" analyze "$raw" --json | jq -c '[.unrecognised, .unparsed_lines]')" '[[],0]'
     is "and says the same of the agent" \
         "$("$NMTWATCH" analyze "$raw" --json | jq -r '.jvms[0].explained.preallocates')" yes
+    is "and of methods" "$("$NMTWATCH" analyze "$raw" --json | jq -c '.jvms[0].methods')" "$(json "ids/$jdk" '.methods' | jq -c .)"
 done
 
 if [ -n "${OTHER[bare]-}" ]; then

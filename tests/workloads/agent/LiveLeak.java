@@ -6,9 +6,11 @@ import java.util.concurrent.ThreadLocalRandom;
  * A map that only grows, of objects of one kilobyte, beside a hundred times as much garbage.
  *
  * <pre>LiveLeak LEAKED_PER_MS</pre>
+ *
+ * Ends growing at -Dkept=NUMBER of them (100 000).
  */
 public final class LiveLeak {
-    private static final int KEPT_MAX = 100_000;
+    private static final int KEPT_MAX = Integer.getInteger("kept", 100_000);
     private static final Map<Integer, Leaky> KEPT = new HashMap<>();
     private static volatile Object garbage;
 
