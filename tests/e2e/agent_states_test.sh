@@ -48,6 +48,11 @@ STATE_RUNNABLE (in native code)
 STATE_SLEEPING"
     contains "$JVM_NAME: who waits for a monitor" \
         "$(grep '^STATE_BLOCKED_ON_MONITOR_ENTER;' "$SCRATCH/states.txt")" 'ThreadStates.hold'
+    is "$JVM_NAME: threads without Java frames have their names" \
+        "$(cut -d ';' -f 2 "$SCRATCH/states.txt" | grep -E '^\[unknown\] |stack not walked')" ""
+    for thread in 'C2 CompilerThread' 'VM Thread'; do
+        contains "$JVM_NAME: such as $thread" "$(cut -d ';' -f 2 "$SCRATCH/states.txt" | sort -u)" "$thread"
+    done
     by_state html
     contains "$JVM_NAME: the flame graph has them" "$(cat "$SCRATCH/states.html")" 'STATE_PARKED_TIMED'
     by_state top
