@@ -11,6 +11,7 @@
 
 #include "analyzers/model/event.h"
 #include "analyzers/model/texts.h"
+#include "analyzers/model/units.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 const char *severity_name(enum severity severity); /* "INFO" "WARNING" "CRITICAL" */

@@ -285,8 +285,9 @@ static void judge_type(struct judge *judge, const struct loader_track *track)
         return;
     struct finding finding;
     finding_init(&finding, &judge->texts, FINDING_LOADER_GROWTH);
-    finding_title(&finding, "%s: %" PRId64 " of %.150s, %" PRId64 " at the baseline",
-                  finding_row(finding.kind)->title, track->recent[0], track->type, track->baseline);
+    finding_title(&finding, "%s: %s of %.150s, %s at the baseline",
+                  finding_row(finding.kind)->title, units_count(track->recent[0]).text, track->type,
+                  units_count(track->baseline).text);
     finding_add_text(&finding, "loader_type", track->type);
     finding_add_int(&finding, "loaders", track->recent[0]);
     finding_add_int(&finding, "baseline_loaders", track->baseline);
@@ -324,8 +325,8 @@ static void judge_number(struct judge *judge, int64_t methods, int64_t classes,
         return;
     struct finding finding;
     finding_init(&finding, &judge->texts, FINDING_MANY_METHODS);
-    finding_title(&finding, "%s: %" PRId64 " in %" PRId64 " classes%s%.150s",
-                  finding_row(finding.kind)->title, methods, classes,
+    finding_title(&finding, "%s: %s in %s classes%s%.150s", finding_row(finding.kind)->title,
+                  units_count(methods).text, units_count(classes).text,
                   most != NULL ? ", most of them of " : "", most != NULL ? most->family : "");
     finding_add_int(&finding, "methods", methods);
     finding_add_int(&finding, "classes", classes);

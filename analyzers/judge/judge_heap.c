@@ -82,9 +82,10 @@ static void raise(struct judge *judge, const struct heap_track *track,
     finding_family(&finding, row->family);
     finding_title(&finding,
                   "objects of %.150s keep growing: %+.1f MB/h (95 %% interval %.1f to %.1f) over "
-                  "%" PRId64 " min, now %" PRId64 " with %.1f MB: %s%s",
+                  "%" PRId64 " min, now %s with %s: %s%s",
                   row->name, slope->value / MB, slope->low / MB, slope->high / MB, span_s / 60,
-                  row->instances, (double)row->bytes / MB, verdict_state_meaning(verdict->state),
+                  units_count(row->instances).text, units_bytes(row->bytes).text,
+                  verdict_state_meaning(verdict->state),
                   confirmed ? "" : "; no old collection so far: some of it may be garbage");
     if (family != NULL)
         finding_advice(&finding, "Instances of generated classes (%.60s) are kept. %s",

@@ -194,9 +194,9 @@ static void internal_step(struct judge *judge, enum finding_kind kind, enum thre
         return;
     struct finding finding;
     finding_init(&finding, &judge->texts, kind);
-    finding_title(&finding, "%s: %s is %.0f MB, +%.0f MB since the baseline (threshold +%.0f MB)",
-                  finding_row(kind)->title, meaning, (double)judge->internal_bytes / MB,
-                  (double)growth / MB, (double)threshold / MB);
+    finding_title(&finding, "%s: %s is %s, %s since the baseline (threshold %s)",
+                  finding_row(kind)->title, meaning, units_bytes(judge->internal_bytes).text,
+                  units_growth(growth).text, units_growth(threshold).text);
     finding_add_text(&finding, "internal_means", meaning);
     finding_add_int(&finding, "internal_bytes", judge->internal_bytes);
     finding_add_int(&finding, "growth_bytes", growth);
@@ -221,8 +221,8 @@ static void class_metaspace(struct judge *judge)
         return;
     struct finding finding;
     finding_init(&finding, &judge->texts, FINDING_CLASS_METASPACE_GROWTH);
-    finding_title(&finding, "%s: +%.0f MB, now %.0f MB", finding_row(finding.kind)->title,
-                  (double)growth / MB, (double)judge->class_metaspace_bytes / MB);
+    finding_title(&finding, "%s: %s, now %s", finding_row(finding.kind)->title,
+                  units_growth(growth).text, units_bytes(judge->class_metaspace_bytes).text);
     finding_add_int(&finding, "class_metaspace_bytes", judge->class_metaspace_bytes);
     finding_add_int(&finding, "growth_bytes", growth);
     finding_add_int(&finding, "threshold_bytes", threshold);
@@ -271,13 +271,13 @@ static void metaspace_limit(struct judge *judge, int64_t bytes, int64_t max_byte
         return;
     char when[80] = "";
     if (judge->metaspace_left_s >= 0)
-        snprintf(when, sizeof when, "; at this pace it is reached in %" PRId64 " s",
-                 judge->metaspace_left_s);
+        snprintf(when, sizeof when, "; at this pace it is reached in %s",
+                 units_figure("_s", judge->metaspace_left_s).text);
     struct finding finding;
     finding_init(&finding, &judge->texts, FINDING_METASPACE_LIMIT);
-    finding_title(&finding, "%s: %.0f MB committed of %.0f MB, %" PRId64 " %%%s",
-                  finding_row(finding.kind)->title, (double)floor / MB, (double)max_bytes / MB,
-                  percent, when);
+    finding_title(&finding, "%s: %s committed of %s, %" PRId64 " %%%s",
+                  finding_row(finding.kind)->title, units_bytes(floor).text,
+                  units_bytes(max_bytes).text, percent, when);
     finding_add_int(&finding, "metaspace_committed_bytes", floor);
     finding_add_int(&finding, "metaspace_max_bytes", max_bytes);
     finding_add_int(&finding, "percent", percent);

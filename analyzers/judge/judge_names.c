@@ -44,12 +44,12 @@ static void raise_family(struct judge *judge, const struct suspect *suspect, con
     finding_init(&finding, &judge->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_EXPLOSION);
     finding_family(&finding, row->family);
 
-    char unloading[96], each[48] = "";
+    char unloading[96], each[80] = "";
     judge_describe_unloading(judge, unloading, sizeof unloading);
     int64_t class_bytes;
     bool have_bytes = !churn && judge_bytes_per_class(judge, &class_bytes);
     if (have_bytes)
-        snprintf(each, sizeof each, ", about %.1f KB each", (double)class_bytes / 1024.0);
+        snprintf(each, sizeof each, ", about %s each", units_bytes(class_bytes).text);
     finding_title(&finding, "%s: %.100s (%.60s) defines %.1f classes/s for %" PRId64 " s%s; %s",
                   churn ? "class churn" : "class explosion",
                   family != NULL ? family->producer : "an unknown generator", row->family, per_s,

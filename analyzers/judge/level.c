@@ -213,8 +213,8 @@ void level_finding(const struct level *level, struct texts *texts, struct findin
     bool internal = level_step_of(level->kind) > 0;
     finding_init(finding, texts, level->kind);
     finding->severity = level_severity(level);
-    finding_title(finding, "%s is %.0f MB, +%.0f MB since %s", level->name,
-                  (double)level->bytes / (double)MB, (double)level->growth_bytes / (double)MB,
+    finding_title(finding, "%s is %s, %s since %s", level->name, units_bytes(level->bytes).text,
+                  units_growth(level->growth_bytes).text,
                   level->since != NULL ? level->since : "the JVM's start (no baseline given)");
     if (internal)
         finding_add_text(finding, "internal_means", level->name);
@@ -272,8 +272,8 @@ void agent_shedding_finding(const struct sample *sample, struct texts *texts,
     sample_get(sample, SAMPLE_AGENT_RESIDENT_BYTES, &resident);
     sample_get(sample, SAMPLE_AGENT_JMETHOD_ID_BYTES, &ids);
     finding_init(finding, texts, FINDING_AGENT_SHEDDING);
-    finding_title(finding, "%s: it holds %.1f MB, the JVM %.1f MB of jmethodIDs for it",
-                  BREAKER[step].sentence, (double)resident / (double)MB, (double)ids / (double)MB);
+    finding_title(finding, "%s: it holds %s, the JVM %s of jmethodIDs for it",
+                  BREAKER[step].sentence, units_bytes(resident).text, units_bytes(ids).text);
     finding_add_text(finding, "step", BREAKER[step].name);
     for (size_t i = 0; i < sizeof FIGURES / sizeof *FIGURES; i++)
         if (sample_get(sample, FIGURES[i].field, &value))
@@ -334,8 +334,8 @@ static void look_at_class_metaspace(const struct check_input *input, struct chec
         return;
     struct finding finding;
     finding_init(&finding, &result->texts, FINDING_CLASS_METASPACE_GROWTH);
-    finding_title(&finding, "%s: +%.0f MB, now %.0f MB", finding_row(finding.kind)->title,
-                  (double)(now - before) / (double)MB, (double)now / MB);
+    finding_title(&finding, "%s: %s, now %s", finding_row(finding.kind)->title,
+                  units_growth(now - before).text, units_bytes(now).text);
     finding_add_int(&finding, "class_metaspace_bytes", now);
     finding_add_int(&finding, "growth_bytes", now - before);
     finding_add_int(&finding, "threshold_bytes", threshold);
@@ -353,9 +353,8 @@ static void look_at_metaspace_limit(const struct check_input *input, struct chec
         return;
     struct finding finding;
     finding_init(&finding, &result->texts, FINDING_METASPACE_LIMIT);
-    finding_title(&finding, "%s: %.0f MB committed of %.0f MB, %.0f %%",
-                  finding_row(finding.kind)->title, (double)committed / (double)MB,
-                  (double)max / MB, percent);
+    finding_title(&finding, "%s: %s committed of %s, %.0f %%", finding_row(finding.kind)->title,
+                  units_bytes(committed).text, units_bytes(max).text, percent);
     finding_add_int(&finding, "metaspace_committed_bytes", committed);
     finding_add_int(&finding, "metaspace_max_bytes", max);
     finding_add_int(&finding, "percent", (int64_t)percent);
@@ -377,10 +376,9 @@ static bool look_at_class_counters(const struct check_input *input, struct check
     bool churn = percent >= input->thresholds->value[TH_CHURN_UNLOADED_PERCENT];
     struct finding finding;
     finding_init(&finding, &result->texts, churn ? FINDING_CLASS_CHURN : FINDING_CLASS_LOAD_RATE);
-    finding_title(&finding,
-                  "%" PRId64 " classes loaded in %" PRId64 " min, %.1f/s on average, %" PRId64
-                  " %% of them unloaded again",
-                  loaded, uptime_ms / 60000, per_s, percent);
+    finding_title(
+        &finding, "%s classes loaded in %s, %s on average, %" PRId64 " %% of them unloaded again",
+        units_count(loaded).text, units_duration(uptime_ms).text, units_rate(per_s).text, percent);
     finding_add_real(&finding, "rate_per_s", per_s);
     finding_add_int(&finding, "classes_loaded", loaded);
     finding_add_int(&finding, "classes_unloaded", unloaded);
@@ -409,8 +407,8 @@ static void look_at_loaders(const struct check_input *input, struct check_result
         finding_init(&finding, &result->texts, FINDING_CLASS_EXPLOSION);
         finding.severity = SEVERITY_WARNING; /* a level, not a rate: `watch` shows growth */
         finding_family(&finding, rows[i].family);
-        finding_title(&finding, "%" PRId64 " of %" PRId64 " classes belong to %.100s (%.60s)",
-                      rows[i].loads, input->loaders->classes,
+        finding_title(&finding, "%s of %s classes belong to %.100s (%.60s)",
+                      units_count(rows[i].loads).text, units_count(input->loaders->classes).text,
                       family != NULL ? family->producer : "one generator", rows[i].family);
         if (family != NULL)
             finding_advice(&finding, "%s Why it grows: %s", family->fix, family->cause);
@@ -428,17 +426,17 @@ static void describe_ok(const struct check_input *input, struct check_result *re
     int64_t internal = 0, class_metaspace = 0, loaded = 0, unloaded = 0, agent;
     internal_bytes(input->sample, jdk, &internal);
     class_metaspace_bytes(input->sample, &class_metaspace);
-    int used = snprintf(result->reason, sizeof result->reason,
-                        "%s %.1f MB, Class + Metaspace %.1f MB", internal_meaning(jdk),
-                        (double)internal / (double)MB, (double)class_metaspace / MB);
+    int used = snprintf(result->reason, sizeof result->reason, "%s %s, Class + Metaspace %s",
+                        internal_meaning(jdk), units_bytes(internal).text,
+                        units_bytes(class_metaspace).text);
     if (sample_get(input->sample, SAMPLE_CLASSES_LOADED, &loaded)) {
         sample_get(input->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
         used += snprintf(result->reason + used, sizeof result->reason - (size_t)used,
-                         ", %" PRId64 " classes", loaded - unloaded);
+                         ", %s classes", units_count(loaded - unloaded).text);
     }
     if (sample_get(input->sample, SAMPLE_AGENT_RESIDENT_BYTES, &agent))
-        snprintf(result->reason + used, sizeof result->reason - (size_t)used, ", agent %.1f MB",
-                 (double)agent / (double)MB);
+        snprintf(result->reason + used, sizeof result->reason - (size_t)used, ", agent %s",
+                 units_bytes(agent).text);
 }
 
 void check_result_free(struct check_result *result)

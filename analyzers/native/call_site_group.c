@@ -1,5 +1,6 @@
 #include "analyzers/native/call_site_group.h"
 
+#include "analyzers/model/units.h"
 #include "analyzers/parse/span.h"
 
 #include <inttypes.h>
@@ -270,9 +271,9 @@ static bool by_count(struct explained *out, const struct explained_facts *facts)
     if (share < PREALLOCATED_SHARE && share > NO_IDS_SHARE)
         return false;
     out->preallocates = share >= PREALLOCATED_SHARE ? EXPLAINED_YES : EXPLAINED_NO;
-    snprintf(out->reason, sizeof out->reason,
-             "%" PRId64 " methods in %" PRId64 " classes have %" PRId64 " jmethodIDs",
-             facts->id_methods, facts->id_classes, out->ids);
+    snprintf(out->reason, sizeof out->reason, "%s methods in %s classes have %s jmethodIDs",
+             units_count(facts->id_methods).text, units_count(facts->id_classes).text,
+             units_count(out->ids).text);
     return true;
 }
 
@@ -289,17 +290,14 @@ static bool by_call_sites(struct explained *out, const struct explained_facts *f
     if (ids->bytes > 0 && ids->bytes >= all / 4) {
         out->preallocates = EXPLAINED_YES;
         snprintf(out->reason, sizeof out->reason,
-                 "call sites below GetClassMethods hold %" PRId64
-                 " KB; all classes alive would cost "
-                 "%" PRId64 " KB",
-                 ids->bytes >> 10, all >> 10);
+                 "call sites below GetClassMethods hold %s; all classes alive would cost %s",
+                 units_bytes(ids->bytes).text, units_bytes(all).text);
         return true;
     }
     out->preallocates = EXPLAINED_NO;
     snprintf(out->reason, sizeof out->reason,
-             "call sites below GetClassMethods hold %" PRId64
-             " KB; ids of all classes would be %" PRId64 " KB",
-             ids->bytes >> 10, all >> 10);
+             "call sites below GetClassMethods hold %s; ids of all classes would be %s",
+             units_bytes(ids->bytes).text, units_bytes(all).text);
     return true;
 }
 
@@ -350,9 +348,8 @@ static bool by_level(struct explained *out, const struct explained_facts *facts)
         return false;
     bool yes = facts->now.jni_bytes >= out->alive.jni_bytes / 2;
     out->preallocates = yes ? EXPLAINED_YES : EXPLAINED_NO;
-    snprintf(out->reason, sizeof out->reason,
-             "JNI holds %" PRId64 " KB; ids of all classes alive would be %" PRId64 " KB",
-             facts->now.jni_bytes >> 10, out->alive.jni_bytes >> 10);
+    snprintf(out->reason, sizeof out->reason, "JNI holds %s; ids of all classes alive would be %s",
+             units_bytes(facts->now.jni_bytes).text, units_bytes(out->alive.jni_bytes).text);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "analyzers/plan/plan.h"
 
+#include "analyzers/model/units.h"
 #include "analyzers/parse/span.h"
 
 #include <inttypes.h>
@@ -332,9 +333,9 @@ static void judge(struct plan *plan)
                  plan->measured.growth_sentence);
     } else if (!plan->sizing.fits) {
         plan->verdict = SUITABILITY_CAUTION;
-        snprintf(plan->reason, sizeof plan->reason,
-                 "%" PRId64 " MB in all are expected, and the limit is %" PRId64 " MB",
-                 plan->sizing.total_bytes / MB, plan->sizing.limit_bytes / MB);
+        snprintf(plan->reason, sizeof plan->reason, "%s in all are expected, and the limit is %s",
+                 units_bytes(plan->sizing.total_bytes).text,
+                 units_bytes(plan->sizing.limit_bytes).text);
     } else if (plan->have_limit_time && plan->limit_s < plan_input_get(input, PLAN_HORIZON)) {
         plan->verdict = SUITABILITY_CAUTION;
         snprintf(plan->reason, sizeof plan->reason,

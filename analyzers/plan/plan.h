@@ -43,7 +43,7 @@ struct plan {
     char reason[400]; /* one sentence without a full stop */
     /* By what jmethodIDs are measured to cost; costs_reason "": the same verdict. */
     enum suitability by_costs;
-    char costs_reason[160];
+    char costs_reason[200];
 
     enum suitability_load load; /* which documented range holds */
     struct plan_figures figures[PLAN_COMPONENT_COUNT];

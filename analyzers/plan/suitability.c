@@ -1,5 +1,6 @@
 #include "analyzers/plan/suitability.h"
 
+#include "analyzers/model/units.h"
 #include "analyzers/native/internal.h"
 
 #include <inttypes.h>
@@ -28,8 +29,8 @@ void suitability_take_level(struct suitability_facts *facts, const struct level 
             level_severity(&levels[i]) == SEVERITY_CRITICAL && level_holds_method_ids(&levels[i]);
         if (facts->level != NULL && (facts->level_excludes || !excludes))
             continue;
-        snprintf(words, size, "%s: +%" PRId64 " MB since %s", levels[i].name,
-                 levels[i].growth_bytes >> 20,
+        snprintf(words, size, "%s: %s since %s", levels[i].name,
+                 units_growth(levels[i].growth_bytes).text,
                  levels[i].since != NULL ? levels[i].since : "the JVM's start");
         facts->level = words;
         facts->level_excludes = excludes;
@@ -43,6 +44,11 @@ static double ids_mb(const struct suitability_facts *facts)
         jmethodid_cost(facts->jdk_major,
                        (struct jmethodid_load){facts->loaded, facts->methods_per_class, loaders});
     return (double)jmethodid_loaded_bytes(&cost) / MB;
+}
+
+static struct units_text megabytes(double mb)
+{
+    return units_bytes((int64_t)(mb * MB + 0.5));
 }
 
 static const struct suitability_load_row load_rows[SUITABILITY_LOAD_COUNT] = {
@@ -88,19 +94,18 @@ static void compare_costs(const struct suitability_facts *facts,
     verdict->by_costs = by_cost(mb);
     if (verdict->by_costs != verdict->suitability)
         snprintf(verdict->costs_reason, sizeof verdict->costs_reason,
-                 "jmethodIDs are measured to take %.0f MB, the documented 68 bytes a method come "
-                 "to %.0f MB",
-                 mb, (double)facts->loaded * facts->methods_per_class * 68.0 / MB);
+                 "jmethodIDs are measured to take %s, the documented 68 bytes a method come to %s",
+                 megabytes(mb).text,
+                 megabytes((double)facts->loaded * facts->methods_per_class * 68.0 / MB).text);
 }
 
 static void too_many(const struct suitability_facts *facts, struct suitability_verdict *verdict)
 {
     verdict->suitability = SUITABILITY_NOT_APPROPRIATE;
     snprintf(verdict->reason, sizeof verdict->reason,
-             "%" PRId64
-             " classes in all: jmethodIDs for all would be %.1f MB; profile in staging, or find "
-             "what generates classes",
-             facts->loaded, ids_mb(facts));
+             "%s classes in all: jmethodIDs for all would be %s; profile in staging, or find what "
+             "generates classes",
+             units_count(facts->loaded).text, megabytes(ids_mb(facts)).text);
     compare_costs(facts, verdict);
 }
 
@@ -157,15 +162,14 @@ void suitability_judge(const struct suitability_facts *facts, struct suitability
         return;
     }
     if (loaded > SUITABILITY_ORDINARY_CLASSES)
-        snprintf(
-            reason, size,
-            "%" PRId64
-            " classes in all: jmethodIDs for all would be %.1f MB; watch that Internal converges",
-            loaded, ids_mb(facts));
+        snprintf(reason, size,
+                 "%s classes in all: jmethodIDs for all would be %s; watch that Internal converges",
+                 units_count(loaded).text, megabytes(ids_mb(facts)).text);
     else
         snprintf(reason, size,
-                 "%" PRId64 " classes loaded, %" PRId64 " unloaded, none generated without end: "
-                 "jmethodIDs for all would be %.1f MB",
-                 loaded, facts->unloaded, ids_mb(facts));
+                 "%s classes loaded, %s unloaded, none generated without end: jmethodIDs for all "
+                 "would be %s",
+                 units_count(loaded).text, units_count(facts->unloaded).text,
+                 megabytes(ids_mb(facts)).text);
     compare_costs(facts, verdict);
 }

@@ -79,7 +79,7 @@ struct suitability_verdict {
     enum suitability
         by_costs; /* of the number of classes alone, by what jmethodIDs are measured to cost */
     char
-        costs_reason[160]; /* "": it is the same verdict, or the number of classes did not decide */
+        costs_reason[200]; /* "": it is the same verdict, or the number of classes did not decide */
 };
 void suitability_judge(const struct suitability_facts *facts, struct suitability_verdict *verdict);
 

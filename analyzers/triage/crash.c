@@ -1,5 +1,7 @@
 #include "analyzers/triage/crash.h"
 
+#include "analyzers/model/units.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -239,12 +241,8 @@ struct size_text size_text(int64_t bytes)
     struct size_text out;
     if (bytes < 0)
         snprintf(out.text, sizeof out.text, "?");
-    else if (bytes >= GB)
-        snprintf(out.text, sizeof out.text, "%.1f GB", (double)bytes / (double)GB);
-    else if (bytes >= MB)
-        snprintf(out.text, sizeof out.text, "%.1f MB", (double)bytes / (double)MB);
     else
-        snprintf(out.text, sizeof out.text, "%" PRId64 " bytes", bytes);
+        snprintf(out.text, sizeof out.text, "%.23s", units_bytes(bytes).text);
     return out;
 }
 

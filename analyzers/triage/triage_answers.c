@@ -15,10 +15,10 @@ static void add_objects(const struct heap_objects *objects, struct finding *find
         const struct heap_class *row = &objects->row[i];
         char text[200];
         if (row->bytes >= 0)
-            snprintf(text, sizeof text, "%" PRId64 " %s, %s", row->instances, row->name,
+            snprintf(text, sizeof text, "%s %s, %s", units_count(row->instances).text, row->name,
                      size_text(row->bytes).text);
         else
-            snprintf(text, sizeof text, "%" PRId64 " %s", row->instances, row->name);
+            snprintf(text, sizeof text, "%s %s", units_count(row->instances).text, row->name);
         finding_add_text(finding, keys[i], text);
     }
 }
@@ -42,17 +42,19 @@ static void heap_growth(const struct dossier *dossier, struct triage *out)
     finding_family(finding, most->family);
     finding_title(finding,
                   "from the first of %d histograms to the last: objects of %.150s grew most, by %s "
-                  "to %s (%+" PRId64 " to %" PRId64 " objects)",
+                  "to %s (%s%s to %s objects)",
                   growth->histograms, most->name, size_text(most->bytes_growth).text,
-                  size_text(most->bytes).text, most->instances_growth, most->instances);
+                  size_text(most->bytes).text, most->instances_growth > 0 ? "+" : "",
+                  units_count(most->instances_growth).text, units_count(most->instances).text);
     finding_add_text(finding, "class", most->name);
     finding_add_int(finding, "growth_bytes", most->bytes_growth);
     finding_add_int(finding, "instances_growth", most->instances_growth);
     for (int i = 0; i < growth->row_count && i < (int)(sizeof keys / sizeof *keys); i++) {
         const struct histogram_class *row = &growth->rows[i];
         char text[EVENT_NAME_MAX + 80];
-        snprintf(text, sizeof text, "+%s, %+" PRId64 " objects: %s",
-                 size_text(row->bytes_growth).text, row->instances_growth, row->name);
+        snprintf(text, sizeof text, "%s, %s%s objects: %s", units_growth(row->bytes_growth).text,
+                 row->instances_growth > 0 ? "+" : "", units_count(row->instances_growth).text,
+                 row->name);
         finding_add_text(finding, keys[i], text);
     }
 }
@@ -70,17 +72,18 @@ static void heap_objects(const struct dossier *dossier, struct triage *out)
         const struct heap_suspect_row *row = heap_suspect_row(objects->suspect);
         const struct heap_class *of = &objects->suspected;
         finding->severity = SEVERITY_WARNING;
-        finding_title(finding, "%" PRId64 " objects of %s%s%s: %s", of->instances, of->name,
-                      of->bytes >= 0 ? ", " : "", of->bytes >= 0 ? size_text(of->bytes).text : "",
-                      row->what);
+        finding_title(finding, "%s objects of %s%s%s: %s", units_count(of->instances).text,
+                      of->name, of->bytes >= 0 ? ", " : "",
+                      of->bytes >= 0 ? size_text(of->bytes).text : "", row->what);
         finding_advice(finding, "%s", row->advice);
         finding_add_text(finding, "cause", row->key);
     } else {
         const struct heap_class *first = &objects->row[0];
-        finding_title(finding, "histogram of %" PRId64 " classes%s%s: most are %" PRId64 " %s%s%s",
-                      objects->classes, objects->total_bytes > 0 ? ", " : "",
+        finding_title(finding, "histogram of %s classes%s%s: most are %s %s%s%s",
+                      units_count(objects->classes).text, objects->total_bytes > 0 ? ", " : "",
                       objects->total_bytes > 0 ? size_text(objects->total_bytes).text : "",
-                      first->instances, first->name, first->bytes >= 0 ? ", " : "",
+                      units_count(first->instances).text, first->name,
+                      first->bytes >= 0 ? ", " : "",
                       first->bytes >= 0 ? size_text(first->bytes).text : "");
     }
     add_objects(objects, finding);

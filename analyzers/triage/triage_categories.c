@@ -109,14 +109,14 @@ static void growth(const struct dossier *dossier, const struct dossier_category 
     bool reserved = bytes != row->change_bytes;
     char count[96] = "";
     if (row->count_change > 0)
-        snprintf(count, sizeof count, ", %" PRId64 " more %s", row->count_change,
+        snprintf(count, sizeof count, ", %s more %s", units_count(row->count_change).text,
                  row->category == NMT_THREAD ? "threads" : "classes");
     else if (reserved)
         snprintf(count, sizeof count, ": about %" PRId64 " more threads at 1 MB of stack each",
                  bytes / MB);
-    finding_title(finding, "%s grew by %" PRId64 " MB%s to %" PRId64 " MB%s", row->name, bytes / MB,
+    finding_title(finding, "%s grew by %s%s to %s%s", row->name, units_bytes(bytes).text,
                   reserved ? " (reserved)" : "",
-                  (reserved ? row->reserved_bytes : row->committed_bytes) / MB, count);
+                  units_bytes(reserved ? row->reserved_bytes : row->committed_bytes).text, count);
     finding_add_text(finding, "category", row->name);
     finding_add_int(finding, "growth_bytes", bytes);
     if (row->committed_bytes >= 0)
@@ -127,7 +127,7 @@ static void growth(const struct dossier *dossier, const struct dossier_category 
         finding->severity = SEVERITY_INFO;
 }
 
-/* "1286 MB committed: Java Heap 1026 MB (79 %), GC 157 MB, ..." */
+/* "NMT: 1.3 GB committed: Java Heap 1 GB, GC 157.2 MB, ..." */
 static void note_largest(const struct dossier *dossier, struct triage *out)
 {
     const struct dossier_category *largest = NULL, *sorted[4] = {NULL};
@@ -158,15 +158,14 @@ static void note_largest(const struct dossier *dossier, struct triage *out)
         all = dossier->nmt_committed_bytes;
     }
     char title[300];
-    int used = snprintf(title, sizeof title, "NMT: %" PRId64 " MB committed", all / MB);
+    int used = snprintf(title, sizeof title, "NMT: %s committed", units_bytes(all).text);
     for (int k = 0; k < 3 && sorted[k] != NULL; k++)
-        used += snprintf(title + used, sizeof title - (size_t)used, "%s%s %" PRId64 " MB",
-                         k == 0 ? ": " : ", ", sorted[k]->name, sorted[k]->committed_bytes / MB);
+        used += snprintf(title + used, sizeof title - (size_t)used, "%s%s %s", k == 0 ? ": " : ", ",
+                         sorted[k]->name, units_bytes(sorted[k]->committed_bytes).text);
     finding_title(finding, "%s", title);
     if (missing >= NOTED_MIN_BYTES && missing > all / GROWN_PART) {
-        finding_title(finding,
-                      "%s; %" PRId64 " MB of the total are of categories that are not in the text",
-                      title, missing / MB);
+        finding_title(finding, "%s; %s of the total are of categories that are not in the text",
+                      title, units_bytes(missing).text);
         finding_advice(finding, "%s",
                        "The text is incomplete: jcmd PID VM.native_memory summary, all of it.");
         return;
@@ -183,9 +182,9 @@ static void note_largest(const struct dossier *dossier, struct triage *out)
     }
     category_advise(about->category, finding);
     finding_advice(finding,
-                   "%s If RSS is far above these %" PRId64
-                   " MB, the rest is not in NMT: nmtwatch triage PID, pmap -x PID.",
-                   finding->advice, all / MB);
+                   "%s If RSS is far above these %s, the rest is not in NMT: nmtwatch triage PID, "
+                   "pmap -x PID.",
+                   finding->advice, units_bytes(all).text);
     finding_add_int(finding, "level_bytes", about->committed_bytes);
 }
 
@@ -199,8 +198,8 @@ static void add_change(const struct dossier *dossier, enum nmt_category category
     for (int i = 0; i < dossier->category_count; i++) {
         const struct dossier_category *row = &dossier->categories[i];
         if (row->category == category && row->has_change && row->change_bytes >= NOTED_MIN_BYTES) {
-            finding_title(finding, "%s; %" PRId64 " MB of it since the first measurement",
-                          finding->title, row->change_bytes / MB);
+            finding_title(finding, "%s; %s of it since the first measurement", finding->title,
+                          units_bytes(row->change_bytes).text);
             return;
         }
     }

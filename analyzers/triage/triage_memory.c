@@ -77,12 +77,13 @@ static void outside_nmt(const struct dossier *dossier, struct triage *out)
             return;
         if (grows)
             finding_title(finding,
-                          "not in NMT: %" PRId64 " MB grew while observed, %" PRId64
-                          " MB at least in all; native code allocates",
-                          grown / MB, (outside > grown ? outside : grown) / MB);
+                          "not in NMT: %s grew while observed, %s at least in all; native code "
+                          "allocates",
+                          units_bytes(grown).text,
+                          units_bytes(outside > grown ? outside : grown).text);
         else
-            finding_title(finding, "not in NMT: at least %" PRId64 " MB of %" PRId64 " MB resident",
-                          outside / MB, rss->rss_bytes / MB);
+            finding_title(finding, "not in NMT: at least %s of %s resident",
+                          units_bytes(outside).text, units_bytes(rss->rss_bytes).text);
         finding_add_int(finding, "outside_nmt_bytes", outside > grown ? outside : grown);
         if (know_growth)
             finding_add_int(finding, "growth_bytes", grown);
@@ -100,9 +101,8 @@ static void outside_nmt(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_MALLOC_RETAINED);
     if (finding == NULL)
         return;
-    finding_title(finding,
-                  "malloc keeps about %" PRId64 " MB that NMT does not count, and it does not grow",
-                  kept / MB);
+    finding_title(finding, "malloc keeps about %s that NMT does not count, and it does not grow",
+                  units_bytes(kept).text);
     finding_add_int(finding, "kept_bytes", kept);
     finding_add_int(finding, "arena_mappings", rss->kind[RSS_MALLOC_ARENAS].mappings);
 }
@@ -135,8 +135,8 @@ static void category_grew(const struct dossier *dossier, enum nmt_category categ
     char span[48] = "";
     if (dossier->span_s > 0.0)
         snprintf(span, sizeof span, " in %.0f s", dossier->span_s);
-    finding_title(finding, "%s (NMT %s) grew by %" PRId64 " MB%s", what,
-                  nmt_category_name(category), grown / MB, span);
+    finding_title(finding, "%s (NMT %s) grew by %s%s", what, nmt_category_name(category),
+                  units_bytes(grown).text, span);
     finding_add_text(finding, "category", nmt_category_name(category));
     finding_add_int(finding, "growth_bytes", grown);
     finding_add_int(finding, "level_bytes", level_of(dossier, category));
@@ -169,8 +169,8 @@ static void redeploys(const struct dossier *dossier, struct triage *out)
     int64_t each = worst->chunk_bytes / worst->copies;
     int64_t extra = each * (worst->copies - 1);
     bool measured = worst->chunk_bytes > 0; /* MAT does not say */
-    char megabytes[48];
-    snprintf(megabytes, sizeof megabytes, ", %.1f MB of Metaspace each", (double)each / (double)MB);
+    char megabytes[80];
+    snprintf(megabytes, sizeof megabytes, ", %s of Metaspace each", units_bytes(each).text);
     if (measured ? extra < REDEPLOY_MIN_BYTES
                  : worst->classes / worst->copies < REDEPLOY_MIN_CLASSES)
         return;
@@ -178,10 +178,10 @@ static void redeploys(const struct dossier *dossier, struct triage *out)
     if (finding == NULL)
         return;
     finding_title(finding,
-                  "%" PRId64 " loaders of type %.120s hold about %" PRId64
-                  " classes each: one application loaded %" PRId64 " times%s",
-                  worst->copies, worst->type, worst->classes / worst->copies, worst->copies,
-                  measured ? megabytes : "");
+                  "%" PRId64 " loaders of type %.120s hold about %s classes each: one application "
+                  "loaded %" PRId64 " times%s",
+                  worst->copies, worst->type, units_count(worst->classes / worst->copies).text,
+                  worst->copies, measured ? megabytes : "");
     finding_add_text(finding, "loader_type", worst->type);
     finding_add_int(finding, "copies", worst->copies);
     finding_add_int(finding, "classes_each", worst->classes / worst->copies);
@@ -198,9 +198,8 @@ static void own_effect(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_OWN_EFFECT);
     if (finding == NULL)
         return;
-    finding_title(finding,
-                  "%.1f MB of Internal are the JVM's symbol files, read for a detailed report",
-                  (double)dossier->symbol_files_bytes / (double)MB);
+    finding_title(finding, "%s of Internal are the JVM's symbol files, read for a detailed report",
+                  units_bytes(dossier->symbol_files_bytes).text);
     finding_add_int(finding, "symbol_files_bytes", dossier->symbol_files_bytes);
 }
 
@@ -325,9 +324,10 @@ static void retained_by_growth(const struct dossier *dossier, const struct expla
         used += (size_t)snprintf(agents + used, sizeof agents - used, "%s%s", i > 0 ? ", " : "",
                                  dossier->agents[i]);
     finding_title(finding,
-                  "Internal grew by %" PRId64 " KB with %" PRId64 " classes loaded, %" PRId64
-                  " bytes a class beyond jmethodIDs: an agent keeps them (%.180s)",
-                  explained->growth_bytes / KB, loads, left / loads, agents);
+                  "Internal grew by %s with %s classes loaded, %s a class beyond jmethodIDs: an "
+                  "agent keeps them (%.180s)",
+                  units_bytes(explained->growth_bytes).text, units_count(loads).text,
+                  units_bytes(left / loads).text, agents);
     finding_add_text(finding, "library", dossier->agent_count == 1 ? agents : "");
     finding_add_text(finding, "agents", agents);
     finding_add_int(finding, "growth_bytes", explained->growth_bytes);
@@ -347,11 +347,11 @@ static void retained_by_level(const struct dossier *dossier, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
     if (finding == NULL)
         return;
-    finding_title(
-        finding,
-        "Internal grew by %" PRId64 " MB that no class load explains: memory an agent has from "
-        "JVMTI (%s%.180s)",
-        left / MB, dossier->agent_count > 1 ? "one of several: " : "", dossier->agents[0]);
+    finding_title(finding,
+                  "Internal grew by %s that no class load explains: memory an agent has from JVMTI "
+                  "(%s%.180s)",
+                  units_bytes(left).text, dossier->agent_count > 1 ? "one of several: " : "",
+                  dossier->agents[0]);
     finding_add_text(finding, "library", dossier->agent_count == 1 ? dossier->agents[0] : "");
     finding_add_int(finding, "growth_bytes", left);
     if (dossier->have_sites)
@@ -380,14 +380,16 @@ static void preallocates(const struct dossier *dossier, struct triage *out)
              (explained->have_growth && explained->explained_growth_bytes >= MB &&
               triage_has(out, FINDING_CLASS_EXPLOSION)))
         finding->severity = SEVERITY_WARNING;
-    char counted[64] = "";
+    char counted[96] = "";
     if (explained->ids_counted)
-        snprintf(counted, sizeof counted, ", %" PRId64 " ids counted in it", explained->ids);
+        snprintf(counted, sizeof counted, ", %s ids counted in it",
+                 units_count(explained->ids).text);
     finding_title(finding,
-                  "%.100s preallocates jmethodIDs: about %" PRId64 " bytes a class loaded, %" PRId64
-                  " of them never freed; some %s now%s",
-                  who(explained), explained->bytes_per_class_load, explained->kept_bytes_per_class,
-                  size_text(total).text, counted);
+                  "%.100s preallocates jmethodIDs: about %s a class loaded, %s of it never freed; "
+                  "some %s now%s",
+                  who(explained), units_bytes(explained->bytes_per_class_load).text,
+                  units_bytes(explained->kept_bytes_per_class).text, size_text(total).text,
+                  counted);
     if (finding->severity == SEVERITY_CRITICAL)
         finding_advice(finding, "%s", MANY_IDS_ADVICE);
     finding_add_text(finding, "library", explained->library);

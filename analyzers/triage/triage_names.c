@@ -70,12 +70,12 @@ static void flow_row(const struct dossier *dossier, const struct family_row *row
     }
     if (stopped)
         finding->severity = SEVERITY_INFO;
-    finding_title(finding,
-                  "%s: %.100s (%.60s) defined %" PRId64 " classes%s, %" PRId64 " unloaded; %s",
+    finding_title(finding, "%s: %.100s (%.60s) defined %s classes%s, %s unloaded; %s",
                   stopped ? "classes were generated"
                   : churn ? "class churn"
                           : "class explosion",
-                  producer_of(row), row->family, row->loads, rate, row->unloads,
+                  producer_of(row), row->family, units_count(row->loads).text, rate,
+                  units_count(row->unloads).text,
                   stopped     ? "it has stopped"
                   : late >= 0 ? "it goes on to the end"
                               : "whether it continues is not known");
@@ -93,8 +93,8 @@ static void stock_row(const struct family_row *row, struct triage *out)
         return;
     describe(finding, row);
     finding->severity = SEVERITY_WARNING; /* one measurement does not show growth */
-    finding_title(finding, "%" PRId64 " generated classes of %.100s (%.60s) are loaded", row->loads,
-                  producer_of(row), row->family);
+    finding_title(finding, "%s generated classes of %.100s (%.60s) are loaded",
+                  units_count(row->loads).text, producer_of(row), row->family);
 }
 
 /* The families of a list; secondary ones only when nobody else explains the loads. */

@@ -132,10 +132,11 @@ static void container(const struct plan *plan, struct page *page)
         page_text(page, "Resident now: %s; committed by NMT: %s.",
                   units_bytes(plan->measured.rss_bytes).text,
                   units_bytes(plan->measured.nmt_bytes).text);
-    page_text(page, "Proposed limit: %" PRId64 " MB%s", sizing->proposal_bytes / MB,
+    page_text(page, "Proposed limit: %" PRId64 " MB%s",
+              sizing->proposal_bytes / MB, /* to be pasted */
               sizing->heap_known ? "." : " and the heap.");
     if (sizing->limit_bytes >= 0)
-        page_text(page, "The limit that there is: %" PRId64 " MB, %s.", sizing->limit_bytes / MB,
+        page_text(page, "The limit that there is: %s, %s.", units_bytes(sizing->limit_bytes).text,
                   !sizing->fits                                  ? "which is too small"
                   : sizing->proposal_bytes > sizing->limit_bytes ? "which leaves less reserve"
                                                                  : "which is enough");
@@ -178,11 +179,12 @@ static void ahead(const struct plan *plan, struct page *page)
     if (plan->measured.judged)
         page_text(page, "%s", plan->measured.growth_sentence);
     if (plan->have_limit_time)
-        page_text(page, "The limit of %" PRId64 " MB is reached in %s.",
-                  plan->sizing.limit_bytes / MB, seconds(plan->limit_s).text);
+        page_text(page, "The limit of %s is reached in %s.",
+                  units_bytes(plan->sizing.limit_bytes).text, seconds(plan->limit_s).text);
     if (plan->have_metaspace_time)
-        page_text(page, "MaxMetaspaceSize of %" PRId64 " MB is reached in %s.",
-                  plan->measured.metaspace_max_bytes / MB, seconds(plan->metaspace_s).text);
+        page_text(page, "MaxMetaspaceSize of %s is reached in %s.",
+                  units_bytes(plan->measured.metaspace_max_bytes).text,
+                  seconds(plan->metaspace_s).text);
     if (!plan->have_limit_time && !plan->have_metaspace_time)
         page_text(page, "No limit is known that it would reach: give --limit.");
 }

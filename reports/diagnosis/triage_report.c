@@ -240,12 +240,14 @@ static void put_agent(const struct triage_report *report, struct page *page)
     page_shows(page, PAGE_ABOUT_AGENT);
     page_text(page, "%s%s%s: %s.", ANSWERS[explained->preallocates],
               explained->library[0] != '\0' ? ", " : "", explained->library, explained->reason);
-    page_text(page,
-              "For every class it would cost %" PRId64 " bytes, %" PRId64
-              " of them never freed; for all classes alive %s, for those unloaded %s.",
-              explained->bytes_per_class_load, explained->kept_bytes_per_class,
-              units_bytes(jmethodid_loaded_bytes(&explained->alive)).text,
-              units_bytes(explained->kept_after_unload_bytes).text);
+    page_text(
+        page,
+        "For every class it would cost %s, %s of it never freed; for all classes alive %s, for "
+        "those unloaded %s.",
+        units_bytes(explained->bytes_per_class_load).text,
+        units_bytes(explained->kept_bytes_per_class).text,
+        units_bytes(jmethodid_loaded_bytes(&explained->alive)).text,
+        units_bytes(explained->kept_after_unload_bytes).text);
     if (explained->ids_counted)
         page_text(page, "Counted from outside: %s jmethodIDs now, about %s.",
                   units_count(explained->ids).text, units_bytes(explained->ids_bytes).text);
@@ -288,8 +290,8 @@ static void put_loaders(const struct dossier *dossier, struct page *page)
         page_row(page, loaders->rows[i].type, units_count(loaders->rows[i].loaders).text,
                  units_count(loaders->rows[i].classes).text,
                  units_bytes(loaders->rows[i].chunk_bytes).text);
-    page_text(page, "%" PRId64 " loaders hold %" PRId64 " classes in all.", loaders->loaders,
-              loaders->classes);
+    page_text(page, "%s loaders hold %s classes in all.", units_count(loaders->loaders).text,
+              units_count(loaders->classes).text);
 }
 
 static void put_heap_growth(const struct dossier *dossier, struct page *page)

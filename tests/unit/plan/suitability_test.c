@@ -52,7 +52,7 @@ static void both_verdicts_where_costs_differ(void **state)
     assert_int_equal(judged(facts), SUITABILITY_NOT_APPROPRIATE);
     assert_int_equal(verdict.by_costs, SUITABILITY_APPROPRIATE);
     assert_non_null(
-        strstr(verdict.costs_reason, "the documented 68 bytes a method come to 2918 MB"));
+        strstr(verdict.costs_reason, "the documented 68 bytes a method come to 2.8 GB"));
     facts.jdk_major = 26;
     assert_int_equal(judged(facts), SUITABILITY_NOT_APPROPRIATE);
     assert_int_equal(verdict.by_costs, SUITABILITY_NOT_APPROPRIATE);

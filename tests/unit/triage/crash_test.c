@@ -46,9 +46,9 @@ static void nothing_says_why(void **state)
 {
     (void)state;
     struct crash crash = ample();
-    is_cause(&crash, OOM_CAUSE_PROCESS_LIMIT, "8.0 GB of 16.0 GB available");
+    is_cause(&crash, OOM_CAUSE_PROCESS_LIMIT, "8 GB of 16 GB available");
     crash.figure[HS_ERR_MEM_AVAILABLE] = HS_ERR_UNKNOWN;
-    is_cause(&crash, OOM_CAUSE_UNKNOWN, "refused 65536 bytes");
+    is_cause(&crash, OOM_CAUSE_UNKNOWN, "refused 64 KB");
 }
 
 static void one_limit_at_a_time(void **state)
@@ -57,16 +57,16 @@ static void one_limit_at_a_time(void **state)
     struct crash crash = ample();
     crash.figure[HS_ERR_CONTAINER_LIMIT] = GB;
     crash.figure[HS_ERR_CONTAINER_USAGE] = GB - MB;
-    is_cause(&crash, OOM_CAUSE_CONTAINER, "limit of 1.0 GB is used up");
+    is_cause(&crash, OOM_CAUSE_CONTAINER, "limit of 1 GB is used up");
 
     crash = ample();
     crash.figure[HS_ERR_MEM_AVAILABLE] = 10 * MB;
     crash.figure[HS_ERR_SWAP_FREE] = 0;
-    is_cause(&crash, OOM_CAUSE_HOST, "10.0 MB of 16.0 GB available");
+    is_cause(&crash, OOM_CAUSE_HOST, "10 MB of 16 GB available");
 
     crash = ample();
     crash.figure[HS_ERR_COMMITTED_AS] = 12 * GB - MB;
-    is_cause(&crash, OOM_CAUSE_COMMIT_LIMIT, "12.0 GB of 12.0 GB committed");
+    is_cause(&crash, OOM_CAUSE_COMMIT_LIMIT, "12.0 GB of 12 GB committed");
     crash.figure[HS_ERR_OVERCOMMIT] = 1; /* nobody enforces it */
     is_cause(&crash, OOM_CAUSE_PROCESS_LIMIT, "");
 
@@ -79,13 +79,13 @@ static void one_limit_at_a_time(void **state)
     crash = ample();
     crash.figure[HS_ERR_METASPACE_COMMITTED] = 5 * GB;
     crash.figure[HS_ERR_MAX_METASPACE] = 5 * GB;
-    is_cause(&crash, OOM_CAUSE_METASPACE, "MaxMetaspaceSize=5.0 GB");
+    is_cause(&crash, OOM_CAUSE_METASPACE, "MaxMetaspaceSize=5 GB");
     crash.figure[HS_ERR_MAX_METASPACE] = HS_ERR_UNLIMITED;
     is_cause(&crash, OOM_CAUSE_PROCESS_LIMIT, "");
 
     crash = ample();
     crash.figure[HS_ERR_CLASS_SPACE_COMMITTED] = GB - MB;
-    is_cause(&crash, OOM_CAUSE_CLASS_SPACE, "of 1.0 GB");
+    is_cause(&crash, OOM_CAUSE_CLASS_SPACE, "of 1 GB");
 
     crash = ample();
     crash.is_32bit = true;
@@ -95,12 +95,12 @@ static void one_limit_at_a_time(void **state)
     crash = ample();
     crash.figure[HS_ERR_ADDRESS_SPACE] = 10 * GB;
     crash.figure[HS_ERR_PROCESS_VIRTUAL] = 10 * GB - MB;
-    is_cause(&crash, OOM_CAUSE_ADDRESS_SPACE, "limited to 10.0 GB");
+    is_cause(&crash, OOM_CAUSE_ADDRESS_SPACE, "limited to 10 GB");
 
     crash = ample();
     crash.platform = HS_ERR_WINDOWS;
     crash.figure[HS_ERR_SWAP_FREE] = MB;
-    is_cause(&crash, OOM_CAUSE_PAGE_FILE, "1.0 MB of 4.0 GB");
+    is_cause(&crash, OOM_CAUSE_PAGE_FILE, "1 MB of 4 GB");
 }
 
 static void what_was_asked_for(void **state)
@@ -109,7 +109,7 @@ static void what_was_asked_for(void **state)
     struct crash crash = ample();
     crash.figure[HS_ERR_REQUEST] = 30 * GB;
     crash.figure[HS_ERR_XMS] = 30 * GB;
-    is_cause(&crash, OOM_CAUSE_HEAP_TOO_LARGE, "(-Xms 30.0 GB)");
+    is_cause(&crash, OOM_CAUSE_HEAP_TOO_LARGE, "(-Xms 30 GB)");
 
     crash = ample();
     crash.figure[HS_ERR_REQUEST] = 512 * MB;
@@ -117,7 +117,7 @@ static void what_was_asked_for(void **state)
     snprintf(crash.what, sizeof crash.what, "Chunk::new");
     snprintf(crash.thread, sizeof crash.thread, "C2 CompilerThread0");
     is_cause(&crash, OOM_CAUSE_COMPILER,
-             "512.0 MB for the JIT compiler (thread C2 CompilerThread0)");
+             "512 MB for the JIT compiler (thread C2 CompilerThread0)");
     crash.figure[HS_ERR_REQUEST] = MB; /* as every compilation */
     is_cause(&crash, OOM_CAUSE_PROCESS_LIMIT, "");
 }
