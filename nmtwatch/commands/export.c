@@ -5,16 +5,19 @@
 #include "nmtwatch/commands/export.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jfr/history_jfr.h"
+#include "nmtwatch/jfr/jfr_read.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/record/recording.h"
 #include "reports/metrics/sample_metrics.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -180,10 +183,11 @@ static void csv_sample(FILE *out, int64_t unix_ms, int64_t ms, const struct samp
 static const char *const format_names[] = {
     [EXPORT_JFR] = "jfr", [EXPORT_OPENMETRICS] = "openmetrics", [EXPORT_CSV] = "csv"};
 
-static bool to_jfr(struct replay *replay, int fd)
+static bool to_jfr(struct replay *replay, int fd, bool profile_follows)
 {
     const struct recording_header *header = replay->header;
-    struct history_jfr *history = history_jfr_create(fd, &header->target, header->wall_start_ms);
+    struct history_jfr *history =
+        history_jfr_create(fd, &header->target, header->wall_start_ms, profile_follows);
     if (history == NULL)
         return false;
     bool good = true;
@@ -195,8 +199,9 @@ static bool to_jfr(struct replay *replay, int fd)
     return history_jfr_end(history) && good;
 }
 
-static bool to_openmetrics(struct replay *replay, int fd)
+static bool to_openmetrics(struct replay *replay, int fd, bool profile_follows)
 {
+    (void)profile_follows;
     const struct recording_header *header = replay->header;
     struct metrics *metrics = calloc(1, sizeof *metrics);
     if (metrics == NULL)
@@ -214,8 +219,9 @@ static bool to_openmetrics(struct replay *replay, int fd)
     return good;
 }
 
-static bool to_csv(struct replay *replay, int fd)
+static bool to_csv(struct replay *replay, int fd, bool profile_follows)
 {
+    (void)profile_follows;
     int copy = dup(fd);
     FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
     if (out == NULL) {
@@ -233,14 +239,14 @@ static bool to_csv(struct replay *replay, int fd)
     return fclose(out) == 0 && good;
 }
 
-bool export_replay(struct replay *replay, enum export_format format, int fd, char *error,
-                   size_t size)
+static bool export_events(struct replay *replay, enum export_format format, int fd,
+                          bool profile_follows, char *error, size_t size)
 {
-    static bool (*const writers[])(struct replay *, int) = {
+    static bool (*const writers[])(struct replay *, int, bool) = {
         [EXPORT_JFR] = to_jfr, [EXPORT_OPENMETRICS] = to_openmetrics, [EXPORT_CSV] = to_csv};
     error[0] = '\0';
     errno = ENOMEM;
-    bool good = writers[format](replay, fd);
+    bool good = writers[format](replay, fd, profile_follows);
     int failure = errno;
     const char *damage = recording_damage(replay->recording);
     if (!good)
@@ -249,6 +255,50 @@ bool export_replay(struct replay *replay, enum export_format format, int fd, cha
         snprintf(error, size, "%s", damage);
     errno = failure;
     return good;
+}
+
+bool export_replay(struct replay *replay, enum export_format format, int fd, char *error,
+                   size_t size)
+{
+    return export_events(replay, format, fd, false, error, size);
+}
+
+/* --- a profile beside it ------------------------------------------------------------------------ */
+
+/* Its chunks behind those of the recording. True with a sentence: what is odd about it. */
+static bool append_profile(const struct replay *replay, int profile, const char *name, int fd,
+                           char *error, size_t size)
+{
+    struct jfr_copied copied;
+    int64_t start_ns = replay->header->wall_start_ms * 1000000,
+            end_ns = start_ns + replay->event.ms * 1000000;
+    if (!jfr_copy_chunks(profile, name, fd, &copied, error, size))
+        return false;
+    if (copied.rest_bytes > 0)
+        snprintf(error, size,
+                 "%s: its end is no complete chunk, and was left out: %" PRId64 " bytes", name,
+                 copied.rest_bytes);
+    else if (copied.end_ns < start_ns || copied.start_ns > end_ns)
+        snprintf(error, size, "%s is of another time than the recording", name);
+    return true;
+}
+
+/* Whether that is the file behind a descriptor: it would be overwritten before it is read. */
+static bool is_file_of(const char *path, int fd)
+{
+    struct stat one, other;
+    return stat(path, &one) == 0 && fstat(fd, &other) == 0 && S_ISREG(one.st_mode) &&
+           one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+static bool is_file(const char *path, const char *input)
+{
+    int fd = strcmp(input, "-") == 0 ? dup(STDIN_FILENO)
+                                     : open(input, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool same = fd >= 0 && is_file_of(path, fd);
+    if (fd >= 0)
+        close(fd);
+    return same;
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
@@ -290,12 +340,14 @@ static int format_of(const char *file)
 
 static int run(int argc, char **argv)
 {
-    const char *output = NULL;
-    int format = -1;
+    const char *output = NULL, *profile = NULL;
+    int format = -1, profile_fd = -1;
     const struct option_row rows[] = {
         {'o', "output", "FILE", option_take_text, &output, "where to write (standard output)"},
         {0, "format", "FORMAT", take_format, &format,
          "jfr, openmetrics, csv (by the end of FILE: .jfr .om .openmetrics .prom .csv)"},
+        {0, "profile", "FILE.jfr", option_take_text, &profile,
+         "with --format jfr: this profile of nmtwatch follows, so that one file shows both"},
     };
     int operands, code;
     if (!options_parse(&command_export, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
@@ -310,19 +362,48 @@ static int run(int argc, char **argv)
     if (!file && format == EXPORT_JFR && isatty(STDOUT_FILENO))
         return options_error(&command_export, "a JFR file is nothing for a terminal: -o FILE");
 
+    if (profile != NULL && format != EXPORT_JFR)
+        return options_error(&command_export, "--profile goes with --format jfr");
+    if (file && (is_file(output, argv[1]) || (profile != NULL && is_file(output, profile))))
+        return options_error(&command_export, "-o names a file that is read");
+
     struct replay replay;
     char error[512];
+    if (profile != NULL) {
+        profile_fd = open(profile, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (profile_fd < 0)
+            snprintf(error, sizeof error, "%s: %s", profile, strerror(errno));
+        if (profile_fd < 0 || !jfr_has_our_clock(profile_fd, profile, error, sizeof error)) {
+            print_error("nmtwatch export: %s\n", error);
+            if (profile_fd >= 0)
+                close(profile_fd);
+            return EXIT_IO;
+        }
+    }
     if (!replay_open(&replay, argv[1], error, sizeof error)) {
         print_error("nmtwatch export: %s\n", error);
+        if (profile_fd >= 0)
+            close(profile_fd);
         return EXIT_IO;
     }
     int fd = file ? create_private(output) : STDOUT_FILENO;
     if (fd < 0) {
         print_error("nmtwatch export: %s: %s\n", output, strerror(errno));
         replay_close(&replay);
+        if (profile_fd >= 0)
+            close(profile_fd);
         return EXIT_IO;
     }
-    bool good = export_replay(&replay, (enum export_format)format, fd, error, sizeof error);
+    bool good = export_events(&replay, (enum export_format)format, fd, profile_fd >= 0, error,
+                              sizeof error);
+    if (good && profile_fd >= 0) {
+        if (error[0] != '\0')
+            print_error("nmtwatch export: warning: %s\n", error);
+        error[0] = '\0';
+        good = append_profile(&replay, profile_fd, profile, fd, error, sizeof error);
+    }
+    if (profile_fd >= 0)
+        close(profile_fd);
     if (file && close(fd) != 0 && good) {
         snprintf(error, sizeof error, "%s", strerror(errno));
         good = false;
@@ -339,7 +420,7 @@ const struct command command_export = {
     .name = "export",
     .summary = "a recording as JFR, OpenMetrics or CSV, for other programs",
     .usage =
-        "Usage: nmtwatch export RECORDING -o FILE\n"
+        "Usage: nmtwatch export RECORDING -o FILE [--profile FILE.jfr]\n"
         "       nmtwatch export RECORDING --format jfr|openmetrics|csv\n"
         "\n"
         "jfr          the JDK's own events (NativeMemoryUsage, NativeMemoryUsageTotal,\n"
@@ -347,6 +428,8 @@ const struct command command_export = {
         "             GCHeapMemoryUsage, JVMInformation), also for JDK 8 to 17 that have no\n"
         "             such events, and nmtwatch.Finding, ClassFamily, ClassLoaders, Note. For\n"
         "             JMC, jfr print, jfr view native-memory-committed (JDK 21 and later).\n"
+        "             --profile puts what nmtwatch profile has recorded at the same time\n"
+        "             into the same file: hot-methods beside native-memory-committed.\n"
         "openmetrics  the metrics that serve shows of a sample, with the time of each: for\n"
         "             promtool tsdb create-blocks-from openmetrics FILE\n"
         "csv          a row for each sample; an empty cell is a value that was not taken\n"

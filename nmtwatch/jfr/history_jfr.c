@@ -16,15 +16,19 @@ enum history_type {
     HISTORY_BEFORE_FIRST = JFR_TYPE_BEFORE_FIRST,
 #define PRIMITIVE(id, name)                                   HISTORY_##id,
 #define STRUCT(id, name, label)                               HISTORY_##id,
+#define SIMPLE(id, name, label)                               HISTORY_##id,
 #define ANNOTATION(id, name, label, content)                  HISTORY_##id,
 #define EVENT(id, name, label, description, category, second) HISTORY_##id,
 #define FIELD(name, type, label, trait)
+#define CONTEXT_FIELDS()
 #include "nmtwatch/jfr/history_types.def"
 #undef PRIMITIVE
 #undef STRUCT
+#undef SIMPLE
 #undef ANNOTATION
 #undef EVENT
 #undef FIELD
+#undef CONTEXT_FIELDS
 };
 
 static const struct jfr_type_row rows[] = {
@@ -32,23 +36,41 @@ static const struct jfr_type_row rows[] = {
     {JFR_ROW_PRIMITIVE, HISTORY_##id, name, NULL, JFR_AS_PLAIN, NULL, NULL, NULL},
 #define STRUCT(id, name, label)                                                                    \
     {JFR_ROW_STRUCT, HISTORY_##id, name, label, JFR_AS_PLAIN, NULL, NULL, NULL},
+#define SIMPLE(id, name, label)                                                                    \
+    {JFR_ROW_SIMPLE, HISTORY_##id, name, label, JFR_AS_PLAIN, NULL, NULL, NULL},
 #define ANNOTATION(id, name, label, content)                                                       \
     {JFR_ROW_ANNOTATION, HISTORY_##id, name, label, JFR_AS_##content, NULL, NULL, NULL},
 #define EVENT(id, name, label, description, category, second)                                      \
     {JFR_ROW_EVENT, HISTORY_##id, name, label, JFR_AS_PLAIN, description, category, second},
 #define FIELD(name, type, label, trait)                                                            \
     {JFR_ROW_FIELD, HISTORY_##type, name, label, JFR_AS_##trait, NULL, NULL, NULL},
+#define CONTEXT_FIELDS() /* of no event here */
 #include "nmtwatch/jfr/history_types.def"
 };
 
-/* There are no pools: no type has to have another number in each chunk. */
-static uint32_t same_id(uint32_t type, uint32_t salt)
+/* Before a profile the agent's types have the numbers that they have in its chunks, by which the summary of JDK 17 adds
+ * them up, and ours others. There are no pools here, whose types would need another number in each chunk. */
+#define BEFORE_A_PROFILE 1
+static uint32_t number_of(uint32_t type, uint32_t salt)
 {
-    (void)salt;
-    return type;
+    enum {
+        FIRST_OWN = HISTORY_METASPACE_SIZES,
+        FIRST_OF_AGENT = HISTORY_THREAD_STATE,
+        APART = 16000
+    };
+    if (salt != BEFORE_A_PROFILE || type < FIRST_OWN)
+        return type;
+    return type < FIRST_OF_AGENT ? type + APART : type - FIRST_OF_AGENT + FIRST_OWN;
 }
 
-static const struct jfr_type_table types = {rows, sizeof rows / sizeof rows[0], same_id};
+/* The rows before those of the agent's types. */
+static size_t own_rows(void)
+{
+    size_t count = 0;
+    while (rows[count].type != HISTORY_THREAD_STATE || rows[count].kind != JFR_ROW_SIMPLE)
+        count++;
+    return count;
+}
 
 /* Memory of the bytes is malloc's here (agent/jfr/jfr_bytes.h). */
 bool jfr_bytes_grow(struct jfr_bytes *bytes, size_t wanted)
@@ -73,6 +95,8 @@ struct history_jfr {
     struct target_identity target;
     int64_t wall_start_ms;
     int64_t peak_rss_bytes;
+    struct jfr_type_table types;
+    uint32_t salt; /* of their numbers: BEFORE_A_PROFILE, or 0 */
     bool failed;
     int error;
     struct jfr_bytes chunk; /* begun when it is not empty */
@@ -95,7 +119,7 @@ static struct jfr_bytes *begin(struct history_jfr *history, enum history_type ty
     history->event_at = chunk->length;
     if (jfr_bytes_room(chunk, EVENT_SIZE_BYTES) != NULL)
         chunk->length += EVENT_SIZE_BYTES;
-    jfr_bytes_number(chunk, type);
+    jfr_bytes_number(chunk, number_of(type, history->salt));
     jfr_bytes_number(chunk, (uint64_t)ticks);
     history->last_ns = ticks > history->last_ns ? ticks : history->last_ns;
     return chunk;
@@ -229,7 +253,7 @@ static void families(struct history_jfr *history, int64_t ms, const struct names
 {
     for (int i = 0; i < names->row_count; i++) {
         const struct family_row *row = &names->rows[i];
-        struct jfr_bytes *out = begin(history, HISTORY_CLASS_FAMILY, ms);
+        struct jfr_bytes *out = begin(history, HISTORY_NAMED_FAMILY, ms);
         jfr_bytes_text(out, row->family);
         jfr_bytes_text(out, row->example);
         jfr_bytes_text(out, census_method_name(names->method));
@@ -273,7 +297,7 @@ static void begin_chunk(struct history_jfr *history, int64_t ms)
     static const uint8_t header[JFR_HEADER_BYTES];
     jfr_bytes_append(chunk, header, sizeof header);
     history->first_ns = history->last_ns = ticks_of(history, ms);
-    jfr_metadata_append(chunk, &types, 0, history->first_ns, NULL, 0);
+    jfr_metadata_append(chunk, &history->types, history->salt, history->first_ns, NULL, 0);
     jvm_information(history, ms);
 }
 
@@ -322,7 +346,7 @@ static bool ready(struct history_jfr *history, int64_t ms)
 /* --- the recording ---------------------------------------------------------------------------- */
 
 struct history_jfr *history_jfr_create(int fd, const struct target_identity *target,
-                                       int64_t wall_start_ms)
+                                       int64_t wall_start_ms, bool profile_follows)
 {
     struct history_jfr *history = calloc(1, sizeof *history);
     if (history == NULL)
@@ -330,6 +354,9 @@ struct history_jfr *history_jfr_create(int fd, const struct target_identity *tar
     history->fd = fd;
     history->target = *target;
     history->wall_start_ms = wall_start_ms;
+    history->types = (struct jfr_type_table){
+        rows, profile_follows ? sizeof rows / sizeof rows[0] : own_rows(), number_of};
+    history->salt = profile_follows ? BEFORE_A_PROFILE : 0;
     return history;
 }
 

@@ -14,9 +14,10 @@
 
 struct history_jfr;
 
-/* fd stays the caller's. NULL: out of memory. */
+/* fd stays the caller's. profile_follows: the caller appends the chunks of a profile, whose types are then known from
+ * the first chunk on, as `jfr view` wants it. NULL: out of memory. */
 struct history_jfr *history_jfr_create(int fd, const struct target_identity *target,
-                                       int64_t wall_start_ms);
+                                       int64_t wall_start_ms, bool profile_follows);
 /* False when the file cannot be written (errno), and from then on. */
 bool history_jfr_event(struct history_jfr *history, const struct event *event);
 bool history_jfr_alert(struct history_jfr *history, const struct alert *alert);

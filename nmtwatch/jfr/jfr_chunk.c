@@ -269,6 +269,12 @@ enum jfr_header_state jfr_header_size(const uint8_t header[JFR_HEADER_BYTES], in
     return *size > JFR_HEADER_BYTES ? JFR_HEADER_GOOD : JFR_HEADER_BAD;
 }
 
+struct jfr_header_times jfr_header_times(const uint8_t header[JFR_HEADER_BYTES])
+{
+    return (struct jfr_header_times){header_number(header, 32), header_number(header, 40),
+                                     header_number(header, 48), header_number(header, 56)};
+}
+
 static const char *load_pools(struct jfr_chunk *chunk, struct jfr_cursor *cursor)
 {
     uint64_t pools = jfr_take(cursor);
@@ -340,10 +346,11 @@ const char *jfr_chunk_load(struct jfr_chunk *chunk)
         return "no chunk of a recording";
     if ((header[67] & COMPRESSED_FLAG) == 0)
         return "integers that are not compressed";
-    chunk->start_ns = header_number(header, 32);
-    chunk->duration_ns = header_number(header, 40);
-    chunk->start_ticks = header_number(header, 48);
-    chunk->ticks_per_s = header_number(header, 56);
+    const struct jfr_header_times times = jfr_header_times(header);
+    chunk->start_ns = times.start_ns;
+    chunk->duration_ns = times.duration_ns;
+    chunk->start_ticks = times.start_ticks;
+    chunk->ticks_per_s = times.ticks_per_s;
     int64_t end_ns;
     if (chunk->ticks_per_s <= 0 || chunk->start_ns < 0 || chunk->duration_ns < 0 ||
         __builtin_add_overflow(chunk->start_ns, chunk->duration_ns, &end_ns))

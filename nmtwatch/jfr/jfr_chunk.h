@@ -192,6 +192,10 @@ struct jfr_chunk {
 enum jfr_header_state { JFR_HEADER_GOOD, JFR_HEADER_BAD, JFR_HEADER_UNFINISHED };
 /* Of the header alone: the chunk's size, and whether it can be one. */
 enum jfr_header_state jfr_header_size(const uint8_t header[JFR_HEADER_BYTES], int64_t *size);
+struct jfr_header_times {
+    int64_t start_ns, duration_ns, start_ticks, ticks_per_s;
+};
+struct jfr_header_times jfr_header_times(const uint8_t header[JFR_HEADER_BYTES]);
 
 /* Room for a chunk of that length: the caller fills chunk->bytes. False: out of memory. */
 bool jfr_chunk_room(struct jfr_chunk *chunk, size_t length);

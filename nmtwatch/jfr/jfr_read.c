@@ -1,5 +1,6 @@
 #include "nmtwatch/jfr/jfr_read.h"
 
+#include "nmtwatch/process/files.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
@@ -381,4 +382,62 @@ bool jfr_repair(const char *path, int64_t *cut_bytes, char *error, size_t error_
         *cut_bytes = info.st_size - whole;
     close(fd);
     return good;
+}
+
+/* --- copy ------------------------------------------------------------------------------------- */
+
+bool jfr_has_our_clock(int fd, const char *name, char *error, size_t error_size)
+{
+    struct stat info;
+    uint8_t header[JFR_HEADER_BYTES];
+    struct jfr_header_times times;
+    int64_t size;
+    const char *why;
+    if (fstat(fd, &info) != 0)
+        return repair_failed(name, strerror(errno), error, error_size);
+    if (look_at_chunk(fd, 0, info.st_size, &size, &why) != CHUNK_WHOLE ||
+        !read_at(fd, header, sizeof header, 0))
+        return repair_failed(name, "holds no complete chunk of a recording", error, error_size);
+    times = jfr_header_times(header);
+    return (times.start_ticks == times.start_ns && times.ticks_per_s == 1000000000) ||
+           repair_failed(name, "no profile of nmtwatch: its clock is another one", error,
+                         error_size);
+}
+
+static bool copy_range(int fd, int64_t offset, int64_t end, int into)
+{
+    char bytes[65536];
+    for (; offset < end; offset += (int64_t)sizeof bytes) {
+        size_t length =
+            end - offset < (int64_t)sizeof bytes ? (size_t)(end - offset) : sizeof bytes;
+        if (!read_at(fd, bytes, length, offset) || !write_all(into, bytes, length))
+            return false;
+    }
+    return true;
+}
+
+bool jfr_copy_chunks(int fd, const char *name, int into, struct jfr_copied *copied, char *error,
+                     size_t error_size)
+{
+    struct stat info;
+    int64_t whole = 0, size;
+    const char *why;
+    *copied = (struct jfr_copied){0};
+    if (fstat(fd, &info) != 0)
+        return repair_failed(name, strerror(errno), error, error_size);
+    while (look_at_chunk(fd, whole, info.st_size, &size, &why) == CHUNK_WHOLE) {
+        uint8_t header[JFR_HEADER_BYTES];
+        if (!read_at(fd, header, sizeof header, whole) ||
+            !copy_range(fd, whole, whole + size, into))
+            return repair_failed(name, strerror(errno), error, error_size);
+        struct jfr_header_times times = jfr_header_times(header);
+        if (whole == 0)
+            copied->start_ns = times.start_ns;
+        if (__builtin_add_overflow(times.start_ns, times.duration_ns, &copied->end_ns))
+            copied->end_ns = INT64_MAX;
+        whole += size;
+    }
+    copied->rest_bytes = info.st_size - whole;
+    return whole > 0 ||
+           repair_failed(name, "holds no complete chunk of a recording", error, error_size);
 }

@@ -112,4 +112,17 @@ void jfr_reader_close(struct jfr_reader *reader);
  * chunk, or it cannot be written; the file is untouched then. */
 bool jfr_repair(const char *path, int64_t *cut_bytes, char *error, size_t error_size);
 
+/* Whether ticks are nanoseconds since the epoch, as in our own recordings and in no other: the JDK's tools read the
+ * ticks of all chunks of a file by the first one's clock (jfr print of JDK 25). False with one sentence. */
+bool jfr_has_our_clock(int fd, const char *name, char *error, size_t error_size);
+/* Writes the complete chunks of a recording (read by position) to another file. *rest_bytes: what stands behind them,
+ * 0 for a whole recording; the times are those of the first and last. False with one sentence: not one complete
+ * chunk, or it cannot be written. */
+struct jfr_copied {
+    int64_t rest_bytes;
+    int64_t start_ns, end_ns; /* since the epoch */
+};
+bool jfr_copy_chunks(int fd, const char *name, int into, struct jfr_copied *copied, char *error,
+                     size_t error_size);
+
 #endif

@@ -26,8 +26,11 @@ check "the replay raises the same" diff "$SCRATCH/live.alerts" "$SCRATCH/replay.
 check "zcat | jq reads it" sh -c "zcat '$recording' | jq -e .type >/dev/null"
 
 spawn "$NMTWATCH" record "${FLEET_PID[$jdk/proxy]}" -o "$SCRATCH/killed.nmt.gz" >/dev/null
+recorder=$SPAWNED
+exits "a profile meanwhile" 0 "$NMTWATCH" profile "${FLEET_PID[$jdk/proxy]}" start --cpu 1ms --file "$SCRATCH/profile.jfr"
 sleep 8
-kill -KILL "$SPAWNED"
+exits "which ends" 0 "$NMTWATCH" profile "${FLEET_PID[$jdk/proxy]}" stop
+kill -KILL "$recorder"
 lines=$(zcat "$SCRATCH/killed.nmt.gz" 2>/dev/null | jq -c 'select(.ms != null)' | wc -l)
 if [ "$lines" -ge 5 ]; then
     pass "kill -9 of record leaves $lines lines"
@@ -72,6 +75,41 @@ done
 jfr=$(jfr_of 25)
 [ -z "$jfr" ] || contains "jfr view of 25 shows it for JDK $jdk" \
     "$("$jfr" view native-memory-committed "$SCRATCH/history.jfr")" "Metaspace"
+
+# A recording whose writer was killed, and a profile of the same time.
+exits "export with a profile" 0 "$NMTWATCH" export "$SCRATCH/killed.nmt.gz" -o "$SCRATCH/both.jfr" \
+    --profile "$SCRATCH/profile.jfr"
+events() { # JFR FILE EVENT: how many
+    "$1" print --events "$3" "$2" | grep -c "^$3 {"
+}
+for version in 17 25; do
+    jfr=$(jfr_of $version)
+    [ -n "$jfr" ] || continue
+    samples=$(events "$jfr" "$SCRATCH/profile.jfr" jdk.ExecutionSample)
+    check "jfr of $version: the profile has samples: $samples" test "$samples" -gt 0
+    is "jfr of $version: and one file both" "$(events "$jfr" "$SCRATCH/both.jfr" jdk.ExecutionSample) $(events "$jfr" \
+        "$SCRATCH/both.jfr" jdk.ResidentSetSize)" \
+        "$samples $(zcat "$SCRATCH/killed.nmt.gz" 2>/dev/null | jq -c 'select(.type == "tick" and .rss_bytes != null)' | wc -l)"
+    is "jfr of $version: each type once in its summary" \
+        "$("$jfr" summary "$SCRATCH/both.jfr" | grep -c '^ jdk.ExecutionSample  *[0-9]')" 1
+done
+jfr=$(jfr_of 25)
+if [ -n "$jfr" ]; then
+    contains "jfr view of 25: methods in it" "$("$jfr" view hot-methods "$SCRATCH/both.jfr")" "Samples"
+    contains "jfr view of 25: and memory" "$("$jfr" view native-memory-committed "$SCRATCH/both.jfr")" "Metaspace"
+    exits "a profile that is none of ours" 74 "$NMTWATCH" export "$recording" -o "$SCRATCH/none.jfr" --profile "$jfr"
+    check "and no file for it" test ! -e "$SCRATCH/none.jfr"
+fi
+cp "$SCRATCH/killed.nmt.gz" "$SCRATCH/same"
+exits "a recording is not overwritten by itself" 64 "$NMTWATCH" export "$SCRATCH/same" --format csv -o "$SCRATCH/./same"
+check "it is as it was" cmp "$SCRATCH/same" "$SCRATCH/killed.nmt.gz"
+zcat "$SCRATCH/killed.nmt.gz" 2>/dev/null | head -n 1 >"$SCRATCH/empty.jsonl" # a header and no sample
+for format in jfr openmetrics csv; do
+    exits "nothing but a header as $format" 0 "$NMTWATCH" export "$SCRATCH/empty.jsonl" -o "$SCRATCH/empty.$format" --format $format
+done
+jfr=$(jfr_of 17)
+[ -z "$jfr" ] || check "jfr of 17 reads that" "$jfr" summary "$SCRATCH/empty.jfr"
+check "promtool, too" promtool tsdb create-blocks-from openmetrics "$SCRATCH/empty.openmetrics" "$SCRATCH/no-blocks"
 
 exits "export for Prometheus" 0 "$NMTWATCH" export "$recording" -o "$SCRATCH/history.om"
 if command -v promtool >/dev/null; then
