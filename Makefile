@@ -276,7 +276,7 @@ test-jdks: setup
 	@$(MAKE) --no-print-directory -s all
 	@BUILD=$(BUILD) scripts/test/test-jdks.sh --update $(JDKS)
 
-# bench-NAME runs scripts/bench/NAME.sh: agent alloc alloc-compare calltrace churn-ids classes classlog fleet histograms holders memory million observe plan sample top.
+# bench-NAME runs scripts/bench/NAME.sh: account agent alloc alloc-compare calltrace churn-ids classes classlog fleet histograms holders memory million observe plan sample top.
 bench: setup
 	@$(MAKE) --no-print-directory -s all benches $(BUILD)/fake_jvm
 	@scripts/bench/bench.sh $(BUILD)

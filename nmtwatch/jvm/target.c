@@ -55,7 +55,7 @@ static enum failure_kind not_shown(const struct target *target, struct failure *
 {
     if (kill(target->pid, 0) != 0 && errno == EPERM)
         return fail(target, failure, FAILURE_HIDDEN, NULL);
-    return fail(target, failure, FAILURE_GONE, "no such process");
+    return fail(target, failure, FAILURE_GONE, NULL);
 }
 
 static enum failure_kind read_process(struct target *target, struct failure *failure)
@@ -66,7 +66,7 @@ static enum failure_kind read_process(struct target *target, struct failure *fai
         return not_shown(target, failure);
     if (!proc_stat_read(target->pid, &stat)) {
         free((void *)text.ptr);
-        return fail(target, failure, FAILURE_GONE, "no such process");
+        return fail(target, failure, FAILURE_GONE, NULL);
     }
     struct proc_status status;
     char thread_of[48] = "";

@@ -1,5 +1,6 @@
 /*
- * mem_bench ROUNDS: what agent/mem adds to bare allocation.
+ * mem_bench ROUNDS [THREADS...]: what agent/mem adds to bare allocation. With numbers of threads: used blocks
+ * only, on so many (scripts/bench/account.sh).
  *
  * The load is that of a profiler's tables: a working set of blocks of 16 to 512 bytes, and now and
  * then one of 4 KB; a random one is freed, its successor is allocated. A round runs all manners one
@@ -26,6 +27,7 @@
 
 #define BLOCKS     2048
 #define OPERATIONS 200000
+#define THREADS    64
 
 enum manner { BARE, MEMSET, SUMMARY, DETAIL, USED, SUMMARY_USED, DETAIL_USED, MANNERS };
 static const char *const manner_name[] = {"bare", "memset", "summary", "detail", "used"};
@@ -135,7 +137,7 @@ static void *body(void *argument)
 static double run_threads(enum manner manner, unsigned threads)
 {
     pthread_barrier_t start;
-    struct run run[2];
+    static struct run run[THREADS];
     double cpu_ns = 0;
     mem_set_level(manner == DETAIL || manner == DETAIL_USED ? MEM_DETAIL : MEM_SUMMARY);
     pthread_barrier_init(&start, NULL, threads);
@@ -156,17 +158,39 @@ static void sample(const char *manner, const char *what, double value)
     printf("mem_%s_%s %.4f\n", manner, what, value);
 }
 
+/* Samples THREADS MANNER NANOSECONDS, interleaved. */
+static void scale(int rounds, char **numbers)
+{
+    static const enum manner manners[] = {USED, SUMMARY_USED, DETAIL_USED};
+    static const char *const names[] = {"malloc", "summary", "detail"};
+    for (int round = -1; round < rounds; round++) {
+        for (int t = 0; numbers[t] != NULL; t++) {
+            int threads = atoi(numbers[t]);
+            for (int i = 0; i < 3 && threads > 0 && threads <= THREADS; i++) {
+                int m = (i + round + 1) % 3;
+                double ns = run_threads(manners[m], (unsigned)threads);
+                if (round >= 0)
+                    printf("%d %s %.2f\n", threads, names[m], ns);
+            }
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int rounds = argc == 2 ? atoi(argv[1]) : 0;
+    int rounds = argc >= 2 ? atoi(argv[1]) : 0;
     if (rounds <= 0) {
-        fprintf(stderr, "usage: mem_bench ROUNDS\n");
+        fprintf(stderr, "usage: mem_bench ROUNDS [THREADS...]\n");
         return 2;
     }
     srandom(1);
     for (int i = 0; i < OPERATIONS; i++)
         steps[i] = (struct step){(uint16_t)(random() % BLOCKS),
                                  (uint16_t)(random() % 64 == 0 ? 4096 : 16 + random() % 497)};
+    if (argc > 2) {
+        scale(rounds, argv + 2);
+        return 0;
+    }
     for (int round = -1; round < rounds; round++) { /* the first warms up */
         double ns[MANNERS][2];
         for (unsigned threads = 1; threads <= 2; threads++) {

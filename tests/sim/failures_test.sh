@@ -85,6 +85,7 @@ refused "not a JVM" not-a-jvm 10
 
 FAKE=99999999
 refused "no such process" gone 12
+is "no such process: said once" "$("$NMTWATCH" watch 99999999 2>&1)" "nmtwatch watch: pid 99999999: no such process"
 
 fake
 exits "socket deleted: before" 0 "$NMTWATCH" check "$FAKE"
