@@ -76,7 +76,7 @@ have_jars() { # JAR...
 compile() { # CLASSPATH SOURCE...
     local path=$1
     shift
-    "$home/bin/javac" --release 17 -proc:none -nowarn -XDignore.symbol.file \
+    "$home/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -proc:none -nowarn -XDignore.symbol.file \
         -cp "$path" -d $out/classes "$@"
 }
 
@@ -98,7 +98,7 @@ build() {
         last=$source
     done < <(sources)
     # sun.reflect is in jdk.unsupported, which --release does not show
-    "$home/bin/javac" -source 17 -target 17 -proc:none -nowarn -XDignore.symbol.file \
+    "$home/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -source 17 -target 17 -proc:none -nowarn -XDignore.symbol.file \
         -d $out/classes "${plain[@]}" 2>$out/javac.log || die "does not compile: $(cat $out/javac.log)"
     last=
     while read -r kind source needs; do

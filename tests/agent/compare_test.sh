@@ -75,7 +75,8 @@ sources() { # FILES: small classes with generics and lambdas
     done >>"$SCRATCH/C.java"
 }
 
-sources 120
+# Fifteen seconds of CPU for each javac, sampled a thousand times a second.
+sources 60
 mkdir "$SCRATCH/classes"
 for version in 17 25; do
     home=$(home $version)

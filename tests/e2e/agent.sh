@@ -5,8 +5,9 @@
 #   jvm_wait ready|result                             until the last one said so; else fails
 #   jvm_end 0                                         lets it end, with this exit code, unharmed
 #
-# What is there then: $JVM_PID, $JVM_LOG (its output), $JVM_OUT (the folder of its files). The
-# programs are tests/workloads/agent/*.java; Stage.java says how they wait for the test.
+# What is there then: $JVM_PID, $JVM_HOME (of its JDK), $JVM_JFR (that JDK's jfr), $JVM_LOG (its output),
+# $JVM_OUT (the folder of its files). The programs are tests/workloads/agent/*.java; Stage.java says how
+# they wait for the test.
 
 NMTWATCH=${NMTWATCH:-build/nmtwatch}
 AGENT=$(realpath -m "$(dirname "$NMTWATCH")")/libnmtagent.so
@@ -40,7 +41,7 @@ agent_build() {
     if [ ! -e "$AGENT_CLASSES/done" ] || [ -n "$(find $sources tests/workloads/native_leak.c agent/context/java \
         -newer "$AGENT_CLASSES/done" -print -quit)" ]; then
         home=$(agent_jdk 17)
-        "${home:-/usr}/bin/javac" --release 17 -d "$AGENT_CLASSES" $sources/*.java \
+        "${home:-/usr}/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC --release 17 -d "$AGENT_CLASSES" $sources/*.java \
             agent/context/java/nmtagent/Context.java || return
         printf 'Premain-Class: Redefine\nCan-Retransform-Classes: true\nCan-Redefine-Classes: true\n' >"$manifest"
         "${home:-/usr}/bin/jar" cfm "$AGENT_CLASSES/redefine.jar" "$manifest" \
@@ -56,13 +57,21 @@ agent_build() {
 agent_build >"$SCRATCH/build.log" 2>&1 || bail "$(tail -n 1 "$SCRATCH/build.log")"
 [ -n "$(agent_jdks)" ] || skip_all "no JDK 17 or 25 in /usr/lib/jvm"
 
+# The JDK's tool with less of a JVM around it: half the CPU, for a second's work.
+short_lived_jfr() { # HOME SCRIPT
+    printf '#!/bin/sh\nexec %s/bin/jfr -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC "$@"\n' "$1" >"$2"
+    chmod +x "$2"
+}
+
 jvm_start() { # JDK NAME [FLAG...] CLASS [ARGUMENT...]
     local home
     home=$(agent_jdk "$1")
     JVM_NAME="$2, JDK $1"
     JVM_OUT=$SCRATCH/$1-$2
     JVM_LOG=$JVM_OUT/log
-    JVM_JFR=$home/bin/jfr
+    JVM_HOME=$home
+    JVM_JFR=$SCRATCH/jfr-$1
+    [ -x "$JVM_JFR" ] || short_lived_jfr "$home" "$JVM_JFR"
     shift 2
     mkdir -p "$JVM_OUT"
     spawn "${JVM_WRAPPER[@]}" "$home/bin/java" "${AGENT_FLAGS[@]}" -Dleave="$JVM_OUT/leave" \

@@ -23,7 +23,7 @@ for jdk in $(agent_jdks); do
                 | [.family, .loaded]]' <<<"$status")" \
             "[[\"ChurnVictim_#\",$((count * 3 / 4))],[\"ChurnVictim_#/0x*\",$((count / 4))]]"
         # From before the agent: what the JVM loads to start.
-        before=$("${JVM_JFR%/jfr}/jcmd" "$JVM_PID" PerfCounter.print | awk -F= \
+        before=$("$JVM_HOME/bin/jcmd" "$JVM_PID" PerfCounter.print | awk -F= \
             -v ours="$(jq .classes.loaded <<<"$status")" '
             $1 == "java.cls.loadedClasses" || $1 == "java.cls.sharedLoadedClasses" { all += $2 }
             END { print all - ours }')
@@ -31,7 +31,7 @@ for jdk in $(agent_jdks); do
             test "$before" -ge 300 -a "$before" -le 900
         is "$JVM_NAME: all loaded methods, of each class as many as it has" "$(jq -c '.loaded_methods.families[]
                 | select(.family == "ChurnVictim_#") | .methods / .classes' <<<"$status")" \
-            "$("${JVM_JFR%/jfr}/javap" -p -cp "$AGENT_CLASSES" ChurnVictim_0000000 | grep -c '(')"
+            "$("$JVM_HOME/bin/javap" -p -cp "$AGENT_CLASSES" ChurnVictim_0000000 | grep -c '(')"
         is "$JVM_NAME: none without a name, no stack lost" \
             "$(jq -c '[.classes.nameless, .classes.stacks_lost]' <<<"$status")" "[0,0]"
         unloaded=$(jq '.classes.top[] | select(.family == "ChurnVictim_#") | .unloaded' <<<"$status")

@@ -13,7 +13,7 @@ redefined() { # NAME STYLE CLASSES ROUNDS [FLAG...]: 20 ms between two
         Redefinitions "$style" "$classes" "$rounds" 20
     if jvm_wait result 120; then
         profile_stops_right "$file"
-        found=$("$(agent_jdk "$jdk")/bin/java" -cp "$AGENT_CLASSES" Redefinitions check "$file" 2>&1)
+        found=$("$JVM_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$AGENT_CLASSES" Redefinitions check "$file" 2>&1)
         check "$JVM_NAME: every frame has its own name and line: $(tail -n 1 <<<"$found")" \
             grep -Eq '^frames [0-9]{4,} names 0 lines 0 ' <<<"$found"
         grep '^# ' <<<"$found"

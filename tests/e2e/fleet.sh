@@ -64,12 +64,11 @@ fleet_watch() { # DURATION OPTION...
 }
 
 fleet_alerts() { # NAME
-    local ready time line
+    local ready
     ready=$(stat -c %.3Y "${FLEET_LOG[$1]}")
-    while read -r time line; do
-        jq -c --argjson pid "${FLEET_PID[$1]}" --argjson at "$time" --argjson ready "$ready" \
-            'select(.pid == $pid) | .at = (($at - $ready) * 10 | round) / 10' <<<"$line"
-    done <"$SCRATCH/alerts"
+    jq -cR --argjson pid "${FLEET_PID[$1]}" --argjson ready "$ready" 'index(" ") as $blank |
+        (.[:$blank] | tonumber) as $at | .[$blank:] | fromjson | select(.pid == $pid) |
+        .at = (($at - $ready) * 10 | round) / 10' "$SCRATCH/alerts"
 }
 
 # For people who read a failed test.

@@ -10,10 +10,13 @@ kinds="thread-local timer executor shutdown-hook jdbc logging mbean registry sof
 tomcat_kinds="thread-local timer executor shutdown-hook registry"
 tomcat=/usr/share/java/tomcat10-embed-core.jar:/usr/share/java/tomcat10-embed-el.jar
 
+# What is short-lived and whose collector is no matter: half the CPU.
+quick=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC)
+
 build() { # HOME OUT
     mkdir -p "$2/host" "$2/plugin" "$2/tomcat" "$2/plugins" &&
-        "$1/bin/javac" -nowarn -d "$2/host" tests/e2e/holders/Host.java &&
-        "$1/bin/javac" -nowarn -cp "$2/host" -d "$2/plugin" tests/e2e/holders/plugin/Plugin.java &&
+        "$1/bin/javac" "${quick[@]/#/-J}" -nowarn -d "$2/host" tests/e2e/holders/Host.java &&
+        "$1/bin/javac" "${quick[@]/#/-J}" -nowarn -cp "$2/host" -d "$2/plugin" tests/e2e/holders/plugin/Plugin.java &&
         gcc -shared -fPIC -I"$1/include" -I"$1/include/linux" -o "$2/libpin.so" tests/e2e/holders/pin.c || return
     local kind
     for kind in $kinds jni; do
@@ -23,7 +26,7 @@ build() { # HOME OUT
         mkdir -p "$2/base-"{leak,fixed}"/$kind/WEB-INF" && cp -r "$2/plugin" "$2/base-leak/$kind/WEB-INF/classes" &&
             cp -r "$2/plugin" "$2/base-fixed/$kind/WEB-INF/classes"
     done
-    "$1/bin/javac" -nowarn -cp "$2/host:$tomcat" -d "$2/tomcat" tests/e2e/holders/TomcatHost.java
+    "$1/bin/javac" "${quick[@]/#/-J}" -nowarn -cp "$2/host:$tomcat" -d "$2/tomcat" tests/e2e/holders/TomcatHost.java
 }
 
 declare -A HOSTS
@@ -83,15 +86,15 @@ start_all() { # JDK HOME
     check "JDK $1: programs are built" build "$2" "$out" || return
     for mode in leak fixed; do
         # Without CDS: its archive has java.lang.Class objects of classes that are not loaded.
-        start_host "plugins-$1-$mode" "$2/bin/java" -Xshare:off -Xmx64m -XX:+UseSerialGC -XX:SoftRefLRUPolicyMSPerMB=100000 \
+        start_host "plugins-$1-$mode" "$2/bin/java" -Xshare:off -Xmx64m "${quick[@]}" -XX:SoftRefLRUPolicyMSPerMB=100000 \
             -Dpin="$out/libpin.so" -cp "$out/host" Host $mode 5 "$out/plugins" $kinds jni
-        start_host "tomcat-$1-$mode" "$2/bin/java" -Xmx128m -XX:+UseSerialGC -cp "$out/tomcat:$out/host:$tomcat" \
+        start_host "tomcat-$1-$mode" "$2/bin/java" -Xmx128m "${quick[@]}" -cp "$out/tomcat:$out/host:$tomcat" \
             TomcatHost $mode 20 "$out/base-$mode" $tomcat_kinds
     done
-    start_host "softly-$1" "$2/bin/java" -Xmx64m -XX:+UseSerialGC -XX:SoftRefLRUPolicyMSPerMB=100000 \
+    start_host "softly-$1" "$2/bin/java" -Xmx64m "${quick[@]}" -XX:SoftRefLRUPolicyMSPerMB=100000 \
         -cp "$out/host" Host leak 5 "$out/plugins" soft
     for mode in ${FORMS[$1]-}; do
-        start_host "form-$1$mode" "$2/bin/java" -Xmx64m $mode -cp "$out/host" Host leak 5 "$out/plugins" registry
+        start_host "form-$1$mode" "$2/bin/java" -Xmx64m -XX:TieredStopAtLevel=1 $mode -cp "$out/host" Host leak 5 "$out/plugins" registry
     done
 }
 
@@ -155,10 +158,10 @@ start_groovy() { # JDK HOME
     local mode
     [ -r $groovy ] || return 0
     mkdir -p "$SCRATCH/$1/groovy"
-    check "JDK $1: the Groovy program is built" "$2/bin/javac" -nowarn -cp $groovy -d "$SCRATCH/$1/groovy" \
+    check "JDK $1: the Groovy program is built" "$2/bin/javac" "${quick[@]/#/-J}" -nowarn -cp $groovy -d "$SCRATCH/$1/groovy" \
         tests/e2e/holders/groovy/GroovyHost.java || return
     for mode in leak fixed; do
-        start_host "groovy-$1-$mode" "$2/bin/java" -Xmx96m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+        start_host "groovy-$1-$mode" "$2/bin/java" -Xmx96m "${quick[@]}" \
             --add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.util=ALL-UNNAMED \
             --add-opens java.base/java.lang.reflect=ALL-UNNAMED -cp "$SCRATCH/$1/groovy:$groovy" GroovyHost $mode 12
     done

@@ -130,7 +130,7 @@ for jdk in $(agent_jdks); do
     "$NMTWATCH" observe "$JVM_PID" methods --json >"$SCRATCH/methods" 2>&1
     is "$JVM_NAME: a class's methods are those that javap shows" \
         "$(jq -c '.families[] | select(.family == "Observed") | [.classes, .methods]' "$SCRATCH/methods")" \
-        "[1,$("${JVM_JFR%/jfr}/javap" -p -cp "$AGENT_CLASSES" Observed | grep -c '(\|{};')]"
+        "[1,$("$JVM_HOME/bin/javap" -p -cp "$AGENT_CLASSES" Observed | grep -c '(\|{};')]"
     check "$JVM_NAME: methods of all classes" jq -e '.classes > 500 and .methods > 5000 and
         .methods_per_class > 0' "$SCRATCH/methods"
     line=$(awk '/kept = new Loader/ { print NR }' tests/workloads/agent/Observed.java)
@@ -143,8 +143,8 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: nothing is mapped or opened in it" "$(diff "$SCRATCH/before" "$SCRATCH/after" |
         grep -v 'modules\|\.jsa\|libzip\|/classes\|libj\|libn' | grep '^>')" ""
     # With the JVM asked itself: this opens its socket.
-    each=$("${JVM_JFR%/jfr}/javap" -p -cp "$AGENT_CLASSES" ChurnVictim_0000000 | grep -c '(')
-    generated=$("${JVM_JFR%/jfr}/jcmd" "$JVM_PID" VM.class_hierarchy | grep -c ChurnVictim_)
+    each=$("$JVM_HOME/bin/javap" -p -cp "$AGENT_CLASSES" ChurnVictim_0000000 | grep -c '(')
+    generated=$("$JVM_HOME/bin/jcmd" "$JVM_PID" VM.class_hierarchy | grep -c ChurnVictim_)
     is "$JVM_NAME: generated classes and their methods, exactly" \
         "$(jq -c '.families[] | select(.family == "ChurnVictim_#") | [.classes, .methods]' "$SCRATCH/methods")" \
         "[$generated,$((generated * each))]"
@@ -239,7 +239,7 @@ LEAKS
         "$SCRATCH/answer"
     kept=$(jq .arenas.trim_bytes "$SCRATCH/answer")
     rss=$(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status")
-    if "${JVM_JFR%/jfr}/jcmd" "$JVM_PID" System.trim_native_heap >"$SCRATCH/trim" 2>&1; then
+    if "$JVM_HOME/bin/jcmd" "$JVM_PID" System.trim_native_heap >"$SCRATCH/trim" 2>&1; then
         rss=$((rss - $(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status")))
         check "$JVM_NAME: and malloc_trim gives as much back: $rss of $((kept / 1024)) KB" \
             test $rss -ge $((kept / 1024 * 8 / 10)) -a $rss -le $((kept / 1024 * 12 / 10 + 2048))

@@ -57,9 +57,15 @@ wrappers="crlf ind4 ind8 tab quote quote2 hash slashes star pipe docker k8scri c
     logback timecol ansi fence fencelang details pre htmlesc nbsp flat noblank dblblank trailsp bom jsonlog escnl utf16le
     utf16be nested"
 
-# What was recognised and every figure of it; what was taken away, and prose around it, is no figure.
-figures() { # FILE
-    "$NMTWATCH" analyze --json "$1" 2>/dev/null | jq -c '[([.inputs[] | select(.used) | [.kind, .jdk, .pid]]), .findings, .jvms]'
+# What was recognised and every figure of it; what was taken away, and prose around it, is no figure. A line
+# for each file, [[]] where there was no answer.
+figures() { # FILE...
+    local file
+    for file; do
+        echo '"answer"'
+        "$NMTWATCH" analyze --json "$file" 2>/dev/null
+    done | jq -cs 'to_entries as $all | $all[] | select(.value == "answer") | $all[.key + 1].value |
+        if type == "object" then [([.inputs[] | select(.used) | [.kind, .jdk, .pid]]), .findings, .jvms] else [[]] end'
 }
 
 # An error file, made up.
@@ -95,10 +101,15 @@ for text in nmt_summary nmt_summary_8 nmt_summary_diff_grow nmt_detail nmt_detai
         continue
     fi
     differ=
+    files=()
     for wrapper in $wrappers; do
         wrap "$wrapper" <"$box/$text" >"$box/$text.$wrapper"
-        [ "$(figures "$box/$text.$wrapper")" = "$plain" ] || differ+=" $wrapper"
+        files+=("$box/$text.$wrapper")
     done
+    for wrapper in $wrappers; do
+        read -r found
+        [ "$found" = "$plain" ] || differ+=" $wrapper"
+    done < <(figures "${files[@]}")
     is "$text: the same figures in each wrapper" "$differ" ""
 done
 

@@ -351,7 +351,7 @@ static void test_every_truncation_is_read_up_to_there(void **state)
 
     record_ticks(TICKS);
     unsigned char *bytes = load(path, &size);
-    for (size_t cut = 0; cut < size; cut += cut < 1200 ? 1 : 487) {
+    for (size_t cut = 0; cut < size; cut += cut < 1200 ? 1 : 2437) {
         store(other, bytes, cut);
         int ticks = read_ticks(other, damage, sizeof damage);
         assert_true(ticks >= before);
@@ -378,7 +378,7 @@ static void test_a_flipped_bit_is_never_silent(void **state)
 
     record_ticks(300);
     unsigned char *bytes = load(path, &size);
-    for (size_t at = 0; at < size; at += 61) {
+    for (size_t at = 0; at < size; at += 307) {
         bool same = true;
         int ticks = 0;
         bytes[at] ^= 0x10;

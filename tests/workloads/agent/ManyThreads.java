@@ -13,7 +13,7 @@ import java.util.concurrent.CountDownLatch;
  * they are all given another name by the main thread (the kernel keeps the old one), each allocates,
  * then ENDED further threads start, allocate and end, at most 50 at a time. The file NAMES says which
  * name belongs to which thread id: "TID NAME". With the file of the property {@code rename} the threads
- * that live also give themselves a new name every 50 ms from then on; what they end in stays the same.
+ * that live also give themselves a new name every 250 ms from then on; what they end in stays the same.
  */
 public final class ManyThreads {
     private static final Path SELF = Path.of("/proc/thread-self");
@@ -92,7 +92,7 @@ public final class ManyThreads {
         boolean renames = System.getProperty("rename") != null;
         for (int i = 0;; i++) {
             try {
-                Thread.sleep(renames ? 50 : 1_000_000);
+                Thread.sleep(renames ? 250 : 1_000_000);
             } catch (InterruptedException e) {
                 return;
             }
