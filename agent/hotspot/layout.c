@@ -280,11 +280,3 @@ bool layout_code_cache(uintptr_t *low, uintptr_t *high)
     *high = load_pointer((uintptr_t)high_at);
     return *low < *high;
 }
-
-bool layout_has(const char *type, const char *field)
-{
-    char name[256], unheard[2];
-    int length = snprintf(name, sizeof name, "%s %s", type, field);
-    return length > 0 && (size_t)length < sizeof name && find_tables(unheard, sizeof unheard) &&
-           find_field((struct name){name, (size_t)length}) != 0;
-}

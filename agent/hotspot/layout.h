@@ -47,8 +47,6 @@ void layout_forget(void);
 /* Where generated code lies; needs nothing else of the tables, so that it is known, too, where
  * layout_read fails. Setup context. */
 bool layout_code_cache(uintptr_t *low, uintptr_t *high);
-/* Whether the tables name such a field at all: for parts that need more than the walker. */
-bool layout_has(const char *type, const char *field);
 
 /* Where a symbol that libjvm exports lies in the process that load.h reads; 0: it exports no such.
  * layout_here.c looks in this process, nmtwatch/observe in another. Setup context. */

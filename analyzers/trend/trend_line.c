@@ -183,11 +183,6 @@ double trend_line_certain(const struct trend_line *line, double p)
     return line->slope - line->doubtful.se * student_quantile(2 * p, line->doubtful.degrees);
 }
 
-double trend_line_at(const struct trend_line *line, double x)
-{
-    return line->y_middle + line->slope * (x - line->x_middle);
-}
-
 /* --- quantiles of Student's t ----------------------------------------------------------------- */
 
 double normal_quantile(double p)

@@ -55,7 +55,6 @@ bool trend_line(const double *x, const double *y, int n, double quantum, struct 
 double trend_line_reach(const struct trend_line *line, double two_sided);
 /* A slope that the true one is above, but for probability p, doubts about the memory included. */
 double trend_line_certain(const struct trend_line *line, double p);
-double trend_line_at(const struct trend_line *line, double x);
 
 /* The k-th smallest (0 the least); the values change places. */
 double trend_select(double *values, int n, int k);

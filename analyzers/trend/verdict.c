@@ -153,12 +153,6 @@ static void notice_fall(struct verdict_series *series, int64_t now_ms)
     series->fell_back = true;
 }
 
-void verdict_restart(struct verdict_series *series, int64_t ms)
-{
-    if (series->begun)
-        begin_life(series, mended(series, ms));
-}
-
 /* A value of the same time replaces the one before. */
 static void add_few(struct verdict_series *series, int64_t now_ms, double value)
 {

@@ -91,8 +91,6 @@ struct verdict_series *verdict_create(const struct verdict_options *options);
 /* bytes or regressor may be VERDICT_MISSING. False only when out of memory: the point is then not
  * kept, and what was there stays good. */
 bool verdict_feed(struct verdict_series *series, int64_t ms, int64_t bytes, int64_t regressor);
-/* The owner knows that the process behind the series was replaced. */
-void verdict_restart(struct verdict_series *series, int64_t ms);
 void verdict_ask(const struct verdict_series *series, struct verdict *out);
 void verdict_destroy(struct verdict_series *series);
 

@@ -175,16 +175,10 @@ static bool write_page(const struct source *before, const struct source *after,
 static int write_output(const char *output, const struct source *before, const struct source *after,
                         const struct profile_difference *difference)
 {
-    int fd = create_private(output);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool good = out != NULL && write_page(before, after, difference, out);
-    if (out != NULL)
-        good = fclose(out) == 0 && good;
-    else if (fd >= 0)
-        close(fd);
-    if (good)
+    FILE *out = result_open(output);
+    if (result_close(out, output, out != NULL && write_page(before, after, difference, out)))
         return 0;
-    print_error("nmtwatch flamegraph: %s: %s\n", output, strerror(errno != 0 ? errno : EIO));
+    print_error("nmtwatch flamegraph: %s: %s\n", output, strerror(errno));
     return EXIT_IO;
 }
 

@@ -29,19 +29,10 @@
 static int write_file(const struct observe_report *report, enum profile_format format,
                       const char *path)
 {
-    int fd = create_private(path);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (out == NULL) {
-        print_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
-        return EXIT_IO;
-    }
-    errno = 0;
-    bool good = observe_report_write(report, format, ROWS, out);
-    if (fclose(out) == 0 && good)
+    FILE *out = result_open(path);
+    if (result_close(out, path, out != NULL && observe_report_write(report, format, ROWS, out)))
         return 0;
-    print_error("nmtwatch observe: %s: %s\n", path,
-                errno != 0 ? strerror(errno) : "it could not be written");
-    unlink(path);
+    print_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
     return EXIT_IO;
 }
 
@@ -207,10 +198,9 @@ static void write_text(struct group *group, const struct observed *observed)
         free(text);
         return;
     }
-    int fd = create_private(path);
-    bool good = fd >= 0 && write_all(fd, text, bytes);
-    if (fd >= 0 && close(fd) != 0)
-        good = false;
+    FILE *out = result_open(path);
+    bool good = result_close(out, path, out != NULL && fwrite(text, 1, bytes, out) == bytes);
+    int error = errno;
     free(text);
     if (good) {
         if (group->request.format[0] != PROFILE_TOP)
@@ -219,7 +209,7 @@ static void write_text(struct group *group, const struct observed *observed)
                    escape_name(observed->result.sentence).text, escape_name(path).text);
         return;
     }
-    print_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
+    print_error("nmtwatch observe: %s: %s\n", path, strerror(error));
     group->code = EXIT_IO;
 }
 

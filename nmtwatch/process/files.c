@@ -51,6 +51,35 @@ int create_private(const char *path)
     return -1;
 }
 
+FILE *result_open(const char *path)
+{
+    int fd = create_private(path);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    int error = out != NULL ? 0 : errno;
+    if (out == NULL && fd >= 0)
+        close(fd);
+    errno = error;
+    return out;
+}
+
+bool result_close(FILE *out, const char *path, bool good)
+{
+    struct stat status;
+    if (out == NULL)
+        return false;
+    good = fflush(out) == 0 && good;
+    int error = errno;
+    bool regular = fstat(fileno(out), &status) == 0 && S_ISREG(status.st_mode);
+    errno = error;
+    if (fclose(out) == 0 && good)
+        return true;
+    error = errno;
+    if (regular)
+        unlink(path);
+    errno = error != 0 ? error : EIO;
+    return false;
+}
+
 bool pid_path_is_pattern(const char *pattern)
 {
     return strstr(pattern, "%p") != NULL;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* write(2) and read(2) until everything has gone through: interrupted calls are repeated, short ones
@@ -14,6 +15,11 @@ bool write_all(int fd, const char *data, size_t size);
 /* A file for results that are nobody else's business, empty, mode 0600, also where it was there
  * with another; -1 with errno. Devices and pipes are taken as they are. */
 int create_private(const char *path);
+/* A stream into such a file, with errno 0; NULL with errno. */
+FILE *result_open(const char *path);
+/* Closes out, which may be NULL. True: good, and all of it is in the file. Otherwise a regular file goes, and
+ * errno says why; EIO where nobody knows. */
+bool result_close(FILE *out, const char *path, bool good);
 /* From where the descriptor stands to its end. */
 bool copy_all(int from, int into);
 

@@ -113,10 +113,8 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
                                             .jdk_major = target->identity.jdk_major,
                                             .main = target->identity.main,
                                             .duration_ms = duration_ms};
-        int fd = create_private(name);
-        FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-        bool good = out != NULL && alloc_report_json(&report, out);
-        if ((out == NULL || fclose(out) == 0) && good)
+        FILE *out = result_open(name);
+        if (result_close(out, name, out != NULL && alloc_report_json(&report, out)))
             return 0;
         print_error("nmtwatch profile: %s: %s\n", name, strerror(errno));
         return EXIT_IO;

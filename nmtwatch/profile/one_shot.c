@@ -146,26 +146,14 @@ static bool write_format(const struct story *story, enum profile_format format, 
     return false;
 }
 
-static int cannot_write(const char *output)
-{
-    print_error("nmtwatch profile: %s: %s\n", output,
-                errno != 0 ? strerror(errno) : "it could not be written");
-    return EXIT_IO;
-}
-
 static int write_file(const struct story *story, const struct one_shot *shot, const char *title)
 {
-    errno = 0;
-    int fd = create_private(shot->output);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (out == NULL)
-        return cannot_write(shot->output);
-    bool good = write_format(story, shot->format, title, out);
-    if (fclose(out) == 0 && good)
+    FILE *out = result_open(shot->output);
+    if (result_close(out, shot->output,
+                     out != NULL && write_format(story, shot->format, title, out)))
         return 0;
-    int code = cannot_write(shot->output);
-    unlink(shot->output);
-    return code;
+    print_error("nmtwatch profile: %s: %s\n", shot->output, strerror(errno));
+    return EXIT_IO;
 }
 
 static int print_story(enum story_kind kind, const struct one_shot *shot, int recording,
@@ -393,19 +381,6 @@ static bool write_summary(const struct jfr_profile *profile, enum profile_format
     return false;
 }
 
-/* Closes into. errno says why not, 0: it does not. */
-static bool summarize(const struct jfr_profile *profile, enum profile_format format,
-                      const char *title, int into)
-{
-    FILE *out = fdopen(into, "w");
-    if (out == NULL) {
-        close(into);
-        return false;
-    }
-    bool good = write_summary(profile, format, title, out);
-    return fclose(out) == 0 && good;
-}
-
 bool profile_output_write(int recording, enum profile_format format, bool by_state,
                           const char *output, const char *title, char *error, size_t error_size)
 {
@@ -413,27 +388,15 @@ bool profile_output_write(int recording, enum profile_format format, bool by_sta
     if (format != PROFILE_JFR &&
         !jfr_profile_read(&profile, recording, "the recording", by_state, error, error_size))
         return false;
-    int into = create_private(output);
-    if (into < 0) {
+    FILE *out = result_open(output);
+    bool good = out != NULL;
+    if (good && format == PROFILE_JFR)
+        good = lseek(recording, 0, SEEK_SET) == 0 && copy_all(recording, fileno(out));
+    else if (good)
+        good = write_summary(&profile, format, title, out);
+    good = result_close(out, output, good);
+    if (!good)
         snprintf(error, error_size, "%s: %s", output, strerror(errno));
-        jfr_profile_free(&profile);
-        return false;
-    }
-    errno = 0;
-    bool good;
-    if (format == PROFILE_JFR) {
-        good = lseek(recording, 0, SEEK_SET) == 0 && copy_all(recording, into);
-        int reason = errno;
-        good = close(into) == 0 && good;
-        errno = reason != 0 ? reason : errno;
-    } else {
-        good = summarize(&profile, format, title, into);
-    }
-    if (!good) {
-        snprintf(error, error_size, "%s: %s", output,
-                 errno != 0 ? strerror(errno) : "it could not be written");
-        unlink(output);
-    }
     jfr_profile_free(&profile);
     return good;
 }

@@ -72,11 +72,6 @@ void scan_set_user_budget(struct scan *scan, int64_t ms)
     scan->user_budget_us = ms * 1000;
 }
 
-bool scan_is_under_way(const struct scan *scan)
-{
-    return scan->under_way;
-}
-
 struct scan_counts scan_counts(const struct scan *scan)
 {
     return scan->counts;

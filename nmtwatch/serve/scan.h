@@ -41,7 +41,6 @@ void scan_set_user_budget(struct scan *scan, int64_t ms);
 void scan_begin(struct scan *scan, int64_t now_ms);
 /* True when the scan is done. */
 bool scan_step(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context);
-bool scan_is_under_way(const struct scan *scan);
 /* The process that was taken has ended. */
 void scan_forget(struct scan *scan, pid_t pid);
 /* The rules have changed: all that were refused are shown again. */

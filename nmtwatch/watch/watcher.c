@@ -42,12 +42,11 @@ void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms)
     watcher_note(watcher, "%s", text);
 }
 
-static void end(struct watcher *watcher, enum failure_kind reason, const char *text)
+static void end(struct watcher *watcher, const char *text)
 {
     if (watcher->ended)
         return;
     watcher->ended = true;
-    watcher->end_reason = reason;
     if (text == NULL)
         return;
     struct event event = {.kind = EVENT_GONE};
@@ -670,7 +669,7 @@ static void gone(struct watcher *watcher)
     naming_abandon(watcher);
     attach_abandon(watcher->attach);
     watcher->question = QUESTION_NONE;
-    end(watcher, FAILURE_GONE, text);
+    end(watcher, text);
 }
 
 static void tick(struct watcher *watcher)
@@ -749,7 +748,7 @@ void watcher_step(struct watcher *watcher, int64_t now_ms)
     if (!watcher->ended && watcher->question == QUESTION_NONE)
         ask_next(watcher);
     if (watcher->stopping && watcher->question == QUESTION_NONE)
-        end(watcher, FAILURE_NONE, NULL);
+        end(watcher, NULL);
 }
 
 int watcher_fd(const struct watcher *watcher, short *events)
@@ -784,11 +783,6 @@ void watcher_stop(struct watcher *watcher, int64_t now_ms)
 bool watcher_ended(const struct watcher *watcher)
 {
     return watcher->ended;
-}
-
-enum failure_kind watcher_end_reason(const struct watcher *watcher)
-{
-    return watcher->end_reason;
 }
 
 const struct target *watcher_target(const struct watcher *watcher)

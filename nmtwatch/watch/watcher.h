@@ -54,8 +54,6 @@ void watcher_add_note(struct watcher *watcher, const char *text, int64_t now_ms)
 void watcher_stop(struct watcher *watcher, int64_t now_ms);
 /* The target is gone, or the winding down is done. */
 bool watcher_ended(const struct watcher *watcher);
-/* FAILURE_GONE when the target ended, FAILURE_NONE when it was asked to stop. */
-enum failure_kind watcher_end_reason(const struct watcher *watcher);
 
 const struct target *watcher_target(const struct watcher *watcher);
 const struct judge *watcher_judge(const struct watcher *watcher);

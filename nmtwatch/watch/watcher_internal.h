@@ -59,7 +59,6 @@ struct watcher {
     int64_t attach_backoff_ms;
     bool stopping;
     bool ended;
-    enum failure_kind end_reason;
     enum failure_kind noted_failure;
 
     enum question question;

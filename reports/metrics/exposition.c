@@ -234,14 +234,6 @@ const char *exposition_end(struct exposition *out, size_t *length)
     return out->failed ? NULL : out->text;
 }
 
-void exposition_reset(struct exposition *out)
-{
-    out->length = 0;
-    out->failed = false;
-    out->samples = 0;
-    out->labels_length = 0;
-}
-
 void exposition_free(struct exposition *out)
 {
     free(out->text);

@@ -5,7 +5,7 @@
  *   exposition_family(&out, "jvm_classes_loaded", EXPOSITION_COUNTER, "", "Classes loaded.");
  *   exposition_label(&out, "target", "orders");
  *   exposition_int(&out, 4711);
- *   text = exposition_end(&out, &length);  ...  exposition_reset ... exposition_free
+ *   text = exposition_end(&out, &length);  ...  exposition_free
  *
  * The caller names a family without the ending its type brings; the writer knows what the two
  * formats make of it:
@@ -74,7 +74,6 @@ void exposition_info(struct exposition *out); /* its labels are what it says */
 
 /* Ends the text (OpenMetrics: "# EOF") and returns it, NUL-terminated; NULL when memory ran out. */
 const char *exposition_end(struct exposition *out, size_t *length);
-void exposition_reset(struct exposition *out);
 void exposition_free(struct exposition *out);
 
 #endif

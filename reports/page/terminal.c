@@ -167,15 +167,6 @@ void terminal_finding_details(const struct terminal *terminal, const struct find
     terminal_finding_figure(terminal, "runbook", runbook);
 }
 
-void terminal_finding(const struct terminal *terminal, const struct finding *finding)
-{
-    terminal_finding_name(terminal, severity_name(finding->severity),
-                          terminal_severity_colour(finding->severity), finding);
-    fputc('\n', terminal->out);
-    terminal_wrapped(terminal, 2, finding->title);
-    terminal_finding_details(terminal, finding);
-}
-
 /* --- the table -------------------------------------------------------------------------------- */
 
 static void print_row(const struct terminal *terminal, const struct terminal_table *table,

@@ -56,8 +56,6 @@ void terminal_finding_name(const struct terminal *terminal, const char *word,
                            enum terminal_colour colour, const struct finding *finding);
 /* Below it: evidence with units, what to do, the runbook. */
 void terminal_finding_details(const struct terminal *terminal, const struct finding *finding);
-/* All of it, with the title. */
-void terminal_finding(const struct terminal *terminal, const struct finding *finding);
 /* "it lasted:   40 s" among such details. */
 void terminal_finding_figure(const struct terminal *terminal, const char *label, const char *text);
 

@@ -69,6 +69,7 @@ jvm_start() { # JDK NAME [FLAG...] CLASS [ARGUMENT...]
     JVM_NAME="$2, JDK $1"
     JVM_OUT=$SCRATCH/$1-$2
     JVM_LOG=$JVM_OUT/log
+    # shellcheck disable=SC2034 # for the tests
     JVM_HOME=$home
     JVM_JFR=$SCRATCH/jfr-$1
     [ -x "$JVM_JFR" ] || short_lived_jfr "$home" "$JVM_JFR"

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/profile/one_shot.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +129,48 @@ static void failures_leave_no_half_file(void **state)
     close(folder_fd);
 }
 
+/* Only a regular file is removed when writing fails: not a device, nor the link to it. */
+static void a_device_stays(void **state)
+{
+    (void)state;
+    struct stat status;
+    char link_path[80];
+    FILE *recording = tmpfile();
+    assert_int_equal(fputs("x", recording), 1);
+    fflush(recording);
+    snprintf(link_path, sizeof link_path, "%s/full", folder);
+    assert_int_equal(symlink("/dev/full", link_path), 0);
+    assert_false(profile_output_write(fileno(recording), PROFILE_JFR, false, link_path, "t", error,
+                                      sizeof error));
+    fclose(recording);
+    assert_non_null(strstr(error, "No space left on device"));
+    assert_int_equal(lstat(link_path, &status), 0);
+    unlink(link_path);
+}
+
+static void a_result_is_whole_or_gone(void **state)
+{
+    (void)state;
+    struct stat status;
+    FILE *out = result_open(path);
+    assert_non_null(out);
+    assert_int_equal(fstat(fileno(out), &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    fputs("half", out);
+    assert_false(result_close(out, path, false)); /* its writer said so, and nobody knows why */
+    assert_int_equal(errno, EIO);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_null(result_open("/nonexistent/x"));
+    assert_int_equal(errno, ENOENT);
+    assert_false(result_close(NULL, path, false));
+    assert_int_equal(errno, ENOENT);
+    out = result_open(path);
+    fputs("whole", out);
+    assert_true(result_close(out, path, true));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +180,8 @@ int main(void)
         cmocka_unit_test(the_recording_is_summed_up),
         cmocka_unit_test(what_is_no_recording_leaves_no_file),
         cmocka_unit_test(failures_leave_no_half_file),
+        cmocka_unit_test(a_device_stays),
+        cmocka_unit_test(a_result_is_whole_or_gone),
     };
     return cmocka_run_group_tests_name("profile_output", tests, make_folder, remove_folder);
 }

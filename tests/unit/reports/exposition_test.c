@@ -108,20 +108,6 @@ static void test_numbers(void **state)
              "a 1795240822.188\n");
 }
 
-static void test_the_buffer_serves_again(void **state)
-{
-    (void)state;
-    struct exposition out = {.format = EXPOSITION_TEXT};
-    size_t first, second;
-    write_all_kinds(&out);
-    exposition_end(&out, &first);
-    exposition_reset(&out);
-    write_all_kinds(&out);
-    exposition_end(&out, &second);
-    assert_int_equal(first, second);
-    exposition_free(&out);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,7 +116,6 @@ int main(void)
         cmocka_unit_test(test_a_hostile_name_stays_a_value),
         cmocka_unit_test(test_labels_that_find_no_room_are_left_out_whole),
         cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_the_buffer_serves_again),
     };
     return cmocka_run_group_tests_name("exposition", tests, NULL, NULL);
 }

@@ -122,7 +122,8 @@ static void test_text_is_wrapped_to_the_width(void **state)
 
     for (int width = 60; width <= 120; width += 7) {
         open_terminal(false, width);
-        terminal_finding(&terminal, &alert.finding);
+        terminal_wrapped(&terminal, 2, alert.finding.title);
+        terminal_finding_details(&terminal, &alert.finding);
         assert_in_range(widest_line(printed()), width / 2, width);
     }
     open_terminal(false, 80);

@@ -191,20 +191,6 @@ static void test_restart_seen_in_the_values(void **state)
     assert_true(verdict.from_ms >= 12 * 3600000);
 }
 
-static void test_restart_told_by_the_owner(void **state)
-{
-    (void)state;
-    struct fed fed = begin();
-    verdict_restart(fed.series, 0); /* nothing to restart yet */
-    feed(&fed, flat, 2, 5, 50);
-    verdict_restart(fed.series, fed.ms + 1000);
-    fed.ms += 5000;
-    feed(&fed, flat, 0.02, 5, 50);
-    struct verdict verdict = end(&fed);
-    assert_int_equal(verdict.restarts, 1);
-    assert_int_equal(verdict.state, VERDICT_RESTARTED);
-}
-
 static void test_classes_explain(void **state)
 {
     (void)state;
@@ -342,7 +328,6 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_restart_known_by_the_counter),
         cmocka_unit_test(test_restart_seen_in_the_values),
-        cmocka_unit_test(test_restart_told_by_the_owner),
         cmocka_unit_test(test_classes_explain),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_odd_clocks_and_values),
