@@ -183,11 +183,16 @@ static void csv_sample(FILE *out, int64_t unix_ms, int64_t ms, const struct samp
 static const char *const format_names[] = {
     [EXPORT_JFR] = "jfr", [EXPORT_OPENMETRICS] = "openmetrics", [EXPORT_CSV] = "csv"};
 
-static bool to_jfr(struct replay *replay, int fd, bool profile_follows)
+struct export_how {
+    bool profile_follows; /* JFR */
+    const char *target;   /* OpenMetrics: the label, or NULL: the main class */
+};
+
+static bool to_jfr(struct replay *replay, int fd, const struct export_how *how)
 {
     const struct recording_header *header = replay->header;
     struct history_jfr *history =
-        history_jfr_create(fd, &header->target, header->wall_start_ms, profile_follows);
+        history_jfr_create(fd, &header->target, header->wall_start_ms, how->profile_follows);
     if (history == NULL)
         return false;
     bool good = true;
@@ -199,15 +204,16 @@ static bool to_jfr(struct replay *replay, int fd, bool profile_follows)
     return history_jfr_end(history) && good;
 }
 
-static bool to_openmetrics(struct replay *replay, int fd, bool profile_follows)
+static bool to_openmetrics(struct replay *replay, int fd, const struct export_how *how)
 {
-    (void)profile_follows;
     const struct recording_header *header = replay->header;
     struct metrics *metrics = calloc(1, sizeof *metrics);
     if (metrics == NULL)
         return false;
     snprintf(metrics->target, sizeof metrics->target, "%s",
-             header->target.main[0] != '\0' ? header->target.main : "unknown");
+             how->target != NULL              ? how->target
+             : header->target.main[0] != '\0' ? header->target.main
+                                              : "unknown");
     bool good = true;
     while (good && replay_next(replay)) {
         if (replay->event.kind == EVENT_SAMPLE)
@@ -219,9 +225,9 @@ static bool to_openmetrics(struct replay *replay, int fd, bool profile_follows)
     return good;
 }
 
-static bool to_csv(struct replay *replay, int fd, bool profile_follows)
+static bool to_csv(struct replay *replay, int fd, const struct export_how *how)
 {
-    (void)profile_follows;
+    (void)how;
     int copy = dup(fd);
     FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
     if (out == NULL) {
@@ -240,13 +246,13 @@ static bool to_csv(struct replay *replay, int fd, bool profile_follows)
 }
 
 static bool export_events(struct replay *replay, enum export_format format, int fd,
-                          bool profile_follows, char *error, size_t size)
+                          const struct export_how *how, char *error, size_t size)
 {
-    static bool (*const writers[])(struct replay *, int, bool) = {
+    static bool (*const writers[])(struct replay *, int, const struct export_how *) = {
         [EXPORT_JFR] = to_jfr, [EXPORT_OPENMETRICS] = to_openmetrics, [EXPORT_CSV] = to_csv};
     error[0] = '\0';
     errno = ENOMEM;
-    bool good = writers[format](replay, fd, profile_follows);
+    bool good = writers[format](replay, fd, how);
     int failure = errno;
     const char *damage = recording_damage(replay->recording);
     if (!good)
@@ -260,7 +266,7 @@ static bool export_events(struct replay *replay, enum export_format format, int 
 bool export_replay(struct replay *replay, enum export_format format, int fd, char *error,
                    size_t size)
 {
-    return export_events(replay, format, fd, false, error, size);
+    return export_events(replay, format, fd, &(struct export_how){0}, error, size);
 }
 
 /* --- a profile beside it ------------------------------------------------------------------------ */
@@ -340,7 +346,7 @@ static int format_of(const char *file)
 
 static int run(int argc, char **argv)
 {
-    const char *output = NULL, *profile = NULL;
+    const char *output = NULL, *profile = NULL, *target = NULL;
     int format = -1, profile_fd = -1;
     const struct option_row rows[] = {
         {'o', "output", "FILE", option_take_text, &output, "where to write (standard output)"},
@@ -348,6 +354,8 @@ static int run(int argc, char **argv)
          "jfr, openmetrics, csv (by the end of FILE: .jfr .om .openmetrics .prom .csv)"},
         {0, "profile", "FILE.jfr", option_take_text, &profile,
          "with --format jfr: this profile of nmtwatch follows, so that one file shows both"},
+        {0, "target", "NAME", option_take_text, &target,
+         "with --format openmetrics: the label, as serve has it (the main class)"},
     };
     int operands, code;
     if (!options_parse(&command_export, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
@@ -364,6 +372,8 @@ static int run(int argc, char **argv)
 
     if (profile != NULL && format != EXPORT_JFR)
         return options_error(&command_export, "--profile goes with --format jfr");
+    if (target != NULL && format != EXPORT_OPENMETRICS)
+        return options_error(&command_export, "--target goes with --format openmetrics");
     if (file && (is_file(output, argv[1]) || (profile != NULL && is_file(output, profile))))
         return options_error(&command_export, "-o names a file that is read");
 
@@ -394,8 +404,8 @@ static int run(int argc, char **argv)
             close(profile_fd);
         return EXIT_IO;
     }
-    bool good = export_events(&replay, (enum export_format)format, fd, profile_fd >= 0, error,
-                              sizeof error);
+    const struct export_how how = {.profile_follows = profile_fd >= 0, .target = target};
+    bool good = export_events(&replay, (enum export_format)format, fd, &how, error, sizeof error);
     if (good && profile_fd >= 0) {
         if (error[0] != '\0')
             print_error("nmtwatch export: warning: %s\n", error);
@@ -431,7 +441,8 @@ const struct command command_export = {
         "             --profile puts what nmtwatch profile has recorded at the same time\n"
         "             into the same file: hot-methods beside native-memory-committed.\n"
         "openmetrics  the metrics that serve shows of a sample, with the time of each: for\n"
-        "             promtool tsdb create-blocks-from openmetrics FILE\n"
+        "             promtool tsdb create-blocks-from openmetrics FILE; --target keeps JVMs of\n"
+        "             one main class apart\n"
         "csv          a row for each sample; an empty cell is a value that was not taken\n"
         "\n"
         "RECORDING is a file of watch -o or record, - for standard input. A damaged tail is\n"

@@ -122,6 +122,9 @@ if command -v promtool >/dev/null; then
 else
     fail "promtool makes blocks of it" "promtool is not installed"
 fi
+exits "export with a name" 0 "$NMTWATCH" export "$recording" --format openmetrics --target 'orders-1 "a"'
+is "which every sample has" "$(grep -v '^#' <<<"$OUTPUT" | grep -cvF '{target="orders-1 \"a\""')" 0
+exits "a name for CSV" 64 "$NMTWATCH" export "$recording" --format csv --target x
 exits "export as CSV" 0 "$NMTWATCH" export "$recording" --format csv
 is "CSV: a row for each sample" "$(wc -l <<<"$OUTPUT")" \
     "$(($(zcat "$recording" | jq -c 'select(.type == "tick")' | wc -l) + 1))"
