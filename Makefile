@@ -120,14 +120,18 @@ JVMTI_INCLUDES := $(if $(JDK_HOME),-isystem $(JDK_HOME)/include -isystem $(JDK_H
 AGENT := $(if $(JDK_HOME),$(if $(SANITIZE),,$(BUILD)/libnmtagent.so))
 # The families of class names are those of a watch: the one thing the agent takes from there.
 AGENT_SOURCES := $(wildcard agent/*.c agent/*/*.c agent/*/$(MACHINE)/*.c) analyzers/classes/normalize.c analyzers/parse/span.c
-AGENT_CFLAGS := -include agent/old_glibc.h -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
+# The first glibc of an architecture, and the one that has the rest: agent/old_glibc.h.
+GLIBC_OLD_x86_64  := 2.2.5 2.3.3
+GLIBC_OLD_aarch64 := 2.17 2.17
+AGENT_CFLAGS := -include agent/old_glibc.h -DGLIBC_OLD='"GLIBC_$(word 1,$(GLIBC_OLD_$(MACHINE)))"' \
+                -DGLIBC_OLD_LATER='"GLIBC_$(word 2,$(GLIBC_OLD_$(MACHINE)))"' -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer -fno-plt $(JVMTI_INCLUDES)
 
 # Its name, so that a profiler that is linked to it gets the one that was loaded by -agentpath.
 AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libnmtagent.so -Wl,--version-script=agent/exports.map
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 format lint clean install uninstall dist deb release release-image sbom
+.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 format lint clean install uninstall dist deb release release-image test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -263,6 +267,10 @@ check: setup
 test: setup
 	@scripts/test/jdks.sh second
 	@scripts/test/test.sh
+# What a release is tried with beyond that; five to twenty minutes.
+test-release: setup
+	@$(MAKE) --no-print-directory -s release $(BUILD)/fake_jvm $(BUILD)/fake_receiver
+	@scripts/package/test-release.sh $(BUILD)
 test-%: setup
 	@scripts/test/test.sh $*
 

@@ -18,13 +18,9 @@
 #include <unistd.h>
 
 #if defined __GLIBC__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
-#if defined __x86_64__
-#define OLD(name)       __asm__(".symver " #name "," #name "@GLIBC_2.2.5")
-#define OLD_LATER(name) __asm__(".symver " #name "," #name "@GLIBC_2.3.3")
-#elif defined __aarch64__
-#define OLD(name)       __asm__(".symver " #name "," #name "@GLIBC_2.17")
-#define OLD_LATER(name) OLD(name)
-#endif
+/* The versions of an architecture are the Makefile's. */
+#define OLD(name)       __asm__(".symver " #name "," #name "@" GLIBC_OLD)
+#define OLD_LATER(name) __asm__(".symver " #name "," #name "@" GLIBC_OLD_LATER)
 OLD(dladdr);
 OLD(dlclose);
 OLD(dlopen);

@@ -87,9 +87,9 @@ int __wrap_dladdr(const void *address, Dl_info *info)
     return 0;
 }
 
-/* What libcurl and libmicrohttpd ask of libraries that are not linked in, of LDAP, SSH, RTMP and Kerberos and of
- * TLS in a server: none is used (http_post allows http and https, serve listens without TLS). The linker puts
- * these two in the place of all such functions. A failure to each of them. */
+/* What libcurl and GnuTLS ask of libraries that are not linked in, of LDAP, SSH, RTMP, Kerberos and smart cards:
+ * none is used (http_post allows http and https, serve takes its key from a file). The linker puts these two in the
+ * place of all such functions. A failure to each of them. */
 long static_program_left_out(void);
 long static_program_left_out(void)
 {

@@ -61,7 +61,8 @@ licence() { # LIBRARY: its SPDX id
     libc | libc.* | libm.* | ld-linux*) echo LGPL-2.1-or-later ;;
     libssl | libcrypto) echo Apache-2.0 ;;
     libnghttp2 | libbrotli*) echo MIT ;;
-    libidn2 | libunistring) echo LGPL-3.0-or-later ;;
+    libgnutls | libtasn1) echo LGPL-2.1-or-later ;;
+    libnettle | libhogweed | libgmp | libidn2 | libunistring) echo LGPL-3.0-or-later ;;
     liblzma) echo 0BSD ;;
     libbz2) echo bzip2-1.0.6 ;;
     libgcc_eh) echo GPL-3.0-with-GCC-exception ;;
@@ -106,6 +107,12 @@ shared_file() { # LIBRARY
         done
     fi
     for library in $(needed); do
+        # The agent runs with the C library of its JVM; this is the one it was linked against.
+        if [ -n "$linked" ]; then
+            IFS=$'\t' read -r _ package package_version < <(grep -P '^libc\t' "$linked")
+            component "$library" '' dynamic required "$package" "$package_version"
+            continue
+        fi
         component "$library" "$(shared_file "$library")" dynamic required
     done
     for library in $(on_demand); do

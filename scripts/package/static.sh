@@ -35,6 +35,11 @@ inih libinih-dev
 ncursesw libncurses-dev
 tinfo libncurses-dev
 microhttpd libmicrohttpd-dev
+gnutls libgnutls28-dev
+hogweed nettle-dev
+nettle nettle-dev
+gmp libgmp-dev
+tasn1 libtasn1-6-dev
 curl libcurl4-openssl-dev
 ssl libssl-dev
 crypto libssl-dev
@@ -49,9 +54,9 @@ bz2 libbz2-dev
 z zlib1g-dev
 END
 }
-# Of what libcurl and libmicrohttpd can do besides and nobody asks for: static_program_left_out.
-left_out='^(gss_|GSS_|ldap_|ber_|RTMP_|libssh2_|gnutls_|psl_)'
-at_start='^(gnutls_global_init|gnutls_global_deinit|libssh2_init|libssh2_exit)$'
+# Of what libcurl and GnuTLS can do besides and nobody asks for: static_program_left_out.
+left_out='^(gss_|GSS_|ldap_|ber_|RTMP_|libssh2_|psl_|p11_kit_)'
+at_start='^(libssh2_init|libssh2_exit)$'
 # Functions of glibc in whose place static_program.c has its own.
 wrapped='dlopen dlsym dlerror dlclose dladdr getpwnam getpwuid getpwuid_r gethostbyname setlocale'
 
@@ -88,7 +93,7 @@ fetch() {
 }
 
 mkdir -p "$folder"
-[ -s "$libraries/packages.tsv" ] || fetch
+[ -z "$(table | cut -d ' ' -f 2 | sort -u | comm -23 - <(cut -f 1 "$libraries/packages.tsv" 2>/dev/null | sort -u))" ] || fetch
 archives=$libraries/root/usr/lib/$triplet
 [ -d "$archives" ] || archives=$(dirname "$(find "$libraries/root/usr/lib" -name libcurl.a | head -n 1)")
 table | while read -r library package; do
@@ -106,7 +111,7 @@ done >"$folder/libraries.tsv"
 
 mapfile -t flags < <(
     table | sed "s|\([^ ]*\) .*|$archives/lib\1.a|"
-    nm -u "$archives/libcurl.a" "$archives/libmicrohttpd.a" 2>/dev/null | awk 'NF == 2 { print $2 }' | sort -u |
+    nm -u "$archives/libcurl.a" "$archives/libgnutls.a" 2>/dev/null | awk 'NF == 2 { print $2 }' | sort -u |
         grep -E "$left_out" | while read -r name; do
         if [[ $name =~ $at_start ]]; then
             echo "-Wl,--defsym=$name=static_program_nothing_to_start"
