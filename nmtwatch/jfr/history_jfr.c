@@ -227,11 +227,37 @@ static void metaspace(struct history_jfr *history, int64_t ms, const struct samp
     end(history);
 }
 
+static void method_count(struct history_jfr *history, int64_t ms,
+                         const struct methods_event *methods, const char *source)
+{
+    struct jfr_bytes *out = begin(history, HISTORY_METHODS, ms);
+    number(out, methods->methods);
+    number(out, methods->classes);
+    number(out, methods->loaders);
+    number(out, methods->own_methods);
+    number(out, methods->own_classes);
+    jfr_bytes_text(out, source);
+    end(history);
+}
+
+static void sampled_methods(struct history_jfr *history, int64_t ms, const struct sample *sample)
+{
+    int64_t source = value_of(sample, SAMPLE_METHODS_SOURCE);
+    struct methods_event of = {.loaders = JFR_NOT_AVAILABLE,
+                               .classes = JFR_NOT_AVAILABLE,
+                               .own_classes = JFR_NOT_AVAILABLE,
+                               .own_methods = JFR_NOT_AVAILABLE};
+    if (source != METHODS_COUNTED &&
+        sample_get(sample, SAMPLE_METHODS, &of.methods)) /* its line has more */
+        method_count(history, ms, &of, methods_source_name(source));
+}
+
 static void sample_events(struct history_jfr *history, int64_t ms, const struct sample *sample)
 {
     int64_t value;
     native_memory(history, ms, sample);
     heap(history, ms, sample);
+    sampled_methods(history, ms, sample);
     metaspace(history, ms, sample);
     if (sample_get(sample, SAMPLE_RSS_BYTES, &value)) {
         if (value > history->peak_rss_bytes)
@@ -272,6 +298,32 @@ static void loaders(struct history_jfr *history, int64_t ms, const struct loader
         number(out, row->loaders);
         number(out, row->classes);
         number(out, row->chunk_bytes);
+        end(history);
+    }
+}
+
+static void methods(struct history_jfr *history, int64_t ms, const struct methods_event *methods)
+{
+    method_count(history, ms, methods, methods_source_name(METHODS_COUNTED));
+    for (int i = 0; i < methods->row_count; i++) {
+        const struct method_family *row = &methods->rows[i];
+        struct jfr_bytes *out = begin(history, HISTORY_METHOD_FAMILY, ms);
+        jfr_bytes_text(out, row->family);
+        number(out, row->classes);
+        number(out, row->methods);
+        end(history);
+    }
+}
+
+static void callers(struct history_jfr *history, int64_t ms, const struct callers_event *callers)
+{
+    for (int i = 0; i < callers->row_count; i++) {
+        const struct caller_row *row = &callers->rows[i];
+        struct jfr_bytes *out = begin(history, HISTORY_CLASS_CALLER, ms);
+        jfr_bytes_text(out, row->family);
+        jfr_bytes_text(out, row->call_site);
+        number(out, row->classes);
+        number(out, row->stacks);
         end(history);
     }
 }
@@ -373,6 +425,12 @@ bool history_jfr_event(struct history_jfr *history, const struct event *event)
         break;
     case EVENT_LOADERS:
         loaders(history, event->ms, &event->loaders);
+        break;
+    case EVENT_METHODS:
+        methods(history, event->ms, &event->methods);
+        break;
+    case EVENT_CALLERS:
+        callers(history, event->ms, &event->callers);
         break;
     case EVENT_NOTE:
     case EVENT_GONE:

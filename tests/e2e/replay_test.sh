@@ -53,6 +53,18 @@ rows() { # of NMT in the recording: category and committed bytes, in its order
         "\(.key) \(.value.committed_bytes)"' | sort
 }
 exits "export as JFR" 0 "$NMTWATCH" export "$recording" -o "$SCRATCH/history.jfr"
+# The same with what cannot be seen everywhere: methods counted, and who asked for the classes.
+lines() { # TYPE FILTER: of the recording's lines of this type
+    zcat "$SCRATCH/methods.nmt.gz" | jq -c "select(.type == \"$1\") | $2"
+}
+pid=$(zcat "$recording" | jq -s '.[0].target.pid')
+zcat "$recording" | jq -c --argjson pid "$pid" 'if .type == "end" then
+    {type: "methods", ms, pid: $pid, loaders: 3, classes: 700, methods: 9000, own_classes: 200, own_methods: 1000,
+     families: [{family: "java.util.*", classes: 150, methods: 2700}, {family: "Script#", classes: 90, methods: 720}]},
+    {type: "callers", ms, pid: $pid, last: true, from_ms: 0, for_ms: 5000, classes: 90, problem: "",
+     families: [{family: "Script#", call_site: "com.acme.Rules.eval:88", classes: 90, stacks: 85}]}, . else . end' |
+    gzip >"$SCRATCH/methods.nmt.gz"
+exits "export of methods and callers" 0 "$NMTWATCH" export "$SCRATCH/methods.nmt.gz" -o "$SCRATCH/methods.jfr"
 check "the report has the same file" cmp "$SCRATCH/history.jfr" <("$NMTWATCH" report "$recording" \
     -o "$SCRATCH/jfr" --format jfr >/dev/null && cat "$SCRATCH/jfr/recording.jfr")
 for version in 17 25; do
@@ -71,6 +83,14 @@ for version in 17 25; do
     is "jfr of $version: the alerts" "$("$jfr" print --json --events nmtwatch.Finding "$SCRATCH/history.jfr" |
         jq -r '.recording.events[].values | "\(.finding) \(.state) \(.family)"')" \
         "$(jq -r '"\(.id) \(.state) \(.family // "")"' "$SCRATCH/live.alerts")"
+    values=(jq -c '.recording.events[].values | del(.startTime) | [.[]]')
+    is "jfr of $version: methods" "$("$jfr" print --json --events nmtwatch.Methods "$SCRATCH/methods.jfr" | "${values[@]}")" \
+        "$(lines methods '[.methods, .classes, .loaders, .own_methods, .own_classes, "counted"]')"
+    is "jfr of $version: by family" "$("$jfr" print --json --events nmtwatch.MethodFamily "$SCRATCH/methods.jfr" |
+        "${values[@]}")" "$(lines methods '.families[] | [.family, .classes, .methods]')"
+    is "jfr of $version: who asked for classes" "$("$jfr" print --json --events nmtwatch.ClassCaller \
+        "$SCRATCH/methods.jfr" | "${values[@]}")" \
+        "$(lines callers '.families[] | [.family, .call_site, .classes, .stacks]')"
 done
 jfr=$(jfr_of 25)
 [ -z "$jfr" ] || contains "jfr view of 25 shows it for JDK $jdk" \
