@@ -131,7 +131,7 @@ AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libn
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 format lint clean install uninstall dist deb release release-image test-release sbom
+.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-image test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -278,6 +278,9 @@ test-%: setup
 # arm64 by an emulator.
 sysroot-arm64:
 	@scripts/test/sysroot-arm64.sh
+test-arm64:
+	@$(MAKE) --no-print-directory -s all
+	@scripts/test/test-arm64.sh
 
 # Every JDK of Debian unstable, in a folder outside this tree; all of them with all their collectors.
 jdks:
@@ -365,7 +368,7 @@ dist:
 	@scripts/package/dist.sh $(BUILD)
 # A Debian package in build/deb, with debhelper; scripts/package/test-deb.sh tries it in a system of its own.
 deb:
-	@scripts/package/deb.sh $(BUILD)
+	@CROSS=$(CROSS) scripts/package/deb.sh $(BUILD)
 # What people download, in build/release: the static program with the agent, an image, sums (scripts/package/release.sh).
 release: $(BUILD)/static/nmtwatch $(BUILD)/libnmtagent.so $(BUILD)/man/nmtwatch.1
 	@CC='$(CC)' scripts/package/release.sh $(BUILD)

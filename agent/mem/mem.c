@@ -162,8 +162,13 @@ static inline __attribute__((always_inline)) void *allocate(enum component compo
     uint64_t tag = tag_of(component);
     if (__builtin_expect(size >= CALLOC_FROM_BYTES || tag / (MEM_DETAIL * TAG_LEVEL) != 0 ||
                              account_own_stripe == NULL,
-                         0))
-        return allocate_rarely(component, size, zeroed, frame_pointer);
+                         0)) {
+        void *block = allocate_rarely(component, size, zeroed, frame_pointer);
+        /* Not the last thing done: a tail call gives up the frame that is walked, and where the return address
+         * is kept in a register (aarch64) nothing of it remains. */
+        __asm__("" : "+r"(block));
+        return block;
+    }
     __asm__("" : "+r"(tag)); /* or compilers keep what it was made of */
     struct header *header = malloc(size + AROUND_BYTES);
     __asm__("" : "+r"(tag) : : "memory"); /* and the stripe, which is read again */

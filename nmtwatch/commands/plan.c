@@ -2,6 +2,7 @@
 #include "analyzers/plan/plan.h"
 
 #include "nmtwatch/commands/options.h"
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/plan/plan_sources.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/text/escape.h"
@@ -231,6 +232,7 @@ static int run(int argc, char **argv)
     bool json = false, markdown = false, html = false, no_color = false;
     struct plan_input input;
     plan_input_default(&input);
+    input.slot[PLAN_STACK].number = (double)this_machine.thread_stack_bytes;
     const struct option_row others[] = {
         {0, "from", "PID|FILE", option_take_text, &from,
          "measured on this JVM, or in this recording"},

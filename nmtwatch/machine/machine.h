@@ -17,10 +17,11 @@
 #define MACHINE_ARGUMENTS     6
 
 struct machine_facts {
-    const char *name;   /* as people write it */
-    const char *loader; /* how the name of the dynamic linker begins */
-    uint32_t audit;     /* AUDIT_ARCH_..., of seccomp(2) */
-    uint16_t elf;       /* EM_..., of ELF files */
+    const char *name;            /* as people write it */
+    const char *loader;          /* how the name of the dynamic linker begins */
+    uint32_t audit;              /* AUDIT_ARCH_..., of seccomp(2) */
+    uint16_t elf;                /* EM_..., of ELF files */
+    uint32_t thread_stack_bytes; /* -Xss of HotSpot, where nothing is said */
     uint8_t registers;
     uint8_t kernel_words;                  /* of struct pt_regs, as a BPF program may read them */
     uint8_t perf[MACHINE_REGISTERS_MAX];   /* bit in sample_regs_user, ascending */

@@ -3,6 +3,9 @@
 # printed, and an error of lintian is an error here.
 #
 # usage: deb.sh [BUILD]         needs debhelper; lintian is used where it is installed
+#
+# With $CROSS (make CROSS=aarch64-linux-gnu- deb) it is a package of that architecture, with the libraries of
+# `make sysroot-arm64`.
 
 set -eu
 . "$(dirname "$0")/../lib.sh"
@@ -24,7 +27,11 @@ mkdir -p "$folder"
 tar -xf "$build/nmtwatch-$version.tar.gz" -C "$folder"
 source=$folder/nmtwatch-$version
 cp -r packaging/debian "$source/debian"
-if ! (cd "$source" && dpkg-buildpackage --no-sign --build=binary) >"$folder/log" 2>&1; then
+options=(--no-sign --build=binary)
+# What it is built with is not installed for that architecture, but unpacked.
+[ -z "${CROSS:-}" ] || options+=(--host-arch "$(dpkg-architecture -qDEB_HOST_ARCH -t "${CROSS%-}")" -d)
+if ! (cd "$source" && DEB_BUILD_OPTIONS="parallel=$(nproc) ${DEB_BUILD_OPTIONS-}" \
+    dpkg-buildpackage "${options[@]}") >"$folder/log" 2>&1; then
     tail -n 20 "$folder/log" >&2
     echo "deb: it does not build; see $folder/log" >&2
     exit 1

@@ -77,7 +77,7 @@ linked_in() {
 
 needed() {
     for file in "${files[@]}"; do
-        objdump -p "$file" | sed -n 's/^ *NEEDED *//p'
+        "${OBJDUMP:-objdump}" -p "$file" | sed -n 's/^ *NEEDED *//p'
     done | sort -u
 }
 

@@ -216,11 +216,12 @@ test_jdk() { # HOME
 # --- the matrix ----------------------------------------------------------------------------------
 
 matrix() {
-    local jdk collector
-    echo "| JDK | ${collectors[*]/%/ |} another user | no container |" | sed 's/ConcMarkSweep/CMS/'
-    echo "|---|${collectors[*]/*/---|}---|---|" | tr -d ' '
+    local jdk collector architecture
+    architecture=$(uname -m | tr _ -)
+    echo "| JDK | architecture | ${collectors[*]/%/ |} another user | no container |" | sed 's/ConcMarkSweep/CMS/'
+    echo "|---|---|${collectors[*]/*/---|}---|---|" | tr -d ' '
     for jdk in "${jdks[@]}"; do
-        printf '| %s ' "${version[$jdk]}"
+        printf '| %s | %s ' "${version[$jdk]}" "$architecture"
         for collector in "${collectors[@]}" user beside; do
             printf '| %s ' "${cell[$jdk/$collector]}"
         done
@@ -228,12 +229,13 @@ matrix() {
     done
 }
 
-write_readme() { # between its marks
+write_readme() { # between its marks; rows of other architectures stay
     local begin='<!-- jdks: begin' end='<!-- jdks: end'
     grep -q "$begin" README.md && grep -q "$end" README.md || return
     {
         sed "/$begin/q" README.md
         matrix
+        sed -n "/$begin/,/$end/p" README.md | grep '^| [0-9]' | grep -v "| $(uname -m | tr _ -) |"
         sed -n "/$end/,\$p" README.md
     } >"$SCRATCH/README.md" && cp "$SCRATCH/README.md" README.md
 }

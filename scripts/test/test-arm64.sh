@@ -1,0 +1,39 @@
+#!/bin/bash
+# test-arm64: what an emulator can show of the arm64 programs: unit and golden tests of both libraries, the fake
+# JVM's, and an arm64 JVM under nmtwatch and under the agent. Minutes. `make test` has its short form
+# (tests/e2e/arm64_test.sh).
+#
+# usage: test-arm64.sh [PROGRAM...]     these alone
+#
+# What is left out is printed with its reason: the emulator (qemu-user 7.2) has no such system call, answers in the
+# kernel's place, or there is no second user in the namespace that it runs in.
+
+set -u
+. "$(dirname "$0")/../lib.sh"
+build=build/aarch64-linux-gnu
+if lacking=$(arm64_lacking); then
+    echo "test-arm64: $lacking" >&2
+    exit 1
+fi
+make -s -j "$(nproc)" CROSS=aarch64-linux-gnu- all unit-tests "$build/fake_receiver" || exit 1
+
+declare -A left_out=(
+    [unit/agent_control/published_test]="/proc/self/stat is the emulator's"
+    [unit/agent_sampling/threads_test]="a timer's signal is lost while the emulator ends a thread"
+    [unit/profile/exchange_test]="has no other user to become"
+)
+if [ $# = 0 ]; then
+    for program in tests/unit/*/*_test.c tests/unit/*/aarch64/*_test.c tests/golden/*_test.c; do
+        [ -e "$program" ] || continue
+        name=${program#tests/} name=${name%.c}
+        if [ -n "${left_out[$name]-}" ]; then
+            echo "# left out: $name: ${left_out[$name]}"
+        else
+            set -- "$@" "$build/tests/$name"
+        fi
+    done
+    set -- "$@" NMTWATCH="$build/nmtwatch" FAKE_JVM="$build/fake_jvm" \
+        tests/sim/{lifecycle,failures,perfdata,analyze,classlog,plan,report,series}_test.sh \
+        NMTWATCH=build/nmtwatch ARM64_FULL=1 tests/e2e/arm64_test.sh
+fi
+exec scripts/test/arm64.sh scripts/test/run-tests.sh -j 2 "$@"

@@ -1,0 +1,87 @@
+#!/bin/bash
+# aarch64 by an emulator: our arm64 programs on a JVM of an arm64 JDK, and the programs of this machine on it.
+# All of it with ARM64_FULL=1 (`make test-arm64`); otherwise the part that takes seconds.
+# timeout: 300
+. "$(dirname "$0")/../tap.sh"
+
+if [ -z "${ARM64_REGISTERED-}" ]; then
+    ! lacking=$(arm64_lacking) || skip_all "not installed: $lacking"
+    refusal=$(scripts/test/arm64.sh true 2>&1) || skip_all "refused: $refusal"
+    rm -rf "$SCRATCH"
+    exec scripts/test/arm64.sh "$0"
+fi
+
+OURS=${NMTWATCH:-build/nmtwatch} # of this machine; it reads an arm64 JVM, too
+build=build/aarch64-linux-gnu
+NMTWATCH=$OURS
+. tests/e2e/agent.sh
+check "both programs are built for aarch64" env -u MAKEFLAGS -u MAKELEVEL \
+    make -s CROSS=aarch64-linux-gnu- "$build/nmtwatch" "$build/libnmtagent.so"
+NMTWATCH=$PWD/$build/nmtwatch AGENT=$PWD/$build/libnmtagent.so
+JFR=$(agent_jdk 17)/bin/jfr
+
+java_start() { # NAME [FLAG...]
+    JVM_NAME=$1 JVM_OUT=$SCRATCH/$1 JVM_LOG=$SCRATCH/$1/log
+    mkdir -p "$JVM_OUT"
+    spawn "$JAVA_HOME/bin/java" "${AGENT_FLAGS[@]}" -XX:NativeMemoryTracking=summary -Dleave="$JVM_OUT/leave" \
+        "${@:2}" -cp "$AGENT_CLASSES" Endurance 1000000 50 >"$JVM_LOG" 2>&1
+    JVM_PID=$SPAWNED
+}
+
+events() { # FILE TYPE: how many
+    "$JFR" summary "$1" 2>&1 | awk -v type="$2" '$1 == type { print $2 }'
+}
+
+has_events() { # FILE TYPE
+    if [ "$(events "$1" "$2")" -gt 0 ] 2>/dev/null; then
+        pass "$JVM_NAME: $2, read by jfr"
+    else
+        fail "$JVM_NAME: $2, read by jfr" "$("$JFR" summary "$1" 2>&1 | head -n 12)"
+    fi
+}
+
+is_listed() { # PROGRAM
+    [ "$("$1" list --json | jq --argjson pid "$JVM_PID" \
+        '.jvms[] | select(.pid == $pid) | .jdk_major == 17 and .classes_loaded > 300 and .main == "Endurance"')" = true ]
+}
+
+java_start attached
+wait_for 60 jvm_said ready
+for program in "$NMTWATCH" "$OURS"; do
+    wait_for 20 is_listed "$program"
+    check "${program#"$PWD/"} lists it" is_listed "$program"
+    exits "and checks it" 0 "$program" check "$JVM_PID"
+done
+exits "the agent is attached" 0 profile start --cpu 10ms --alloc 64k --file "$JVM_OUT/x.jfr"
+contains "it walks stacks by HotSpot's structures" "$OUTPUT" "engine vm"
+contains "by POSIX timers" "$OUTPUT" "timer posix"
+sleep 3
+exits "it stops" 0 profile stop
+has_events "$JVM_OUT/x.jfr" jdk.ExecutionSample
+has_events "$JVM_OUT/x.jfr" jdk.ObjectAllocationSample
+check "samples have frames of Java" grep -q 'Endurance' <("$JFR" print --events jdk.ExecutionSample --stack-depth 64 "$JVM_OUT/x.jfr")
+exits "classes by their definers" 0 profile classes --for 3s
+contains "and families" "$OUTPUT" "ChurnVictim_#"
+
+if [ -n "${ARM64_FULL-}" ]; then
+    exits "watch" 0 timeout $((60 * TAP_PATIENCE)) "$NMTWATCH" watch "$JVM_PID" --for 6s
+    exits "record" 0 timeout $((60 * TAP_PATIENCE)) "$NMTWATCH" record "$JVM_PID" -o "$JVM_OUT/r.nmt.gz" --for 6s
+    exits "report of the recording" 0 "$NMTWATCH" report "$JVM_OUT/r.nmt.gz" -o "$JVM_OUT/report"
+    exits "triage" 0 timeout $((100 * TAP_PATIENCE)) "$NMTWATCH" triage "$JVM_PID" --for 6s -o "$JVM_OUT/case"
+    check "the case is whole" test -s "$JVM_OUT/case/report.html" -a -s "$JVM_OUT/case/findings.json"
+fi
+kill_jvm "$JVM_PID"
+is "the JVM did not crash" "$(jvm_crash)" ""
+
+if [ -n "${ARM64_FULL-}" ]; then
+    java_start agentpath "-agentpath:$AGENT=start,cpu=10ms,alloc=64k,file=$SCRATCH/agentpath/x.jfr"
+    wait_for 60 jvm_said ready
+    sleep 5
+    exits "agentpath: status" 0 profile status
+    exits "agentpath: memory" 0 profile memory
+    exits "agentpath: stops" 0 profile stop
+    has_events "$JVM_OUT/x.jfr" jdk.ExecutionSample
+    kill_jvm "$JVM_PID"
+    is "agentpath: the JVM did not crash" "$(jvm_crash)" ""
+fi
+done_testing
