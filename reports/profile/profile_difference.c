@@ -172,7 +172,8 @@ static void put_html_table(const struct profile_difference *difference, const ch
 {
     uint32_t put = 0, left = 0;
     fprintf(out,
-            "<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"difference\">\n<thead><tr>"
+            "<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\"><table "
+            "class=\"difference\">\n<thead><tr>"
             "<th scope=\"col\">change, points</th><th scope=\"col\">before</th>"
             "<th scope=\"col\">after</th><td></td>"
             "<th scope=\"col\" class=\"method\">method</th></tr></thead><tbody>\n",

@@ -116,8 +116,7 @@ static void what_was_asked_for(void **state)
     snprintf(crash.how, sizeof crash.how, "Native memory allocation (malloc) failed");
     snprintf(crash.what, sizeof crash.what, "Chunk::new");
     snprintf(crash.thread, sizeof crash.thread, "C2 CompilerThread0");
-    is_cause(&crash, OOM_CAUSE_COMPILER,
-             "512 MB for the JIT compiler (thread C2 CompilerThread0)");
+    is_cause(&crash, OOM_CAUSE_COMPILER, "512 MB for the JIT compiler (thread C2 CompilerThread0)");
     crash.figure[HS_ERR_REQUEST] = MB; /* as every compilation */
     is_cause(&crash, OOM_CAUSE_PROCESS_LIMIT, "");
 }
