@@ -66,6 +66,12 @@ static bool is_array(struct span name)
     return name.len > 0 && name.ptr[0] == '[';
 }
 
+/* What a GC fills gaps with (JDK 21 and later; before, int[]): nobody's objects. */
+static bool is_filler(struct span name)
+{
+    return span_contains(name, SPAN_LITERAL("jdk.internal.vm.Filler"));
+}
+
 /* First all names, since it takes many to distinguish a generator's from a compiler's. */
 static enum parse_result learn_names(struct stem_table *table, struct span text)
 {
@@ -140,7 +146,7 @@ static void collect(struct entries *entries, struct stem_table *table, struct sp
         event->classes++;
         event->instances = saturated_add(event->instances, row.instances);
         event->bytes = saturated_add(event->bytes, row.bytes);
-        struct entry *entry = entry_of(entries, table, row.name);
+        struct entry *entry = is_filler(row.name) ? NULL : entry_of(entries, table, row.name);
         if (entry != NULL)
             add_to(entry, 1, row.instances, row.bytes);
     }
