@@ -103,6 +103,7 @@ bool code_cache_find(uintptr_t pc, struct code_blob *blob)
     *blob = (struct code_blob){
         .kind = kind_of(at),
         .address = at,
+        .bytes = load_u32(field(at, layout.blob_size), 0),
         .code = layout.blob_code_offset >= 0 ? at + load_u32(field(at, layout.blob_code_offset), 0)
                                              : load_pointer(field(at, layout.blob_code_begin)),
         .frame_bytes = words > 0 && words < INT32_MAX / 8 ? words * 8 : 0,

@@ -26,6 +26,7 @@ enum code_kind {
 struct code_blob {
     enum code_kind kind;
     uintptr_t address;   /* CodeBlob * */
+    uint32_t bytes;      /* header, code and data */
     uintptr_t code;      /* its first instruction */
     int32_t frame_bytes; /* from sp to the caller's sp, the return address included; 0: unknown */
     int32_t frame_complete; /* from code: before it there is no frame yet; < 0: never */

@@ -1,4 +1,5 @@
 /* Signal context. */
+#include "agent/hotspot/frame_cache.h"
 #include "agent/hotspot/load.h"
 #include "agent/hotspot/machine.h"
 #include "agent/hotspot/scopes.h"
@@ -7,16 +8,22 @@
 #define SAVED_MAX 64 /* words that a method in the midst of its code has pushed for a stub */
 #define LINKS_MAX 4  /* callers that are looked at before a word is believed */
 
-/* Whether the call before pc, in caller, goes to another method than that, for sure: not to a stub
- * that finds the method, one of the caller's own included, nor to a method handle's intrinsic,
- * which jumps on to it. */
-static bool calls_another(const struct code_blob *caller, uintptr_t pc, uintptr_t method)
+static bool holds(const struct code_blob *blob, uintptr_t pc)
 {
-    struct code_blob callee;
+    return pc - blob->address < blob->bytes;
+}
+
+/* Whether the call before pc, in caller, goes to another method than that of callee, for sure: not to a
+ * stub that finds the method, one of the caller's own included, nor to a method handle's intrinsic,
+ * which jumps on to it. */
+static bool calls_another(const struct code_blob *caller, uintptr_t pc,
+                          const struct code_blob *callee)
+{
+    struct code_blob called;
     uintptr_t target = code_call_target(pc);
-    return target != 0 && code_cache_find(target, &callee) && callee.kind == CODE_METHOD &&
-           callee.address != caller->address && callee.method != method &&
-           !method_is_native(callee.method);
+    return target != 0 && !holds(callee, target) && !holds(caller, target) &&
+           code_cache_find(target, &called) && called.kind == CODE_METHOD &&
+           called.method != callee->method && !method_is_native(called.method);
 }
 
 bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, bool described)
@@ -37,15 +44,33 @@ static bool is_in_caller(const struct code_blob *blob, uintptr_t pc)
     return code_follows_call(pc) || scopes_is_deoptimiser(blob, pc);
 }
 
+bool return_address_known(uintptr_t pc, struct code_blob *caller)
+{
+    struct cached_call call;
+    if (!frame_cache_find(pc, &call))
+        return false;
+    *caller = (struct code_blob){
+        .kind = CODE_METHOD,
+        .address = call.nmethod,
+        .bytes = call.nmethod_bytes,
+        .frame_bytes = call.frame_bytes,
+        .method = call.method,
+    };
+    return true;
+}
+
 /* How many callers there are, one after the other, as far as LINKS_MAX: at is where the return
- * address of a frame of that method is to be, the caller's fp below it. */
-static int count_links(const struct walk_state *walk, uintptr_t at, uintptr_t method)
+ * address of a frame of callee is to be, the caller's fp below it. */
+static int count_links(const struct walk_state *walk, uintptr_t at, struct code_blob callee)
 {
     struct code_blob blob;
     uintptr_t sp = at + WORD_BYTES;
     for (int links = 0; links < LINKS_MAX; links++) {
         uintptr_t pc = return_address_at(at), fp = load_pointer(at - WORD_BYTES);
-        if (!walk_on_stack(walk, at) || !code_cache_find(pc, &blob))
+        if (!walk_on_stack(walk, at))
+            return links;
+        bool known = return_address_known(pc, &blob);
+        if (!known && !code_cache_find(pc, &blob))
             return links;
         switch (blob.kind) {
         case CODE_INTERPRETER:
@@ -53,15 +78,16 @@ static int count_links(const struct walk_state *walk, uintptr_t at, uintptr_t me
                 return links + 1;
             at = fp + WORD_BYTES;
             sp = walk_interpreted_sender_sp(fp);
-            method = walk_interpreted_method(fp);
+            callee = (struct code_blob){.method = walk_interpreted_method(fp)};
             break;
         case CODE_METHOD:
-            if (blob.frame_bytes == 0 || !is_in_caller(&blob, pc) ||
-                !is_in_caller_of_java(&blob, pc, sp) || calls_another(&blob, pc, method))
+            if (blob.frame_bytes == 0 ||
+                (!known && (!is_in_caller(&blob, pc) || !is_in_caller_of_java(&blob, pc, sp))) ||
+                calls_another(&blob, pc, &callee))
                 return links;
             at = sp + (uintptr_t)blob.frame_bytes - WORD_BYTES;
             sp = at + WORD_BYTES;
-            method = blob.method;
+            callee = blob;
             break;
         case CODE_CONTINUATION:
         case CODE_UPCALL:
@@ -73,26 +99,32 @@ static int count_links(const struct walk_state *walk, uintptr_t at, uintptr_t me
     return LINKS_MAX;
 }
 
-int return_address_pushed_words(const struct walk_state *walk, const struct code_blob *blob,
-                                uintptr_t sp)
+int return_address_pushed_words(struct walk_state *walk, const struct code_blob *blob, uintptr_t sp)
 {
     int found = -1, most = 0;
+    if (walk->seen_at == sp && walk->seen_blob == blob->address)
+        return walk->seen_words;
     for (int words = 0; words <= SAVED_MAX && most < LINKS_MAX; words++) {
         uintptr_t end = sp + (uintptr_t)(words * WORD_BYTES + blob->frame_bytes);
-        int links = count_links(walk, end - WORD_BYTES, blob->method);
+        int links = count_links(walk, end - WORD_BYTES, *blob);
         if (links > most) {
             most = links;
             found = words;
         }
     }
+    walk->seen_at = sp;
+    walk->seen_blob = blob->address;
+    walk->seen_words = found;
     return found;
 }
 
-bool return_address_is(const struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+bool return_address_is(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
     struct code_blob blob;
     if (pc == load_pointer(layout.call_stub_return))
         return fp >= sp && fp - sp <= (uintptr_t)machine.call_stub_frame && walk_on_stack(walk, fp);
+    if (return_address_known(pc, &blob))
+        return blob.frame_bytes > 0 && return_address_pushed_words(walk, &blob, sp) >= 0;
     if (!code_cache_find(pc, &blob))
         return false;
     if (blob.kind == CODE_INTERPRETER)

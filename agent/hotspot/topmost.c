@@ -16,7 +16,8 @@ static enum walk_step move_up(struct walk_state *walk, uintptr_t pc, uintptr_t s
     walk->fp = fp;
     walk->link = 0;
     walk->topmost = walk->called_native = false;
-    if (code_cache_find(pc, &blob) && blob.kind == CODE_METHOD) {
+    if (return_address_known(pc, &blob) ||
+        (code_cache_find(pc, &blob) && blob.kind == CODE_METHOD)) {
         int words = return_address_pushed_words(walk, &blob, sp);
         walk->sp += (uintptr_t)(words > 0 ? words * WORD_BYTES : 0);
     }

@@ -2,6 +2,7 @@
 #include "agent/hotspot/walk.h"
 
 #include "agent/hotspot/code_cache.h"
+#include "agent/hotspot/frame_cache.h"
 #include "agent/hotspot/layout.h"
 #include "agent/hotspot/load.h"
 #include "agent/hotspot/machine.h"
@@ -102,14 +103,17 @@ static uintptr_t place_of(const struct walk_state *walk, const struct code_blob 
     return pc;
 }
 
-/* What is inlined was compiled with what it is inlined into. */
-static void put_level(struct walk_state *walk, const struct code_blob *blob, int frames)
+static int16_t level_of(const struct code_blob *blob)
 {
-    int16_t level = -1;
-    if (layout.nmethod_comp_level >= 0) {
-        uint8_t known = load_u8(blob->address + (uintptr_t)layout.nmethod_comp_level, UINT8_MAX);
-        level = known <= INT8_MAX ? (int16_t)known : (int16_t)-1;
-    }
+    uint8_t known = UINT8_MAX;
+    if (layout.nmethod_comp_level >= 0)
+        known = load_u8(blob->address + (uintptr_t)layout.nmethod_comp_level, UINT8_MAX);
+    return known <= INT8_MAX ? (int16_t)known : (int16_t)-1;
+}
+
+/* What is inlined was compiled with what it is inlined into. */
+static void put_level(struct walk_state *walk, int16_t level, int frames)
+{
     for (int i = 0; i < frames; i++)
         walk->out[walk->depth + i].level = level;
 }
@@ -117,17 +121,45 @@ static void put_level(struct walk_state *walk, const struct code_blob *blob, int
 static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
 {
     uintptr_t pc = place_of(walk, blob);
-    bool described;
-    int frames = scopes_at(blob, pc, walk->out + walk->depth, walk->max - walk->depth, &described);
+    struct walked_frame *out = walk->out + walk->depth;
+    bool described, waits = !walk->topmost && !walk->called_native;
+    int room = walk->max - walk->depth, frames = scopes_at(blob, pc, out, room, &described);
+    bool called_java = return_address_called_java(blob, pc, described);
+    int16_t level = level_of(blob);
     /* A word left over from a call that ended. */
-    if (walk->called_java && !return_address_called_java(blob, pc, described))
+    if (walk->called_java && !called_java)
         return WALK_BROKEN;
-    put_level(walk, blob, frames);
+    put_level(walk, level, frames);
+    if (waits && pc == walk->pc && described && called_java && frames < room)
+        frame_cache_keep(pc, blob, out, frames, level);
     walk->depth += frames;
-    if (!walk->topmost && !walk->called_native)
+    if (waits)
         return move_to_caller(walk, blob->frame_bytes, true);
     walk->called_java = true;
     return topmost_method(walk, blob);
+}
+
+/* The same where it is known what is there. */
+static enum walk_step step_known_call(struct walk_state *walk, const struct cached_call *call)
+{
+    for (int i = 0; i < call->frames; i++)
+        put(walk, (struct walked_frame){
+                      .method = (uintptr_t)(call->frame[i] >> 16),
+                      .bci = (int32_t)(call->frame[i] & 0xffff),
+                      .type = i < call->frames - 1 ? FRAME_TYPE_INLINED : FRAME_TYPE_COMPILED,
+                      .level = call->level,
+                  });
+    return move_to_caller(walk, call->frame_bytes, true);
+}
+
+static bool is_known_call(const struct walk_state *walk, struct cached_call *call)
+{
+#ifdef NMTAGENT_COMPARE
+    if (walk->places_as_agct && walk->depth == 0)
+        return false;
+#endif
+    return !walk->topmost && !walk->called_native && frame_cache_find(walk->pc, call) &&
+           call->frames <= walk->max - walk->depth;
 }
 
 /* While frames are fetched they are being written below the word that returns into such a stub.
@@ -208,8 +240,11 @@ static enum walk_step step_stub(struct walk_state *walk, const struct code_blob 
 static enum walk_step step(struct walk_state *walk)
 {
     struct code_blob blob;
+    struct cached_call call;
     if (!walk->topmost && walk->pc == load_pointer(layout.call_stub_return))
         return step_call_stub(walk);
+    if (is_known_call(walk, &call))
+        return step_known_call(walk, &call);
     if (!code_cache_find(walk->pc, &blob))
         return WALK_BROKEN;
     switch (blob.kind) {

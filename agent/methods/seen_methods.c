@@ -40,7 +40,8 @@ struct seen_methods *seen_methods_create(size_t bound_bytes)
     seen->capacity = entries < SEEN_ENTRIES_MAX ? (uint32_t)entries : SEEN_ENTRIES_MAX;
     seen->entries = map(seen->capacity * sizeof *seen->entries);
     seen->unloaded = map(UNLOADED_WORDS * sizeof *seen->unloaded);
-    bool good = seen->entries != NULL && seen->unloaded != NULL;
+    seen->recent = map(SEEN_RECENT * sizeof *seen->recent);
+    bool good = seen->entries != NULL && seen->unloaded != NULL && seen->recent != NULL;
     for (int i = 0; i < SEEN_LEVELS; i++) {
         seen->index[i] = map(level_bytes(i));
         good = good && seen->index[i] != NULL;
@@ -68,6 +69,7 @@ void seen_methods_destroy(struct seen_methods *seen)
     for (int i = 0; i < 2; i++)
         unmap(seen->handover[i].bytes, SEEN_HANDOVER_BYTES);
     unmap(seen->unloaded, UNLOADED_WORDS * sizeof *seen->unloaded);
+    unmap(seen->recent, SEEN_RECENT * sizeof *seen->recent);
     unmap(seen->entries, seen->capacity * sizeof *seen->entries);
     unmap(seen, sizeof *seen);
 }

@@ -32,7 +32,7 @@
  *             is free, and `gone` gets its number.
  *
  * Bounded: what finds no room is SEEN_OVER_BUDGET, a frame that says so; it is counted. Memory is
- * mapped, and touched as methods come: some 40 KB for 300.
+ * mapped, and touched as methods come: some 40 KB for 300, and 64 KB of those found last.
  *
  * seen_methods_put: signal context, lock-free; between calltrace_enter and calltrace_leave, and the
  * frame belongs into a stack put there. class_loaded, class_unloaded: any thread but in a handler.

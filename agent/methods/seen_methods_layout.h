@@ -10,6 +10,9 @@
  *
  *   entries   [ 64 bytes | 64 bytes | ... ]         taken from the front; free ones form a list
  *
+ *   recent    64 KB     the number last found for each of 4 096 hashes: one cache line in place of
+ *                       up to five buckets and the entry
+ *
  *   handover  [ note, texts | note, texts | ... ]   two halves: handlers write into one; the other
  *                                                   is emptied when nobody writes there any more
  *
@@ -53,6 +56,7 @@
 #define SEEN_LINES_FACTOR   4                 /* a step of a byte takes four in a line_table */
 #define SEEN_HANDOVER_BYTES ((size_t)1 << 20) /* 4 000 methods between two collections */
 #define SEEN_UNLOADED_BITS  (UINT32_C(1) << 18)
+#define SEEN_RECENT         4096 /* a power of two */
 
 struct seen_entry {
     uintptr_t method;
@@ -69,6 +73,13 @@ struct seen_entry {
     uint32_t life; /* seen_life; the drain's */
 };
 _Static_assert(sizeof(struct seen_entry) == 64, "a cache line");
+
+/* A number that was found at some moment, four in a cache line. proof is the hash of number, method,
+ * identity and moment: who finds his own in it needs to look at nothing else. Written in two parts by any
+ * handler; parts of two do not fit each other. */
+struct seen_recent {
+    _Atomic uint64_t number, proof; /* 0, 0: nothing */
+};
 
 enum seen_life { SEEN_FREE, SEEN_COLLECTED, SEEN_LEAVING };
 
@@ -94,6 +105,7 @@ struct seen_methods {
     _Atomic int levels_used;
     _Atomic uint32_t *index[SEEN_LEVELS];
     struct seen_entry *entries;
+    struct seen_recent *recent; /* by place hash */
     uint32_t capacity;
     int64_t bound_bytes;
     _Atomic uint64_t *unloaded; /* a bit per hash of a name */

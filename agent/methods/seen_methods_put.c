@@ -304,6 +304,39 @@ static uint64_t moment_of(const struct seen_methods *seen)
     return safepoints_count(&safepoints) ? announced + safepoints : SEEN_NEVER;
 }
 
+/* --- found before ----------------------------------------------------------------------------- */
+
+static struct seen_recent *recent_of(const struct seen_methods *seen, const struct wanted *wanted)
+{
+    return &seen->recent[(wanted->place_hash >> 32) % SEEN_RECENT];
+}
+
+static uint64_t proof_of(const struct wanted *wanted, uint64_t number)
+{
+    return fold_multiply(wanted->place_hash ^ wanted->identity, fold_word(wanted->moment) ^ number);
+}
+
+/* A moment is of one chunk at most, so what is found here is marked as met already. The number, or 0. */
+static uint64_t find_recent(const struct seen_methods *seen, const struct wanted *wanted)
+{
+    const struct seen_recent *recent = recent_of(seen, wanted);
+    uint64_t number = atomic_load_explicit(&recent->number, memory_order_relaxed);
+    /* Acquire; partner: the release in keep_recent. Forbidden: that the number comes to the drain in a
+     * stack before its note does. */
+    uint64_t proof = atomic_load_explicit(&recent->proof, memory_order_acquire);
+    return number != 0 && proof == proof_of(wanted, number) ? number : 0;
+}
+
+static uint64_t keep_recent(struct seen_methods *seen, const struct wanted *wanted, uint64_t number)
+{
+    if (wanted->moment != SEEN_NEVER && number >= SEEN_FIRST) {
+        struct seen_recent *recent = recent_of(seen, wanted);
+        atomic_store_explicit(&recent->number, number, memory_order_relaxed);
+        atomic_store_explicit(&recent->proof, proof_of(wanted, number), memory_order_release);
+    }
+    return number;
+}
+
 uint64_t seen_methods_put(struct seen_methods *seen, uintptr_t method)
 {
     struct wanted wanted = {.method = method};
@@ -312,6 +345,9 @@ uint64_t seen_methods_put(struct seen_methods *seen, uintptr_t method)
     if (method % METHOD_ALIGNMENT != 0 || wanted.identity == 0)
         return unreadable(seen);
     wanted.place_hash = seen_place_hash(method);
-    uint64_t number = find(seen, &wanted);
-    return number != 0 ? number : put_new(seen, &wanted);
+    uint64_t number = find_recent(seen, &wanted);
+    if (number != 0)
+        return number;
+    number = find(seen, &wanted);
+    return keep_recent(seen, &wanted, number != 0 ? number : put_new(seen, &wanted));
 }

@@ -1,18 +1,22 @@
 #include "agent/stack/engine.h"
 
 #include "agent/hotspot/faults.h"
+#include "agent/hotspot/frame_cache.h"
 #include "agent/hotspot/layout_here.h"
 #include "agent/hotspot/safepoints.h"
+#include "agent/mem/mem.h"
 #include "agent/stack/engine_parts.h"
 #include "agent/stack/native.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* The recording, and whoever uses the walker by asgst.h: what it needs stays as long as one of them does. */
 static pthread_mutex_t vm_lock = PTHREAD_MUTEX_INITIALIZER;
 static int vm_users;
+static void *known_frames; /* frame_cache's memory, for good; NULL: none, which costs time alone */
 
 static bool vm_setup_locked(JNIEnv *env, jvmtiEnv *jvmti, char *error, size_t error_size)
 {
@@ -20,7 +24,11 @@ static bool vm_setup_locked(JNIEnv *env, jvmtiEnv *jvmti, char *error, size_t er
         return false;
     safepoints_find();    /* without: names are compared at each frame */
     native_setup_rules(); /* without: stacks of native code that left no anchor are not found */
-    vm_users++;
+    if (vm_users++ == 0) {
+        if (known_frames == NULL)
+            known_frames = mem_map(COMPONENT_SEEN_METHODS, FRAME_CACHE_BYTES);
+        frame_cache_use(known_frames);
+    }
     return true;
 }
 
@@ -40,8 +48,13 @@ static bool vm_setup(JavaVM *vm, jvmtiEnv *jvmti, char *error, size_t error_size
 static void vm_end(void)
 {
     pthread_mutex_lock(&vm_lock);
-    if (--vm_users == 0)
+    if (--vm_users == 0) {
+        /* A handler of an asgst.h user may still be walking: it finds nothing, and no hole. */
+        frame_cache_use(NULL);
+        if (known_frames != NULL)
+            madvise(known_frames, FRAME_CACHE_BYTES, MADV_DONTNEED);
         faults_remove();
+    }
     pthread_mutex_unlock(&vm_lock);
 }
 

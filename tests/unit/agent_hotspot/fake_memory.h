@@ -118,7 +118,7 @@ static inline void fake_layout(int jdk_major)
     layout.blob_name = 0, layout.blob_size = 8, layout.blob_frame_size = 12;
     layout.blob_frame_complete = 16, layout.blob_frame_complete_bytes = 4;
     layout.nmethod_method = 24, layout.nmethod_scopes_pcs = 32;
-    layout.nmethod_orig_pc = 60;
+    layout.nmethod_orig_pc = 60, layout.nmethod_compile_id = 88;
     if (jdk_major >= 25) {
         layout.blob_kind = 20, layout.kind_nmethod = 1, layout.blob_code_offset = 36;
         layout.blob_mutable_data = 72, layout.blob_relocation_size = 40;
@@ -170,8 +170,10 @@ static inline uintptr_t fake_code(uintptr_t offset, uintptr_t bytes, uintptr_t m
         put(FAKE_SEGMENTS + first + i, i < 0xfe ? i : 0xfe, 1);
     memcpy(fake_at(text, 28), name, strnlen(name, 27));
     put_word(blob, text);
+    put_int(blob + 8, (uint32_t)bytes - 8);
     put_int(blob + 12, (uint32_t)frame_words);
     put_int(blob + 16, 8);
+    put_int(blob + 88, (uint32_t)first + 1);
     put_word(blob + 24, method);
     if (layout.blob_kind >= 0) {
         put(blob + 20, method != 0, 1);

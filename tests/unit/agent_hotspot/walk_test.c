@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "agent/hotspot/frame_cache.h"
 #include "agent/hotspot/thread_state.h"
 #include "agent/hotspot/walk.h"
 #include "tests/unit/agent_hotspot/fake_memory.h"
@@ -94,6 +95,34 @@ static void walks_from_the_interpreter_to_the_end(void **state)
         frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
         frame_is(2, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
     }
+}
+
+/* What was read of a call is not read again, until other code is there. */
+static void remembers_the_calls_of_compiled_code(void **state)
+{
+    (void)state;
+    void *memory = aligned_alloc(128, FRAME_CACHE_BYTES);
+    assert_non_null(memory);
+    for (int jdk = 17; jdk <= 25; jdk += 8) {
+        build(jdk);
+        memset(memory, 0, FRAME_CACHE_BYTES);
+        frame_cache_use(memory);
+        walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200);
+        uintptr_t blob = compiled - 128;
+        put_int(blob + 12, 5); /* of the frame: read, the walk would miss its caller */
+        assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200), 3);
+        assert_int_equal(code, WALK_OK);
+        frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+        frame_is(2, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+        put_int(blob + 88, 77); /* compiled anew */
+        walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200);
+        assert_int_equal(code, WALK_NOT_WALKABLE_JAVA);
+        put_int(blob + 12, 4);
+        put_int(blob + 88, 78);
+        assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200), 3);
+        frame_cache_use(NULL);
+    }
+    free(memory);
 }
 
 static void begins_at_the_anchor_outside_of_java(void **state)
@@ -433,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_from_the_interpreter_to_the_end),
+        cmocka_unit_test(remembers_the_calls_of_compiled_code),
         cmocka_unit_test(begins_at_the_anchor_outside_of_java),
         cmocka_unit_test(knows_how_much_of_a_frame_there_is),
         cmocka_unit_test(finds_the_caller_of_a_stub),
