@@ -180,7 +180,7 @@ void account_raise_peak(_Atomic int64_t *peak, int64_t bytes)
         ;
 }
 
-/* Sets the next look of all stripes, not only of the one that asked: a stripe that shrank while
+/* Sets the next check of all stripes, not only of the one that asked: a stripe that shrank while
  * another grew must not grow back unseen. */
 void account_look_at_peak(enum component component)
 {

@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) struct tally *tally_of(struct strip
     return (struct tally *)(row + offsetof(struct stripe, tally));
 }
 
-/* One block or map more; mapped_bytes is 0 or reserved_bytes. True: the peak wants a look. */
+/* One block or map more; mapped_bytes is 0 or reserved_bytes. True: the peak is to be updated. */
 static inline __attribute__((always_inline)) bool
 account_count_more(struct stripe *stripe, enum component component, int64_t requested_bytes,
                    int64_t reserved_bytes, int64_t mapped_bytes)

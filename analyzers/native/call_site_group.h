@@ -2,7 +2,7 @@
  * call_site_group: the call sites of an NMT detail, added up by who is responsible.
  *
  * The table is call_site_groups.def: agents (jmethodIDs they preallocate, results they forget to
- * deallocate), native libraries, compiler, GC, interned names, the look itself. NMT keeps four
+ * deallocate), native libraries, compiler, GC, interned names, the measurement itself. NMT keeps four
  * frames of a stack, so that the agent behind GetClassMethods is not in it: explained says
  * which one it is. A library that is in it (` in libfoo.so`) gets its own total.
  *

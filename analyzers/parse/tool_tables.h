@@ -75,7 +75,7 @@ bool pmap_is_head(struct span line);
 void pmap_read(struct pmap *map, struct span text);
 
 /*
- * jstat: heap and Metaspace as `jstat -gc` and `jstat -gcutil` print them, one row for each look.
+ * jstat: heap and Metaspace as `jstat -gc` and `jstat -gcutil` print them, one row for each poll.
  *
  *   S0     S1     E      O      M     CCS    YGC     YGCT    FGC    FGCT     GCT
  *   0.00  99.92  35.27  54.30  95.56  90.33     12    1.140   814  612.001  613.141

@@ -38,7 +38,7 @@ struct plan_change {
 
 struct plan {
     struct plan_input input;
-    struct plan_measured measured; /* plan_measured_none without a look */
+    struct plan_measured measured; /* plan_measured_none without a measurement */
     enum suitability verdict;
     char reason[400]; /* one sentence without a full stop */
     /* By what jmethodIDs are measured to cost; costs_reason "": the same verdict. */

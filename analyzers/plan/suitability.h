@@ -1,7 +1,7 @@
 /*
  * suitability: may a profiler that preallocates jmethodIDs run on this application?
  *
- * The one place of the documented limits, for a look at a live JVM (triage) and for one that is only
+ * The one place of the documented limits, for a live JVM (triage) and for one that is only
  * planned (plan). By classes loaded in all:
  *
  *   to 100 000       ordinary   APPROPRIATE

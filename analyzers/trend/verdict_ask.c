@@ -47,7 +47,7 @@
 #define FEW_FALL_SHARE      0.1
 #define MB                  1048576.0
 
-struct look {
+struct assessed {
     const struct verdict_series *series;
     struct verdict *out;
     double quantum;
@@ -67,9 +67,9 @@ static int64_t rounded(double value)
     return value > far ? INT64_MAX : value < -far ? -INT64_MAX : (int64_t)llround(value);
 }
 
-static double age_h(const struct look *look)
+static double age_h(const struct assessed *assessed)
 {
-    return look->life.x[look->life.n - 1];
+    return assessed->life.x[assessed->life.n - 1];
 }
 
 /* --- conditions ------------------------------------------------------------------------------- */
@@ -82,34 +82,34 @@ static double floor_of(const struct verdict_series *series)
     return fmax(floor, fmin(share, 8 * floor));
 }
 
-static bool is_staircase(const struct look *look, const struct window *window)
+static bool is_staircase(const struct assessed *assessed, const struct window *window)
 {
     const struct envelope *envelope = &window->envelope;
-    return envelope->rises >= STAIRS_MIN && envelope->climb >= 2 * look->floor &&
+    return envelope->rises >= STAIRS_MIN && envelope->climb >= 2 * assessed->floor &&
            envelope->fall <= envelope->climb / 10;
 }
 
 /* Of a sparse series so little is known that a window has to be no random walk, either. */
-static bool is_walk(const struct look *look, const struct window *window)
+static bool is_walk(const struct assessed *assessed, const struct window *window)
 {
     struct drift drift;
-    return look->series->options.sparse &&
-           (!drift_measure(window->x, window->y, window->n, look->quantum, ALARM_P, &drift) ||
+    return assessed->series->options.sparse &&
+           (!drift_measure(window->x, window->y, window->n, assessed->quantum, ALARM_P, &drift) ||
             drift.certain <= 0);
 }
 
 /* Weighs the window, unless a glance shows that it is not worth it. */
-static bool is_certain(const struct look *look, struct window *window)
+static bool is_certain(const struct assessed *assessed, struct window *window)
 {
-    if (window_rough_rise(window) < look->floor / 2 || !window_weigh(window, look->quantum) ||
-        is_walk(look, window))
+    if (window_rough_rise(window) < assessed->floor / 2 ||
+        !window_weigh(window, assessed->quantum) || is_walk(assessed, window))
         return false;
     double certain = trend_line_certain(&window->growth, ALARM_P);
-    if (certain * window_span_h(window) >= look->floor &&
-        certain >= (double)look->series->options.floor_bytes_per_h &&
+    if (certain * window_span_h(window) >= assessed->floor &&
+        certain >= (double)assessed->series->options.floor_bytes_per_h &&
         window->growth.kendall_z >= KENDALL_Z_MIN)
         return true;
-    if (!is_staircase(look, window))
+    if (!is_staircase(assessed, window))
         return false;
     /* k jumps of one kind: their sum is known to 1 / sqrt k */
     struct trend_line jumps = window->line;
@@ -151,19 +151,19 @@ static bool is_jump(const struct window *window)
 /* Higher than before, by more than what the series falls at the scale of this window. Where falls
  * are not small against the growth, the window must have seen several of them, or have left the
  * heights before them far behind. */
-static bool is_new_height(const struct look *look, const struct window *window)
+static bool is_new_height(const struct assessed *assessed, const struct window *window)
 {
     double span_ms = window_span_h(window) * WINDOW_HOUR_MS, end = window_end(window);
-    const struct drawdown_scale *usual = drawdown_at(&look->series->drawdown, span_ms / 10);
+    const struct drawdown_scale *usual = drawdown_at(&assessed->series->drawdown, span_ms / 10);
     double fall = (double)usual->fall;
-    if (end - look->before < 0.75 * fall)
+    if (end - assessed->before < 0.75 * fall)
         return false;
     if (fall < 0.25 * window->growth.slope * window_span_h(window))
         return true;
     if (usual->falls >= 2 && usual->cycle_ms > 0 && span_ms >= 3.5 * (double)usual->cycle_ms)
         return true;
     double top = usual->falls > 0 ? (double)usual->top : -INFINITY;
-    return end - fmax(look->before, top) >= 1.5 * fall;
+    return end - fmax(assessed->before, top) >= 1.5 * fall;
 }
 
 /* --- start-up --------------------------------------------------------------------------------- */
@@ -179,26 +179,26 @@ static bool is_plateau(const struct curve_fit *curve_fit)
            (curve_fit->best == CURVE_PLATEAU_AND_LINE && both->d <= 0);
 }
 
-static bool is_starting_up(const struct look *look, const struct window *window)
+static bool is_starting_up(const struct assessed *assessed, const struct window *window)
 {
     const struct curve_fit *curve_fit = &window->curve_fit;
     double span_h = window_span_h(window);
     if (is_plateau(curve_fit) && curve_fit->fit[CURVE_PLATEAU].c <= fmax(span_h, START_UP_MAX_H))
         return true;
-    return age_h(look) < START_UP_H &&
+    return age_h(assessed) < START_UP_H &&
            curve_fit_may_be_plateau(curve_fit, window->x, window->tame, window->n,
                                     fmin(START_UP_H, 3 * span_h));
 }
 
 /* Does this window grow no more than the end of the start-up would? */
-static bool is_end_of_start_up(const struct look *look, const struct window *window)
+static bool is_end_of_start_up(const struct assessed *assessed, const struct window *window)
 {
-    if (!look->have_start_up)
+    if (!assessed->have_start_up)
         return false;
-    double t = (window->x[0] + window->x[window->n - 1]) / 2 - look->start_up_x;
+    double t = (window->x[0] + window->x[window->n - 1]) / 2 - assessed->start_up_x;
     double beyond = trend_line_certain(&window->growth, 1e-3) -
-                    1.5 * curve_fit_slope(&look->start_up, CURVE_PLATEAU, t);
-    return beyond * window_span_h(window) < look->floor;
+                    1.5 * curve_fit_slope(&assessed->start_up, CURVE_PLATEAU, t);
+    return beyond * window_span_h(window) < assessed->floor;
 }
 
 /* --- growth ----------------------------------------------------------------------------------- */
@@ -219,10 +219,10 @@ static enum judgement purity(const struct window *window)
     return both->d >= 0.3 * window->growth.slope ? MAY_GROW : SAYS_NOTHING;
 }
 
-static enum verdict_state shape_of(const struct look *look, const struct window *window)
+static enum verdict_state shape_of(const struct assessed *assessed, const struct window *window)
 {
     const struct curve_fit *curve_fit = &window->curve_fit;
-    if (is_starting_up(look, window))
+    if (is_starting_up(assessed, window))
         return VERDICT_WARMING;
     if (curve_fit->best == CURVE_LINE || !curve_fit->have_ratio)
         return VERDICT_LINEAR;
@@ -232,68 +232,69 @@ static enum verdict_state shape_of(const struct look *look, const struct window 
 }
 
 /* *state is set when it says anything. */
-static enum judgement judge(struct look *look, struct window *window, enum verdict_state *state)
+static enum judgement judge(struct assessed *assessed, struct window *window,
+                            enum verdict_state *state)
 {
-    if (!is_certain(look, window) || is_end_of_start_up(look, window))
+    if (!is_certain(assessed, window) || is_end_of_start_up(assessed, window))
         return SAYS_NOTHING;
     const struct curve_fit *curve_fit = &window->curve_fit;
     bool plateau = is_plateau(curve_fit),
-         reached = plateau && curve_fit_left(curve_fit, curve_fit->span) < look->floor;
+         reached = plateau && curve_fit_left(curve_fit, curve_fit->span) < assessed->floor;
     if (reached || has_stopped(window) || is_jump(window)) {
         if (plateau) {
-            look->have_start_up = true;
-            look->start_up = *curve_fit;
-            look->start_up_x = window->x[0];
+            assessed->have_start_up = true;
+            assessed->start_up = *curve_fit;
+            assessed->start_up_x = window->x[0];
         }
         return SAYS_NOTHING;
     }
-    if (!is_new_height(look, window)) {
-        look->below_old_heights = true;
+    if (!is_new_height(assessed, window)) {
+        assessed->below_old_heights = true;
         return SAYS_NOTHING;
     }
     /* What is reported must not contradict what is decided. */
     if (window->line.slope <= trend_line_reach(&window->line, 0.05))
         return SAYS_NOTHING;
-    *state = shape_of(look, window);
+    *state = shape_of(assessed, window);
     /* What slows down is growth as long as as much time again would bring more than the floor. */
     if (*state == VERDICT_SLOWING &&
         curve_fit_slope(curve_fit, curve_fit->best, curve_fit->span) * curve_fit->span <
-            look->floor)
+            assessed->floor)
         return SAYS_NOTHING;
     return purity(window);
 }
 
-static double from_life_h(const struct look *look)
+static double from_life_h(const struct assessed *assessed)
 {
-    return (double)(look->life_from_ms - look->series->history.first_ms) / WINDOW_HOUR_MS;
+    return (double)(assessed->life_from_ms - assessed->series->history.first_ms) / WINDOW_HOUR_MS;
 }
 
-static void set_segment(const struct look *look, const struct window *window, double from_h)
+static void set_segment(const struct assessed *assessed, const struct window *window, double from_h)
 {
-    struct verdict *out = look->out;
+    struct verdict *out = assessed->out;
     double reach = trend_line_reach(&window->line, 0.05);
-    out->from_ms = look->series->history.first_ms + rounded(from_h * WINDOW_HOUR_MS);
+    out->from_ms = assessed->series->history.first_ms + rounded(from_h * WINDOW_HOUR_MS);
     out->have_slope = true;
     out->slope_bytes_per_h.value = window->line.slope;
     out->slope_bytes_per_h.low = window->line.slope - reach;
     out->slope_bytes_per_h.high = window->line.slope + reach;
 }
 
-static bool find_growth(struct look *look)
+static bool find_growth(struct assessed *assessed)
 {
-    const struct history *history = &look->series->history;
+    const struct history *history = &assessed->series->history;
     double age_ms = (double)(history->last_ms - history->first_ms);
-    double span_ms = (double)(history->last_ms - look->life_from_ms);
-    struct window window = look->life;
+    double span_ms = (double)(history->last_ms - assessed->life_from_ms);
+    struct window window = assessed->life;
     bool may = false;
-    look->before = -INFINITY;
+    assessed->before = -INFINITY;
     for (;;) {
         enum verdict_state state;
-        enum judgement judgement = judge(look, &window, &state);
+        enum judgement judgement = judge(assessed, &window, &state);
         double from_h = (age_ms - span_ms) / WINDOW_HOUR_MS;
         if (judgement == GROWS || (judgement == MAY_GROW && !may)) {
-            look->out->state = state;
-            set_segment(look, &window, from_h);
+            assessed->out->state = state;
+            set_segment(assessed, &window, from_h);
         }
         if (judgement == GROWS)
             return true;
@@ -301,8 +302,8 @@ static bool find_growth(struct look *look)
         span_ms /= 2;
         from_h = (age_ms - span_ms) / WINDOW_HOUR_MS;
         for (int i = 0; i < window.n && window.x[i] < from_h; i++)
-            look->before = fmax(look->before, window.mean[i]);
-        if (span_ms < (double)look->series->options.min_span_ms ||
+            assessed->before = fmax(assessed->before, window.mean[i]);
+        if (span_ms < (double)assessed->series->options.min_span_ms ||
             !window_take(&window, history, history->last_ms - (int64_t)span_ms))
             return may;
     }
@@ -311,11 +312,11 @@ static bool find_growth(struct look *look)
 /* The swing of the longest period that the series has lived through often enough. It must be there
  * on averages of a good part of its period, which mere noise is not, and not be small beside
  * another. */
-static const struct drawdown_scale *longest_swing(const struct look *look)
+static const struct drawdown_scale *longest_swing(const struct assessed *assessed)
 {
-    const struct drawdown *drawdown = &look->series->drawdown;
+    const struct drawdown *drawdown = &assessed->series->drawdown;
     const struct drawdown_scale *longest = NULL;
-    double age_ms = age_h(look) * WINDOW_HOUR_MS, largest = 2 * look->floor;
+    double age_ms = age_h(assessed) * WINDOW_HOUR_MS, largest = 2 * assessed->floor;
     for (int i = 0; i < DRAWDOWN_SCALES; i++)
         largest = fmax(largest, (double)drawdown->scale[i].fall / 2);
     for (int i = 0; i < DRAWDOWN_SCALES; i++) {
@@ -330,16 +331,16 @@ static const struct drawdown_scale *longest_swing(const struct look *look)
 }
 
 /* Growth below a swing, day after day: higher than one period ago at nearly every moment. */
-static bool find_seasonality(struct look *look)
+static bool find_seasonality(struct assessed *assessed)
 {
-    const struct drawdown_scale *swing = longest_swing(look);
-    const struct history *history = &look->series->history;
+    const struct drawdown_scale *swing = longest_swing(assessed);
+    const struct history *history = &assessed->series->history;
     struct window window;
     struct seasonality seasonality;
     if (swing == NULL)
         return false;
     double period_ms = (double)swing->cycle_ms;
-    double span_ms = fmin(age_h(look) * WINDOW_HOUR_MS, SEASONALITY_PERIODS * period_ms);
+    double span_ms = fmin(age_h(assessed) * WINDOW_HOUR_MS, SEASONALITY_PERIODS * period_ms);
     if (!window_take(&window, history, history->last_ms - rounded(span_ms)) ||
         !seasonality_measure(window.x, window.mean, window.n, period_ms / WINDOW_HOUR_MS,
                              &seasonality))
@@ -347,15 +348,15 @@ static bool find_seasonality(struct look *look)
     double least = 0.3 * seasonality.rise, top = -INFINITY, top_before = -INFINITY;
     for (int i = 0; i < window.n; i++)
         top = fmax(top, window.mean[i]);
-    for (int i = 0; i < look->life.n && look->life.x[i] < window.x[0]; i++)
-        top_before = fmax(top_before, look->life.mean[i]);
+    for (int i = 0; i < assessed->life.n && assessed->life.x[i] < window.x[0]; i++)
+        top_before = fmax(top_before, assessed->life.mean[i]);
     if (top < top_before + seasonality.slope * window_span_h(&window) / 2)
         return false; /* what it rose, it had fallen before */
     if (seasonality.share_higher < SEASONALITY_SHARE || seasonality.slope_low <= 0 ||
         seasonality.low_rise < least || seasonality.last_rise < least ||
-        seasonality.rise < look->floor)
+        seasonality.rise < assessed->floor)
         return false;
-    struct verdict *out = look->out;
+    struct verdict *out = assessed->out;
     out->state = VERDICT_LINEAR;
     out->from_ms = history->last_ms - rounded(span_ms);
     out->have_slope = true;
@@ -369,17 +370,17 @@ static bool find_seasonality(struct look *look)
 
 /* Certain growth above the floor, although the decision was that there is none: the branch of a
  * swing that rises just now. */
-static bool rises_now(const struct look *look, const struct window *window)
+static bool rises_now(const struct assessed *assessed, const struct window *window)
 {
     double low = window->line.slope - trend_line_reach(&window->line, 0.05);
-    return low * window_span_h(window) > look->floor;
+    return low * window_span_h(window) > assessed->floor;
 }
 
 /* From when on the series has stood where it stands now; false when it rises just now, which it has
  * done before: then the whole life is reported. */
-static bool find_level(const struct look *look)
+static bool find_level(const struct assessed *assessed)
 {
-    const struct window *life = &look->life;
+    const struct window *life = &assessed->life;
     int from = life->n - life->n / 5, tail = life->n / 8 + 1;
     double last = 0, rise = 0, lowest = INFINITY;
     for (int i = 0; i < life->n; i++) {
@@ -388,45 +389,45 @@ static bool find_level(const struct look *look)
         rise = fmax(rise, life->y[i] - lowest);
     }
     double band = fmin(3 * life->line.scale, fmin(life->envelope.fall, rise));
-    band = fmax(look->floor / 2, band);
+    band = fmax(assessed->floor / 2, band);
     while (from > 0 && fabs(life->y[from - 1] - last) <= band)
         from--;
     struct window level;
-    const struct history *history = &look->series->history;
+    const struct history *history = &assessed->series->history;
     int64_t from_ms = history->first_ms + rounded(life->x[from] * WINDOW_HOUR_MS);
-    if (from > 0 && window_take(&level, history, from_ms) && window_draw(&level, look->quantum) &&
-        !rises_now(look, &level)) {
-        set_segment(look, &level, life->x[from]);
+    if (from > 0 && window_take(&level, history, from_ms) &&
+        window_draw(&level, assessed->quantum) && !rises_now(assessed, &level)) {
+        set_segment(assessed, &level, life->x[from]);
         return true;
     }
-    set_segment(look, life, from_life_h(look));
-    look->out->have_slope = !rises_now(look, life);
+    set_segment(assessed, life, from_life_h(assessed));
+    assessed->out->have_slope = !rises_now(assessed, life);
     return from == 0;
 }
 
 /* Rises so much that "level" would be wrong, and not so surely that "grows" would be right. Only
  * the young get the benefit of the doubt: later there was time to be sure. */
-static bool is_in_doubt(const struct look *look)
+static bool is_in_doubt(const struct assessed *assessed)
 {
-    const struct window *life = &look->life;
+    const struct window *life = &assessed->life;
     const struct envelope *envelope = &life->envelope;
-    if (age_h(look) > START_UP_H || has_stopped(life))
+    if (age_h(assessed) > START_UP_H || has_stopped(life))
         return false;
-    if (look->out->slope_bytes_per_h.low * START_UP_H > STEEP_FLOORS * look->floor)
+    if (assessed->out->slope_bytes_per_h.low * START_UP_H > STEEP_FLOORS * assessed->floor)
         return true;
     if (envelope->fall > envelope->climb / 3 || envelope->rises < NOISY_RISES_MIN)
         return false;
-    return trend_line_certain(&life->line, DOUBT_P) * age_h(look) >= look->floor ||
-           envelope->climb >= 2 * look->floor;
+    return trend_line_certain(&life->line, DOUBT_P) * age_h(assessed) >= assessed->floor ||
+           envelope->climb >= 2 * assessed->floor;
 }
 
 /* Falls of one size again and again, at one distance: what a collector or a day does. */
-static bool is_sawtooth(const struct look *look)
+static bool is_sawtooth(const struct assessed *assessed)
 {
-    const struct drawdown *drawdown = &look->series->drawdown;
+    const struct drawdown *drawdown = &assessed->series->drawdown;
     for (int i = 0; i + 1 < DRAWDOWN_SCALES; i++) {
         const struct drawdown_scale *scale = &drawdown->scale[i];
-        if (scale->falls >= 5 && (double)scale->fall >= 2 * look->floor &&
+        if (scale->falls >= 5 && (double)scale->fall >= 2 * assessed->floor &&
             scale[1].fall >= 0.75f * scale->fall && scale->cycle_spread < 0.3f)
             return true;
     }
@@ -434,32 +435,32 @@ static bool is_sawtooth(const struct look *look)
 }
 
 /* Over, and it brought something. */
-static bool has_started_up(const struct look *look)
+static bool has_started_up(const struct assessed *assessed)
 {
-    const struct curve_fit *curve_fit = &look->life.curve_fit;
+    const struct curve_fit *curve_fit = &assessed->life.curve_fit;
     const struct curve_parameters *fit =
         &curve_fit->fit[curve_fit->best == CURVE_PLATEAU_AND_LINE ? CURVE_PLATEAU_AND_LINE
                                                                   : CURVE_PLATEAU];
     return (curve_fit->best == CURVE_PLATEAU_AND_LINE || is_plateau(curve_fit)) &&
-           fit->b > look->floor && fit->c < curve_fit->span / 4;
+           fit->b > assessed->floor && fit->c < curve_fit->span / 4;
 }
 
 /* Level since a jump that was no part of the start-up. */
-static bool is_stepped(const struct look *look)
+static bool is_stepped(const struct assessed *assessed)
 {
-    const struct window *life = &look->life;
+    const struct window *life = &assessed->life;
     const struct envelope *envelope = &life->envelope;
-    return !has_started_up(look) && envelope->largest_rise > look->floor &&
+    return !has_started_up(assessed) && envelope->largest_rise > assessed->floor &&
            envelope->largest_rise > 0.2 * envelope->climb && envelope->rises < RISES_MIN &&
            envelope->fall < 0.3 * envelope->largest_rise &&
            envelope->largest_rise_x > life->x[0] + window_span_h(life) / 5;
 }
 
 /* Jumps between levels, up or down; a jump may take two bins. */
-static int count_steps(const struct look *look)
+static int count_steps(const struct assessed *assessed)
 {
-    const struct window *life = &look->life;
-    double large = fmax(look->floor, 6 * life->envelope.roughness);
+    const struct window *life = &assessed->life;
+    double large = fmax(assessed->floor, 6 * life->envelope.roughness);
     int steps = 0;
     for (int i = 1; i + 1 < life->n; i++) {
         if (fabs(life->y[i + 1] - life->y[i - 1]) > large) {
@@ -470,19 +471,19 @@ static int count_steps(const struct look *look)
     return steps;
 }
 
-static void decide(struct look *look)
+static void decide(struct assessed *assessed)
 {
-    if (find_growth(look) || find_seasonality(look))
+    if (find_growth(assessed) || find_seasonality(assessed))
         return;
-    bool level = find_level(look), swings = look->life.envelope.fall > look->floor;
-    struct verdict *out = look->out;
-    if (is_in_doubt(look)) {
+    bool level = find_level(assessed), swings = assessed->life.envelope.fall > assessed->floor;
+    struct verdict *out = assessed->out;
+    if (is_in_doubt(assessed)) {
         out->state = VERDICT_WARMING;
-    } else if (is_sawtooth(look) || look->below_old_heights || (!level && swings)) {
+    } else if (is_sawtooth(assessed) || assessed->below_old_heights || (!level && swings)) {
         out->state = VERDICT_SAWTOOTH;
-    } else if (is_stepped(look)) {
+    } else if (is_stepped(assessed)) {
         out->state = VERDICT_STEPPED;
-        out->steps = count_steps(look);
+        out->steps = count_steps(assessed);
     } else {
         out->state = VERDICT_CONVERGED;
     }
@@ -501,23 +502,23 @@ static enum verdict_answer answer_of(enum verdict_state state)
 }
 
 /* Where the series stood when start-up had ended; the first level when none can be seen. */
-static double baseline(const struct look *look)
+static double baseline(const struct assessed *assessed)
 {
-    const struct curve_fit *curve_fit = &look->life.curve_fit;
+    const struct curve_fit *curve_fit = &assessed->life.curve_fit;
     const struct curve_parameters *fit =
         &curve_fit->fit[curve_fit->best == CURVE_PLATEAU_AND_LINE ? CURVE_PLATEAU_AND_LINE
                                                                   : CURVE_PLATEAU];
-    return has_started_up(look) ? fit->a + fit->b : look->life.y[0];
+    return has_started_up(assessed) ? fit->a + fit->b : assessed->life.y[0];
 }
 
-static void set_regressor(const struct look *look)
+static void set_regressor(const struct assessed *assessed)
 {
-    const struct window *life = &look->life;
-    struct verdict *out = look->out;
+    const struct window *life = &assessed->life;
+    struct verdict *out = assessed->out;
     struct regressor regressor;
-    if (!look->series->history.have_regressor ||
-        !regressor_explain(life->x, life->mean, life->regressor, life->n, look->quantum,
-                           look->floor, &regressor))
+    if (!assessed->series->history.have_regressor ||
+        !regressor_explain(life->x, life->mean, life->regressor, life->n, assessed->quantum,
+                           assessed->floor, &regressor))
         return;
     out->have_regressor = true;
     out->bytes_per_class = regressor.bytes_per_class;
@@ -539,13 +540,13 @@ static void set_eta(const struct verdict_options *options, struct verdict *out)
 }
 
 /* The whole life, or what came after a gap that is longer than all the rest. */
-static bool take_life(struct look *look)
+static bool take_life(struct assessed *assessed)
 {
-    const struct history *history = &look->series->history;
+    const struct history *history = &assessed->series->history;
     int64_t span_ms = history->last_ms - history->first_ms;
-    for (; span_ms >= look->series->options.min_span_ms; span_ms /= 2) {
-        look->life_from_ms = history->last_ms - span_ms;
-        if (window_take(&look->life, history, look->life_from_ms))
+    for (; span_ms >= assessed->series->options.min_span_ms; span_ms /= 2) {
+        assessed->life_from_ms = history->last_ms - span_ms;
+        if (window_take(&assessed->life, history, assessed->life_from_ms))
             return true;
     }
     return false;
@@ -553,23 +554,23 @@ static bool take_life(struct look *look)
 
 /* Growth of a few points that are rare. Windows may have seen too little of it, or have found
  * growth: then it is theirs. What falls again, by more than a tenth, does not only grow. */
-static void decide_few(const struct look *look)
+static void decide_few(const struct assessed *assessed)
 {
-    const struct verdict_options *options = &look->series->options;
-    const struct few_points *few = &look->series->few;
-    struct verdict *out = look->out;
+    const struct verdict_options *options = &assessed->series->options;
+    const struct few_points *few = &assessed->series->few;
+    struct verdict *out = assessed->out;
     struct drift drift;
     if (few->count < FEW_POINTS_MIN || few->count > FEW_POINTS_MAX ||
         answer_of(out->state) == VERDICT_GROWING ||
-        !drift_measure(few->x, few->y, few->count, look->quantum, ALARM_P, &drift) ||
+        !drift_measure(few->x, few->y, few->count, assessed->quantum, ALARM_P, &drift) ||
         drift.span * WINDOW_HOUR_MS < (double)options->min_span_ms ||
-        drift.certain * drift.span < look->floor ||
+        drift.certain * drift.span < assessed->floor ||
         drift.certain < (double)options->floor_bytes_per_h ||
         drift.fall > drift.slope * drift.span * FEW_FALL_SHARE)
         return;
     bool may_end = drift_may_end(&drift, few->x, few->y, few->count, START_UP_H);
     out->state = may_end ? VERDICT_WARMING : VERDICT_LINEAR;
-    out->from_ms = look->series->life_from_ms + rounded(few->x[0] * WINDOW_HOUR_MS);
+    out->from_ms = assessed->series->life_from_ms + rounded(few->x[0] * WINDOW_HOUR_MS);
     out->have_slope = true;
     out->slope_bytes_per_h = (struct verdict_interval){drift.slope, drift.low, drift.high};
 }
@@ -584,18 +585,18 @@ void verdict_ask(const struct verdict_series *series, struct verdict *out)
     out->from_ms = series->life_from_ms;
     out->to_ms = series->last_ms;
     out->level_bytes = out->baseline_bytes = series->level;
-    struct look look = {.series = series, .out = out, .floor = floor_of(series)};
-    look.quantum = fmin((double)series->least_step, MB / 4);
+    struct assessed assessed = {.series = series, .out = out, .floor = floor_of(series)};
+    assessed.quantum = fmin((double)series->least_step, MB / 4);
     if (history->count >= POINTS_MIN &&
-        history->last_ms - history->first_ms >= series->options.min_span_ms && take_life(&look) &&
-        window_draw(&look.life, look.quantum) &&
-        curve_fit_measure(look.life.x, look.life.y, look.life.n, look.quantum,
-                          &look.life.curve_fit)) {
-        decide(&look);
-        set_regressor(&look);
-        out->baseline_bytes = rounded((double)series->origin + baseline(&look));
+        history->last_ms - history->first_ms >= series->options.min_span_ms &&
+        take_life(&assessed) && window_draw(&assessed.life, assessed.quantum) &&
+        curve_fit_measure(assessed.life.x, assessed.life.y, assessed.life.n, assessed.quantum,
+                          &assessed.life.curve_fit)) {
+        decide(&assessed);
+        set_regressor(&assessed);
+        out->baseline_bytes = rounded((double)series->origin + baseline(&assessed));
     }
-    decide_few(&look);
+    decide_few(&assessed);
     bool young = out->state == VERDICT_TOO_SHORT || out->state == VERDICT_WARMING;
     if ((series->restarts > 0 && young) || verdict_has_fallen(series))
         out->state = VERDICT_RESTARTED;

@@ -20,7 +20,7 @@ static void note(struct dossier_input *input, const char *words)
         snprintf(input->note, sizeof input->note, "%s", words);
 }
 
-/* A value of a look: the first stays in `before`, the last in `sample`. */
+/* A value of a poll: the first stays in `before`, the last in `sample`. */
 static void put(struct dossier *dossier, enum sample_field field, int64_t value)
 {
     dossier->have_sample = true;

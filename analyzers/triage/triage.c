@@ -205,7 +205,7 @@ static const struct finding *worst_of(const struct triage *out, enum finding_kin
     return NULL;
 }
 
-/* Start-up, or a generator that the look was too short for; -1: not known. */
+/* Start-up, or a generator that was observed for too short a time; -1: not known. */
 static double loading_per_s(const struct dossier *dossier)
 {
     int64_t now, before;

@@ -240,7 +240,7 @@ void triage_memory(const struct dossier *dossier, struct triage *out)
 #define LEFT_PER_CLASS_BYTES    64
 #define LEFT_MIN_BYTES          (256 * KB)
 #define GROWN_MIN_BYTES         (4 * MB)
-/* Ids worth a look. */
+/* Ids worth reporting. */
 #define IDS_WARN_BYTES          (100 * MB)
 
 static int64_t value_or(const struct sample *sample, enum sample_field field)

@@ -149,7 +149,7 @@ struct target_many;
 /* match: NULL: all. NULL with the exit code after one line on stderr. */
 struct target_many *target_many_open(const struct command *command, const char *match, int *code);
 /* Once a second at most, whatever it is called: calls take for each JVM that it has not taken yet. young: it
- * may not be able to answer yet. False: not now, it is shown again at the next look; true: the target is the
+ * may not be able to answer yet. False: not now, it is shown again at the next poll; true: the target is the
  * callee's. */
 void target_many_look(struct target_many *many,
                       bool (*take)(void *context, const struct target *target, bool young),

@@ -214,7 +214,7 @@ struct writing {
     char files[FILES_MAX][64];
     int picture_count;
     struct picture pictures[CHART_KIND_COUNT];
-    char no_pictures[256]; /* why, when there are none */
+    char no_charts[256]; /* why, when there are none */
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -363,13 +363,12 @@ static char *draw(struct writing *writing, const struct story *story, enum chart
     if (result == GNUPLOT_OK)
         return picture;
     if (result == GNUPLOT_MISSING)
-        snprintf(writing->no_pictures, sizeof writing->no_pictures,
+        snprintf(writing->no_charts, sizeof writing->no_charts,
                  "Charts are left out: gnuplot is not installed (apt-get install gnuplot-nox).");
     else
-        snprintf(writing->no_pictures, sizeof writing->no_pictures, "Charts are left out: %s.",
-                 error);
+        snprintf(writing->no_charts, sizeof writing->no_charts, "Charts are left out: %s.", error);
     if (result == GNUPLOT_MISSING)
-        print_error("nmtwatch report: %s\n", writing->no_pictures);
+        print_error("nmtwatch report: %s\n", writing->no_charts);
     else
         print_error("nmtwatch report: %s is left out: %s\n", chart_name(kind), error);
     return NULL;
@@ -389,7 +388,7 @@ static bool make_picture(struct writing *writing, const struct story *story, enu
         }
         free(png);
     }
-    if (good && writing->formats & (FORMAT_SVG | FORMAT_HTML) && writing->no_pictures[0] == '\0')
+    if (good && writing->formats & (FORMAT_SVG | FORMAT_HTML) && writing->no_charts[0] == '\0')
         made.svg = draw(writing, story, kind, CHART_SVG, &size);
     if (made.svg != NULL && writing->formats & FORMAT_SVG) {
         char name[sizeof made.file];
@@ -408,7 +407,7 @@ static bool make_pictures(struct writing *writing, const struct story *story)
     if ((writing->formats & (FORMAT_PNG | FORMAT_SVG | FORMAT_HTML)) == 0)
         return true;
     bool any = false;
-    for (int kind = 0; kind < CHART_KIND_COUNT && writing->no_pictures[0] == '\0'; kind++) {
+    for (int kind = 0; kind < CHART_KIND_COUNT && writing->no_charts[0] == '\0'; kind++) {
         if (!chart_drawable(story, (enum chart_kind)kind))
             continue;
         any = true;
@@ -416,7 +415,7 @@ static bool make_pictures(struct writing *writing, const struct story *story)
             return false;
     }
     if (!any)
-        snprintf(writing->no_pictures, sizeof writing->no_pictures,
+        snprintf(writing->no_charts, sizeof writing->no_charts,
                  "The recording holds too little for charts.");
     return true;
 }
@@ -437,16 +436,16 @@ static bool make_page(struct writing *writing, const char *name, const struct pa
 
 static bool make_pages(struct writing *writing, const struct story *story)
 {
-    struct story_picture pictures[CHART_KIND_COUNT];
+    struct story_chart pictures[CHART_KIND_COUNT];
     struct page page;
     for (int i = 0; i < writing->picture_count; i++) {
         const struct picture *drawn = &writing->pictures[i];
-        pictures[i] = (struct story_picture){
-            chart_title(drawn->kind), chart_caption(drawn->kind), drawn->svg,
-            drawn->file[0] != '\0' ? drawn->file : NULL, chart_subjects(drawn->kind)};
+        pictures[i] = (struct story_chart){chart_title(drawn->kind), chart_caption(drawn->kind),
+                                           drawn->svg, drawn->file[0] != '\0' ? drawn->file : NULL,
+                                           chart_subjects(drawn->kind)};
     }
     story_page(story, pictures, writing->picture_count,
-               writing->no_pictures[0] != '\0' ? writing->no_pictures : NULL, &page);
+               writing->no_charts[0] != '\0' ? writing->no_charts : NULL, &page);
     bool good =
         (!(writing->formats & FORMAT_HTML) ||
          make_page(writing, "report.html", &page, page_html)) &&
@@ -493,7 +492,7 @@ static bool make_report(struct writing *writing, const struct story *story)
     for (int i = 0; i < writing->picture_count; i++)
         free(writing->pictures[i].svg);
     if (good && writing->file_count == 0) {
-        print_error("nmtwatch report: nothing was written: %s\n", writing->no_pictures);
+        print_error("nmtwatch report: nothing was written: %s\n", writing->no_charts);
         return false;
     }
     return good;

@@ -4,7 +4,7 @@
  *
  * The file is the target's word, trusted as its hsperfdata is: opened O_NOFOLLOW, a regular file of
  * the target's uid and of the right size, about this very process, whole by its checksum. Opened at
- * each look: an agent may come at any time, and where there is none a look is one failing open.
+ * each poll: an agent may come at any time, and where there is none a poll is one failing open.
  * Any thread.
  */
 #ifndef NMTWATCH_JVM_AGENT_FILES_H
@@ -35,7 +35,7 @@ bool agent_figures_reason(const struct target *target, char *out, size_t size);
  * In a target's /tmp: its user's only. In the host's /tmp (target_host_root): this user's; with the
  * capabilities for it everybody's, each with the rights of its owner (as_target.h), so that nothing
  * else can be reached or removed. A bounded
- * number of names and files a look. Returns how many were removed. Any thread.
+ * number of names and files a call. Returns how many were removed. Any thread.
  */
 
 int agent_leftovers_remove(const struct target *target);

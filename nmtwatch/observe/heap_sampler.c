@@ -175,7 +175,7 @@ static bool read_first(struct heap_sampler *sampler, const struct elf_file *file
     return good;
 }
 
-/* Between a look at the process and the opening of its memory it may have started a program that has more
+/* Between the check of the process and the opening of its memory it may have started a program that has more
  * rights than its user (setuid). Such a program's files in /proc are root's. What it would take to pass for the
  * JVM is its code at the same address as well. */
 static bool is_the_jvm(const struct heap_sampler *sampler, const struct target *target)

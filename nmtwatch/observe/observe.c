@@ -383,7 +383,7 @@ static uint64_t hits(const struct observation *observation)
     return sum;
 }
 
-/* Whether places were hit too often since the last look. */
+/* Whether places were hit too often since the last check. */
 static bool is_hot(const struct observation *observation, int64_t now, int64_t *looked,
                    uint64_t *before)
 {

@@ -215,7 +215,7 @@ static void start(struct observer *observer, struct member *member,
 }
 
 /* RSS beyond what NMT has committed has grown: what is committed and not touched hides growth and never
- * feigns it. The level is that of the first look after warm-up, or of the last growth. */
+ * feigns it. The level is that of the first poll after warm-up, or of the last growth. */
 static bool outside_grew(const struct member *member, const struct observe_section *section,
                          struct observe_turn *turn)
 {

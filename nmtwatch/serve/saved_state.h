@@ -46,7 +46,7 @@ struct saved_target *saved_state_recall(struct saved_state *state, const struct 
 /* A target of the last process that was not found again so far has this label. */
 bool saved_state_waits_for(const struct saved_state *state, const char *label);
 /* Those that were not found again and have ended, one by one, removed as they are given; the caller frees
- * (saved_target_free). On a loaded machine the first look at all processes may miss one that lives. */
+ * (saved_target_free). On a loaded machine the first scan of all processes may miss one that lives. */
 struct saved_target *saved_state_take_lost(struct saved_state *state);
 
 bool saved_state_write(struct saved_state *state, const struct saved_target *target);

@@ -215,7 +215,7 @@ static void reap(struct child *child)
     }
 }
 
-/* A helper that has just ended is reaped by whoever started it; who is still there at the next look
+/* A helper that has just ended is reaped by whoever started it; who is still there at the next poll
  * was left to us. */
 static void reap_orphans(struct child *child, const struct descendants *family)
 {

@@ -44,7 +44,7 @@ struct child {
     bool ended;
     bool stopped_by_us;
     int status;       /* of waitpid */
-    int orphan_count; /* at the last look: whoever is still there at the next is nobody's */
+    int orphan_count; /* at the last poll: whoever is still there at the next is nobody's */
     pid_t orphans[DESCENDANTS_MAX];
 };
 

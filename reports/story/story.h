@@ -151,7 +151,7 @@ int story_top_categories(const struct story *story, enum nmt_category *out, int 
  */
 
 /* A drawn chart: its SVG for HTML, the name of its file for Markdown; either may be NULL. */
-struct story_picture {
+struct story_chart {
     const char *title;
     const char *caption;
     const char *svg;
@@ -164,10 +164,10 @@ struct story_picture {
 void methods_section(struct page *page, const struct sample *latest,
                      const struct kept_methods *methods);
 
-/* Begins the page and fills it; to be freed by the caller. no_pictures: why there are none, when
+/* Begins the page and fills it; to be freed by the caller. no_charts: why there are none, when
  * count is 0; NULL: they were not asked for. */
-void story_page(const struct story *story, const struct story_picture *pictures, int count,
-                const char *no_pictures, struct page *page);
+void story_page(const struct story *story, const struct story_chart *pictures, int count,
+                const char *no_charts, struct page *page);
 
 /* One object, '\n' at its end; the text is out's. NULL when memory ran out. */
 const char *report_json(struct json_out *out, const struct story *story);

@@ -82,7 +82,7 @@ uintptr_t code_call_target(uintptr_t pc)
 
 #define PROLOGUE_MAX 64 /* instructions that are looked at */
 #define EPILOGUE_MAX                                                                               \
-    8 /* from where the registers are back to ret, a poll or a look for an exception */
+    8 /* from where the registers are back to ret, a poll or a check for an exception */
 
 /* stp x29, x30, [sp, #n] */
 static bool is_store_pair(uint32_t code)

@@ -12,23 +12,23 @@
 
 typedef bool page_writer(const struct page *page, FILE *out);
 
-static char *written(const struct story *story, const struct story_picture *pictures, int count,
-                     const char *no_pictures, page_writer *write)
+static char *written(const struct story *story, const struct story_chart *pictures, int count,
+                     const char *no_charts, page_writer *write)
 {
     struct page page;
-    story_page(story, pictures, count, no_pictures, &page);
+    story_page(story, pictures, count, no_charts, &page);
     char *text = FIXTURE_PRINTED(assert_true(write(&page, out)));
     page_free(&page);
     return text;
 }
 
-static char *page(const struct story *story, const struct story_picture *pictures, int count,
-                  const char *no_pictures)
+static char *page(const struct story *story, const struct story_chart *pictures, int count,
+                  const char *no_charts)
 {
-    return written(story, pictures, count, no_pictures, page_html);
+    return written(story, pictures, count, no_charts, page_html);
 }
 
-static char *ticket(const struct story *story, const struct story_picture *pictures, int count)
+static char *ticket(const struct story *story, const struct story_chart *pictures, int count)
 {
     return written(story, pictures, count, NULL, page_markdown);
 }
@@ -101,8 +101,8 @@ static void test_ids_of_pictures_are_made_unique(void **state)
         "<g id=\"canvas\"><circle id='dot'/><use xlink:href='#dot'/>"
         "<rect filter=\"url(#box)\"/></g></svg>";
     struct story *story = fixture_explosion();
-    struct story_picture pictures[] = {{"One", "first", svg, NULL, 0},
-                                       {"Two & more", "second", svg, NULL, 0}};
+    struct story_chart pictures[] = {{"One", "first", svg, NULL, 0},
+                                     {"Two & more", "second", svg, NULL, 0}};
     char *html = page(story, pictures, 2, NULL);
     assert_null(strstr(html, "<?xml"));
     assert_null(strstr(html, "plot_1"));
@@ -127,8 +127,8 @@ static void test_a_damaged_picture_does_no_harm(void **state)
 {
     (void)state;
     struct story *story = fixture_explosion();
-    struct story_picture pictures[] = {{"A", "a", "", NULL, 0},
-                                       {"B", "b", "<svg><title>never ends", NULL, 0}};
+    struct story_chart pictures[] = {{"A", "a", "", NULL, 0},
+                                     {"B", "b", "<svg><title>never ends", NULL, 0}};
     char *html = page(story, pictures, 2, NULL);
     assert_non_null(strstr(html, "</html>"));
     free(html);
@@ -171,7 +171,7 @@ static void test_the_ticket_has_its_parts(void **state)
 {
     (void)state;
     struct story *story = fixture_explosion();
-    struct story_picture pictures[] = {{"Classes", "live", NULL, "class_memory.png", 0}};
+    struct story_chart pictures[] = {{"Classes", "live", NULL, "class_memory.png", 0}};
     char *text = ticket(story, pictures, 1);
     static const char *const parts[] = {"# CRITICAL: Classes of family groovy-shell",
                                         "![Classes](class_memory.png)",
