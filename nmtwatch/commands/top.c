@@ -37,7 +37,7 @@ static int fall_back(const struct top_options *options, int64_t for_ms, char **o
 
 static int run(int argc, char **argv)
 {
-    struct top_options options = {.columns = TOP_ALL, .order = {.sort = TOP_RSS, .filter = ""}};
+    struct top_options options = {.order = {.sort = TOP_RSS, .filter = ""}};
     struct watch_given given = {0};
     const char *config = NULL;
     bool no_colour = false;
@@ -46,7 +46,7 @@ static int run(int argc, char **argv)
         {0, "sort", "COLUMN", take_sort, &options.order.sort, "sort by this column (rss)"},
         {0, "columns", "COLUMN,...", take_columns, &options.columns,
          "pid,main,jdk,rss,heap,nmt,class,internal,classes,loads,unloads,verdict,finding,trend "
-         "(all; as many as fit)"},
+         "(those chosen last, else all; as many as fit)"},
         {0, "filter", "TEXT", option_take_text, &options.order.filter,
          "only JVMs with this in name, pid, JDK, container or finding"},
         {0, "tree", NULL, NULL, &options.order.tree, "JVMs below their container"},
@@ -64,6 +64,8 @@ static int run(int argc, char **argv)
         return code;
     if (operands > 1)
         return options_error(&command_top, "one process id at a time");
+    if (options.columns == 0 && !top_columns_load(&options.columns))
+        options.columns = TOP_ALL;
     options.colour = options_colour(no_colour);
     if (!screen_usable(why, sizeof why))
         return fall_back(&options, options.for_ms, argv + 1, operands, why);

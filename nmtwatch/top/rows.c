@@ -1,13 +1,18 @@
 #include "nmtwatch/top/rows.h"
 
+#include "nmtwatch/process/files.h"
 #include "reports/text/units.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
@@ -51,6 +56,90 @@ bool top_columns_parse(const char *text, unsigned *columns, char *error, size_t 
     if (*columns == 0)
         snprintf(error, size, "no column is named");
     return *columns != 0;
+}
+
+#define STATE_MAX 1000 /* bytes of the file */
+
+/* The folder, which is made when it is not there: open, and this user's; -1 with errno. An environment that is
+ * another user's (su, sudo without -H) leads to a folder that is not ours. */
+static int state_folder(bool make)
+{
+    static const char *const BELOW[] = {".local", "state", "nmtwatch"};
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    bool xdg = state != NULL && state[0] == '/';
+    const char *top = xdg ? state : home;
+    if (make && xdg)
+        mkdir(state, 0700);
+    errno = ENOENT;
+    int folder = top != NULL && top[0] == '/' ? open(top, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    for (size_t i = xdg ? 2 : 0; i < 3 && folder >= 0; i++) {
+        struct stat status;
+        bool own = fstat(folder, &status) == 0 && status.st_uid == geteuid();
+        if (make && own)
+            mkdirat(folder, BELOW[i], 0700);
+        int next =
+            own ? openat(folder, BELOW[i], O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+        int error = own ? errno : EACCES;
+        close(folder);
+        errno = error;
+        folder = next;
+    }
+    return folder;
+}
+
+bool top_columns_load(unsigned *columns)
+{
+    char text[STATE_MAX + 1], error[300];
+    struct stat status;
+    unsigned chosen;
+    int folder = state_folder(false);
+    int fd = folder >= 0 ? openat(folder, "top.ini",
+                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+                         : -1;
+    bool good = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                status.st_uid == geteuid() && (status.st_mode & 022) == 0;
+    ssize_t length = good ? read(fd, text, STATE_MAX) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (folder >= 0)
+        close(folder);
+    text[length > 0 ? length : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    /* A column that a newer version has is not there: all are shown. */
+    if (strncmp(text, "columns = ", 10) != 0 ||
+        !top_columns_parse(text + 10, &chosen, error, sizeof error))
+        return false;
+    *columns = chosen;
+    return true;
+}
+
+bool top_columns_save(unsigned columns)
+{
+    char text[STATE_MAX] = "columns = ", name[40];
+    for (int i = 0; i < TOP_COLUMNS; i++) {
+        size_t length = strlen(text);
+        if ((columns & 1u << i) != 0)
+            snprintf(text + length, sizeof text - length, "%s%s",
+                     text[length - 1] == ' ' ? "" : ",", COLUMNS[i].key);
+    }
+    strcat(text, "\n");
+    snprintf(name, sizeof name, ".top.ini.%d", (int)getpid());
+    int folder = state_folder(true);
+    if (folder < 0)
+        return false;
+    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool good = fd >= 0 && write_all(fd, text, strlen(text));
+    int error = errno;
+    if (fd >= 0)
+        good = close(fd) == 0 && good;
+    good = good && renameat(folder, name, folder, "top.ini") == 0;
+    if (!good && fd >= 0) {
+        error = errno != 0 ? errno : error;
+        unlinkat(folder, name, 0);
+    }
+    close(folder);
+    errno = error;
+    return good;
 }
 
 void rows_layout(unsigned columns, enum top_column sort, int width, int widths[static TOP_COLUMNS])

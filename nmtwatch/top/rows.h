@@ -32,6 +32,12 @@ enum top_column top_column_from_key(const char *key, size_t length);
 /* "pid,main,rss": a bit for each. False with one sentence. */
 bool top_columns_parse(const char *text, unsigned *columns, char *error, size_t size);
 #define TOP_ALL ((1u << TOP_COLUMNS) - 1)
+/* The choice of this user: `columns` of a file nmtwatch/top.ini in $XDG_STATE_HOME, else ~/.local/state; both
+ * absolute. It is read when it is a small regular file of this user that nobody else may write, and written as a
+ * new file in a folder of this user. False: there is none, or it could not be written; for the second errno says
+ * why. */
+bool top_columns_load(unsigned *columns);
+bool top_columns_save(unsigned columns);
 
 struct top_row {
     const struct member *member; /* NULL: a container, with the sums of its JVMs */

@@ -10,6 +10,7 @@
 #include "nmtwatch/top/screen.h"
 #include "reports/text/units.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ struct top {
     struct top_rows rows;
     struct top_order order;
     char filter[FILTER_MAX];
-    unsigned columns;
+    unsigned columns, columns_saved;
     int widths[TOP_COLUMNS];
 
     enum view view, before_help;
@@ -697,9 +698,13 @@ static void on_columns_key(struct top *top, int key)
         top->column_at = (top->column_at + 1) % TOP_COLUMNS;
     else if (key == ' ')
         top->columns ^= 1u << top->column_at;
-    else if (key == SCREEN_ESCAPE || key == SCREEN_ENTER || key == 'c' || key == 'q')
-        top->view = VIEW_LIST;
     top->columns |= 1u << TOP_PID;
+    if (key != SCREEN_ESCAPE && key != SCREEN_ENTER && key != 'c' && key != 'q')
+        return;
+    top->view = VIEW_LIST;
+    if (top->columns != top->columns_saved && !top_columns_save(top->columns))
+        say(top, "the choice of columns is not kept: %s", strerror(errno));
+    top->columns_saved = top->columns;
 }
 
 static void on_filter_key(struct top *top, int key)
@@ -799,6 +804,7 @@ int top_run(const struct top_options *options)
     struct top top = {.options = options,
                       .order = options->order,
                       .columns = options->columns,
+                      .columns_saved = options->columns,
                       .wanted_pid = options->pid,
                       .job = {.fd = -1}};
     const struct fleet_hooks hooks = {

@@ -28,6 +28,7 @@ fi
 pids=("${FLEET_PID[@]}")
 first=${pids[0]:-$fake}
 
+export XDG_STATE_HOME=$SCRATCH/state # not the choice of whoever runs this
 tm() {
     tmux -f /dev/null -S "$SCRATCH/tmux" "$@"
 }
@@ -108,11 +109,17 @@ seen "columns are chosen" "[x] heap"
 keys Down Down Down Down Space Escape
 wait_for 10 eval '! shows "HEAP USED"'
 lacks "a column goes" "$(screen)" "HEAP USED"
+lacks "the choice is kept" "$(cat "$XDG_STATE_HOME/nmtwatch/top.ini")" ",heap,"
+is "for this user only" "$(stat -c %a "$XDG_STATE_HOME/nmtwatch/top.ini" "$XDG_STATE_HOME/nmtwatch" | xargs)" "600 700"
 keys T / "$first" Enter
 wait_for 10 eval 'row "$first" && [ "$(screen | grep -cE "^ *[0-9]+ [^ ]")" -le 3 ]'
 check "a filter leaves what fits" row "$first"
 keys Home Enter
-seen "Enter opens it" "Cost of watching"
+seen "Enter opens it" "Native memory by category"
+keys End # with methods counted it is longer than the screen
+seen "with the cost of watching" "Cost of watching"
+keys Home
+wait_for 10 shows "since the start"
 contains "categories with what has changed" "$(screen)" "since the start"
 keys r
 seen "r begins a recording" "[rec]"
@@ -152,8 +159,9 @@ wait_for 10 row "$fake"
 tm resize-window -t top -x 12 -y 3
 tm resize-window -t top -x 1 -y 1
 tm resize-window -t top -x 200 -y 50
-wait_for 10 shows "HEAP USED"
-contains "and a large one again" "$(screen)" "HEAP USED"
+wait_for 10 shows "LOAD/S"
+contains "and a large one again" "$(screen)" "LOAD/S"
+lacks "with the columns that were chosen before" "$(screen)" "HEAP USED"
 keys C-c
 seen "Ctrl-C quits" "ended with 0"
 
