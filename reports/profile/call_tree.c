@@ -261,6 +261,8 @@ static uint32_t merge_cells(struct call_cell *cells, uint32_t count, int64_t tim
 
 void call_tree_at(struct call_tree *tree, int64_t ms)
 {
+    const int64_t far = INT64_C(1) << 60; /* of damaged recordings: differences must not overflow */
+    ms = ms < -far ? -far : ms > far ? far : ms;
     if (!tree->timed)
         tree->start_ms = floor_of(ms, 1000) * 1000;
     tree->timed = true;
