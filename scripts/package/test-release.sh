@@ -28,7 +28,7 @@ step() { # NAME COMMAND...
         echo "ok - $name"
     else
         echo "not ok - $name"
-        sed 's/^/#   /' "$scratch/log" | tail -n 10
+        { grep -A 3 '^not ok' "$scratch/log" || tail -n 10 "$scratch/log"; } | sed 's/^/#   /' | tail -n 30
         failed=1
     fi
 }
@@ -54,7 +54,7 @@ fi
 
 tar -xzf "$out/$name.tar.gz" -C "$scratch"
 cp "$build/fake_jvm" "$build/fake_receiver" "$scratch/$name"
-export NMTWATCH=$scratch/$name/nmtwatch FAKE_JVM=$build/fake_jvm
+export NMTWATCH=$scratch/$name/nmtwatch FAKE_JVM=$scratch/$name/fake_jvm
 for test in e2e/list_check e2e/serve e2e/top e2e/triage sim/delivery; do
     step "tests/${test}_test.sh" "tests/${test}_test.sh"
 done

@@ -40,7 +40,7 @@ for jdk in $jdks; do
         workloads.Workload numbered --mode churn --rate 100 --seconds 200
     # Ours asks for no ids and gives everything back: what detail makes the JVM read is not its own.
     start_other "own/$jdk" "$jdk" -XX:NativeMemoryTracking=detail -cp build/workloads/classes \
-        "-agentpath:$PWD/$(dirname "$NMTWATCH")/libnmtagent.so=start,engine=vm,cpu=10ms,file=$SCRATCH/own-$jdk.jfr" \
+        "-agentpath:$(realpath "$(dirname "$NMTWATCH")")/libnmtagent.so=start,engine=vm,cpu=10ms,file=$SCRATCH/own-$jdk.jfr" \
         workloads.Workload numbered --mode churn --rate 300 --seconds 200
     start_other "ids/$jdk" "$jdk" -XX:NativeMemoryTracking=summary -cp build/workloads/classes \
         "-agentpath:$libraries/jmethodid_agent.so" \
