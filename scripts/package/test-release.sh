@@ -74,17 +74,18 @@ if have debootstrap && [ -n "$mirror" ]; then
         'System.out.println("ready"); Thread.sleep(120000); } }' >"$scratch/Sleeps.java"
     "$(jdk_home 17)/bin/javac" --release 8 -nowarn -d "$root/tmp" "$scratch/Sleeps.java" 2>/dev/null
     step "the package installs" inside dpkg -i /tmp/nmtwatch.deb
-    inside "$(cd "$root" && echo usr/lib/jvm/java-11-openjdk-*/bin/java | sed 's|^|/|')" -cp /tmp Sleeps >"$scratch/jvm" &
-    jvm=$!
+    inside "$(cd "$root" && echo usr/lib/jvm/java-11-openjdk-*/bin/java | sed 's|^|/|')" \
+        -XX:NativeMemoryTracking=summary -cp /tmp Sleeps >"$scratch/jvm" 2>&1 &
     for ((i = 0; i < 100; i++)); do
         ! grep -q ready "$scratch/jvm" || break
         sleep 0.2
     done
+    jvm=$(inside nmtwatch list --json | jq '.jvms[] | select(.main == "Sleeps").pid')
     step "check" inside nmtwatch check "$jvm"
     step "the agent loads" inside nmtwatch profile "$jvm" start
     step "... and stops" inside nmtwatch profile "$jvm" stop
-    kill "$jvm"
-    wait "$jvm" 2>/dev/null || true
+    kill "$jvm" || true
+    wait
     step "the package is purged" inside dpkg -P nmtwatch
 fi
 
