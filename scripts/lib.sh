@@ -30,7 +30,7 @@ jdk_home() { # VERSION|PATH
 }
 
 jcmd() { # JDK PID COMMAND...
-    "$(jdk_home "$1")/bin/jcmd" "${@:2}" 2>/dev/null
+    "$(jdk_home "$1")/bin/jcmd" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC "${@:2}" 2>/dev/null
 }
 
 # Bytes malloc'ed for Class and Internal together. Class space is left out: it is no jmethodID.

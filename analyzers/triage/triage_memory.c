@@ -310,10 +310,11 @@ static void retained_by_growth(const struct dossier *dossier, const struct expla
                                struct triage *out)
 {
     const struct explained *explained = &out->explained;
-    int64_t loads = facts->now.classes_loaded - facts->before.classes_loaded;
     int64_t left = explained->unexplained_growth_bytes;
-    if (!explained->have_growth || dossier->agent_count == 0 || left < LEFT_MIN_BYTES ||
-        loads < EXPLAINED_LOADS_MIN || left / loads < LEFT_PER_CLASS_BYTES)
+    if (!explained->have_growth || dossier->agent_count == 0 || left < LEFT_MIN_BYTES)
+        return;
+    int64_t loads = facts->now.classes_loaded - facts->before.classes_loaded;
+    if (loads < EXPLAINED_LOADS_MIN || left / loads < LEFT_PER_CLASS_BYTES)
         return;
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
     if (finding == NULL)

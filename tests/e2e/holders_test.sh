@@ -50,10 +50,10 @@ dump() { # NAME HOME [equal]: its dump, and it is gone
     local file=$SCRATCH/$1 got=none wanted=
     for _ in 1 2 3 4 5; do
         rm -f "$file.hprof"
-        "$2/bin/jcmd" "$HOST" GC.heap_dump "$file.hprof" >"$file.jcmd" 2>&1
+        "$2/bin/jcmd" "${quick[@]/#/-J}" "$HOST" GC.heap_dump "$file.hprof" >"$file.jcmd" 2>&1
         [ "${3-}" = equal ] || break
-        "$2/bin/jcmd" "$HOST" GC.class_histogram >"$file.histogram"
-        "$2/bin/jcmd" "$HOST" VM.classloader_stats >"$file.loaders"
+        "$2/bin/jcmd" "${quick[@]/#/-J}" "$HOST" GC.class_histogram >"$file.histogram"
+        "$2/bin/jcmd" "${quick[@]/#/-J}" "$HOST" VM.classloader_stats >"$file.loaders"
         got=$("$NMTWATCH" holders --json "$file.hprof" |
             jq -r '.dump | "\(.objects - 9) \(.object_bytes) \(.classes + 9)"')
         wanted=$(awk '$4 == "java.lang.Class" { n = $2; bytes = $3 } /^Total/ { print $2 - n, $3 - bytes, n }' "$file.histogram")
@@ -274,7 +274,7 @@ for version in "${!HOMES[@]}"; do # two types of loaders, one of them with two n
         -cp "$SCRATCH/$version/host" Host leak 5 "$SCRATCH/$version/plugins" registry executor
 done
 metaspace_of() { # of all loaders of URLClassLoader, by the JVM's own tool
-    "${HOMES[$1]}/bin/jcmd" "$HOST" VM.classloader_stats | awk '$NF == "java.net.URLClassLoader" { n += $5 } END { print n }'
+    "${HOMES[$1]}/bin/jcmd" "${quick[@]/#/-J}" "$HOST" VM.classloader_stats | awk '$NF == "java.net.URLClassLoader" { n += $5 } END { print n }'
 }
 for version in "${!HOMES[@]}"; do
     host_ready "metaspace-$version" || continue
@@ -321,7 +321,7 @@ interrupt() { # JDK write|read CODE COMMAND...
     done
     is "JDK $1: $4 interrupted during $2" "$code $(grep -c interrupted "$SCRATCH/interrupted")" "$3 1"
     is "... nothing is left" "$(find /tmp -maxdepth 1 -regextype egrep -regex '/tmp/nmtwatch-[0-9a-f]{16}' -newer "$tried" | wc -l)" 0
-    check "... the JVM is unharmed" "${HOMES[$1]}/bin/jcmd" "$HOST" VM.version
+    check "... the JVM is unharmed" "${HOMES[$1]}/bin/jcmd" "${quick[@]/#/-J}" "$HOST" VM.version
 }
 for version in "${!HOMES[@]}"; do
     start_host "ballast-$version" "${HOMES[$version]}/bin/java" -Xmx200m -XX:+UseSerialGC -Dballast=1000000 \
