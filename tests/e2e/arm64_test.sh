@@ -1,7 +1,7 @@
 #!/bin/bash
 # aarch64 by an emulator: our arm64 programs on a JVM of an arm64 JDK, and the programs of this machine on it.
 # All of it with ARM64_FULL=1 (`make test-arm64`); otherwise the part that takes seconds.
-# timeout: 300
+# timeout: 240
 . "$(dirname "$0")/../tap.sh"
 
 if [ -z "${ARM64_REGISTERED-}" ]; then
