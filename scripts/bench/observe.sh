@@ -163,7 +163,8 @@ paced() { # VARIANT ROUND
 }
 
 overhead() {
-    local variants=(none ${VARIANTS:-observe-alloc-16M agent-16M observe-alloc-512K agent-512K observe-alloc observe-rss observe-cpu})
+    local variants
+    read -ra variants <<<"none ${VARIANTS:-observe-alloc-16M agent-16M observe-alloc-512K agent-512K observe-alloc observe-rss observe-cpu}"
     for ((round = 0; round < rounds; round++)); do
         for ((i = 0; i < ${#variants[@]}; i++)); do
             run "${variants[(i + round) % ${#variants[@]}]}" $round

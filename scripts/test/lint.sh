@@ -29,7 +29,7 @@ else
     echo "lint: the agent is left out, no JDK has a jvmti.h"
 fi
 # What is of another architecture does not compile here.
-mapfile -t sources < <(find "${folders[@]}" -name '*.c' -not -path '*/aarch64/*' | sort)
+mapfile -t sources < <(find "${folders[@]}" -name '*.c' -not -path '*/aarch64/*' -not -name aarch64.c | sort)
 mapfile -t shell < <(find scripts tests .ci -name '*.sh' -o -path .ci/run | sort)
 
 # Every include names its folder from the root, and points downwards.
@@ -74,18 +74,25 @@ step "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
 # file); afterwards only what has changed is looked at again: a stamp in build/lint holds the sum of a
 # file, what it includes, the settings and the tool.
 # What the Makefile says of the version, the pages and the architecture.
-made='-DNMTWATCH_VERSION="0" -DPAGE_STYLE_HASHES="" -DPAGE_SCRIPT_HASHES="" -DMACHINE_COUNTER="agent/mem/x86_64/counter.h"'
+mkdir -p build/lint
+made=build/lint/made.h
+cat >$made <<'EOF'
+#define NMTWATCH_VERSION "0"
+#define PAGE_STYLE_HASHES ""
+#define PAGE_SCRIPT_HASHES ""
+#define MACHINE_COUNTER "agent/mem/x86_64/counter.h"
+EOF
 tool_cppcheck() {
     cppcheck --quiet --std=c11 --language=c -I. --error-exitcode=1 \
         --enable=warning,performance,portability --inline-suppr \
         --suppress=missingIncludeSystem --suppress=uninitvar --suppress=duplicateAssignExpression \
         --suppress=normalCheckLevelMaxBranches --suppress='*:*/jvm/*' \
-        -D_GNU_SOURCE $made ${jvmti:+-I"$jvmti" -I"$jvmti/linux"} "$1"
+        -D_GNU_SOURCE --include="$made" ${jvmti:+-I"$jvmti" -I"$jvmti/linux"} "$1"
 }
 # Its count of warnings in system headers is noise.
 tool_clang-tidy() {
     clang-tidy --quiet "$1" -- \
-        -std=gnu17 -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE $made \
+        -std=gnu17 -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE -include "$made" \
         2> >(grep -vE '^[0-9]+ warnings? (generated|treated)' >&2)
 }
 look_at() { # TOOL SOURCE
@@ -93,7 +100,7 @@ look_at() { # TOOL SOURCE
     sum=$({
         "$1" --version
         cat .clang-tidy scripts/test/lint.sh
-        gcc -MM -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE "$2" |
+        gcc -MM -I. ${jvmti:+-isystem "$jvmti" -isystem "$jvmti/linux"} -D_GNU_SOURCE -include "$made" "$2" |
             tr -s ' \\' '\n' | grep -v ':$' | grep . | xargs cat
     } | sha256sum)
     [ "$(cat "$stamp" 2>/dev/null)" = "$sum" ] && return

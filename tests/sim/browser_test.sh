@@ -38,6 +38,7 @@ page large 0 "$NMTWATCH" flamegraph "$SCRATCH/large.txt" -o "$SCRATCH/large.html
 check "the page of a large profile is bounded" test "$(stat -c %s "$SCRATCH/large.html")" -lt $((12 << 20))
 page report 0 "$NMTWATCH" report "$recording" -o "$SCRATCH/report" --format html
 "$NMTWATCH" plan --classes 40000 --html >"$SCRATCH/plan.html"
+"$NMTWATCH" analyze tests/golden/ticket --html >"$SCRATCH/analyze.html" 2>"$SCRATCH/analyze.out"
 "$NMTWATCH" soak --replay "$recording" --report "$SCRATCH/soak" >"$SCRATCH/soak.out" 2>&1
 spawn "$NMTWATCH" serve --listen 127.0.0.1:0 --state "$SCRATCH/state" >"$SCRATCH/serve.out" 2>&1
 port() { grep -om1 '127\.0\.0\.1:[0-9]*' "$SCRATCH/serve.out"; }
