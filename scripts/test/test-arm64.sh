@@ -1,6 +1,6 @@
 #!/bin/bash
 # test-arm64: what an emulator can show of the arm64 programs: unit and golden tests of both libraries, the fake
-# JVM's, and an arm64 JVM under nmtwatch and under the agent. Minutes. `make test` has its short form
+# JVM's, an arm64 JVM under nmtwatch and under the agent, and both stack engines in the same handler. Minutes. `make test` has its short form
 # (tests/e2e/arm64_test.sh).
 #
 # usage: test-arm64.sh [PROGRAM...]     these alone
@@ -34,6 +34,6 @@ if [ $# = 0 ]; then
     done
     set -- "$@" NMTWATCH="$build/nmtwatch" FAKE_JVM="$build/fake_jvm" \
         tests/sim/{lifecycle,failures,perfdata,analyze,classlog,plan,report,series}_test.sh \
-        NMTWATCH=build/nmtwatch ARM64_FULL=1 tests/e2e/arm64_test.sh
+        tests/agent/compare_test.sh NMTWATCH=build/nmtwatch ARM64_FULL=1 tests/e2e/arm64_test.sh
 fi
 exec scripts/test/arm64.sh scripts/test/run-tests.sh -j 2 "$@"

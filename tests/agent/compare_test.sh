@@ -7,18 +7,29 @@
 # another index in the same methods. These are the same once the walker looks there, too; they are
 # counted apart, and so are stacks of which AsyncGetCallTrace has only the first frames. Samples of
 # threads that have no Java frame at all are not counted.
-# timeout: 300
+# In scripts/test/arm64.sh: javac of the arm64 JDK, shortened.
+# timeout: 600
 . "$(dirname "$0")/../tap.sh"
 
 SAME_PERMILLE=995
 RESCUED_PERMILLE=850
-AGENT=$PWD/build/compare/libnmtagent.so
+if [ -n "${ARM64_REGISTERED-}" ]; then
+    SAME_PERMILLE=990
+    build=build/aarch64-linux-gnu classes=3 rounds=2 seconds=400 versions=(17)
+    cross=(CROSS=aarch64-linux-gnu-)
+    unset MAKEFLAGS MAKELEVEL
+    home() { # VERSION
+        [ "$1" = 25 ] || echo "$JAVA_HOME"
+    }
+else
+    build=build classes=60 rounds=40 seconds=100 versions=(17 25) cross=()
+    home() { # VERSION
+        JDK=$1 scripts/workloads.sh jdk 2>/dev/null
+    }
+fi
+AGENT=$PWD/$build/compare/libnmtagent.so
 
-check "the agent that compares is built" make -s "${AGENT#"$PWD/"}"
-
-home() { # VERSION
-    JDK=$1 scripts/workloads.sh jdk 2>/dev/null
-}
+check "the agent that compares is built" make -s "${cross[@]}" "${AGENT#"$PWD/"}"
 
 figure() { # NAME
     awk -v name="$1" '$1 == name { print $2 }' "$SCRATCH/figures"
@@ -29,7 +40,7 @@ compare() { # NAME HOME FLAG-PREFIX COMMAND...
     local name=$1 home=$2 prefix=$3 same methods after cut other found lost
     shift 3
     rm -f "$SCRATCH/figures"
-    if ! NMTAGENT_COMPARE=$SCRATCH/figures timeout $((100 * TAP_PATIENCE)) "$home/bin/$1" \
+    if ! NMTAGENT_COMPARE=$SCRATCH/figures timeout $((seconds * TAP_PATIENCE)) "$home/bin/$1" \
         "${prefix}-agentpath:$AGENT=start,cpu=1ms,engine=agct,file=$SCRATCH/compare.jfr" \
         "${@:2}" >"$SCRATCH/log" 2>&1 || [ ! -s "$SCRATCH/figures" ]; then
         fail "$name: runs under both engines" "$(tail -n 5 "$SCRATCH/log")"
@@ -76,9 +87,9 @@ sources() { # FILES: small classes with generics and lambdas
 }
 
 # Fifteen seconds of CPU for each javac, sampled a thousand times a second.
-sources 60
+sources $classes
 mkdir "$SCRATCH/classes"
-for version in 17 25; do
+for version in "${versions[@]}"; do
     home=$(home $version)
     if [ -z "$home" ]; then
         skip "JDK $version" "no JDK $version in /usr/lib/jvm"
@@ -91,7 +102,7 @@ for version in 17 25; do
             "$home/bin/javac" --release 17 -d "$SCRATCH/h2" tests/bench/java/H2Load.java
         fi
         compare "H2, JDK $version" "$home" "" java -Xmx256m -cp "build/tools/bench/h2.jar:$SCRATCH/h2" \
-            H2Load 40
+            H2Load $rounds
     fi
 done
 home=$(home 25)

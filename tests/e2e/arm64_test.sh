@@ -45,6 +45,10 @@ is_listed() { # PROGRAM
         '.jvms[] | select(.pid == $pid) | .jdk_major == 17 and .classes_loaded > 300 and .main == "Endurance"')" = true ]
 }
 
+jvm_unloaded() {
+    "$NMTWATCH" list --json | jq --argjson pid "$JVM_PID" '.jvms[] | select(.pid == $pid) | .classes_unloaded'
+}
+
 java_start attached
 wait_for 60 jvm_said ready
 for program in "$NMTWATCH" "$OURS"; do
@@ -73,14 +77,23 @@ fi
 kill_jvm "$JVM_PID"
 is "the JVM did not crash" "$(jvm_crash)" ""
 
+# Classes come and go: those that were unloaded keep their names. ARM64_SECONDS=600: the endurance of `make stress`.
 if [ -n "${ARM64_FULL-}" ]; then
-    java_start agentpath "-agentpath:$AGENT=start,cpu=10ms,alloc=64k,file=$SCRATCH/agentpath/x.jfr"
+    java_start agentpath "-agentpath:$AGENT=start,engine=vm,cpu=10ms,alloc=64k,chunk=10s,file=$SCRATCH/agentpath/x.jfr" \
+        -XX:+UseSerialGC -Xmx96m -XX:MaxMetaspaceSize=24m
     wait_for 60 jvm_said ready
-    sleep 5
-    exits "agentpath: status" 0 profile status
+    sleep "${ARM64_SECONDS:-20}"
+    exits "agentpath: status" 0 profile status --json
+    jq -c '{signals, samples, stored, faults, dropped, walks, methods}' <<<"$OUTPUT" | sed 's/^/# /'
+    is "agentpath: all samples are stored" "$(jq '.samples - .stored' <<<"$OUTPUT")" 0
     exits "agentpath: memory" 0 profile memory
     exits "agentpath: stops" 0 profile stop
     has_events "$JVM_OUT/x.jfr" jdk.ExecutionSample
+    read -r frames lines mixed unnamed < <("$JFR" print --events jdk.ExecutionSample --stack-depth 24 "$JVM_OUT/x.jfr" |
+        victims 2>"$SCRATCH/wrong")
+    check "agentpath: $frames frames of classes that come and go" [ "$frames" -gt 50 ]
+    is "agentpath: each has its name, that of the class that ran, and a line of its source" "$lines $mixed $unnamed" "0 0 0"
+    check "agentpath: $(jvm_unloaded) classes were unloaded" [ "$(jvm_unloaded)" -gt 100 ]
     kill_jvm "$JVM_PID"
     is "agentpath: the JVM did not crash" "$(jvm_crash)" ""
 fi

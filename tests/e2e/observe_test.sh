@@ -63,7 +63,7 @@ push_tests() {
     fi
     : >"$received"
     mood 503
-    spawn "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms --cpu-interval 2ms --push "$store/" \
+    spawn "$NMTWATCH" observe "$JVM_PID" cpu --for 1s --cpu-interval 2ms --push "$store/" \
         >"$SCRATCH/answer" 2>"$SCRATCH/error"
     check "$JVM_NAME: the store fails" wait_for 20 received 503 pprof
     mood 200
@@ -168,13 +168,17 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: a profile for pprof" "$? $(cat "$SCRATCH/error")" "0 "
     contains "$JVM_NAME: with the method in it" "$(zcat "$SCRATCH/$jdk.pb.gz" | tr -c '[:print:]' ' ')" \
         "Observed.burn"
-    "$NMTWATCH" observe "$JVM_PID" cpu --for 60s --cpu-interval 1ms -o "$SCRATCH/$jdk.txt" 2>"$SCRATCH/error" &
-    observer=$!
-    for _ in 1 2 3; do "${JVM_JFR%/jfr}/jcmd" "$JVM_PID" GC.run; done >"$SCRATCH/gc" 2>&1
-    kill -INT $observer
-    wait $observer
+    collector='(VM Thread|GC Thread#[0-9*]+|G1 [A-Za-z ]+(#[0-9*]+)?)'
+    for _ in 1 2 3; do # whether a collector is met depends on the load of the machine
+        "$NMTWATCH" observe "$JVM_PID" cpu --for 60s --cpu-interval 1ms -o "$SCRATCH/$jdk.txt" 2>"$SCRATCH/error" &
+        observer=$!
+        for _ in 1 2 3; do "${JVM_JFR%/jfr}/jcmd" "$JVM_PID" GC.run; done >"$SCRATCH/gc" 2>&1
+        kill -INT $observer
+        wait $observer
+        ! grep -qE "^$collector;" "$SCRATCH/$jdk.txt" || break
+    done
     check "$JVM_NAME: a thread of a collector is the root of its stacks" \
-        grep -qE '^(VM Thread|GC Thread#[0-9*]+|G1 [A-Za-z ]+(#[0-9*]+)?);' "$SCRATCH/$jdk.txt"
+        grep -qE "^$collector;" "$SCRATCH/$jdk.txt"
     is "$JVM_NAME: and no root is unknown" "$(grep -c '^\[unknown\] \[' "$SCRATCH/$jdk.txt")" 0
     # `go tool pprof`, where Debian's golang is installed: 450 MB that set-up does not ask for.
     for pprof in /usr/lib/go-*/pkg/tool/linux_amd64/pprof; do
