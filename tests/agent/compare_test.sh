@@ -22,7 +22,7 @@ if [ -n "${ARM64_REGISTERED-}" ]; then
         [ "$1" = 25 ] || echo "$JAVA_HOME"
     }
 else
-    build=build classes=60 rounds=40 seconds=100 versions=(17 25) cross=()
+    build=build classes=120 rounds=40 seconds=100 versions=(17 25) cross=()
     home() { # VERSION
         JDK=$1 scripts/workloads.sh jdk 2>/dev/null
     }

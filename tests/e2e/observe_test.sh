@@ -172,7 +172,7 @@ for jdk in $(agent_jdks); do
     for _ in 1 2 3; do # whether a collector is met depends on the load of the machine
         "$NMTWATCH" observe "$JVM_PID" cpu --for 60s --cpu-interval 1ms -o "$SCRATCH/$jdk.txt" 2>"$SCRATCH/error" &
         observer=$!
-        for _ in 1 2 3; do "${JVM_JFR%/jfr}/jcmd" "$JVM_PID" GC.run; done >"$SCRATCH/gc" 2>&1
+        for _ in 1 2 3 4 5; do "$JVM_HOME/bin/jcmd" "$JVM_PID" GC.run; done >"$SCRATCH/gc" 2>&1
         kill -INT $observer
         wait $observer
         ! grep -qE "^$collector;" "$SCRATCH/$jdk.txt" || break
