@@ -151,7 +151,7 @@ for jdk in $(agent_jdks); do
     check "$JVM_NAME: all of them" test "$generated" -ge 3000
     jvm_end 0
 
-    start "$jdk" cpu cpu 7 || continue
+    start "$jdk" cpu cpu 14 || continue
     touch "$GO"
     observe cpu --for 3s --cpu-interval 5ms --json
     wait $OBSERVER
