@@ -59,7 +59,7 @@ if wanted unit; then add_built build/asan tests/unit/*/*_test.c; fi
 if wanted golden; then add_built build/asan tests/golden/*_test.c; fi
 if wanted fuzz-seeds; then plan+=(tests/fuzz/seeds_test.sh); fi
 # Mostly waiting for JVMs and deadlines: more of them than cores, the longest first.
-plan+=(-j 5)
+plan+=(-j 4)
 if wanted e2e; then
     plan+=(NMTWATCH=build/nmtwatch)
     add_longest_first e2e soak families twins jdks serve_kill agent_breaker
