@@ -157,23 +157,29 @@ static void write_alerts(const struct snapshot *snapshot, struct exposition *out
     family(out, "nmtwatch_alerts_active", EXPOSITION_GAUGE, "",
            "Alerts that are up, by finding (docs/runbooks).");
     for (int i = 0; i < snapshot->target_count; i++) {
-        int active[FINDING_KIND_COUNT] = {0};
+        int active[FINDING_KIND_COUNT][SEVERITY_CRITICAL + 1] = {0};
         const struct target_view *target = &snapshot->targets[i];
-        for (int f = 0; f < target->finding_count; f++)
-            active[snapshot->findings[target->first_finding + f].finding.kind]++;
+        for (int f = 0; f < target->finding_count; f++) {
+            const struct finding *finding = &snapshot->findings[target->first_finding + f].finding;
+            active[finding->kind][finding->severity]++;
+        }
         for (int kind = 0; kind < FINDING_WATCH_COUNT; kind++) {
             const struct finding_row *row = finding_row((enum finding_kind)kind);
-            of(out, target);
-            exposition_label(out, "finding", row->id);
-            exposition_label(out, "severity", severity_label(row->severity));
-            exposition_int(out, active[kind]);
+            for (int severity = SEVERITY_INFO; severity <= SEVERITY_CRITICAL; severity++) {
+                if (active[kind][severity] == 0 && severity != (int)row->severity)
+                    continue;
+                of(out, target);
+                exposition_label(out, "finding", row->id);
+                exposition_label(out, "severity", severity_label((enum severity)severity));
+                exposition_int(out, active[kind][severity]);
+            }
         }
     }
     family(out, "nmtwatch_alerts_raised", EXPOSITION_COUNTER, "", "Alerts raised.");
     for
         EACH_TARGET(snapshot, target)
         {
-            for (int severity = SEVERITY_WARNING; severity <= SEVERITY_CRITICAL; severity++) {
+            for (int severity = SEVERITY_INFO; severity <= SEVERITY_CRITICAL; severity++) {
                 of(out, target);
                 exposition_label(out, "severity", severity_label((enum severity)severity));
                 exposition_created(out, seconds(snapshot->own.started_unix_ms));

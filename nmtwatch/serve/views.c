@@ -252,30 +252,28 @@ static void add_details(struct page *page, const struct snapshot *snapshot, int 
 
 static void begin(struct page *page, const struct snapshot *snapshot)
 {
-    int critical = 0, warning = 0, down = 0, count = snapshot->target_count;
+    int critical = 0, lesser = 0, down = 0, count = snapshot->target_count;
+    enum severity worst = SEVERITY_INFO;
     char title[256], not_up[64] = "", when[40];
     for (int i = 0; i < snapshot->finding_count; i++) {
-        bool is_critical = snapshot->findings[i].finding.severity == SEVERITY_CRITICAL;
-        critical += is_critical;
-        warning += !is_critical;
+        enum severity severity = snapshot->findings[i].finding.severity;
+        critical += severity == SEVERITY_CRITICAL;
+        lesser += severity != SEVERITY_CRITICAL;
+        if (severity > worst)
+            worst = severity;
     }
     for (int i = 0; i < count; i++)
         down += !snapshot->targets[i].up;
     if (down > 0)
         snprintf(not_up, sizeof not_up, "; %d %s not answer", down, down == 1 ? "does" : "do");
-    if (critical + warning == 0)
+    if (critical + lesser == 0)
         snprintf(title, sizeof title, "%d JVM%s watched; nothing is wrong with the native memory%s",
                  count, count == 1 ? " is" : "s are", not_up);
     else
         snprintf(title, sizeof title, "%d critical and %d lesser finding%s in %d JVM%s%s", critical,
-                 warning, critical + warning == 1 ? "" : "s", count, count == 1 ? "" : "s", not_up);
-    page_begin(page, title,
-               critical > 0  ? "critical"
-               : warning > 0 ? "warning"
-                             : "ok",
-               critical > 0  ? SEVERITY_CRITICAL
-               : warning > 0 ? SEVERITY_WARNING
-                             : SEVERITY_INFO);
+                 lesser, critical + lesser == 1 ? "" : "s", count, count == 1 ? "" : "s", not_up);
+    static const char *const words[] = {"ok", "warning", "critical"};
+    page_begin(page, title, words[worst], worst);
     page_set_name(page, "nmtwatch: %d JVMs", count);
     time_t second = (time_t)(snapshot->unix_ms / 1000);
     struct tm utc;

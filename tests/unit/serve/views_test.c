@@ -21,7 +21,7 @@ static struct snapshot *picture(void)
 {
     struct snapshot *snapshot = snapshot_create(2);
     assert_non_null(snapshot);
-    assert_true(snapshot_make_room(snapshot, 1, 2, 1));
+    assert_true(snapshot_make_room(snapshot, 2, 2, 1));
     snapshot->unix_ms = 1795240822188;
     snapshot->own.started_unix_ms = 1795240000000;
     snapshot->target_count = 2;
@@ -67,10 +67,17 @@ static struct snapshot *picture(void)
     snprintf(hostile->loaders.rows[0].name, sizeof hostile->loaders.rows[0].name, HOSTILE);
     hostile->loaders.rows[0].number = 3;
     hostile->methods = hostile->loaders;
-    snapshot->finding_count = 1;
+    plain->active_alerts = 1;
+    plain->finding_count = 1;
+    plain->first_finding = 1;
+    plain->raised[SEVERITY_INFO] = 3;
+    snapshot->finding_count = 2;
     snapshot->findings[0].target = 1;
     finding_init(&snapshot->findings[0].finding, &texts, FINDING_CLASS_EXPLOSION);
     finding_add_text(&snapshot->findings[0].finding, "example", HOSTILE);
+    snapshot->findings[1].target = 0;
+    finding_init(&snapshot->findings[1].finding, &texts, FINDING_HEAP_CLASS_GROWTH);
+    snapshot->findings[1].finding.severity = SEVERITY_INFO;
     snapshot->family_count = 2;
     snapshot->families[0] = (struct family_view){1, 0, 5, 1};
     snapshot->families[1] = (struct family_view){1, FAMILY_COUNT, 7, 0};
@@ -121,6 +128,10 @@ static void test_metrics(void **state)
         "\nnmtwatch_verdict_state{target=\"orders\",series=\"internal\",state=\"LINEAR\"} 1\n");
     has(text, "\nnmtwatch_poll_duration_seconds_sum{target=\"orders\"} 0.0015\n");
     has(text, "finding=\"class-explosion\",severity=\"critical\"} 1\n");
+    /* As it was raised, not as its kind starts. */
+    has(text, "{target=\"orders\",finding=\"heap-class-growth\",severity=\"warning\"} 0\n");
+    has(text, "{target=\"orders\",finding=\"heap-class-growth\",severity=\"info\"} 1\n");
+    has(text, "\nnmtwatch_alerts_raised_total{target=\"orders\",severity=\"info\"} 3\n");
     has(text, ",reason=\"no-answer\"} 2\n");
     has(text, ",family=\"unknown\"} 7\n");
     has(text, ",type=\"(other)\"} 9\n");
@@ -191,7 +202,7 @@ static void test_the_page_is_no_script(void **state)
     assert_null(strstr(text, "<script"));
     assert_null(strchr(text, '\x1b'));
     has(text, "&lt;script&gt;");
-    has(text, "1 critical and 0 lesser finding in 2 JVMs; 1 does not answer");
+    has(text, "1 critical and 1 lesser findings in 2 JVMs; 1 does not answer");
     has(text, "NMT is off");
     has(text, "nmtwatch explain class-explosion");
     has(text, "<polyline points=\"");
@@ -257,7 +268,7 @@ static void test_json(void **state)
     assert_string_equal(json_string_value(json_object_get(target, "what")), "rss");
     json_decref(targets);
     json_t *findings = json_loads(view_findings_json(snapshot, &out), 0, NULL);
-    assert_int_equal(json_array_size(json_object_get(findings, "findings")), 1);
+    assert_int_equal(json_array_size(json_object_get(findings, "findings")), 2);
     json_decref(findings);
     json_out_free(&out);
     snapshot_release(snapshot);
