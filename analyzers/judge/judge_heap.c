@@ -1,17 +1,21 @@
 /* Which classes of objects only ever grow: a verdict for the bytes of each (analyzers/trend), from
  * histograms of the heap. Histograms hold garbage as well. Until a GC has run everything that was
  * allocated is there: a histogram without a GC since the one before says nothing. Until an old
- * collection has run, what grows may be garbage that was promoted: that is said, and no warning. */
+ * collection has run, what grows may be garbage that was promoted: that is said, and no warning.
+ * A verdict knows of it two histograms later: until then values that fall may be wild ones. */
 #include "analyzers/judge/judge_internal.h"
 
 #include "analyzers/classes/family.h"
 #include "analyzers/classes/heap_census.h"
+#include "analyzers/trend/history.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MB 1048576.0
+#define MB             1048576.0
+#define VERDICT_BEHIND (DESPIKE_WIDTH / 2) /* points */
+#define NAMED_FILLERS  19 /* JDK: the first whose fillers have classes of their own */
 
 static bool is_of(const struct heap_track *track, const struct histogram_class *row)
 {
@@ -39,7 +43,6 @@ static struct heap_track *place_for(struct judge *judge, const struct histogram_
     *place = (struct heap_track){0};
     snprintf(place->name, sizeof place->name, "%s", row->name);
     snprintf(place->family, sizeof place->family, "%s", row->family);
-    place->gc_old = judge->gc_old;
     if (!judge_watched_create(&place->watched, true)) {
         *place = judge->heap[--judge->heap_count];
         return NULL;
@@ -61,10 +64,42 @@ static struct heap_track *track_of(struct judge *judge, const struct histogram_c
     return place_for(judge, row);
 }
 
-/* It has outlived an old collection; or nobody counts them. */
+/* Old collections that its growth has outlived; -1: nobody counts them. */
+static int64_t outlived(const struct judge *judge, const struct heap_track *track)
+{
+    const struct heap_moment *moments = judge->heap_moment;
+    int64_t last = judge->heap_moments - 1 - VERDICT_BEHIND, at = last;
+    int64_t oldest = judge->heap_moments > HEAP_MOMENTS ? judge->heap_moments - HEAP_MOMENTS : 0;
+    if (judge->gc_old < 0)
+        return -1;
+    while (at > oldest && moments[at % HEAP_MOMENTS].ms > track->watched.verdict.from_ms)
+        at--;
+    return at < 0 ? 0 : moments[last % HEAP_MOMENTS].gc_old - moments[at % HEAP_MOMENTS].gc_old;
+}
+
 static bool is_confirmed(const struct judge *judge, const struct heap_track *track)
 {
-    return track->gc_old < 0 || judge->gc_old > track->gc_old;
+    return outlived(judge, track) != 0;
+}
+
+/* A GC of an earlier JDK fills gaps with int arrays, the end of a buffer that it promoted to and of a humongous
+ * object's region. Such arrays grow with what is promoted, by less than it, until an old collection. */
+static bool may_be_filler(const struct judge *judge, const char *class)
+{
+    return judge->identity.jdk_major < NAMED_FILLERS && strcmp(class, "[I") == 0;
+}
+
+/* More than all others that grow: more than fillers can. */
+static bool outgrows_others(const struct judge *judge, const struct heap_track *track)
+{
+    double others = 0;
+    for (int i = 0; i < judge->heap_count; i++) {
+        const struct heap_track *other = &judge->heap[i];
+        if (other != track && other->seen_ms == judge->now_ms &&
+            other->watched.verdict.answer == VERDICT_GROWING)
+            others += other->watched.verdict.slope_bytes_per_h.value;
+    }
+    return track->watched.verdict.slope_bytes_per_h.value > others;
 }
 
 static void raise(struct judge *judge, const struct heap_track *track,
@@ -86,7 +121,7 @@ static void raise(struct judge *judge, const struct heap_track *track,
                   row->name, slope->value / MB, slope->low / MB, slope->high / MB, span_s / 60,
                   units_count(row->instances).text, units_bytes(row->bytes).text,
                   verdict_state_meaning(verdict->state),
-                  confirmed ? "" : "; no old collection so far: some of it may be garbage");
+                  confirmed ? "" : "; no old collection in that time: some of it may be garbage");
     if (family != NULL)
         finding_advice(&finding, "Instances of generated classes (%.60s) are kept. %s",
                        family->producer, family->fix);
@@ -102,8 +137,8 @@ static void raise(struct judge *judge, const struct heap_track *track,
     finding_add_int(&finding, "slope_high_bytes_per_h", (int64_t)slope->high);
     finding_add_int(&finding, "span_s", span_s);
     finding_add_int(&finding, "histograms", verdict->points);
-    if (track->gc_old >= 0)
-        finding_add_int(&finding, "old_collections", judge->gc_old - track->gc_old);
+    if (judge->gc_old >= 0)
+        finding_add_int(&finding, "old_collections", outlived(judge, track));
     finding_add_int(&finding, "threshold_bytes", judge_threshold(judge, TH_HEAP_CLASS_BYTES));
     finding_add_text(&finding, "producer", family != NULL ? family->producer : "");
     judge_raise(judge, &finding, row->name, verdict->from_ms);
@@ -133,6 +168,8 @@ static void follow(struct judge *judge, struct heap_track *track, const struct h
         judge_clear(judge, episode); /* and raised as what it turned out to be */
     else if (episode != NULL)
         return;
+    if (grows && may_be_filler(judge, row->name))
+        grows = is_confirmed(judge, track) && outgrows_others(judge, track);
     if (grows)
         raise(judge, track, row);
 }
@@ -151,6 +188,11 @@ static bool take_collections(struct judge *judge)
 void judge_heap(struct judge *judge, const struct histogram_event *histogram)
 {
     bool ran = take_collections(judge);
+    if (ran)
+        judge->heap_moment[judge->heap_moments++ % HEAP_MOMENTS] =
+            (struct heap_moment){judge->now_ms, judge->gc_old};
+    struct histogram_class fillers = {0};
+    struct heap_track *filler_track = NULL;
     for (int i = 0; i < histogram->row_count; i++) {
         struct histogram_class row = histogram->rows[i];
         struct heap_track *track = track_of(judge, &row);
@@ -159,9 +201,15 @@ void judge_heap(struct judge *judge, const struct histogram_event *histogram)
         row.bytes = judge_value(row.bytes);
         track->seen_ms = judge->now_ms;
         track->growth_bytes = row.bytes_growth;
-        if (ran)
+        if (may_be_filler(judge, row.name)) {
+            fillers = row;
+            filler_track = track;
+        } else if (ran) {
             follow(judge, track, &row);
+        }
     }
+    if (ran && filler_track != NULL) /* after those it is compared with */
+        follow(judge, filler_track, &fillers);
     /* What is alarmed about and is not among the rows any more has shrunk. */
     for (int i = 0; i < judge->heap_count; i++) {
         struct heap_track *track = &judge->heap[i];

@@ -72,8 +72,14 @@ struct heap_track {
     char family[EVENT_FAMILY_MAX];
     int64_t seen_ms; /* the last histogram that had it */
     int64_t growth_bytes;
-    int64_t gc_old; /* when it was first seen; -1 unknown */
     struct watched watched;
+};
+
+/* A histogram that was judged. */
+#define HEAP_MOMENTS 64
+struct heap_moment {
+    int64_t ms;
+    int64_t gc_old; /* old collections so far; -1 unknown */
 };
 
 struct judge {
@@ -133,6 +139,8 @@ struct judge {
     int heap_count;
     struct heap_track *heap;  /* HEAP_TRACKS_MAX; NULL until there is a histogram */
     int64_t heap_collections; /* in all, at the last one */
+    int64_t heap_moments;
+    struct heap_moment heap_moment[HEAP_MOMENTS]; /* the last ones, at number % HEAP_MOMENTS */
 
     int episode_count;
     struct episode episodes[EPISODES_MAX];
