@@ -8,20 +8,15 @@
 #include <string.h>
 
 /* The same number in every table: they begin with the same types. */
-enum base_type {
-    BASE_BEFORE_FIRST = JFR_TYPE_BEFORE_FIRST,
-#define PRIMITIVE(id, name)                  BASE_##id,
-#define ANNOTATION(id, name, label, content) BASE_##id,
-#define FIELD(name, type, label, trait)
-#include "agent/jfr/jfr_base_types.def"
-#undef PRIMITIVE
-#undef ANNOTATION
-#undef FIELD
+enum jfr_type {
+    JFR_LAST_BEFORE_TYPES = JFR_TYPE_BEFORE_FIRST,
+#define JFR_TABLE "agent/jfr/jfr_base_types.def"
+#include "agent/jfr/jfr_table.def"
 };
 
 static const struct jfr_type_row context_rows[] = {
-    {JFR_ROW_FIELD, BASE_LONG, "spanId", "Span Id", JFR_AS_UNSIGNED, NULL, NULL, NULL},
-    {JFR_ROW_FIELD, BASE_LONG, "rootSpanId", "Root Span Id", JFR_AS_UNSIGNED, NULL, NULL, NULL},
+    {JFR_ROW_FIELD, JFR_LONG, "spanId", "Span Id", JFR_AS_UNSIGNED, NULL, NULL, NULL},
+    {JFR_ROW_FIELD, JFR_LONG, "rootSpanId", "Root Span Id", JFR_AS_UNSIGNED, NULL, NULL, NULL},
 };
 #define CONTEXT_ROWS (sizeof context_rows / sizeof context_rows[0])
 
@@ -93,7 +88,7 @@ static void annotation(struct building *building, uint32_t type, const char *val
 static void category(struct building *building, const struct jfr_type_row *row)
 {
     begin_element(building, "annotation", row->subcategory != NULL ? 3 : 2);
-    type_attribute(building, "class", BASE_CATEGORY);
+    type_attribute(building, "class", JFR_CATEGORY);
     attribute(building, "value-0", row->category);
     if (row->subcategory != NULL)
         attribute(building, "value-1", row->subcategory);
@@ -116,15 +111,15 @@ static void field(struct building *building, const struct jfr_type_row *row)
         attribute(building, "dimension", "1");
     child_count(building, (row->label != NULL) + content);
     if (row->label != NULL)
-        annotation(building, BASE_LABEL, row->label);
+        annotation(building, JFR_LABEL, row->label);
     if (row->trait == JFR_AS_TICKS)
-        annotation(building, BASE_TIMESTAMP, "TICKS");
+        annotation(building, JFR_TIMESTAMP, "TICKS");
     if (row->trait == JFR_AS_EPOCH_MS)
-        annotation(building, BASE_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH");
+        annotation(building, JFR_TIMESTAMP, "MILLISECONDS_SINCE_EPOCH");
     if (row->trait == JFR_AS_BYTES)
-        annotation(building, BASE_DATA_AMOUNT, "BYTES");
+        annotation(building, JFR_DATA_AMOUNT, "BYTES");
     if (row->trait == JFR_AS_UNSIGNED)
-        annotation(building, BASE_UNSIGNED, NULL);
+        annotation(building, JFR_UNSIGNED, NULL);
 }
 
 #define FIELD_NAME_MAX 64
@@ -166,7 +161,7 @@ static void context_fields(struct building *building)
     for (int i = 0; i < building->tag_count; i++) {
         field_name(building->tags[i], names, i);
         struct jfr_type_row row = {.kind = JFR_ROW_FIELD,
-                                   .type = BASE_STRING,
+                                   .type = JFR_STRING,
                                    .name = names[i],
                                    .label = building->tags[i],
                                    .trait = JFR_AS_PLAIN};
@@ -205,11 +200,11 @@ static const struct jfr_type_row *class_of(struct building *building,
             context_fields(building);
     }
     if (row->trait == JFR_AS_CONTENT)
-        annotation(building, BASE_CONTENT_TYPE, NULL);
+        annotation(building, JFR_CONTENT_TYPE, NULL);
     if (row->label != NULL)
-        annotation(building, BASE_LABEL, row->label);
+        annotation(building, JFR_LABEL, row->label);
     if (row->description != NULL)
-        annotation(building, BASE_DESCRIPTION, row->description);
+        annotation(building, JFR_DESCRIPTION, row->description);
     if (row->category != NULL)
         category(building, row);
     return next;

@@ -7,20 +7,8 @@
 _Static_assert(NMTAGENT_CONTEXT_TAGS <= JFR_TAGS_MAX, "each tag is a field");
 
 static const struct jfr_type_row rows[] = {
-#define PRIMITIVE(id, name)                                                                        \
-    {JFR_ROW_PRIMITIVE, JFR_##id, name, NULL, JFR_AS_PLAIN, NULL, NULL, NULL},
-#define STRUCT(id, name, label)                                                                    \
-    {JFR_ROW_STRUCT, JFR_##id, name, label, JFR_AS_PLAIN, NULL, NULL, NULL},
-#define SIMPLE(id, name, label)                                                                    \
-    {JFR_ROW_SIMPLE, JFR_##id, name, label, JFR_AS_PLAIN, NULL, NULL, NULL},
-#define ANNOTATION(id, name, label, content)                                                       \
-    {JFR_ROW_ANNOTATION, JFR_##id, name, label, JFR_AS_##content, NULL, NULL, NULL},
-#define EVENT(id, name, label, description, category, subcategory)                                 \
-    {JFR_ROW_EVENT, JFR_##id, name, label, JFR_AS_PLAIN, description, category, subcategory},
-#define FIELD(name, type, label, trait)                                                            \
-    {JFR_ROW_FIELD, JFR_##type, name, label, JFR_AS_##trait, NULL, NULL, NULL},
-#define CONTEXT_FIELDS() {JFR_ROW_CONTEXT, JFR_LONG, NULL, NULL, JFR_AS_PLAIN, NULL, NULL, NULL},
-#include "agent/jfr/jfr_types.def"
+#define JFR_TABLE_ROWS
+#include "agent/jfr/jfr_table.def"
 };
 
 const struct jfr_type_table jfr_agent_types = {

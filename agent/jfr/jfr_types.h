@@ -18,21 +18,8 @@
 enum jfr_type {
     JFR_CHECKPOINT_EVENT = 1,
     JFR_LAST_BEFORE_TYPES = JFR_TYPE_BEFORE_FIRST,
-#define PRIMITIVE(id, name)                                   JFR_##id,
-#define STRUCT(id, name, label)                               JFR_##id,
-#define SIMPLE(id, name, label)                               JFR_##id,
-#define ANNOTATION(id, name, label, content)                  JFR_##id,
-#define EVENT(id, name, label, description, category, second) JFR_##id,
-#define FIELD(name, type, label, trait)
-#define CONTEXT_FIELDS()
-#include "agent/jfr/jfr_types.def"
-#undef PRIMITIVE
-#undef STRUCT
-#undef SIMPLE
-#undef ANNOTATION
-#undef EVENT
-#undef FIELD
-#undef CONTEXT_FIELDS
+#define JFR_TABLE "agent/jfr/jfr_types.def"
+#include "agent/jfr/jfr_table.def"
     JFR_TYPE_END,
 };
 _Static_assert(JFR_TYPE_END < 128, "one byte in front of each event, and none below is a pool's");

@@ -2,7 +2,6 @@
  * nmtwatch export: a recording in the format of another program: JFR (JMC, jfr view), OpenMetrics (promtool
  * tsdb create-blocks-from openmetrics), CSV.
  */
-#include "nmtwatch/commands/export.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/jfr/history_jfr.h"
 #include "nmtwatch/jfr/jfr_read.h"
@@ -180,6 +179,7 @@ static void csv_sample(FILE *out, int64_t unix_ms, int64_t ms, const struct samp
 
 /* --- the recording ---------------------------------------------------------------------------- */
 
+enum export_format { EXPORT_JFR, EXPORT_OPENMETRICS, EXPORT_CSV, EXPORT_FORMATS };
 static const char *const format_names[] = {
     [EXPORT_JFR] = "jfr", [EXPORT_OPENMETRICS] = "openmetrics", [EXPORT_CSV] = "csv"};
 
@@ -261,12 +261,6 @@ static bool export_events(struct replay *replay, enum export_format format, int 
         snprintf(error, size, "%s", damage);
     errno = failure;
     return good;
-}
-
-bool export_replay(struct replay *replay, enum export_format format, int fd, char *error,
-                   size_t size)
-{
-    return export_events(replay, format, fd, &(struct export_how){0}, error, size);
 }
 
 /* --- a profile beside it ------------------------------------------------------------------------ */

@@ -2,9 +2,9 @@
  * nmtwatch report: a recording, judged again, as a page, charts, Markdown and JSON in a
  * directory.
  */
-#include "nmtwatch/commands/export.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/command.h"
+#include "nmtwatch/jfr/history_jfr.h"
 #include "nmtwatch/record/recording.h"
 #include "nmtwatch/process/files.h"
 #include "reports/story/chart.h"
@@ -206,9 +206,9 @@ struct picture {
 };
 
 struct writing {
-    const char *recording; /* for JFR: read a second time */
     const char *directory;
     int directory_fd;
+    int jfr_fd, jfr_error; /* recording.jfr; 0: written as a whole */
     unsigned formats;
     int file_count;
     char files[FILES_MAX][64];
@@ -258,8 +258,16 @@ static void describe_watch_cost(struct story *story, const struct watch_cost *co
         units_count(cost->polls).text, units_microseconds(cost->pause_us).text);
 }
 
-/* NULL when memory ran out. */
-static struct story *story_of(struct replay *replay)
+static bool jfr_take(struct history_jfr *jfr, const struct replay *replay)
+{
+    bool good = history_jfr_event(jfr, &replay->event);
+    for (int i = 0; good && i < replay->alerts.count; i++)
+        good = history_jfr_alert(jfr, &replay->alerts.alert[i]);
+    return good;
+}
+
+/* jfr: takes the same events; its first error. NULL when memory ran out. */
+static struct story *story_of(struct replay *replay, struct history_jfr *jfr, int *jfr_error)
 {
     const struct recording_header *header = replay->header;
     struct story *story = story_create(&header->target, header->wall_start_ms, &header->thresholds);
@@ -267,6 +275,8 @@ static struct story *story_of(struct replay *replay)
         for (int i = 0; i < replay->alerts.count; i++)
             story_alert(story, &replay->alerts.alert[i]);
         story_event(story, &replay->event);
+        if (jfr != NULL && *jfr_error == 0 && !jfr_take(jfr, replay))
+            *jfr_error = errno;
     }
     if (story == NULL)
         return NULL;
@@ -467,20 +477,10 @@ static bool make_json(struct writing *writing, const struct story *story)
     return good;
 }
 
-/* The recording once more, as JFR: damage was reported when the story was read. */
-static bool make_jfr(struct writing *writing)
+static bool end_jfr(struct writing *writing)
 {
-    char error[512];
-    struct replay replay;
-    if (!replay_open(&replay, writing->recording, error, sizeof error)) {
-        print_error("nmtwatch report: %s\n", error);
-        return false;
-    }
-    int fd = open_file(writing, "recording.jfr");
-    bool good = fd >= 0 && export_replay(&replay, EXPORT_JFR, fd, error, sizeof error);
-    good = end_file(writing, "recording.jfr", fd, good);
-    replay_close(&replay);
-    return good;
+    errno = writing->jfr_error;
+    return end_file(writing, "recording.jfr", writing->jfr_fd, writing->jfr_error == 0);
 }
 
 static bool make_report(struct writing *writing, const struct story *story)
@@ -488,7 +488,7 @@ static bool make_report(struct writing *writing, const struct story *story)
     bool good = make_pictures(writing, story) &&
                 (!(writing->formats & (FORMAT_HTML | FORMAT_MD)) || make_pages(writing, story)) &&
                 (!(writing->formats & FORMAT_JSON) || make_json(writing, story)) &&
-                (!(writing->formats & FORMAT_JFR) || make_jfr(writing));
+                (!(writing->formats & FORMAT_JFR) || end_jfr(writing));
     for (int i = 0; i < writing->picture_count; i++)
         free(writing->pictures[i].svg);
     if (good && writing->file_count == 0) {
@@ -525,31 +525,6 @@ static bool print_files(const struct writing *writing, const struct story *story
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-/* The story of a recording, with warnings on stderr; NULL after one line there. */
-static struct story *read_story(const char *path)
-{
-    char error[512];
-    struct replay replay;
-    if (!replay_open(&replay, path, error, sizeof error)) {
-        print_error("nmtwatch report: %s\n", error);
-        return NULL;
-    }
-    struct story *story = story_of(&replay);
-    int64_t unknown = recording_unknown_lines(replay.recording);
-    replay_close(&replay);
-    if (story == NULL) {
-        print_error("nmtwatch report: out of memory\n");
-        return NULL;
-    }
-    if (story->damage[0] != '\0')
-        print_error("nmtwatch report: warning: %s; reporting what stands before it\n",
-                    story->damage);
-    if (unknown > 0)
-        print_error("nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
-                    unknown);
-    return story;
-}
-
 static bool open_directory(struct writing *writing)
 {
     writing->directory_fd = -1;
@@ -561,18 +536,52 @@ static bool open_directory(struct writing *writing)
     return writing->directory_fd >= 0;
 }
 
-static bool write_report(struct writing *writing, const struct story *story)
+/* The story, and recording.jfr if it is asked for: of one reading. */
+static struct story *read_events(struct writing *writing, struct replay *replay)
 {
-    if (!open_directory(writing))
-        return false;
-    bool good = make_report(writing, story);
-    close(writing->directory_fd);
-    return good;
+    const struct recording_header *header = replay->header;
+    if (!(writing->formats & FORMAT_JFR))
+        return story_of(replay, NULL, NULL);
+    writing->jfr_fd = open_file(writing, "recording.jfr");
+    writing->jfr_error = writing->jfr_fd < 0 ? errno : 0;
+    struct history_jfr *jfr =
+        history_jfr_create(writing->jfr_fd, &header->target, header->wall_start_ms, false);
+    struct story *story = jfr != NULL ? story_of(replay, jfr, &writing->jfr_error) : NULL;
+    if (jfr != NULL && !history_jfr_end(jfr) && writing->jfr_error == 0)
+        writing->jfr_error = errno;
+    return story;
+}
+
+/* The story of a recording, with warnings on stderr; the directory is open then. NULL after one line there. */
+static struct story *read_story(struct writing *writing, const char *path)
+{
+    char error[512];
+    struct replay replay;
+    if (!replay_open(&replay, path, error, sizeof error)) {
+        print_error("nmtwatch report: %s\n", error);
+        return NULL;
+    }
+    bool opened = open_directory(writing);
+    struct story *story = opened ? read_events(writing, &replay) : NULL;
+    int64_t unknown = recording_unknown_lines(replay.recording);
+    replay_close(&replay);
+    if (story == NULL) {
+        if (opened)
+            print_error("nmtwatch report: out of memory\n");
+        return NULL;
+    }
+    if (story->damage[0] != '\0')
+        print_error("nmtwatch report: warning: %s; reporting what stands before it\n",
+                    story->damage);
+    if (unknown > 0)
+        print_error("nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
+                    unknown);
+    return story;
 }
 
 bool report_add_page(const char *directory, const char *stem, const struct page *page)
 {
-    struct writing writing = {.directory = directory};
+    struct writing writing = {.directory_fd = -1, .directory = directory};
     char html[64], markdown[64];
     snprintf(html, sizeof html, "%s.html", stem);
     snprintf(markdown, sizeof markdown, "%s.md", stem);
@@ -584,19 +593,27 @@ bool report_add_page(const char *directory, const char *stem, const struct page 
     return good;
 }
 
+static void end_story(struct writing *writing, struct story *story)
+{
+    story_destroy(story);
+    if (writing->directory_fd >= 0)
+        close(writing->directory_fd);
+}
+
 bool report_make(const char *recording, const char *directory)
 {
-    struct writing writing = {.directory = directory,
+    struct writing writing = {.directory_fd = -1,
+                              .directory = directory,
                               .formats = FORMAT_HTML | FORMAT_MD | FORMAT_PNG | FORMAT_JSON};
-    struct story *story = read_story(recording);
-    bool good = story != NULL && write_report(&writing, story);
-    story_destroy(story);
+    struct story *story = read_story(&writing, recording);
+    bool good = story != NULL && make_report(&writing, story);
+    end_story(&writing, story);
     return good;
 }
 
 static int run(int argc, char **argv)
 {
-    struct writing writing = {0};
+    struct writing writing = {.directory_fd = -1};
     bool json = false;
     const struct option_row rows[] = {
         {'o', "output", "DIR", option_take_text, &writing.directory,
@@ -612,18 +629,12 @@ static int run(int argc, char **argv)
         return options_error(&command_report, "one recording is needed");
     if (writing.directory == NULL || writing.directory[0] == '\0')
         return options_error(&command_report, "where to? give -o DIR");
-    writing.recording = argv[1];
-    bool once = strcmp(writing.recording, "-") == 0;
-    if (once && (writing.formats & FORMAT_JFR))
-        return options_error(&command_report, "JFR of standard input: nmtwatch export - -o FILE");
     if (writing.formats == 0)
-        writing.formats = FORMAT_HTML | FORMAT_PNG | (once ? 0 : FORMAT_JFR);
+        writing.formats = FORMAT_HTML | FORMAT_PNG | FORMAT_JFR;
 
-    struct story *story = read_story(argv[1]);
-    if (story == NULL)
-        return EXIT_IO;
-    bool good = write_report(&writing, story) && print_files(&writing, story, json);
-    story_destroy(story);
+    struct story *story = read_story(&writing, argv[1]);
+    bool good = story != NULL && make_report(&writing, story) && print_files(&writing, story, json);
+    end_story(&writing, story);
     return good ? 0 : EXIT_IO;
 }
 
@@ -635,8 +646,8 @@ const struct command command_report = {
              "Judges a recording again, with the thresholds it was made with, and writes\n"
              "report.html (one self-contained page), report.md, report.json, and a picture of\n"
              "each chart (classes, growth, class_memory, internal, memory, process), and\n"
-             "recording.jfr (nmtwatch export). FILE - is standard input, without\n"
-             "recording.jfr. Prints the names of the files written.\n"
+             "recording.jfr (nmtwatch export). FILE - is standard input. Prints the names of\n"
+             "the files written.\n"
              "\n"
              "Charts are drawn by gnuplot; without it the report is written without them and\n"
              "says so. A damaged recording is reported up to the damage, with a warning.\n"

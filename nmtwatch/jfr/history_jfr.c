@@ -12,40 +12,16 @@
 #define NS_PER_MS        1000000
 #define EVENT_SIZE_BYTES 4
 
-enum history_type {
-    HISTORY_BEFORE_FIRST = JFR_TYPE_BEFORE_FIRST,
-#define PRIMITIVE(id, name)                                   HISTORY_##id,
-#define STRUCT(id, name, label)                               HISTORY_##id,
-#define SIMPLE(id, name, label)                               HISTORY_##id,
-#define ANNOTATION(id, name, label, content)                  HISTORY_##id,
-#define EVENT(id, name, label, description, category, second) HISTORY_##id,
-#define FIELD(name, type, label, trait)
-#define CONTEXT_FIELDS()
-#include "nmtwatch/jfr/history_types.def"
-#undef PRIMITIVE
-#undef STRUCT
-#undef SIMPLE
-#undef ANNOTATION
-#undef EVENT
-#undef FIELD
-#undef CONTEXT_FIELDS
+#define JFR_TABLE "nmtwatch/jfr/history_types.def"
+enum jfr_type {
+    JFR_LAST_BEFORE_TYPES = JFR_TYPE_BEFORE_FIRST,
+#include "agent/jfr/jfr_table.def"
 };
 
-static const struct jfr_type_row rows[] = {
-#define PRIMITIVE(id, name)                                                                        \
-    {JFR_ROW_PRIMITIVE, HISTORY_##id, name, NULL, JFR_AS_PLAIN, NULL, NULL, NULL},
-#define STRUCT(id, name, label)                                                                    \
-    {JFR_ROW_STRUCT, HISTORY_##id, name, label, JFR_AS_PLAIN, NULL, NULL, NULL},
-#define SIMPLE(id, name, label)                                                                    \
-    {JFR_ROW_SIMPLE, HISTORY_##id, name, label, JFR_AS_PLAIN, NULL, NULL, NULL},
-#define ANNOTATION(id, name, label, content)                                                       \
-    {JFR_ROW_ANNOTATION, HISTORY_##id, name, label, JFR_AS_##content, NULL, NULL, NULL},
-#define EVENT(id, name, label, description, category, second)                                      \
-    {JFR_ROW_EVENT, HISTORY_##id, name, label, JFR_AS_PLAIN, description, category, second},
-#define FIELD(name, type, label, trait)                                                            \
-    {JFR_ROW_FIELD, HISTORY_##type, name, label, JFR_AS_##trait, NULL, NULL, NULL},
+#define JFR_TABLE_ROWS
 #define CONTEXT_FIELDS() /* of no event here */
-#include "nmtwatch/jfr/history_types.def"
+static const struct jfr_type_row rows[] = {
+#include "agent/jfr/jfr_table.def"
 };
 
 /* Before a profile the agent's types have the numbers that they have in its chunks, by which the summary of JDK 17 adds
@@ -53,11 +29,7 @@ static const struct jfr_type_row rows[] = {
 #define BEFORE_A_PROFILE 1
 static uint32_t number_of(uint32_t type, uint32_t salt)
 {
-    enum {
-        FIRST_OWN = HISTORY_METASPACE_SIZES,
-        FIRST_OF_AGENT = HISTORY_THREAD_STATE,
-        APART = 16000
-    };
+    enum { FIRST_OWN = JFR_METASPACE_SIZES, FIRST_OF_AGENT = JFR_THREAD_STATE, APART = 16000 };
     if (salt != BEFORE_A_PROFILE || type < FIRST_OWN)
         return type;
     return type < FIRST_OF_AGENT ? type + APART : type - FIRST_OF_AGENT + FIRST_OWN;
@@ -67,7 +39,7 @@ static uint32_t number_of(uint32_t type, uint32_t salt)
 static size_t own_rows(void)
 {
     size_t count = 0;
-    while (rows[count].type != HISTORY_THREAD_STATE || rows[count].kind != JFR_ROW_SIMPLE)
+    while (rows[count].type != JFR_THREAD_STATE || rows[count].kind != JFR_ROW_SIMPLE)
         count++;
     return count;
 }
@@ -112,7 +84,7 @@ static int64_t ticks_of(const struct history_jfr *history, int64_t ms)
 }
 
 /* Ticks are nanoseconds since the epoch. */
-static struct jfr_bytes *begin(struct history_jfr *history, enum history_type type, int64_t ms)
+static struct jfr_bytes *begin(struct history_jfr *history, enum jfr_type type, int64_t ms)
 {
     struct jfr_bytes *chunk = &history->chunk;
     int64_t ticks = ticks_of(history, ms);
@@ -149,7 +121,7 @@ static int64_t value_of(const struct sample *sample, enum sample_field field)
 static void jvm_information(struct history_jfr *history, int64_t ms)
 {
     const struct target_identity *target = &history->target;
-    struct jfr_bytes *out = begin(history, HISTORY_JVM_INFORMATION, ms);
+    struct jfr_bytes *out = begin(history, JFR_JVM_INFORMATION, ms);
     jfr_bytes_text(out, "HotSpot");
     jfr_bytes_text(out, target->jdk);
     jfr_bytes_text(out, NULL);
@@ -163,7 +135,7 @@ static void jvm_information(struct history_jfr *history, int64_t ms)
 static void category(struct history_jfr *history, int64_t ms, const char *name,
                      const struct nmt_amount *amount)
 {
-    struct jfr_bytes *out = begin(history, HISTORY_NATIVE_MEMORY, ms);
+    struct jfr_bytes *out = begin(history, JFR_NATIVE_MEMORY, ms);
     jfr_bytes_text(out, name);
     number(out, amount->reserved_bytes);
     number(out, amount->committed_bytes);
@@ -180,7 +152,7 @@ static void native_memory(struct history_jfr *history, int64_t ms, const struct 
     for (int i = 0; i < sample->extra_count; i++)
         category(history, ms, sample->extra[i].name, &sample->extra[i].amount);
     if (sample_has(sample, SAMPLE_NMT_COMMITTED_BYTES)) {
-        struct jfr_bytes *out = begin(history, HISTORY_NATIVE_MEMORY_TOTAL, ms);
+        struct jfr_bytes *out = begin(history, JFR_NATIVE_MEMORY_TOTAL, ms);
         number(out, value_of(sample, SAMPLE_NMT_RESERVED_BYTES));
         number(out, value_of(sample, SAMPLE_NMT_COMMITTED_BYTES));
         end(history);
@@ -196,7 +168,7 @@ static void heap(struct history_jfr *history, int64_t ms, const struct sample *s
         return;
     int64_t committed = amount.committed_bytes;
     sample_get(sample, SAMPLE_HEAP_COMMITTED_BYTES, &committed);
-    struct jfr_bytes *out = begin(history, HISTORY_HEAP_USAGE, ms);
+    struct jfr_bytes *out = begin(history, JFR_HEAP_USAGE, ms);
     number(out, value_of(sample, SAMPLE_HEAP_USED_BYTES));
     number(out, committed);
     number(out, amount.reserved_bytes);
@@ -217,7 +189,7 @@ static void metaspace(struct history_jfr *history, int64_t ms, const struct samp
         return;
     if (sample_get(sample, SAMPLE_CLASS_SPACE_USED_BYTES, &class_used))
         data_used = used - class_used;
-    struct jfr_bytes *out = begin(history, HISTORY_METASPACE_SUMMARY, ms);
+    struct jfr_bytes *out = begin(history, JFR_METASPACE_SUMMARY, ms);
     jfr_bytes_int(out, -1); /* of no collection */
     jfr_bytes_text(out, NULL);
     number(out, JFR_NOT_AVAILABLE);
@@ -230,7 +202,7 @@ static void metaspace(struct history_jfr *history, int64_t ms, const struct samp
 static void method_count(struct history_jfr *history, int64_t ms,
                          const struct methods_event *methods, const char *source)
 {
-    struct jfr_bytes *out = begin(history, HISTORY_METHODS, ms);
+    struct jfr_bytes *out = begin(history, JFR_METHODS, ms);
     number(out, methods->methods);
     number(out, methods->classes);
     number(out, methods->loaders);
@@ -262,13 +234,13 @@ static void sample_events(struct history_jfr *history, int64_t ms, const struct 
     if (sample_get(sample, SAMPLE_RSS_BYTES, &value)) {
         if (value > history->peak_rss_bytes)
             history->peak_rss_bytes = value;
-        struct jfr_bytes *out = begin(history, HISTORY_RESIDENT_SET_SIZE, ms);
+        struct jfr_bytes *out = begin(history, JFR_RESIDENT_SET_SIZE, ms);
         number(out, value);
         number(out, history->peak_rss_bytes);
         end(history);
     }
     if (sample_has(sample, SAMPLE_CLASSES_LOADED)) {
-        struct jfr_bytes *out = begin(history, HISTORY_CLASS_LOADING, ms);
+        struct jfr_bytes *out = begin(history, JFR_CLASS_LOADING, ms);
         number(out, value_of(sample, SAMPLE_CLASSES_LOADED));
         number(out, value_of(sample, SAMPLE_CLASSES_UNLOADED));
         end(history);
@@ -279,7 +251,7 @@ static void families(struct history_jfr *history, int64_t ms, const struct names
 {
     for (int i = 0; i < names->row_count; i++) {
         const struct family_row *row = &names->rows[i];
-        struct jfr_bytes *out = begin(history, HISTORY_NAMED_FAMILY, ms);
+        struct jfr_bytes *out = begin(history, JFR_NAMED_FAMILY, ms);
         jfr_bytes_text(out, row->family);
         jfr_bytes_text(out, row->example);
         jfr_bytes_text(out, census_method_name(names->method));
@@ -293,7 +265,7 @@ static void loaders(struct history_jfr *history, int64_t ms, const struct loader
 {
     for (int i = 0; i < census->row_count; i++) {
         const struct loader_row *row = &census->rows[i];
-        struct jfr_bytes *out = begin(history, HISTORY_CLASS_LOADERS, ms);
+        struct jfr_bytes *out = begin(history, JFR_CLASS_LOADERS, ms);
         jfr_bytes_text(out, row->type);
         number(out, row->loaders);
         number(out, row->classes);
@@ -307,7 +279,7 @@ static void methods(struct history_jfr *history, int64_t ms, const struct method
     method_count(history, ms, methods, methods_source_name(METHODS_COUNTED));
     for (int i = 0; i < methods->row_count; i++) {
         const struct method_family *row = &methods->rows[i];
-        struct jfr_bytes *out = begin(history, HISTORY_METHOD_FAMILY, ms);
+        struct jfr_bytes *out = begin(history, JFR_METHOD_FAMILY, ms);
         jfr_bytes_text(out, row->family);
         number(out, row->classes);
         number(out, row->methods);
@@ -319,7 +291,7 @@ static void callers(struct history_jfr *history, int64_t ms, const struct caller
 {
     for (int i = 0; i < callers->row_count; i++) {
         const struct caller_row *row = &callers->rows[i];
-        struct jfr_bytes *out = begin(history, HISTORY_CLASS_CALLER, ms);
+        struct jfr_bytes *out = begin(history, JFR_CLASS_CALLER, ms);
         jfr_bytes_text(out, row->family);
         jfr_bytes_text(out, row->call_site);
         number(out, row->classes);
@@ -330,7 +302,7 @@ static void callers(struct history_jfr *history, int64_t ms, const struct caller
 
 static void note(struct history_jfr *history, int64_t ms, const char *text)
 {
-    jfr_bytes_text(begin(history, HISTORY_NOTE, ms), text);
+    jfr_bytes_text(begin(history, JFR_NOTE, ms), text);
     end(history);
 }
 
@@ -447,7 +419,7 @@ bool history_jfr_alert(struct history_jfr *history, const struct alert *alert)
     const struct finding *finding = &alert->finding;
     if (!ready(history, alert->ms))
         return false;
-    struct jfr_bytes *out = begin(history, HISTORY_FINDING, alert->ms);
+    struct jfr_bytes *out = begin(history, JFR_FINDING, alert->ms);
     jfr_bytes_text(out, finding_row(finding->kind)->id);
     jfr_bytes_text(out, severity_name(finding->severity));
     jfr_bytes_text(out, alert->state == ALERT_RAISED ? "raised" : "cleared");

@@ -24,10 +24,11 @@ struct writer {
 static void put_text(FILE *out, struct span text)
 {
     char *copy = strndup(text.ptr, text.len);
-    for (char *at = copy; at != NULL && (at = strchr(at, '\n')) != NULL;)
+    if (copy == NULL)
+        return;
+    for (char *at = copy; (at = strchr(at, '\n')) != NULL;)
         *at = ' ';
-    if (copy != NULL)
-        escape_put(ESCAPE_HTML, copy, out);
+    escape_put(ESCAPE_HTML, copy, out);
     free(copy);
 }
 

@@ -23,7 +23,7 @@ layers() {
         # The walker of the agent, over another process, and how it weighs allocations.
         layer == "nmtwatch" && $1 ~ /^nmtwatch\/observe\// &&
             $3 ~ /^agent\/(alloc\/weights|hotspot\/(layout|load|walk)|methods\/(method_reading|symbol_name)|classdef\/class_graph|stack\/(call_frame|frame_rule)|calltrace\/frame|mem\/fold_hash)\.h$/ { next }
-        $1 == "nmtwatch/jfr/history_jfr.c" && $3 == "agent/jfr/jfr_metadata.h" { next } # the format
+        $1 == "nmtwatch/jfr/history_jfr.c" && $3 ~ /^agent\/jfr\/jfr_(metadata\.h|table\.def)$/ { next } # the format
         layer == "agent" && $3 == "analyzers/classes/normalize.h" { next }
         { print $1 ":" $2 ": " $3 " is not of a lower layer" }'
 }

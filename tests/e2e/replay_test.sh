@@ -65,8 +65,8 @@ zcat "$recording" | jq -c --argjson pid "$pid" 'if .type == "end" then
      families: [{family: "Script#", call_site: "com.acme.Rules.eval:88", classes: 90, stacks: 85}]}, . else . end' |
     gzip >"$SCRATCH/methods.nmt.gz"
 exits "export of methods and callers" 0 "$NMTWATCH" export "$SCRATCH/methods.nmt.gz" -o "$SCRATCH/methods.jfr"
-check "the report has the same file" cmp "$SCRATCH/history.jfr" <("$NMTWATCH" report "$recording" \
-    -o "$SCRATCH/jfr" --format jfr >/dev/null && cat "$SCRATCH/jfr/recording.jfr")
+check "the report has the same file" cmp "$SCRATCH/history.jfr" <("$NMTWATCH" report - \
+    -o "$SCRATCH/jfr" --format jfr <"$recording" >/dev/null && cat "$SCRATCH/jfr/recording.jfr")
 for version in 17 25; do
     jfr=$(jfr_of $version)
     if [ -z "$jfr" ]; then
