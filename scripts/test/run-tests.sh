@@ -6,13 +6,17 @@
 # usage: run-tests.sh { [-j JOBS] [NAME=VALUE] PROGRAM... }...
 #
 # A program prints TAP (cmocka executables are told to). -j and NAME=VALUE hold for the programs
-# after them; a new -j first waits for those before it. A crash, a time-out, a missing program, a
+# after them; a new -j first waits for those before it. With -j JOBS of three or more programs are started beyond
+# JOBS, up to twice as many, while a quarter of the processors' time is idle: many of them wait. A crash, a time-out, a missing program, a
 # plan that was not fulfilled and silence are one failure each; so is a skip for another reason than
 # those of `skip` in tests/tap.sh. Every skip is listed with its reason before the last line. Logs stay
 # in build/test-logs.
 #
 # A program that failed beside others runs once more at the end, alone: that result counts. What failed the
 # first time is printed then and listed before the last line, its log is kept as NAME.first.
+#
+# Where root may, each program has a /tmp and process numbers of its own: it meets no JVM, file or user's
+# process of another one.
 #
 # Limits are for a quiet machine, alone. They are multiplied by TAP_PATIENCE: 3, because programs run
 # beside each other, times how much slower than a quiet machine this one is when a program starts: by
@@ -58,15 +62,26 @@ patience() {
     echo $slow
 }
 
+# A command before a program, and the /tmp it shall have: its own, and process numbers of its own; empty where
+# that is refused. Process 1 is a shell, so that signals do to the program what they do elsewhere.
+apart=()
+# shellcheck disable=SC2016 # for the other shell
+enter=(unshare --mount --pid --fork --kill-child --mount-proc sh -c 'mount --bind "$0" /tmp && "$@"; exit $?')
+
 run_one() { # PROGRAM LOG
-    local program=$1 log=$2 seconds quiet status=0 began=$EPOCHREALTIME
+    local program=$1 log=$2 seconds quiet status=0 began=$EPOCHREALTIME before=()
     if [ ! -x "$program" ]; then
         echo "not ok 1 - $program is missing: it was not built" >"$log"
     else
         quiet=$(limit "$program")
         export TAP_PATIENCE=${fixed_patience:-$(patience)}
         seconds=$((${quiet:-120} * TAP_PATIENCE))
-        timeout -k 10 $seconds "$program" >"$log" 2>&1 </dev/null || status=$?
+        if [ ${#apart[@]} != 0 ]; then
+            before=("${apart[@]}" "$(mktemp -d "$own_tmp/XXXXXX")")
+            chmod 1777 "${before[-1]}"
+        fi
+        timeout -k 10 $seconds "${before[@]}" "$program" >"$log" 2>&1 </dev/null || status=$?
+        [ ${#before[@]} = 0 ] || rm -rf "${before[-1]}"
         # 124 and 137 come from timeout(1); a program whose checks failed says so itself.
         if [ $status = 124 ] || [ $status = 137 ]; then
             echo "not ok - too slow: $program did not end within $seconds s, $TAP_PATIENCE times its" \
@@ -126,6 +141,43 @@ tally() { # PROGRAM LOG
     [ ! -e "$2.wrong" ] || cat "$2.wrong" >>"$2"
 }
 
+# Whether a quarter of the processors' time was idle since the last call.
+read_processors() {
+    local user nice kernel idle wait rest
+    read -r _ user nice kernel idle wait rest </proc/stat
+    now_idle=$((idle + wait))
+    now_all=$((now_idle + user + nice + kernel + ${rest// /+}))
+}
+are_idle() {
+    local idle=$now_idle all=$now_all
+    read_processors
+    [ $(((now_idle - idle) * 4)) -ge $((now_all - all)) ]
+}
+
+# Until another program may start.
+wait_for_room() {
+    local ended
+    while [ $running -ge "$jobs" ]; do
+        if [ "$jobs" -ge 3 ] && [ $running -lt $((jobs * 2)) ] && [ -z "$clock" ]; then
+            sleep 2 &
+            clock=$!
+        fi
+        wait -n -p ended
+        if [ "$ended" = "$clock" ]; then
+            clock=
+            ! are_idle || return
+        else
+            running=$((running - 1))
+        fi
+    done
+}
+
+clock=
+own_tmp=$(mktemp -d /tmp/nmtwatch-tests.XXXXXX) || exit 1
+trap 'rm -rf "$own_tmp"' EXIT
+if [ "$(id -u)" = 0 ] && "${enter[@]}" "$own_tmp" true 2>/dev/null; then
+    apart=("${enter[@]}")
+fi
 fixed_patience=${TAP_PATIENCE-}
 speed=$(calibrate)
 echo "# this machine takes $((speed / 10)).$((speed % 10)) times as long as a quiet one with two cores;" \
@@ -135,7 +187,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     -j)
         wait
-        running=0
+        running=0 clock=
         jobs=$2
         shift
         ;;
@@ -146,12 +198,10 @@ while [ $# -gt 0 ]; do
     *)
         number=$((number + 1))
         log=$logs/$(printf %03d $number)-${1//\//_}.log
-        if [ $running -ge "$jobs" ]; then
-            wait -n
-            running=$((running - 1))
-        fi
+        wait_for_room
         run_one "$1" "$log" &
         running=$((running + 1))
+        read_processors
         ;;
     esac
     shift

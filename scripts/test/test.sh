@@ -53,24 +53,26 @@ if wanted compilers; then plan+=(tests/build/clang_test.sh); fi
 if wanted unit || wanted golden || wanted fuzz-seeds || wanted sim; then
     plan+=(tests/build/sanitized_test.sh)
 fi
-plan+=(-j 2)
-if wanted unit; then plan+=(tests/build/setup_test.sh tests/build/hardening_test.sh); fi
-if wanted unit; then add_built build/asan tests/unit/*/*_test.c; fi
-if wanted golden; then add_built build/asan tests/golden/*_test.c; fi
-if wanted fuzz-seeds; then plan+=(tests/fuzz/seeds_test.sh); fi
-# Mostly waiting for JVMs and deadlines: more of them than cores, the longest first.
+# Most of them wait for JVMs and deadlines: the runner adds more while processors are idle. What waits longest
+# comes first, what takes milliseconds last.
 plan+=(-j 4)
-if wanted e2e; then
-    plan+=(NMTWATCH=build/nmtwatch)
-    add_longest_first e2e soak families twins jdks serve_kill agent_breaker
-fi
+left_out=tests/e2e/soak_test.sh
+if wanted e2e; then plan+=(NMTWATCH=build/nmtwatch "$left_out"); fi
 if wanted sim; then
     plan+=(NMTWATCH=build/asan/nmtwatch FAKE_JVM=build/asan/fake_jvm)
-    add_longest_first sim verdict_rates delivery soak series
+    add_longest_first sim browser delivery soak verdict_rates analyze wrappers series abuse
 fi
-plan+=(NMTWATCH=build/nmtwatch)
+plan+=(NMTWATCH=build/nmtwatch FAKE_JVM=build/fake_jvm)
+if wanted e2e; then
+    add_longest_first e2e jdks arm64 twins serve_kill agent_breaker families agent_redefine observe builds serve_two \
+        agent_life agent_soak agent_flags churn holders security_text bursts internal
+fi
 if wanted agent; then add_longest_first agent; fi
 if wanted schema; then plan+=(tests/schema/*_test.sh); fi
 if wanted tsan; then plan+=(tests/stress/tsan_test.sh); fi
+if wanted unit; then plan+=(tests/build/setup_test.sh tests/build/hardening_test.sh); fi
+if wanted fuzz-seeds; then plan+=(tests/fuzz/seeds_test.sh); fi
+if wanted unit; then add_built build/asan tests/unit/*/*_test.c; fi
+if wanted golden; then add_built build/asan tests/golden/*_test.c; fi
 
 exec scripts/test/run-tests.sh "${plan[@]}"

@@ -59,6 +59,8 @@ fi
 
 fake stopped-fake
 watch stopped 9s
+# A SIGQUIT that is under way when it is stopped would be a thread dump.
+wait_for 10 grep -q '"nmt"' "$SCRATCH/stopped"
 kill -STOP "$FAKE"
 sleep 3
 kill -CONT "$FAKE"
