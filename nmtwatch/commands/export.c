@@ -149,7 +149,7 @@ static void csv_amount(FILE *out, bool known, const struct nmt_amount *amount)
         fputs(",,", out);
 }
 
-static void csv_sample(FILE *out, int64_t unix_ms, int64_t ms, const struct sample *sample)
+static void csv_time(FILE *out, int64_t unix_ms, int64_t ms)
 {
     time_t second = (time_t)(unix_ms / 1000);
     struct tm utc;
@@ -157,6 +157,32 @@ static void csv_sample(FILE *out, int64_t unix_ms, int64_t ms, const struct samp
     gmtime_r(&second, &utc);
     strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
     fprintf(out, "%s.%03dZ,%" PRId64, text, (int)(unix_ms % 1000), ms);
+}
+
+static void csv_text(FILE *out, const char *text)
+{
+    fputs(",\"", out);
+    for (; *text != '\0'; text++)
+        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', out);
+}
+
+static void csv_histogram(FILE *out, int64_t unix_ms, int64_t ms,
+                          const struct histogram_event *histogram)
+{
+    for (int i = 0; i < histogram->row_count; i++) {
+        const struct histogram_class *row = &histogram->rows[i];
+        csv_time(out, unix_ms, ms);
+        csv_text(out, row->name);
+        csv_text(out, row->family);
+        fprintf(out, ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", row->classes, row->instances,
+                row->bytes);
+    }
+}
+
+static void csv_sample(FILE *out, int64_t unix_ms, int64_t ms, const struct sample *sample)
+{
+    csv_time(out, unix_ms, ms);
     for (int field = 0; field < SAMPLE_FIELD_COUNT; field++) {
         int64_t value;
         if (sample_get(sample, (enum sample_field)field, &value))
@@ -185,6 +211,7 @@ static const char *const format_names[] = {
 
 struct export_how {
     bool profile_follows; /* JFR */
+    bool histograms;      /* CSV: of classes instead of samples */
     const char *target;   /* OpenMetrics: the label, or NULL: the main class */
 };
 
@@ -227,7 +254,6 @@ static bool to_openmetrics(struct replay *replay, int fd, const struct export_ho
 
 static bool to_csv(struct replay *replay, int fd, const struct export_how *how)
 {
-    (void)how;
     int copy = dup(fd);
     FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
     if (out == NULL) {
@@ -235,11 +261,17 @@ static bool to_csv(struct replay *replay, int fd, const struct export_how *how)
             close(copy);
         return false;
     }
-    csv_head(out);
+    if (how->histograms)
+        fputs("time,ms,class,family,classes,instances,bytes\n", out);
+    else
+        csv_head(out);
     while (replay_next(replay) && !ferror(out)) {
         const struct event *event = &replay->event;
-        if (event->kind == EVENT_SAMPLE)
-            csv_sample(out, replay->header->wall_start_ms + event->ms, event->ms, &event->sample);
+        int64_t unix_ms = replay->header->wall_start_ms + event->ms;
+        if (event->kind == EVENT_SAMPLE && !how->histograms)
+            csv_sample(out, unix_ms, event->ms, &event->sample);
+        else if (event->kind == EVENT_HISTOGRAM && how->histograms)
+            csv_histogram(out, unix_ms, event->ms, &event->histogram);
     }
     bool good = !ferror(out);
     return fclose(out) == 0 && good;
@@ -342,12 +374,15 @@ static int run(int argc, char **argv)
 {
     const char *output = NULL, *profile = NULL, *target = NULL;
     int format = -1, profile_fd = -1;
+    bool histograms = false;
     const struct option_row rows[] = {
         {'o', "output", "FILE", option_take_text, &output, "where to write (standard output)"},
         {0, "format", "FORMAT", take_format, &format,
          "jfr, openmetrics, csv (by the end of FILE: .jfr .om .openmetrics .prom .csv)"},
         {0, "profile", "FILE.jfr", option_take_text, &profile,
          "with --format jfr: this profile of nmtwatch follows, so that one file shows both"},
+        {0, "histograms", NULL, NULL, &histograms,
+         "with --format csv: a row for each class of each histogram, no samples"},
         {0, "target", "NAME", option_take_text, &target,
          "with --format openmetrics: the label, as serve has it (the main class)"},
     };
@@ -366,6 +401,8 @@ static int run(int argc, char **argv)
 
     if (profile != NULL && format != EXPORT_JFR)
         return options_error(&command_export, "--profile goes with --format jfr");
+    if (histograms && format != EXPORT_CSV)
+        return options_error(&command_export, "--histograms goes with --format csv");
     if (target != NULL && format != EXPORT_OPENMETRICS)
         return options_error(&command_export, "--target goes with --format openmetrics");
     if (file && (is_file(output, argv[1]) || (profile != NULL && is_file(output, profile))))
@@ -398,7 +435,8 @@ static int run(int argc, char **argv)
             close(profile_fd);
         return EXIT_IO;
     }
-    const struct export_how how = {.profile_follows = profile_fd >= 0, .target = target};
+    const struct export_how how = {
+        .profile_follows = profile_fd >= 0, .histograms = histograms, .target = target};
     bool good = export_events(&replay, (enum export_format)format, fd, &how, error, sizeof error);
     if (good && profile_fd >= 0) {
         if (error[0] != '\0')
@@ -429,16 +467,19 @@ const struct command command_export = {
         "\n"
         "jfr          the JDK's own events (NativeMemoryUsage, NativeMemoryUsageTotal,\n"
         "             ResidentSetSize, ClassLoadingStatistics, MetaspaceSummary,\n"
-        "             GCHeapMemoryUsage, JVMInformation), also for JDK 8 to 17 that have no\n"
-        "             such events, and nmtwatch.Finding, ClassFamily, ClassLoaders, Methods,\n"
-        "             MethodFamily, ClassCaller, Note. For JMC, jfr print, jfr view\n"
-        "             native-memory-committed (JDK 21 and later).\n"
+        "             GCHeapMemoryUsage, ObjectCount of class histograms, JVMInformation), also\n"
+        "             for JDK 8 to 17 that have no such events, and nmtwatch.Finding,\n"
+        "             ClassFamily, ClassLoaders, Methods, MethodFamily, ClassCaller, Note. For\n"
+        "             JMC, jfr print, jfr view native-memory-committed and object-statistics\n"
+        "             (JDK 21 and later).\n"
         "             --profile puts what nmtwatch profile has recorded at the same time\n"
         "             into the same file: hot-methods beside native-memory-committed.\n"
         "openmetrics  the metrics that serve shows of a sample, with the time of each: for\n"
         "             promtool tsdb create-blocks-from openmetrics FILE; --target keeps JVMs of\n"
         "             one main class apart\n"
-        "csv          a row for each sample; an empty cell is a value that was not taken\n"
+        "csv          a row for each sample; an empty cell is a value that was not taken. With\n"
+        "             --histograms a row for each class of each histogram (--histogram of watch\n"
+        "             and record)\n"
         "\n"
         "RECORDING is a file of watch -o or record, - for standard input. A damaged tail is\n"
         "read up to the damage, with a warning.\n",

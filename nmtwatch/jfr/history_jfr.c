@@ -300,6 +300,22 @@ static void callers(struct history_jfr *history, int64_t ms, const struct caller
     }
 }
 
+static void objects(struct history_jfr *history, int64_t ms,
+                    const struct histogram_event *histogram)
+{
+    for (int i = 0; i < histogram->row_count; i++) {
+        const struct histogram_class *row = &histogram->rows[i];
+        struct jfr_bytes *out = begin(history, HISTORY_OBJECT_COUNT, ms);
+        jfr_bytes_int(out, -1); /* of no collection */
+        jfr_bytes_text(out, row->name);
+        number(out, row->instances);
+        number(out, row->bytes);
+        jfr_bytes_text(out, row->family);
+        number(out, row->classes);
+        end(history);
+    }
+}
+
 static void note(struct history_jfr *history, int64_t ms, const char *text)
 {
     jfr_bytes_text(begin(history, JFR_NOTE, ms), text);
@@ -400,6 +416,9 @@ bool history_jfr_event(struct history_jfr *history, const struct event *event)
         break;
     case EVENT_METHODS:
         methods(history, event->ms, &event->methods);
+        break;
+    case EVENT_HISTOGRAM:
+        objects(history, event->ms, &event->histogram);
         break;
     case EVENT_CALLERS:
         callers(history, event->ms, &event->callers);

@@ -62,7 +62,11 @@ zcat "$recording" | jq -c --argjson pid "$pid" 'if .type == "end" then
     {type: "methods", ms, pid: $pid, loaders: 3, classes: 700, methods: 9000, own_classes: 200, own_methods: 1000,
      families: [{family: "java.util.*", classes: 150, methods: 2700}, {family: "Script#", classes: 90, methods: 720}]},
     {type: "callers", ms, pid: $pid, last: true, from_ms: 0, for_ms: 5000, classes: 90, problem: "",
-     families: [{family: "Script#", call_site: "com.acme.Rules.eval:88", classes: 90, stacks: 85}]}, . else . end' |
+     families: [{family: "Script#", call_site: "com.acme.Rules.eval:88", classes: 90, stacks: 85}]},
+    {type: "histogram", ms, pid: $pid, first_ms: 0, classes: 3, instances: 30, bytes: 3000, rows: [
+     {class: "[B", family: "", classes: 1, instances: 20, bytes: 2000, instances_growth: 2, bytes_growth: 200},
+     {class: "a,\"b\"#", family: "unknown:a", classes: 2, instances: 10, bytes: 1000, instances_growth: 1, bytes_growth: 10}]},
+    . else . end' |
     gzip >"$SCRATCH/methods.nmt.gz"
 exits "export of methods and callers" 0 "$NMTWATCH" export "$SCRATCH/methods.nmt.gz" -o "$SCRATCH/methods.jfr"
 check "the report has the same file" cmp "$SCRATCH/history.jfr" <("$NMTWATCH" report - \
@@ -91,10 +95,18 @@ for version in 17 25; do
     is "jfr of $version: who asked for classes" "$("$jfr" print --json --events nmtwatch.ClassCaller \
         "$SCRATCH/methods.jfr" | "${values[@]}")" \
         "$(lines callers '.families[] | [.family, .call_site, .classes, .stacks]')"
+    is "jfr of $version: class histograms" "$("$jfr" print --json --events jdk.ObjectCount "$SCRATCH/methods.jfr" |
+        "${values[@]}")" "$(lines histogram '.rows[] | [-1, .class, .instances, .bytes, .family // "", .classes]')"
 done
 jfr=$(jfr_of 25)
 [ -z "$jfr" ] || contains "jfr view of 25 shows it for JDK $jdk" \
     "$("$jfr" view native-memory-committed "$SCRATCH/history.jfr")" "Metaspace"
+[ -z "$jfr" ] || contains "and class histograms" "$("$jfr" view object-statistics "$SCRATCH/methods.jfr")" "[B"
+exits "class histograms as CSV" 0 "$NMTWATCH" export "$SCRATCH/methods.nmt.gz" --format csv --histograms
+is "a row for each class" "$(sed 's/^[^,]*,[^,]*,//' <<<"$OUTPUT")" 'class,family,classes,instances,bytes
+"[B","",1,20,2000
+"a,""b""#","unknown:a",2,10,1000'
+exits "class histograms as nothing else" 64 "$NMTWATCH" export "$recording" --format openmetrics --histograms
 
 # A recording whose writer was killed, and a profile of the same time.
 exits "export with a profile" 0 "$NMTWATCH" export "$SCRATCH/killed.nmt.gz" -o "$SCRATCH/both.jfr" \
