@@ -305,7 +305,7 @@ static void objects(struct history_jfr *history, int64_t ms,
 {
     for (int i = 0; i < histogram->row_count; i++) {
         const struct histogram_class *row = &histogram->rows[i];
-        struct jfr_bytes *out = begin(history, HISTORY_OBJECT_COUNT, ms);
+        struct jfr_bytes *out = begin(history, JFR_OBJECT_COUNT, ms);
         jfr_bytes_int(out, -1); /* of no collection */
         jfr_bytes_text(out, row->name);
         number(out, row->instances);
