@@ -164,6 +164,7 @@ enum parse_result proc_map_parse(struct proc_map *map, struct span line)
     for (int field = 0; field < 3; field++) /* offset, device, inode */
         if (!span_take_word(&line, &word))
             return PARSE_INCOMPLETE;
+    span_take_i64(&word, &map->inode);
     struct span deleted = SPAN_LITERAL(" (deleted)");
     while (span_take(&line, SPAN_LITERAL(" ")))
         ;
@@ -174,6 +175,12 @@ enum parse_result proc_map_parse(struct proc_map *map, struct span line)
     if (map->deleted)
         map->path.len -= deleted.len;
     return PARSE_OK;
+}
+
+struct span proc_map_file_name(const struct proc_map *map)
+{
+    const char *slash = map->path.len > 0 ? memrchr(map->path.ptr, '/', map->path.len) : NULL;
+    return slash == NULL ? map->path : span_skip(map->path, (size_t)(slash + 1 - map->path.ptr));
 }
 
 /* --- NUL-separated texts ------------------------------------------------------------- */

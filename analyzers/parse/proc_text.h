@@ -51,10 +51,13 @@ struct proc_map {
     uint64_t start_address;
     uint64_t end_address;
     bool readable, writable, executable, shared;
+    int64_t inode;
     struct span path; /* empty: anonymous; without the " (deleted)" the kernel appends */
     bool deleted;
 };
 enum parse_result proc_map_parse(struct proc_map *map, struct span line);
+/* Its path behind the last slash. */
+struct span proc_map_file_name(const struct proc_map *map);
 
 /* --- /proc/PID/environ: pieces NAME=value that end with NUL ------------------------------ */
 

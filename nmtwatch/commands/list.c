@@ -100,12 +100,7 @@ static int print_json(const struct discovery *found)
     json_out_end(&out, ']');
     json_out_int(&out, "unreadable", found->unreadable);
     json_out_end(&out, '}');
-    size_t length;
-    const char *line = json_out_line(&out, &length);
-    if (line != NULL)
-        fwrite(line, 1, length, stdout);
-    json_out_free(&out);
-    if (line != NULL)
+    if (json_out_print(&out, stdout))
         return 0;
     print_error("nmtwatch list: out of memory\n");
     return EXIT_IO;

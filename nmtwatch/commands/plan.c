@@ -165,13 +165,8 @@ static bool print(const struct plan *plan, const char *source, bool json, bool m
 {
     if (json) {
         struct json_out out = {0};
-        size_t length;
         plan_json(plan, source, &out);
-        const char *line = json_out_line(&out, &length);
-        if (line != NULL)
-            fwrite(line, 1, length, stdout);
-        json_out_free(&out);
-        return line != NULL;
+        return json_out_print(&out, stdout);
     }
     struct page page;
     const struct terminal terminal = {.out = stdout, .colour = options_colour(no_color)};

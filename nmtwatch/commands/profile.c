@@ -295,10 +295,30 @@ static struct one_shot shot_of(struct arguments *arguments)
                              .by_state = arguments->by_state};
 }
 
-static int run_one_shot(const char *pid, struct arguments *arguments)
+/* story: NULL: a profile. */
+static int run_shot(const char *pid, struct arguments *arguments, struct one_shot *shot,
+                    const enum story_kind *story)
 {
     struct target target;
     char error[400], text[AGENT_WHOLE_MAX];
+    start_options_end_after(&arguments->start, arguments->duration_ms);
+    if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
+                            sizeof error))
+        return options_error(&command_profile, "%s", error);
+    int code = target_option_open(&command_profile, pid, &target);
+    if (code == 0 && shot->output != NULL &&
+        !profile_output_possible(shot->output, error, sizeof error)) {
+        print_error("nmtwatch profile: %s\n", error);
+        code = EXIT_IO;
+    }
+    if (code == 0)
+        code = story != NULL ? story_shot_run(*story, shot, &target) : one_shot_run(shot, &target);
+    target_close(&target);
+    return code;
+}
+
+static int run_one_shot(const char *pid, struct arguments *arguments)
+{
     struct one_shot shot = shot_of(arguments);
     if (arguments->duration_ms <= 0 || (arguments->output == NULL && arguments->push.url == NULL))
         return options_error(&command_profile,
@@ -316,26 +336,11 @@ static int run_one_shot(const char *pid, struct arguments *arguments)
     if (arguments->start.value[OPTION_FILE] != NULL)
         return options_error(&command_profile,
                              "--file and -o together: with --for the output is -o");
-    start_options_end_after(&arguments->start, arguments->duration_ms);
-    if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
-                            sizeof error))
-        return options_error(&command_profile, "%s", error);
-    int code = target_option_open(&command_profile, pid, &target);
-    if (code == 0 && shot.output != NULL &&
-        !profile_output_possible(shot.output, error, sizeof error)) {
-        print_error("nmtwatch profile: %s\n", error);
-        code = EXIT_IO;
-    }
-    if (code == 0)
-        code = one_shot_run(&shot, &target);
-    target_close(&target);
-    return code;
+    return run_shot(pid, arguments, &shot, NULL);
 }
 
 static int run_story(const char *pid, enum story_kind kind, struct arguments *arguments)
 {
-    struct target target;
-    char error[400], text[AGENT_WHOLE_MAX];
     struct one_shot shot = shot_of(arguments);
     if (arguments->duration_ms <= 0)
         return options_error(&command_profile, "how long? --for is missing");
@@ -349,20 +354,7 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
     if (kind == STORY_CLASSES && classes != NULL && strcmp(classes, "false") == 0)
         return options_error(&command_profile, "`classes` without --classes: nothing is left");
     story_shot_options(kind, &arguments->start);
-    start_options_end_after(&arguments->start, arguments->duration_ms);
-    if (!start_options_text(&arguments->start, AGENT_START, NULL, text, sizeof text, error,
-                            sizeof error))
-        return options_error(&command_profile, "%s", error);
-    int code = target_option_open(&command_profile, pid, &target);
-    if (code == 0 && shot.output != NULL &&
-        !profile_output_possible(shot.output, error, sizeof error)) {
-        print_error("nmtwatch profile: %s\n", error);
-        code = EXIT_IO;
-    }
-    if (code == 0)
-        code = story_shot_run(kind, &shot, &target);
-    target_close(&target);
-    return code;
+    return run_shot(pid, arguments, &shot, &kind);
 }
 
 static int run_alloc(const char *pid, struct arguments *arguments)

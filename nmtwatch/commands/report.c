@@ -502,25 +502,23 @@ static bool print_files(const struct writing *writing, const struct story *story
 {
     struct json_out out = {0};
     char path[4096 + 64], verdict[2048];
+    if (!json) {
+        for (int i = 0; i < writing->file_count; i++)
+            printf("%s/%s\n", writing->directory, writing->files[i]);
+        return true;
+    }
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "files", '[');
     for (int i = 0; i < writing->file_count; i++) {
         snprintf(path, sizeof path, "%s/%s", writing->directory, writing->files[i]);
         json_out_text(&out, NULL, path);
-        if (!json)
-            printf("%s\n", path);
     }
     json_out_end(&out, ']');
     story_verdict(story, verdict, sizeof verdict);
     json_out_text(&out, "verdict", verdict);
     json_out_text(&out, "status", story_status_name(story_status(story)));
     json_out_end(&out, '}');
-    size_t length;
-    const char *line = json_out_line(&out, &length);
-    if (json && line != NULL)
-        fwrite(line, 1, length, stdout);
-    json_out_free(&out);
-    return line != NULL;
+    return json_out_print(&out, stdout);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */

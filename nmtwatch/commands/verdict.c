@@ -238,12 +238,7 @@ static bool print_json(const struct verdict *verdict, const struct verdict_csv *
     json_out_int(&out, "steps", verdict->steps);
     json_out_text(&out, "sentence", verdict->sentence);
     json_out_end(&out, '}');
-    size_t length;
-    const char *line = json_out_line(&out, &length);
-    if (line != NULL)
-        fwrite(line, 1, length, stdout);
-    json_out_free(&out);
-    return line != NULL;
+    return json_out_print(&out, stdout);
 }
 
 /* What was passed over is never passed over in silence. */

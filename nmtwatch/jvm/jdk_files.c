@@ -1,6 +1,6 @@
 #include "nmtwatch/jvm/jdk_files.h"
 
-#include "analyzers/parse/proc_text.h"
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/target.h"
 
@@ -19,61 +19,35 @@
 
 enum mapped_vm jdk_files_mapped_vm(pid_t pid, char *path, size_t size)
 {
-    char maps_path[48];
-    snprintf(maps_path, sizeof maps_path, "/proc/%d/maps", (int)pid);
-    path[0] = '\0';
-    FILE *maps = fopen(maps_path, "re");
-    if (maps == NULL)
-        return VM_UNREADABLE;
-
+    struct proc_maps maps;
+    struct proc_map map;
     enum mapped_vm vm = VM_NONE;
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t len;
+    path[0] = '\0';
+    if (!proc_maps_open(&maps, pid))
+        return VM_UNREADABLE;
     errno = 0;
-    while (vm == VM_NONE && (len = getline(&line, &capacity, maps)) > 0) {
-        struct span text = span_of(line, (size_t)len);
-        struct proc_map map;
-        if (span_find(text, SPAN_LITERAL("/libj")) < 0 ||
-            proc_map_parse(&map, span_trim(text)) != PARSE_OK)
+    /* OpenJ9 has a libjvm.so as well, next to libj9vm29.so: that name decides, whichever comes first. */
+    while (vm != VM_OPENJ9 && proc_maps_next(&maps, "/libj", &map)) {
+        bool openj9 = span_find(map.path, SPAN_LITERAL("/libj9vm")) >= 0;
+        if (!openj9 && (vm == VM_HOTSPOT || !span_ends_with(map.path, SPAN_LITERAL("/libjvm.so"))))
             continue;
-        if (span_ends_with(map.path, SPAN_LITERAL("/libjvm.so")))
-            vm = VM_HOTSPOT;
-        else if (span_find(map.path, SPAN_LITERAL("/libj9vm")) >= 0)
-            vm = VM_OPENJ9;
-        else
-            continue;
-        span_copy(map.path, path, size);
+        if (vm == VM_NONE)
+            span_copy(map.path, path, size);
+        vm = openj9 ? VM_OPENJ9 : VM_HOTSPOT;
     }
-    /* OpenJ9 has a libjvm.so as well, next to libj9vm29.so: the second name decides. */
-    while (vm == VM_HOTSPOT && (len = getline(&line, &capacity, maps)) > 0)
-        if (span_find(span_of(line, (size_t)len), SPAN_LITERAL("/libj9vm")) >= 0)
-            vm = VM_OPENJ9;
-    if (vm == VM_NONE && ferror(maps))
-        vm = VM_UNREADABLE;
-    free(line);
-    int error = errno;
-    fclose(maps);
-    errno = error;
-    return vm;
+    return proc_maps_close(&maps) || vm != VM_NONE ? vm : VM_UNREADABLE;
 }
 
-/* "7f00-7f08 rw-s 00000000 08:01 1234  /tmp/hsperfdata_app/1": the fifth word. */
 bool jdk_files_maps_inode(pid_t pid, ino_t inode)
 {
-    char path[48];
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *maps = fopen(path, "re");
-    if (maps == NULL)
-        return true;
+    struct proc_maps maps;
+    struct proc_map map;
     bool found = false;
-    char *line = NULL;
-    size_t capacity = 0;
-    unsigned long long number;
-    while (!found && getline(&line, &capacity, maps) > 0)
-        found = sscanf(line, "%*s %*s %*s %*s %llu", &number) == 1 && number == inode;
-    free(line);
-    fclose(maps);
+    if (!proc_maps_open(&maps, pid))
+        return true;
+    while (!found && proc_maps_next(&maps, "", &map))
+        found = (ino_t)map.inode == inode;
+    proc_maps_close(&maps);
     return found;
 }
 

@@ -145,14 +145,20 @@ bool privileged_exe(pid_t pid, uint64_t *device, uint64_t *inode)
     return good;
 }
 
-int privileged_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
-                    const char *text)
+static bool do_or_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
+                       const char *text, int *fd)
 {
     struct privileged_request request = {
         .kind = kind, .pid = pid, .start_time_ticks = start_time_ticks};
     struct privileged_answer answer;
+    return put_text(&request, text, strlen(text)) && ask(&request, &answer, fd);
+}
+
+int privileged_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
+                    const char *text)
+{
     int fd = -1;
-    if (!put_text(&request, text, strlen(text)) || !ask(&request, &answer, &fd)) {
+    if (!do_or_open(kind, pid, start_time_ticks, text, &fd)) {
         if (fd >= 0)
             close(fd);
         return -1;
@@ -165,10 +171,7 @@ int privileged_open(enum privileged_kind kind, pid_t pid, uint64_t start_time_ti
 bool privileged_do(enum privileged_kind kind, pid_t pid, uint64_t start_time_ticks,
                    const char *text)
 {
-    struct privileged_request request = {
-        .kind = kind, .pid = pid, .start_time_ticks = start_time_ticks};
-    struct privileged_answer answer;
-    return put_text(&request, text, strlen(text)) && ask(&request, &answer, NULL);
+    return do_or_open(kind, pid, start_time_ticks, text, NULL);
 }
 
 /* Our end of the socket that goes with the request, or -1 with errno. */

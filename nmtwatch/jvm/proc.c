@@ -151,6 +151,35 @@ struct span proc_read(pid_t pid, const char *name)
     return none;
 }
 
+bool proc_maps_open(struct proc_maps *maps, pid_t pid)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    *maps = (struct proc_maps){.file = fopen(path, "re")};
+    return maps->file != NULL;
+}
+
+bool proc_maps_next(struct proc_maps *maps, const char *part, struct proc_map *map)
+{
+    ssize_t length;
+    while ((length = getline(&maps->line, &maps->room, maps->file)) > 0) {
+        struct span row = span_trim(span_of(maps->line, (size_t)length));
+        if (span_find(row, span_from_cstr(part)) >= 0 && proc_map_parse(map, row) == PARSE_OK)
+            return true;
+    }
+    return false;
+}
+
+bool proc_maps_close(struct proc_maps *maps)
+{
+    bool good = !ferror(maps->file);
+    int error = errno;
+    free(maps->line);
+    fclose(maps->file);
+    errno = error;
+    return good;
+}
+
 bool proc_stat_read(pid_t pid, struct proc_stat *stat)
 {
     struct span text = proc_read(pid, "stat");

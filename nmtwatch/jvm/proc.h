@@ -12,6 +12,7 @@
 #include "nmtwatch/jvm/target.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct proc {
@@ -36,6 +37,19 @@ bool proc_stat_read(pid_t pid, struct proc_stat *stat);
 bool proc_is_alive(pid_t pid, uint64_t start_time_ticks);
 /* How long a process that started so many ticks after boot has lived by now. */
 int64_t proc_uptime_ms(uint64_t start_time_ticks);
+
+/* What a process has mapped, row by row: proc_maps_open -> _next ... -> _close. */
+struct proc_maps {
+    FILE *file;
+    char *line;
+    size_t room;
+};
+/* False with errno. */
+bool proc_maps_open(struct proc_maps *maps, pid_t pid);
+/* The next mapping of a file whose path holds `part`; "": each mapping. map->path: until the next call. */
+bool proc_maps_next(struct proc_maps *maps, const char *part, struct proc_map *map);
+/* False with errno: reading had failed. */
+bool proc_maps_close(struct proc_maps *maps);
 
 /*
  * memory_limit: how much memory the control group of a process may take.

@@ -1,7 +1,7 @@
 #include "nmtwatch/profile/agent_library.h"
 
-#include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/agent_files.h"
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
 
 #include <elf.h>
@@ -50,43 +50,22 @@ static bool is_musl(const struct proc_map *map, struct span name, const void *wh
     return span_starts_with(name, SPAN_LITERAL("ld-musl-"));
 }
 
-static struct span file_name(struct span path)
-{
-    size_t at = path.len;
-    while (at > 0 && path.ptr[at - 1] != '/')
-        at--;
-    return span_of(path.ptr + at, path.len - at);
-}
-
 /* path: of the first file with such a name, as the kernel shows it here. */
 static enum agent_loaded find_mapped(const struct target *target, wanted_fn *wanted,
                                      const void *what, char *path, size_t size)
 {
-    char maps_path[48];
-    snprintf(maps_path, sizeof maps_path, "/proc/%d/maps", (int)target->pid);
-    FILE *maps = fopen(maps_path, "re");
-    if (maps == NULL)
-        return AGENT_LOADED_UNKNOWN;
+    struct proc_maps maps;
+    struct proc_map map;
     enum agent_loaded loaded = AGENT_NOT_LOADED;
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t len;
-    while (loaded == AGENT_NOT_LOADED && (len = getline(&line, &capacity, maps)) > 0) {
-        struct span text = span_of(line, (size_t)len);
-        struct proc_map map;
-        if (span_find(text, SPAN_LITERAL("/")) < 0 ||
-            proc_map_parse(&map, span_trim(text)) != PARSE_OK)
-            continue;
-        if (wanted(&map, file_name(map.path), what) && map.path.len < size) {
+    if (!proc_maps_open(&maps, target->pid))
+        return AGENT_LOADED_UNKNOWN;
+    while (loaded == AGENT_NOT_LOADED && proc_maps_next(&maps, "/", &map)) {
+        if (wanted(&map, proc_map_file_name(&map), what) && map.path.len < size) {
             span_copy(map.path, path, size);
             loaded = AGENT_LOADED;
         }
     }
-    if (loaded == AGENT_NOT_LOADED && ferror(maps))
-        loaded = AGENT_LOADED_UNKNOWN;
-    free(line);
-    fclose(maps);
-    return loaded;
+    return proc_maps_close(&maps) || loaded == AGENT_LOADED ? loaded : AGENT_LOADED_UNKNOWN;
 }
 
 enum agent_loaded agent_library_loaded(const struct target *target, const char *named, char *path,

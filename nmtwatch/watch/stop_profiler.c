@@ -1,6 +1,5 @@
 #include "nmtwatch/watch/stop_profiler.h"
 
-#include "analyzers/parse/proc_text.h"
 #include "nmtwatch/profile/agent_call.h"
 #include "nmtwatch/profile/agent_library.h"
 #include "reports/text/escape.h"
@@ -40,31 +39,22 @@ static const struct {
 };
 #define PROFILER_COUNT (sizeof PROFILERS / sizeof *PROFILERS)
 
-static size_t profiler_of(struct span path)
+static size_t profiler_of(const struct proc_map *map)
 {
-    int64_t slash = -1;
-    for (size_t i = 0; i < path.len; i++)
-        if (path.ptr[i] == '/')
-            slash = (int64_t)i;
-    struct span name = span_of(path.ptr + slash + 1, path.len - (size_t)(slash + 1));
+    struct span name = proc_map_file_name(map);
     size_t i = 0;
     while (i < PROFILER_COUNT && !span_starts_with(name, span_from_cstr(PROFILERS[i].library)))
         i++;
     return i;
 }
 
-void stop_profiler_others(const char *maps_path, stop_profiler_report_fn *report, void *context)
+void stop_profiler_others(struct proc_maps *maps, stop_profiler_report_fn *report, void *context)
 {
     bool reported[PROFILER_COUNT] = {false};
-    char *line = NULL, sentence[400], path[200];
-    size_t capacity = 0;
-    ssize_t length;
-    FILE *maps = fopen(maps_path, "re");
-    while (maps != NULL && (length = getline(&line, &capacity, maps)) > 0) {
-        struct proc_map map;
-        if (proc_map_parse(&map, span_trim(span_of(line, (size_t)length))) != PARSE_OK)
-            continue;
-        size_t which = map.path.len > 0 ? profiler_of(map.path) : PROFILER_COUNT;
+    char sentence[400], path[200];
+    struct proc_map map;
+    while (proc_maps_next(maps, "/", &map)) {
+        size_t which = profiler_of(&map);
         if (which == PROFILER_COUNT || reported[which])
             continue;
         reported[which] = true;
@@ -73,9 +63,6 @@ void stop_profiler_others(const char *maps_path, stop_profiler_report_fn *report
                  PROFILERS[which].name, path, PROFILERS[which].way);
         report(context, sentence);
     }
-    free(line);
-    if (maps != NULL)
-        fclose(maps);
 }
 
 /* --- the child -------------------------------------------------------------------------------- */
@@ -111,13 +98,13 @@ static void stop_ours(const struct target *target, int out)
 
 static void be_child(const struct target *target, int out)
 {
-    char maps[48];
+    struct proc_maps maps;
     setpgid(0, 0); /* a Ctrl-C at the terminal is not for it */
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     stop_ours(target, out);
-    snprintf(maps, sizeof maps, "/proc/%d/maps", (int)target->pid);
-    stop_profiler_others(maps, put_line, &out);
+    if (proc_maps_open(&maps, target->pid))
+        stop_profiler_others(&maps, put_line, &out);
     _exit(0);
 }
 

@@ -12,6 +12,7 @@
 #ifndef NMTWATCH_WATCH_STOP_PROFILER_H
 #define NMTWATCH_WATCH_STOP_PROFILER_H
 
+#include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/target.h"
 
 #define STOP_PROFILER_WAIT_MS 35000 /* longer than the call itself may take */
@@ -27,7 +28,7 @@ bool stop_profiler_step(struct stop_profiler *stop, int64_t now_ms, stop_profile
 /* A child that is still at work goes on and ends by itself. */
 void stop_profiler_destroy(struct stop_profiler *stop);
 
-/* Names of other profilers among the libraries of a memory map (/proc/PID/maps), a sentence each */
-void stop_profiler_others(const char *maps_path, stop_profiler_report_fn *report, void *context);
+/* Names of other profilers among what is mapped, a sentence each. */
+void stop_profiler_others(struct proc_maps *maps, stop_profiler_report_fn *report, void *context);
 
 #endif

@@ -130,10 +130,11 @@ static void made_visible(enum escape_for destination, const struct character *on
     }
 }
 
-/* What one character becomes: *piece, *length bytes; visible is room for it. */
-static void piece_of(enum escape_for destination, const struct character *one, char visible[16],
-                     const char **piece, size_t *length)
+/* What the character at `at` becomes: *piece, its length; visible is room for it. */
+static size_t next_piece(enum escape_for destination, const unsigned char *at,
+                         struct character *one, char visible[16], const char **piece)
 {
+    *one = next_character(at);
     bool change = !one->valid || (destination != ESCAPE_UTF8 && is_unsafe(one->code));
     const char *text = quoted(destination, one->code);
     if (change && text == NULL) {
@@ -141,7 +142,7 @@ static void piece_of(enum escape_for destination, const struct character *one, c
         text = visible;
     }
     *piece = text != NULL ? text : (const char *)one->bytes;
-    *length = text != NULL ? strlen(text) : one->length;
+    return text != NULL ? strlen(text) : one->length;
 }
 
 size_t escape(enum escape_for destination, const char *text, char *out, size_t size)
@@ -151,9 +152,7 @@ size_t escape(enum escape_for destination, const char *text, char *out, size_t s
     for (const unsigned char *at = (const unsigned char *)text; *at; at += one.length) {
         char visible[16];
         const char *piece;
-        size_t length;
-        one = next_character(at);
-        piece_of(destination, &one, visible, &piece, &length);
+        size_t length = next_piece(destination, at, &one, visible, &piece);
         if (length >= size - written)
             break;
         memcpy(out + written, piece, length);
@@ -169,9 +168,7 @@ void escape_put(enum escape_for destination, const char *text, FILE *out)
     for (const unsigned char *at = (const unsigned char *)text; *at; at += one.length) {
         char visible[16];
         const char *piece;
-        size_t length;
-        one = next_character(at);
-        piece_of(destination, &one, visible, &piece, &length);
+        size_t length = next_piece(destination, at, &one, visible, &piece);
         fwrite(piece, 1, length, out);
     }
 }
