@@ -198,6 +198,7 @@ static void print_json(const struct look *look, const struct check_result *resul
     json_out_int(&out, "pid", look->target.pid);
     json_out_text(&out, "jdk", look->target.identity.jdk);
     json_out_text(&out, "main", look->target.identity.main);
+    target_machine_json(&out, &look->target);
     json_out_begin(&out, "findings", '[');
     for (int i = 0; i < result->finding_count; i++)
         finding_json(&out, NULL, &result->findings[i]);
@@ -272,6 +273,10 @@ static int run(int argc, char **argv)
     };
     static struct check_result result;
     check_jvm(&input, &result);
+    size_t used = strlen(result.reason);
+    if (target_is_other_machine(&look.target))
+        snprintf(result.reason + used, sizeof result.reason - used, " (%s)",
+                 target_machine(&look.target).text);
     code = finish(&look, &result, &options.thresholds, json);
     check_result_free(&result);
     loader_table_free(&look.loaders);

@@ -9,6 +9,7 @@
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/target.h"
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/observe/uprobes.h"
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/profile/agent_library.h"
@@ -90,6 +91,24 @@ static void check_containers(struct checks *checks, bool any_jvm)
                     : "run it on the host, or in its pids: hostPID or shareProcessNamespace, "
                       "docker run --pid=host or --pid=container:NAME",
             "nmtwatch is in a container (a pid namespace of its own): JVMs outside are not seen");
+}
+
+/* The name of this thread's program is not among those that an emulator answers for in the kernel's place. */
+static void check_own_machine(struct checks *checks)
+{
+    const char *serves = "observe";
+    char room[24];
+    int fd = open("/proc/thread-self/exe", O_RDONLY | O_CLOEXEC);
+    uint16_t runs_on = fd >= 0 ? machine_of_file(fd) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (runs_on == 0 || runs_on == this_machine.elf)
+        add(checks, DOCTOR_OK, "architecture", serves, NULL, "nmtwatch is %s", this_machine.name);
+    else
+        add(checks, DOCTOR_LIMITED, "architecture", serves,
+            "use the nmtwatch of this machine's architecture",
+            "nmtwatch is %s and is emulated on %s: much of the kernel is not there",
+            this_machine.name, machine_name(runs_on, room));
 }
 
 static void check_rights(struct checks *checks)
@@ -276,6 +295,25 @@ static void check_gnuplot(struct checks *checks)
 
 /* --- a JVM ------------------------------------------------------------------------------------ */
 
+static void check_machine(struct checks *checks, const struct target *target)
+{
+    const char *serves = "observe, counted methods of triage, watch and plan";
+    struct machine_text machine = target_machine(target);
+    if (target->machine == 0)
+        add(checks, DOCTOR_LIMITED, "architecture", serves, "run as its user, or as root",
+            "its libjvm.so cannot be read, or has been replaced: its architecture is not known");
+    else if (target_is_emulated(target))
+        add(checks, DOCTOR_LIMITED, "architecture", serves,
+            "run it on a machine of its own architecture", "%s: times and costs are the emulator's",
+            machine.text);
+    else if (target_is_other_machine(target))
+        add(checks, DOCTOR_LIMITED, "architecture", serves,
+            "use the nmtwatch that was built for it", "%s, and this nmtwatch is %s", machine.text,
+            this_machine.name);
+    else
+        add(checks, DOCTOR_OK, "architecture", serves, NULL, "%s, as nmtwatch", machine.text);
+}
+
 static void check_attach(struct checks *checks, const struct target *target)
 {
     const char *serves = "watch, record, check, triage, profile";
@@ -356,14 +394,18 @@ static void check_agent_fits(struct checks *checks, const struct target *target,
                              const char *library)
 {
     const char *serves = "profile";
-    char path[512];
+    char path[512], detail[512];
+    enum failure_kind kind;
     if (agent_library_loaded(target, NULL, path, sizeof path) == AGENT_LOADED)
         add(checks, DOCTOR_OK, "agent", serves, NULL, "the agent is loaded: %s", path);
     else if (library[0] == '\0')
         return; /* the machine's check has said it */
-    else if (!agent_library_fits(target, library, false))
-        add(checks, DOCTOR_MISSING, "agent", serves, failure_mend(FAILURE_AGENT_LIBC),
-            "the JVM runs on another C library than the agent was built for");
+    else if ((kind = agent_library_obstacle(target, library, false, detail, sizeof detail)) !=
+             FAILURE_NONE)
+        add(checks, DOCTOR_MISSING, "agent", serves, failure_mend(kind), "%s",
+            kind == FAILURE_OTHER_MACHINE
+                ? detail
+                : "the JVM runs on another C library than the agent was built for");
     else if (!agent_library_reachable(target, library) && tmp_is_noexec(target))
         add(checks, DOCTOR_MISSING, "agent", serves, failure_mend(FAILURE_AGENT_PLACE),
             "the agent is not visible to the JVM, and its /tmp is mounted noexec");
@@ -415,6 +457,7 @@ static void json_checks(struct json_out *out, const struct checks *checks)
 
 static void check_target(struct checks *checks, const struct target *target, const char *library)
 {
+    check_machine(checks, target);
     check_attach(checks, target);
     check_nmt(checks, target);
     check_perfdata(checks, target);
@@ -454,6 +497,7 @@ static int examine(const struct discovery *found, bool any_jvm, bool json)
     struct checks machine = {0};
     check_proc(&machine);
     check_containers(&machine, any_jvm);
+    check_own_machine(&machine);
     check_rights(&machine);
     check_memory(&machine);
     check_perf_events(&machine);
@@ -550,12 +594,14 @@ const struct command command_doctor = {
     .usage =
         "Usage: nmtwatch doctor [PID] [--json]\n"
         "\n"
-        "Checks this machine (rights, /proc, containers, memory of other processes, perf events,\n"
-        "uprobes, pressure, the agent, libraries) and each JVM (attach, Native Memory Tracking,\n"
-        "hsperfdata, version, whether the agent fits). Each check says what it is used for and,\n"
+        "Checks this machine (/proc, containers, architecture, rights, memory of other processes,\n"
+        "perf events, uprobes, pressure, the agent, libraries) and each JVM (architecture, "
+        "attach,\n"
+        "Native Memory Tracking, hsperfdata, version, whether the agent fits). Each check says "
+        "what it is used for and,\n"
         "where something is missing, what to change. Rights are tried, not guessed: run it as\n"
         "the user that will run nmtwatch. No JVM is asked or signalled.\n"
-        "Exit code 0: all checks passed; 1: something is missing or limited; 10-31: PID cannot\n"
+        "Exit code 0: all checks passed; 1: something is missing or limited; 10-32: PID cannot\n"
         "be looked at.\n",
     .run = run,
 };

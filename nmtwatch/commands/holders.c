@@ -190,7 +190,7 @@ const struct command command_holders = {
         "--allow-pause.\n"
         "\n"
         "Exit: 0 nothing is held that should be gone (what only soft references hold is reported,\n"
-        "the JVM lets go of it before memory runs out), 1 WARNING: something is, 10-31 the JVM\n"
+        "the JVM lets go of it before memory runs out), 1 WARNING: something is, 10-32 the JVM\n"
         "could not be asked, 64 usage, or --allow-pause is missing, 74 the dump cannot be read,\n"
         "there is no room for it, or it was interrupted.\n",
     .run = run,

@@ -85,6 +85,7 @@ static void json_row(struct json_out *out, const struct row *row)
     json_value(out, &row->sample, "classes_unloaded", SAMPLE_CLASSES_UNLOADED);
     json_value(out, &row->sample, "rss_bytes", SAMPLE_RSS_BYTES);
     json_out_bool(out, "container", row->container);
+    target_machine_json(out, target);
     json_out_end(out, '}');
 }
 
@@ -108,7 +109,7 @@ static int print_json(const struct discovery *found)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-enum column { PID, NSPID, USER, JDK, NMT, UP, LOADED, UNLOADED, RSS, MAIN, COLUMNS };
+enum column { PID, NSPID, USER, JDK, NMT, UP, LOADED, UNLOADED, RSS, MACHINE, MAIN, COLUMNS };
 
 struct cells {
     char text[COLUMNS][512];
@@ -151,6 +152,7 @@ static void fill_cells(struct cells *cells, const struct row *row)
     value_cell(cells->text[LOADED], size, &row->sample, SAMPLE_CLASSES_LOADED, units_count);
     value_cell(cells->text[UNLOADED], size, &row->sample, SAMPLE_CLASSES_UNLOADED, units_count);
     value_cell(cells->text[RSS], size, &row->sample, SAMPLE_RSS_BYTES, units_bytes);
+    snprintf(cells->text[MACHINE], size, "%s", target_machine(row->target).text);
     snprintf(cells->text[MAIN], size, "%s",
              identity->main[0] != '\0' ? short_main(identity->main) : "?");
 }
@@ -165,6 +167,7 @@ static const struct terminal_column columns[COLUMNS] = {
     [LOADED] = {"LOADED", true, 0, TERMINAL_PLAIN},
     [UNLOADED] = {"UNLOADED", true, 0, TERMINAL_PLAIN},
     [RSS] = {"RSS", true, 0, TERMINAL_PLAIN},
+    [MACHINE] = {"ARCHITECTURE", false, 0, TERMINAL_PLAIN},
     [MAIN] = {"MAIN", false, 0, TERMINAL_PLAIN},
 };
 
@@ -183,20 +186,21 @@ static int print_table(const struct discovery *found)
     struct terminal_column shown[COLUMNS];
     struct terminal_table table = {
         .gap = 2, .cut = true, .columns = shown, .row_count = found->count, .cells = texts};
-    bool good = cells != NULL && texts != NULL, show_nspid = false;
+    bool good = cells != NULL && texts != NULL,
+         hidden[COLUMNS] = {[NSPID] = true, [MACHINE] = true};
     for (int i = 0; i < found->count && good; i++) {
         struct row row = row_of(&found->targets[i]);
         fill_cells(&cells[i], &row);
-        show_nspid = show_nspid || row.target->nspid != row.target->pid;
+        hidden[NSPID] = hidden[NSPID] && row.target->nspid == row.target->pid;
+        hidden[MACHINE] = hidden[MACHINE] && !target_is_other_machine(row.target);
     }
     for (int c = 0; c < COLUMNS && good; c++) {
-        if (c == NSPID && !show_nspid)
-            continue;
-        shown[table.column_count++] = columns[c];
+        if (!hidden[c])
+            shown[table.column_count++] = columns[c];
     }
     for (int i = 0, at = 0; i < found->count && good; i++) {
         for (int c = 0; c < COLUMNS; c++) {
-            if (c != NSPID || show_nspid)
+            if (!hidden[c])
                 texts[at++] = cells[i].text[c];
         }
     }
@@ -264,7 +268,8 @@ const struct command command_list = {
         "Lists every HotSpot JVM this user may see, in containers and chroots too: process id\n"
         "(and the id inside of its own namespace), user, JDK, level of Native Memory\n"
         "Tracking, time since start, classes loaded and unloaded, resident memory, main class\n"
-        "or jar. Reads /proc and hsperfdata only: no JVM is asked or signalled.\n"
+        "or jar; and the architecture, where a JVM is not of nmtwatch's or is emulated. Reads "
+        "/proc and hsperfdata only: no JVM is asked or signalled.\n"
         "Removes what libnmtagent.so left in /tmp when its JVM was killed: /tmp/.nmtagent_PID\n"
         "and the unfinished chunk of a recording (NAME.chunk, in which nothing can be read).\n"
         "Files of a live process are locked and are not removed.\n"

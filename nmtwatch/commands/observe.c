@@ -72,7 +72,7 @@ static int observe(const struct target *target, const struct observe_options *op
         print_error("nmtwatch observe: signals: %s\n", strerror(errno));
     else if (!observe_run(target, options, &report, error, sizeof error)) {
         print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
-        code = failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
+        code = observe_failure_code(target);
     } else if (output != NULL)
         code = write_file(&report, format, output);
     else
@@ -94,7 +94,7 @@ static int count_methods(const struct target *target, bool json)
     int code = 0;
     if (!loaded_methods_read(target, &methods, error, sizeof error)) {
         print_error("nmtwatch observe: pid %d: %s\n", (int)target->pid, error);
-        code = failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
+        code = observe_failure_code(target);
     } else if (!loaded_methods_write(&methods, target, json ? PROFILE_TOP : PROFILE_TOP_TEXT,
                                      stdout)) {
         code = EXIT_IO;
@@ -298,7 +298,7 @@ static int repair_sampler(const char *pid)
         printf("pid %d: %s\n", (int)target.pid, done);
     } else {
         print_error("nmtwatch observe: pid %d: %s\n", (int)target.pid, error);
-        code = failure_exit_code(target.libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
+        code = observe_failure_code(&target);
     }
     target_close(&target);
     return code;
@@ -511,10 +511,10 @@ const struct command command_observe = {
         "and\n"
         "Temurin are both.\n"
         "\n"
-        "Exit codes: 0 done, 10 to 31 the JVM could not be looked at (22: the kernel or this JDK "
+        "Exit codes: 0 done, 10 to 32 the JVM could not be looked at (22: the kernel or this JDK "
         "does\n"
-        "not have what it takes, or an agent uses the sampler), 64 usage, 74 writing failed, or "
-        "there were more JVMs than "
-        "--at-once.\n",
+        "not have what it takes, or an agent uses the sampler; 32: it is of another "
+        "architecture,\n"
+        "or emulated), 64 usage, 74 writing failed, or there were more JVMs than --at-once.\n",
     .run = run,
 };

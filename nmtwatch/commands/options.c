@@ -7,6 +7,7 @@
 #include "reports/text/units.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/jvm/target.h"
+#include "nmtwatch/machine/machine.h"
 #include "nmtwatch/serve/member.h"
 #include "nmtwatch/serve/scan.h"
 
@@ -20,6 +21,14 @@
 #include <unistd.h>
 
 /* --- target option ---------------------------------------------------------------------------- */
+
+void target_machine_json(struct json_out *out, const struct target *target)
+{
+    char room[24];
+    json_out_text(out, "architecture",
+                  target->machine != 0 ? machine_name(target->machine, room) : NULL);
+    json_out_bool(out, "emulated", target_is_emulated(target));
+}
 
 int target_option_pid(const struct command *command, const char *text, pid_t *pid)
 {

@@ -30,6 +30,7 @@
 #include "nmtwatch/profile/start_options.h"
 #include "nmtwatch/watch/watch_options.h"
 #include "nmtwatch/watch/session.h"
+#include "reports/json/json_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,6 +129,9 @@ option_take_fn option_take_bytes;       /* int64_t: "64M", "1G" */
  *
  * Calling context: setup, one thread.
  */
+/* "architecture" and "emulated" of a JVM. */
+void target_machine_json(struct json_out *out, const struct target *target);
+
 /* Reads a process id. 0, or EXIT_USAGE after one line on stderr. */
 int target_option_pid(const struct command *command, const char *text, pid_t *pid);
 

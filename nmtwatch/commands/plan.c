@@ -127,7 +127,8 @@ static bool is_pid(const char *text)
 }
 
 static int from_pid(const char *text, int64_t look_ms, int64_t timeout_ms,
-                    struct plan_measured *measured, struct target_identity *identity)
+                    struct plan_measured *measured, struct target_identity *identity,
+                    struct plan_input *input)
 {
     struct target target;
     struct failure failure;
@@ -137,6 +138,8 @@ static int from_pid(const char *text, int64_t look_ms, int64_t timeout_ms,
     int timeout = timeout_ms > INT_MAX ? INT_MAX : timeout_ms > 0 ? (int)timeout_ms : 1;
     identify_target(&target, timeout);
     *identity = target.identity;
+    if (!input->slot[PLAN_STACK].given && target.machine != 0)
+        input->slot[PLAN_STACK].number = (double)machine_thread_stack_bytes(target.machine);
     enum failure_kind kind = plan_live(measured, &target, look_ms, timeout, &failure);
     target_close(&target);
     if (kind == FAILURE_NONE)
@@ -190,7 +193,7 @@ static int make(struct plan_input *input, const char *from, int64_t look_ms, int
     struct target_identity identity = {0};
     plan_measured_none(&measured);
     if (from != NULL) {
-        int code = is_pid(from) ? from_pid(from, look_ms, timeout_ms, &measured, &identity)
+        int code = is_pid(from) ? from_pid(from, look_ms, timeout_ms, &measured, &identity, input)
                                 : from_file(from, &measured, &identity);
         if (code != 0)
             return code;
@@ -227,7 +230,7 @@ static int run(int argc, char **argv)
     bool json = false, markdown = false, html = false, no_color = false;
     struct plan_input input;
     plan_input_default(&input);
-    input.slot[PLAN_STACK].number = (double)this_machine.thread_stack_bytes;
+    input.slot[PLAN_STACK].number = (double)machine_thread_stack_bytes(this_machine.elf);
     const struct option_row others[] = {
         {0, "from", "PID|FILE", option_take_text, &from,
          "measured on this JVM, or in this recording"},
@@ -272,7 +275,7 @@ const struct command command_plan = {
         "is given; what classes take; what the container must hold, with flags to paste; what\n"
         "more of each would mean; how long the memory lasts at the present rate.\n"
         "\n"
-        "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-31 the JVM could not be asked,\n"
+        "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-32 the JVM could not be asked,\n"
         "64 usage, 74 the recording cannot be read.\n",
     .run = run,
 };

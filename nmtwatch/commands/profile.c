@@ -480,7 +480,7 @@ const struct command command_profile = {
         "user sees it. The options after --json are those of the agent, and the same as in\n"
         "-agentpath:libnmtagent.so=start,cpu=10ms,file=/tmp/app.jfr.\n"
         "\n"
-        "Exit codes: 0 done, 10-31 the JVM could not be asked or the agent command failed, 64 "
+        "Exit codes: 0 done, 10-32 the JVM could not be asked or the agent command failed, 64 "
         "usage,\n"
         "74 a file cannot be written.\n",
     .run = run,

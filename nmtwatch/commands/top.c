@@ -96,7 +96,7 @@ const struct command command_top = {
         "It watches as nmtwatch watch does, with the same options. Where no screen can be drawn\n"
         "(a pipe, TERM=dumb) it is nmtwatch watch --all. nmtwatch alone on a terminal starts it.\n"
         "\n"
-        "Exit: 0 quit, 10-31 the PID cannot be watched, 64 usage, 74 out of memory; as nmtwatch\n"
+        "Exit: 0 quit, 10-32 the PID cannot be watched, 64 usage, 74 out of memory; as nmtwatch\n"
         "watch where no screen can be drawn.\n",
     .run = run,
 };

@@ -279,7 +279,7 @@ const struct command command_triage = {
         "With --heap it also takes a heap dump and says who holds class loaders (nmtwatch\n"
         "holders): holders.html, holders.md.\n"
         "\n"
-        "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-31 the JVM could not be\n"
+        "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-32 the JVM could not be\n"
         "asked, 64 usage, 74 the folder cannot be written.\n",
     .run = run,
 };

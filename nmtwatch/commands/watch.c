@@ -81,7 +81,7 @@ const struct command command_watch = {
         "above the trigger rate, expensive commands only within the pause budget.\n"
         "Raises and clears alerts; prints what the watching cost.\n"
         "\n"
-        "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-31 the JVM could not\n"
+        "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-32 the JVM could not\n"
         "be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be written.\n",
     .run = run,
 };

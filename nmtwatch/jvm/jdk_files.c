@@ -3,6 +3,7 @@
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/target.h"
+#include "nmtwatch/machine/machine.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -93,12 +94,17 @@ static struct remembered {
     bool native_image;
 } remembered[REMEMBERED]; /* one thread */
 
-bool jdk_files_is_native_image(pid_t pid)
+static int open_exe(pid_t pid, struct stat *file)
 {
     char path[48];
-    struct stat file;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    int fd = rooted_reopen(open(path, O_PATH | O_CLOEXEC), INT64_MAX, &file);
+    return rooted_reopen(open(path, O_PATH | O_CLOEXEC), INT64_MAX, file);
+}
+
+bool jdk_files_is_native_image(pid_t pid)
+{
+    struct stat file;
+    int fd = open_exe(pid, &file);
     if (fd < 0)
         return false;
     struct remembered *known = &remembered[(file.st_ino ^ file.st_dev) % REMEMBERED];
@@ -113,6 +119,24 @@ bool jdk_files_is_native_image(pid_t pid)
     }
     close(fd);
     return known->native_image;
+}
+
+static uint16_t machine_and_close(int fd)
+{
+    uint16_t machine = fd >= 0 ? machine_of_file(fd) : 0;
+    if (fd >= 0)
+        close(fd);
+    return machine;
+}
+
+uint16_t jdk_files_machine(const struct target *target, const char *libjvm_path)
+{
+    return machine_and_close(rooted_read(target, libjvm_path, ROOTED_LINKS, INT64_MAX, NULL));
+}
+
+uint16_t jdk_files_exe_machine(pid_t pid)
+{
+    return machine_and_close(open_exe(pid, NULL));
 }
 
 /* libjvm.so lies in JDK/lib/server or JDK/jre/lib/amd64/server: two to four folders down. */

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct target;
@@ -21,6 +22,11 @@ enum mapped_vm jdk_files_mapped_vm(pid_t pid, char *path, size_t size);
 
 /* Whether it has a file of this inode mapped; true when that cannot be read. */
 bool jdk_files_maps_inode(pid_t pid, ino_t inode);
+
+/* EM_... of its libjvm.so (path as the target names it; 0: it cannot be read, or has been replaced) and of the program
+ * that the process runs: another one where that is an emulator. */
+uint16_t jdk_files_machine(const struct target *target, const char *libjvm_path);
+uint16_t jdk_files_exe_machine(pid_t pid);
 
 /* A GraalVM native image: an ELF executable with a section for its image heap. */
 bool jdk_files_is_native_image(pid_t pid);

@@ -7,6 +7,7 @@
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
 #include "nmtwatch/jvm/privileged.h"
+#include "nmtwatch/machine/machine.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -111,6 +112,36 @@ struct target_state target_state_now(const struct target *target)
     }
     free((void *)text.ptr);
     return state;
+}
+
+/* --- its architecture ------------------------------------------------------------------------- */
+
+bool target_is_emulated(const struct target *target)
+{
+    return target->machine != 0 && target->runs_on != 0 && target->machine != target->runs_on;
+}
+
+bool target_is_other_machine(const struct target *target)
+{
+    return (target->machine != 0 && target->machine != this_machine.elf) ||
+           target_is_emulated(target);
+}
+
+struct machine_text target_machine(const struct target *target)
+{
+    struct machine_text out;
+    char room[24], link[48], path[PATH_MAX];
+    const char *by = "";
+    if (target_is_emulated(target)) {
+        snprintf(link, sizeof link, "/proc/%d/exe", (int)target->pid);
+        ssize_t len = readlink(link, path, sizeof path);
+        bool qemu =
+            span_find(span_of(path, len > 0 ? (size_t)len : 0), SPAN_LITERAL("/qemu-")) >= 0;
+        by = qemu ? ", emulated by qemu" : ", emulated";
+    }
+    snprintf(out.text, sizeof out.text, "%s%s",
+             target->machine != 0 ? machine_name(target->machine, room) : "?", by);
+    return out;
 }
 
 /* --- the way to its files --------------------------------------------------------------------- */
@@ -231,12 +262,14 @@ enum failure_kind target_not_permitted(const struct target *target, struct failu
 
 static enum failure_kind require_jvm(struct target *target, struct failure *failure)
 {
-    char libjvm[8];
+    char libjvm[PATH_MAX];
     switch (jdk_files_mapped_vm(target->pid, libjvm, sizeof libjvm)) {
     case VM_OPENJ9:
         return fail(target, failure, FAILURE_NOT_HOTSPOT, "it is Eclipse OpenJ9");
     case VM_HOTSPOT:
         target->libjvm_mapped = true;
+        target->machine = jdk_files_machine(target, rooted_inner(target->root, libjvm));
+        target->runs_on = jdk_files_exe_machine(target->pid);
         return FAILURE_NONE;
     case VM_UNREADABLE:
         if (errno != EACCES && errno != EPERM)

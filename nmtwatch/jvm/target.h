@@ -15,6 +15,7 @@
 #include "analyzers/parse/span.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct target {
@@ -30,6 +31,9 @@ struct target {
     char tmp[192];        /* its /tmp as we reach it: root + "/tmp", where that leads without links;
                            * to look at. What is written goes through rooted_open */
     char perfdata[320];   /* path of its hsperfdata file as we reach it; "" when there is none */
+    /* EM_... of its libjvm.so, and of the program it runs, which is another one where that is an emulator. 0: not
+     * known. */
+    uint16_t machine, runs_on;
     struct target_identity identity;
 };
 
@@ -47,6 +51,15 @@ const char *target_host_root(void);
 bool target_proc_hides_others(void);
 /* False when the process ended or the pid is somebody else's now. */
 bool target_still_same(const struct target *target);
+/* Whether its architecture is known to be another one than this program's, or to be emulated. */
+bool target_is_other_machine(const struct target *target);
+bool target_is_emulated(const struct target *target);
+/* "aarch64", "aarch64, emulated by qemu"; "?" when it is not known. */
+struct machine_text {
+    char text[64];
+};
+struct machine_text target_machine(const struct target *target);
+
 /* What it does at this moment; all false when it is gone. */
 struct target_state {
     bool stopped;         /* SIGSTOP or a tracer: it cannot answer */

@@ -23,7 +23,6 @@ const struct machine_facts this_machine = {
     .loader = "ld-linux-aarch64",
     .audit = AUDIT_ARCH_AARCH64,
     .elf = EM_AARCH64,
-    .thread_stack_bytes = 2040 << 10, /* JDK 17 and 25, -XX:+PrintFlagsFinal */
     .registers = COUNT,
     .kernel_words = 34,
     .perf = EACH,

@@ -17,11 +17,10 @@
 #define MACHINE_ARGUMENTS     6
 
 struct machine_facts {
-    const char *name;            /* as people write it */
-    const char *loader;          /* how the name of the dynamic linker begins */
-    uint32_t audit;              /* AUDIT_ARCH_..., of seccomp(2) */
-    uint16_t elf;                /* EM_..., of ELF files */
-    uint32_t thread_stack_bytes; /* -Xss of HotSpot, where nothing is said */
+    const char *name;   /* as people write it */
+    const char *loader; /* how the name of the dynamic linker begins */
+    uint32_t audit;     /* AUDIT_ARCH_..., of seccomp(2) */
+    uint16_t elf;       /* EM_..., of ELF files */
     uint8_t registers;
     uint8_t kernel_words;                  /* of struct pt_regs, as a BPF program may read them */
     uint8_t perf[MACHINE_REGISTERS_MAX];   /* bit in sample_regs_user, ascending */
@@ -46,6 +45,10 @@ struct machine_operand {
 bool machine_operand(const char **text, struct machine_operand *operand);
 /* "x86-64" for EM_X86_64; for one that is not known "machine 243". */
 const char *machine_name(uint16_t elf, char room[24]);
+/* -Xss of HotSpot there, where nothing is said. */
+uint32_t machine_thread_stack_bytes(uint16_t elf);
+/* EM_... of a program or a library, of 32 bits or of 64 and of either byte order; 0: the file is none. */
+uint16_t machine_of_file(int fd);
 
 /* Of this system: a power of two, 4 KB to 64 KB. */
 size_t machine_page_bytes(void);

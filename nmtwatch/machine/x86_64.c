@@ -49,7 +49,6 @@ const struct machine_facts this_machine = {
     .loader = "ld-linux-x86-64",
     .audit = AUDIT_ARCH_X86_64,
     .elf = EM_X86_64,
-    .thread_stack_bytes = 1024 << 10,
     .registers = COUNT,
     .kernel_words = 21,
     .perf =

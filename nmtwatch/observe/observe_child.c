@@ -72,6 +72,13 @@ static int write_text(FILE *out, long *before, uint64_t *bytes)
     return 0;
 }
 
+int observe_failure_code(const struct target *target)
+{
+    return failure_exit_code(!target->libjvm_mapped            ? FAILURE_NOT_A_JVM
+                             : target_is_other_machine(target) ? FAILURE_OTHER_MACHINE
+                                                               : FAILURE_SYSTEM);
+}
+
 static void observe_it(const struct target *target, const struct observe_request *request,
                        struct observe_result *result, FILE *out)
 {
@@ -83,8 +90,7 @@ static void observe_it(const struct target *target, const struct observe_request
     if (methods ? !loaded_methods_read(target, &loaded, result->sentence, sizeof result->sentence)
                 : !observe_run(target, &request->options, &report, result->sentence,
                                sizeof result->sentence)) {
-        result->code =
-            failure_exit_code(target->libjvm_mapped ? FAILURE_SYSTEM : FAILURE_NOT_A_JVM);
+        result->code = observe_failure_code(target);
     } else {
         for (int i = 0; i < request->format_count && result->code == 0; i++) {
             enum profile_format format = request->format[i];

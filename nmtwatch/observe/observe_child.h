@@ -61,6 +61,9 @@ char *observe_child_text(const struct observe_child *child, int index, size_t *b
 /* Ends it when it has not, and frees it. NULL is ignored. */
 void observe_child_close(struct observe_child *child);
 
+/* The exit code of an observation that was not possible. */
+int observe_failure_code(const struct target *target);
+
 /* --- the other side: of the root helper as well ----------------------------------------------- */
 
 /* Whether a stranger's request may be served: the bytes are one, what is asked for exists, and its time is

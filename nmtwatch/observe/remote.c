@@ -461,6 +461,12 @@ bool remote_open(const struct target *target, char *error, size_t error_size)
 {
     uint64_t word;
     remote_close();
+    if (target_is_other_machine(target)) {
+        snprintf(error, error_size,
+                 "it is %s: this nmtwatch observes JVMs of %s, and none that is emulated",
+                 target_machine(target).text, this_machine.name);
+        return false;
+    }
     remote.target = target;
     remote.pagemap = -1;
     remote.bytes = malloc(PIECES * PIECE_BYTES);

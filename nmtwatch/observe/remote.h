@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* False with one sentence: its memory is not for us, or it maps no libjvm.so. target lives until
- * remote_close. */
+/* False with one sentence: it is of another architecture or emulated, its memory is not for us, or it maps no
+ * libjvm.so. target lives until remote_close. */
 bool remote_open(const struct target *target, char *error, size_t error_size);
 void remote_close(void);
 /* False: it has ended, or runs another program by now (exec). */

@@ -165,9 +165,9 @@ static enum failure_kind choose_library(struct agent_session *session, enum agen
         return fail(session, failure, FAILURE_SYSTEM, error);
     else
         memcpy(session->library, session->local, sizeof session->library);
-    if (!agent_library_fits(&session->target, session->library, inside))
-        return fail(session, failure, FAILURE_AGENT_LIBC, NULL);
-    return FAILURE_NONE;
+    enum failure_kind kind =
+        agent_library_obstacle(&session->target, session->library, inside, error, sizeof error);
+    return kind != FAILURE_NONE ? fail(session, failure, kind, error) : FAILURE_NONE;
 }
 
 enum failure_kind agent_session_open(struct agent_session *session, const struct target *target,

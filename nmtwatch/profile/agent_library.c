@@ -3,6 +3,7 @@
 #include "nmtwatch/jvm/agent_files.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/jvm/rooted.h"
+#include "nmtwatch/machine/machine.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -87,14 +88,14 @@ enum agent_loaded agent_library_loaded(const struct target *target, const char *
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-/* Only libraries of this machine's kind are handed to a JVM: anything else makes HotSpot look for
- * its stack guards and warn in the application's log. */
+/* Only libraries are handed to a JVM: anything else makes HotSpot look for its stack guards and warn in the
+ * application's log. */
 static bool is_library_file(int fd)
 {
-    Elf64_Ehdr header;
-    return pread(fd, &header, sizeof header, 0) == sizeof header &&
-           memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN &&
-           header.e_ident[EI_CLASS] == ELFCLASS64;
+    Elf64_Half type; /* a byte is 3, whatever the order of bytes */
+    return machine_of_file(fd) != 0 &&
+           pread(fd, &type, sizeof type, offsetof(Elf64_Ehdr, e_type)) == sizeof type &&
+           (type == ET_DYN || type == ET_DYN << 8);
 }
 
 int agent_library_read(const char *path)
@@ -223,17 +224,27 @@ static bool built_for_musl(int fd)
     return false;
 }
 
-bool agent_library_fits(const struct target *target, const char *path, bool inside)
+enum failure_kind agent_library_obstacle(const struct target *target, const char *path, bool inside,
+                                         char *detail, size_t size)
 {
-    char libc[PATH_MAX];
+    char libc[PATH_MAX], room[24];
+    enum failure_kind kind = FAILURE_NONE;
     enum agent_loaded musl = find_mapped(target, is_musl, NULL, libc, sizeof libc);
     int fd = inside ? rooted_read(target, path, ROOTED_LINKS, LIBRARY_MAX_BYTES, NULL)
                     : agent_library_read(path);
-    bool fits =
-        fd < 0 || musl == AGENT_LOADED_UNKNOWN || built_for_musl(fd) == (musl == AGENT_LOADED);
-    if (fd >= 0)
-        close(fd);
-    return fits;
+    if (fd < 0)
+        return kind;
+    uint16_t machine = machine_of_file(fd);
+    detail[0] = '\0';
+    if (target->machine != 0 && machine != target->machine) {
+        snprintf(detail, size, "the JVM is %s; the agent is %s: %s", target_machine(target).text,
+                 machine_name(machine, room), path);
+        kind = FAILURE_OTHER_MACHINE;
+    } else if (musl != AGENT_LOADED_UNKNOWN && built_for_musl(fd) != (musl == AGENT_LOADED)) {
+        kind = FAILURE_AGENT_LIBC;
+    }
+    close(fd);
+    return kind;
 }
 
 bool agent_library_reachable(const struct target *target, const char *path)

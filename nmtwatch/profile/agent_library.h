@@ -29,10 +29,11 @@ int agent_library_read(const char *path);
 /* Whether the target's root has a library of that name (absolute) that its user may read. False
  * with errno; ENOENT also when that root is ours. */
 bool agent_library_inside(const struct target *target, const char *named);
-/* Whether it was built for the C library that the target runs on: glibc's cannot be loaded beside
- * musl, nor the other way round. path as we reach it, or inside: as the target does. True when in
- * doubt. */
-bool agent_library_fits(const struct target *target, const char *path, bool inside);
+/* What keeps it from the target: FAILURE_NONE; FAILURE_OTHER_MACHINE, with both architectures in detail; or
+ * FAILURE_AGENT_LIBC, because glibc's cannot be loaded beside musl, nor the other way round. path as we reach
+ * it, or inside: as the target does. None when in doubt. */
+enum failure_kind agent_library_obstacle(const struct target *target, const char *path, bool inside,
+                                         char *detail, size_t size);
 /* Whether the target can open this path of ours: the same root, and readable for its user, or the
  * same file in another root. False when in doubt: it gets a copy then. */
 bool agent_library_reachable(const struct target *target, const char *path);

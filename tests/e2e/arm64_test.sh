@@ -56,6 +56,19 @@ for program in "$NMTWATCH" "$OURS"; do
     check "${program#"$PWD/"} lists it" is_listed "$program"
     exits "and checks it" 0 "$program" check "$JVM_PID"
 done
+# This machine's programs say what they cannot do, before they ask the JVM for anything. The emulator may be the
+# machine's own.
+if [ "$(uname -m)" != aarch64 ]; then
+    contains "list: what it is" "$("$OURS" list | grep "^ *$JVM_PID ")" "aarch64, emulated by qemu"
+    contains "doctor, too" "$("$OURS" doctor "$JVM_PID")" "aarch64, emulated by qemu"
+    exits "the agent of this machine is not for it" 32 "$OURS" profile "$JVM_PID" start --agent "$(dirname "$OURS")/libnmtagent.so"
+    contains "both architectures are named" "$OUTPUT" "the JVM is aarch64, emulated by qemu; the agent is "
+    is "the JVM has not been told" "$(grep -c 'libnmtagent\|Full thread dump' "$JVM_LOG")" 0
+    for mode in methods cpu; do
+        exits "nor is it observed: $mode" 32 "$OURS" observe "$JVM_PID" $mode --for 1s
+        contains "$mode: why" "$OUTPUT" "it is aarch64, emulated by qemu"
+    done
+fi
 exits "the agent is attached" 0 profile start --cpu 10ms --alloc 64k --file "$JVM_OUT/x.jfr"
 contains "it walks stacks by HotSpot's structures" "$OUTPUT" "engine vm"
 contains "by POSIX timers" "$OUTPUT" "timer posix"

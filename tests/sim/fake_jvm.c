@@ -287,14 +287,19 @@ static void on_signal(int signal_number)
 static void map_libjvm(void)
 {
     char folder[] = "/tmp/fake_jvm.XXXXXX", path[64];
-    if (mkdtemp(folder) == NULL)
-        die(folder);
-    snprintf(path, sizeof path, "%s/libjvm.so", folder);
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-    bool mapped = fd >= 0 && ftruncate(fd, 4096) == 0 &&
+    int fd = opt.libjvm != NULL ? open(opt.libjvm, O_RDONLY | O_CLOEXEC) : -1;
+    if (opt.libjvm == NULL) {
+        if (mkdtemp(folder) == NULL)
+            die(folder);
+        snprintf(path, sizeof path, "%s/libjvm.so", folder);
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+        if (ftruncate(fd, 4096) != 0)
+            die(path);
+        unlink(path);
+        rmdir(folder);
+    }
+    bool mapped = fd >= 0 &&
                   mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED;
-    unlink(path);
-    rmdir(folder);
     if (!mapped)
         die("mapping libjvm.so");
     close(fd);
@@ -338,6 +343,7 @@ static void read_options(int argc, char **argv)
         {"args", &opt.args, NULL, NULL},
         {"class-stem", &opt.class_stem, NULL, NULL},
         {"main", &opt.main, NULL, NULL},
+        {"libjvm", &opt.libjvm, NULL, NULL},
         {"jdk", NULL, &opt.jdk, NULL},
         {"rate", NULL, &opt.rate, NULL},
         {"internal", NULL, &opt.internal, NULL},

@@ -28,6 +28,7 @@ struct fake_options {
     long pid;
     bool step; /* --prefix and --flip go up by one after each reply: all damages of one reply */
     bool no_perfdata, no_sigquit;
+    const char *libjvm; /* a file to map; NULL: one that is gone */
 };
 extern struct fake_options opt;
 
