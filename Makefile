@@ -67,7 +67,7 @@ NATIVE := internal call_site_group rss_account
 SOAK := estimate trial
 PLAN := suitability plan_input measured sizing plan
 CLASSLOG := class_rows classlog
-TRIAGE := crash dossier dossier_ticket dossier_texts dossier_read triage triage_names triage_memory triage_ticket triage_categories triage_answers 
+TRIAGE := crash facts facts_ticket facts_texts facts_read triage triage_names triage_memory triage_ticket triage_categories triage_answers 
 JUDGE := finding judge_classes judge_names judge_heap judge_memory judge level
 ANALYZERS := $(CLEAN:%=analyzers/text/%) $(PARSE:%=analyzers/parse/%) $(MODEL:%=analyzers/model/%) $(TREND:%=analyzers/trend/%) \
              $(CLASSES:%=analyzers/classes/%) $(NATIVE:%=analyzers/native/%) $(JUDGE:%=analyzers/judge/%) \

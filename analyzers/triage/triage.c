@@ -103,28 +103,28 @@ static void copy_in(struct triage *out, const struct finding *findings, int coun
 }
 
 /* Levels and averages, as `check` judges them. */
-static void one_look(const struct dossier *dossier, struct triage *out)
+static void one_look(const struct jvm_facts *facts, struct triage *out)
 {
-    if (!dossier->have_sample && !dossier->have_diff)
+    if (!facts->have_sample && !facts->have_diff)
         return;
-    struct level_pair pairs[DOSSIER_LEVEL_PAIRS];
+    struct level_pair pairs[FACTS_LEVEL_PAIRS];
     struct check_result *result = calloc(1, sizeof *result);
     if (result == NULL)
         return;
     const struct loaders_event loaders = {
-        .loaders = dossier->loaders.loaders,
-        .classes = dossier->loaders.classes,
-        .row_count = dossier->loaders.row_count,
-        .rows = dossier->loaders.rows,
+        .loaders = facts->loaders.loaders,
+        .classes = facts->loaders.classes,
+        .row_count = facts->loaders.row_count,
+        .rows = facts->loaders.rows,
     };
     const struct check_input input = {
-        .identity = &dossier->identity,
-        .thresholds = &dossier->thresholds,
-        .sample = &dossier->sample,
-        .baseline = dossier->have_before ? &dossier->before : NULL,
+        .identity = &facts->identity,
+        .thresholds = &facts->thresholds,
+        .sample = &facts->sample,
+        .baseline = facts->have_before ? &facts->before : NULL,
         .level_pairs = pairs,
-        .level_pair_count = dossier_level_pairs(dossier, pairs),
-        .loaders = dossier->loaders.have ? &loaders : NULL,
+        .level_pair_count = facts_level_pairs(facts, pairs),
+        .loaders = facts->loaders.have ? &loaders : NULL,
     };
     check_jvm(&input, result);
     copy_in(out, result->findings, result->finding_count);
@@ -176,26 +176,26 @@ void triage_free(struct triage *triage)
     triage->finding_count = 0;
 }
 
-void triage_judge(const struct dossier *dossier, const struct finding *alerts, int alert_count,
+void triage_judge(const struct jvm_facts *facts, const struct finding *alerts, int alert_count,
                   struct triage *out)
 {
     triage_free(out);
     memset(out, 0, sizeof *out);
     copy_in(out, alerts, alert_count);
-    one_look(dossier, out);
-    triage_names(dossier, out);
-    triage_agents(dossier, out);
-    triage_memory(dossier, out);
-    triage_ticket(dossier, out);
-    triage_categories(dossier, out);
-    triage_answers(dossier, out);
+    one_look(facts, out);
+    triage_names(facts, out);
+    triage_agents(facts, out);
+    triage_memory(facts, out);
+    triage_ticket(facts, out);
+    triage_categories(facts, out);
+    triage_answers(facts, out);
     qsort(out->findings, (size_t)out->finding_count, sizeof out->findings[0], culprit_first);
-    triage_suitability(dossier, out);
+    triage_suitability(facts, out);
 }
 
 /* --- suitability ------------------------------------------------------------------------------ */
 
-/* What a dossier says of a profiler's suitability; the limits are analyzers/plan/suitability.h. */
+/* What a facts says of a profiler's suitability; the limits are analyzers/plan/suitability.h. */
 static const struct finding *worst_of(const struct triage *out, enum finding_kind kind)
 {
     for (int i = 0; i < out->finding_count; i++) {
@@ -206,48 +206,48 @@ static const struct finding *worst_of(const struct triage *out, enum finding_kin
 }
 
 /* Start-up, or a generator that was observed for too short a time; -1: not known. */
-static double loading_per_s(const struct dossier *dossier)
+static double loading_per_s(const struct jvm_facts *facts)
 {
     int64_t now, before;
-    if (!dossier->have_sample || !dossier->have_before || dossier->span_s < 1.0 ||
-        !sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &now) ||
-        !sample_get(&dossier->before, SAMPLE_CLASSES_LOADED, &before))
+    if (!facts->have_sample || !facts->have_before || facts->span_s < 1.0 ||
+        !sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &now) ||
+        !sample_get(&facts->before, SAMPLE_CLASSES_LOADED, &before))
         return -1.0;
-    return (double)(now - before) / dossier->span_s;
+    return (double)(now - before) / facts->span_s;
 }
 
-static void take_level(const struct dossier *dossier, struct suitability_facts *facts, char *words,
+static void take_level(const struct jvm_facts *facts, struct suitability_facts *inputs, char *words,
                        size_t size)
 {
-    struct level_pair pairs[DOSSIER_LEVEL_PAIRS];
+    struct level_pair pairs[FACTS_LEVEL_PAIRS];
     struct level levels[LEVELS_MAX];
-    int count = levels_judge(dossier->identity.jdk_major, &dossier->thresholds, pairs,
-                             dossier_level_pairs(dossier, pairs), levels);
-    suitability_take_level(facts, levels, count, words, size);
+    int count = levels_judge(facts->identity.jdk_major, &facts->thresholds, pairs,
+                             facts_level_pairs(facts, pairs), levels);
+    suitability_take_level(inputs, levels, count, words, size);
 }
 
-void triage_suitability(const struct dossier *dossier, struct triage *out)
+void triage_suitability(const struct jvm_facts *facts, struct triage *out)
 {
     const struct finding *explosion = worst_of(out, FINDING_CLASS_EXPLOSION);
     const struct finding *churn = worst_of(out, FINDING_CLASS_CHURN);
-    struct suitability_facts facts = {
-        .jdk_major = dossier->identity.jdk_major,
+    struct suitability_facts inputs = {
+        .jdk_major = facts->identity.jdk_major,
         .methods_per_class = TYPICAL_METHODS_PER_CLASS,
         .explosion = explosion != NULL ? explosion->family : NULL,
         .loader_leak = worst_of(out, FINDING_REDEPLOY_LEAK) != NULL,
         .churn = churn != NULL ? churn->family : NULL,
-        .loading_per_s = loading_per_s(dossier),
+        .loading_per_s = loading_per_s(facts),
     };
     char level[128];
-    take_level(dossier, &facts, level, sizeof level);
-    facts.counted =
-        dossier->have_sample && sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &facts.loaded);
-    if (dossier->have_sample)
-        sample_get(&dossier->sample, SAMPLE_CLASSES_UNLOADED, &facts.unloaded);
-    if (!facts.counted && dossier->flow.have) {
-        facts.loaded = dossier->flow.loads;
-        facts.unloaded = dossier->flow.unloads;
-        facts.counted = true;
+    take_level(facts, &inputs, level, sizeof level);
+    inputs.counted =
+        facts->have_sample && sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &inputs.loaded);
+    if (facts->have_sample)
+        sample_get(&facts->sample, SAMPLE_CLASSES_UNLOADED, &inputs.unloaded);
+    if (!inputs.counted && facts->flow.have) {
+        inputs.loaded = facts->flow.loads;
+        inputs.unloaded = facts->flow.unloads;
+        inputs.counted = true;
     }
-    suitability_judge(&facts, &out->suitability);
+    suitability_judge(&inputs, &out->suitability);
 }

@@ -1,5 +1,5 @@
 /*
- * triage: a dossier in, findings out, the culprit first; and whether a profiler is appropriate.
+ * triage: a facts in, findings out, the culprit first; and whether a profiler is appropriate.
  *
  * Whose memory is it? The application's classes, an agent, the JVM, native code outside NMT, or the
  * tool that looks. Each finding says which code makes it and what to change; a JVM in health has no
@@ -13,7 +13,7 @@
 #include "analyzers/judge/finding.h"
 #include "analyzers/native/call_site_group.h"
 #include "analyzers/plan/suitability.h"
-#include "analyzers/triage/dossier.h"
+#include "analyzers/triage/facts.h"
 
 #define TRIAGE_FINDINGS_MAX 32
 
@@ -27,7 +27,7 @@ struct triage {
 
 /* alerts: what the judge raised during a live triage or a replay; count may be 0. out is all zero,
  * or one of before, whose texts are freed. */
-void triage_judge(const struct dossier *dossier, const struct finding *alerts, int alert_count,
+void triage_judge(const struct jvm_facts *facts, const struct finding *alerts, int alert_count,
                   struct triage *out);
 /* Findings from elsewhere (a heap dump), each to its place; the least of all go when there are too
  * many. */

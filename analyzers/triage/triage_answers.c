@@ -26,17 +26,17 @@ static void add_objects(const struct heap_objects *objects, struct finding *find
 #define GROWN_SHARE 5 /* of the heap: a fifth */
 
 /* From one histogram to the next: no statistics, so only much of it is more than a note. */
-static void heap_growth(const struct dossier *dossier, struct triage *out)
+static void heap_growth(const struct jvm_facts *facts, struct triage *out)
 {
     static const char *const keys[] = {"grown_1", "grown_2", "grown_3", "grown_4"};
-    const struct dossier_heap_growth *growth = &dossier->heap_growth;
+    const struct facts_heap_growth *growth = &facts->heap_growth;
     const struct histogram_class *most = &growth->rows[0];
     if (growth->histograms < 2 || growth->row_count == 0 || most->bytes_growth < MB)
         return;
     struct finding *finding = triage_add(out, FINDING_HEAP_GROWTH);
     if (finding == NULL)
         return;
-    if (most->bytes_growth > dossier->thresholds.value[TH_HEAP_CLASS_BYTES] &&
+    if (most->bytes_growth > facts->thresholds.value[TH_HEAP_CLASS_BYTES] &&
         most->bytes_growth > growth->bytes_before / GROWN_SHARE)
         finding->severity = SEVERITY_WARNING;
     finding_family(finding, most->family);
@@ -59,9 +59,9 @@ static void heap_growth(const struct dossier *dossier, struct triage *out)
     }
 }
 
-static void heap_objects(const struct dossier *dossier, struct triage *out)
+static void heap_objects(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct heap_objects *objects = &dossier->objects;
+    const struct heap_objects *objects = &facts->objects;
     bool suspect = objects->suspect != HEAP_SUSPECT_NONE;
     if (objects->classes == 0 || (!suspect && out->finding_count > 0))
         return;
@@ -92,9 +92,9 @@ static void heap_objects(const struct dossier *dossier, struct triage *out)
 /* --- observations: one, by the first text that has something to say --------------------------- */
 
 /* A part of an error file without its head. */
-static bool of_error_file(const struct dossier *dossier, struct finding *finding)
+static bool of_error_file(const struct jvm_facts *facts, struct finding *finding)
 {
-    const struct crash *crash = &dossier->crash;
+    const struct crash *crash = &facts->crash;
     if (!crash->have || crash->end != HS_ERR_NO_END)
         return false;
     int64_t used = crash->figure[HS_ERR_METASPACE_USED];
@@ -112,23 +112,23 @@ static bool of_error_file(const struct dossier *dossier, struct finding *finding
     return true;
 }
 
-static bool of_process(const struct dossier *dossier, struct finding *finding)
+static bool of_process(const struct jvm_facts *facts, struct finding *finding)
 {
-    const struct process_row *row = &dossier->row;
+    const struct process_row *row = &facts->row;
     bool in_row = row->source != PROCESS_NONE && row->rss_bytes > 0;
-    int64_t rss = in_row ? row->rss_bytes : dossier->have_rss ? dossier->rss.rss_bytes : -1;
+    int64_t rss = in_row ? row->rss_bytes : facts->have_rss ? facts->rss.rss_bytes : -1;
     if (rss <= 0)
         return false;
     char limit[64] = "", heap[120] = "";
-    if (dossier->container_limit_bytes > 0)
+    if (facts->container_limit_bytes > 0)
         snprintf(limit, sizeof limit, ", of a limit of %s",
-                 size_text(dossier->container_limit_bytes).text);
-    if (dossier->max_heap_bytes > 0)
-        snprintf(heap, sizeof heap, ", -Xmx is %s", size_text(dossier->max_heap_bytes).text);
-    if (dossier->max_heap_bytes > 0 && rss > dossier->max_heap_bytes)
+                 size_text(facts->container_limit_bytes).text);
+    if (facts->max_heap_bytes > 0)
+        snprintf(heap, sizeof heap, ", -Xmx is %s", size_text(facts->max_heap_bytes).text);
+    if (facts->max_heap_bytes > 0 && rss > facts->max_heap_bytes)
         snprintf(heap, sizeof heap, ", -Xmx is %s: at least %s are not heap",
-                 size_text(dossier->max_heap_bytes).text,
-                 size_text(rss - dossier->max_heap_bytes).text);
+                 size_text(facts->max_heap_bytes).text,
+                 size_text(rss - facts->max_heap_bytes).text);
     finding_title(finding, "%s shows %s resident for %s%s%s",
                   in_row ? process_source_name(row->source) : "smaps", size_text(rss).text,
                   in_row && row->name[0] != '\0' ? row->name : "the process", limit, heap);
@@ -143,15 +143,15 @@ static bool of_process(const struct dossier *dossier, struct finding *finding)
     return true;
 }
 
-static bool of_memory_map(const struct dossier *dossier, struct finding *finding)
+static bool of_memory_map(const struct jvm_facts *facts, struct finding *finding)
 {
-    if (dossier->map_regions == 0 || dossier->category_count > 0)
+    if (facts->map_regions == 0 || facts->category_count > 0)
         return false;
     finding_title(finding, "a piece of NMT's memory map: %" PRId64 " regions, %s reserved%s%s",
-                  dossier->map_regions, size_text(dossier->map_reserved_bytes).text,
-                  dossier->map_largest != NMT_NOT_IN_TABLE ? ", most for " : "",
-                  dossier->map_largest != NMT_NOT_IN_TABLE ? nmt_category_name(dossier->map_largest)
-                                                           : "");
+                  facts->map_regions, size_text(facts->map_reserved_bytes).text,
+                  facts->map_largest != NMT_NOT_IN_TABLE ? ", most for " : "",
+                  facts->map_largest != NMT_NOT_IN_TABLE ? nmt_category_name(facts->map_largest)
+                                                         : "");
     finding_advice(finding, "%s",
                    "The totals are missing: jcmd PID VM.native_memory summary. The map has only "
                    "what the JVM reserved itself; what a native library (JNI) allocates is not in "
@@ -160,17 +160,17 @@ static bool of_memory_map(const struct dossier *dossier, struct finding *finding
     return true;
 }
 
-static bool of_metaspace(const struct dossier *dossier, struct finding *finding)
+static bool of_metaspace(const struct jvm_facts *facts, struct finding *finding)
 {
-    int64_t used = -1, committed = -1, max = dossier->max_metaspace_bytes;
-    if (dossier->have_sample) {
-        sample_get(&dossier->sample, SAMPLE_METASPACE_USED_BYTES, &used);
-        sample_get(&dossier->sample, SAMPLE_METASPACE_COMMITTED_BYTES, &committed);
-        sample_get(&dossier->sample, SAMPLE_METASPACE_MAX_BYTES, &max);
+    int64_t used = -1, committed = -1, max = facts->max_metaspace_bytes;
+    if (facts->have_sample) {
+        sample_get(&facts->sample, SAMPLE_METASPACE_USED_BYTES, &used);
+        sample_get(&facts->sample, SAMPLE_METASPACE_COMMITTED_BYTES, &committed);
+        sample_get(&facts->sample, SAMPLE_METASPACE_MAX_BYTES, &max);
     }
-    if (used < 0 && dossier->have_lines && dossier->lines.metaspace_lines > 0) {
-        used = dossier->lines.metaspace_last_bytes;
-        committed = dossier->lines.metaspace_committed_bytes;
+    if (used < 0 && facts->have_lines && facts->lines.metaspace_lines > 0) {
+        used = facts->lines.metaspace_last_bytes;
+        committed = facts->lines.metaspace_committed_bytes;
     }
     if (used < 0)
         return false;
@@ -190,9 +190,9 @@ static bool of_metaspace(const struct dossier *dossier, struct finding *finding)
     return true;
 }
 
-static bool of_loaders(const struct dossier *dossier, struct finding *finding)
+static bool of_loaders(const struct jvm_facts *facts, struct finding *finding)
 {
-    const struct dossier_loaders *loaders = &dossier->loaders;
+    const struct facts_loaders *loaders = &facts->loaders;
     if (!loaders->have)
         return false;
     const struct loader_row *most = NULL;
@@ -203,14 +203,13 @@ static bool of_loaders(const struct dossier *dossier, struct finding *finding)
     char type[EVENT_NAME_MAX + 64] = "";
     if (most != NULL && most->loaders > 1)
         snprintf(type, sizeof type, ", %" PRId64 " of type %s", most->loaders, most->type);
-    int64_t counted =
-        dossier->live_loaders + dossier->dead_loaders; /* rows may have been left out */
+    int64_t counted = facts->live_loaders + facts->dead_loaders; /* rows may have been left out */
     char dead[64] = "";
     if (counted > 0)
-        snprintf(dead, sizeof dead, ", %" PRId64 " of them dead", dossier->dead_loaders);
+        snprintf(dead, sizeof dead, ", %" PRId64 " of them dead", facts->dead_loaders);
     if (counted > loaders->loaders)
         finding_title(finding, "%" PRId64 " class loaders%s%s%s", counted, dead,
-                      dossier->dead_type[0] != '\0' ? ", most of type " : "", dossier->dead_type);
+                      facts->dead_type[0] != '\0' ? ", most of type " : "", facts->dead_type);
     else
         finding_title(finding, "%" PRId64 " class loaders with %" PRId64 " classes%s%s",
                       loaders->loaders, loaders->classes, dead, type);
@@ -222,9 +221,9 @@ static bool of_loaders(const struct dossier *dossier, struct finding *finding)
     return true;
 }
 
-static bool of_heap(const struct dossier *dossier, struct finding *finding)
+static bool of_heap(const struct jvm_facts *facts, struct finding *finding)
 {
-    int64_t used = dossier->heap_used_bytes, committed = dossier->heap_committed_bytes;
+    int64_t used = facts->heap_used_bytes, committed = facts->heap_committed_bytes;
     if (committed <= 0)
         return false;
     bool full = used >= committed / 100 * HEAP_FULL_PERCENT;
@@ -240,9 +239,9 @@ static bool of_heap(const struct dossier *dossier, struct finding *finding)
     return true;
 }
 
-static bool of_names(const struct dossier *dossier, struct finding *finding)
+static bool of_names(const struct jvm_facts *facts, struct finding *finding)
 {
-    const struct dossier_names *flow = &dossier->flow;
+    const struct facts_names *flow = &facts->flow;
     if (!flow->have || flow->loads == 0)
         return false;
     finding_title(finding,
@@ -257,36 +256,36 @@ static bool of_names(const struct dossier *dossier, struct finding *finding)
     return true;
 }
 
-static bool of_limits(const struct dossier *dossier, struct finding *finding)
+static bool of_limits(const struct jvm_facts *facts, struct finding *finding)
 {
-    if (dossier->max_heap_bytes <= 0)
+    if (facts->max_heap_bytes <= 0)
         return false;
-    finding_title(
-        finding, "a command line: -Xmx is %s%s%s", size_text(dossier->max_heap_bytes).text,
-        dossier->container_limit_bytes > 0 ? ", the container's limit " : "",
-        dossier->container_limit_bytes > 0 ? size_text(dossier->container_limit_bytes).text : "");
+    finding_title(finding, "a command line: -Xmx is %s%s%s", size_text(facts->max_heap_bytes).text,
+                  facts->container_limit_bytes > 0 ? ", the container's limit " : "",
+                  facts->container_limit_bytes > 0 ? size_text(facts->container_limit_bytes).text
+                                                   : "");
     finding_advice(finding, "%s",
                    "Beside the heap there are Metaspace, code, threads, direct buffers: nmtwatch "
                    "plan --heap SIZE --limit SIZE says what fits.");
-    finding_add_int(finding, "max_heap_bytes", dossier->max_heap_bytes);
+    finding_add_int(finding, "max_heap_bytes", facts->max_heap_bytes);
     return true;
 }
 
-void triage_answers(const struct dossier *dossier, struct triage *out)
+void triage_answers(const struct jvm_facts *facts, struct triage *out)
 {
-    static bool (*const observations[])(const struct dossier *, struct finding *) = {
+    static bool (*const observations[])(const struct jvm_facts *, struct finding *) = {
         of_error_file, of_process, of_memory_map, of_heap,
         of_metaspace,  of_loaders, of_names,      of_limits,
     };
-    heap_growth(dossier, out);
-    heap_objects(dossier, out);
+    heap_growth(facts, out);
+    heap_objects(facts, out);
     if (out->finding_count > 0)
         return;
     struct finding *finding = triage_add(out, FINDING_OBSERVATION);
     bool any = false;
     for (size_t i = 0; finding != NULL && !any && i < sizeof observations / sizeof observations[0];
          i++)
-        any = observations[i](dossier, finding);
+        any = observations[i](facts, finding);
     if (finding != NULL && !any)
         out->finding_count--;
 }

@@ -82,7 +82,7 @@ static bool is_reported(const struct triage *out, enum nmt_category category, in
 }
 
 /* Committed, or reserved stacks of threads; false: nothing to compare with. */
-static bool grown(const struct dossier_category *row, int64_t *bytes, int64_t *before)
+static bool grown(const struct facts_category *row, int64_t *bytes, int64_t *before)
 {
     *bytes = row->change_bytes;
     *before = row->committed_bytes - row->change_bytes;
@@ -93,12 +93,12 @@ static bool grown(const struct dossier_category *row, int64_t *bytes, int64_t *b
     return row->has_change;
 }
 
-static void growth(const struct dossier *dossier, const struct dossier_category *row,
+static void growth(const struct jvm_facts *facts, const struct facts_category *row,
                    struct triage *out)
 {
     const struct category_advice *advice = category_advice(row->category);
     int64_t bytes, before;
-    int jdk = dossier->identity.jdk_major;
+    int jdk = facts->identity.jdk_major;
     if (advice == NULL || advice->growth_bytes == 0 || !grown(row, &bytes, &before) ||
         bytes < advice->growth_bytes || bytes < before / GROWN_PART ||
         is_reported(out, row->category, jdk))
@@ -128,12 +128,12 @@ static void growth(const struct dossier *dossier, const struct dossier_category 
 }
 
 /* "NMT: 1.3 GB committed: Java Heap 1 GB, GC 157.2 MB, ..." */
-static void note_largest(const struct dossier *dossier, struct triage *out)
+static void note_largest(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct dossier_category *largest = NULL, *sorted[4] = {NULL};
+    const struct facts_category *largest = NULL, *sorted[4] = {NULL};
     int64_t all = 0, heap = 0;
-    for (int i = 0; i < dossier->category_count; i++) {
-        const struct dossier_category *row = &dossier->categories[i];
+    for (int i = 0; i < facts->category_count; i++) {
+        const struct facts_category *row = &facts->categories[i];
         if (row->committed_bytes < 0)
             continue;
         all += row->committed_bytes;
@@ -153,9 +153,9 @@ static void note_largest(const struct dossier *dossier, struct triage *out)
     if (finding == NULL)
         return;
     int64_t missing = 0;
-    if (dossier->nmt_committed_bytes > all) {
-        missing = dossier->nmt_committed_bytes - all;
-        all = dossier->nmt_committed_bytes;
+    if (facts->nmt_committed_bytes > all) {
+        missing = facts->nmt_committed_bytes - all;
+        all = facts->nmt_committed_bytes;
     }
     char title[300];
     int used = snprintf(title, sizeof title, "NMT: %s committed", units_bytes(all).text);
@@ -172,7 +172,7 @@ static void note_largest(const struct dossier *dossier, struct triage *out)
     }
     if (sorted[0] == NULL)
         return;
-    const struct dossier_category *about = sorted[0];
+    const struct facts_category *about = sorted[0];
     if (largest != NULL && (largest->committed_bytes >= NOTED_MIN_BYTES || heap == 0)) {
         const struct category_advice *advice = category_advice(largest->category);
         bool share = advice != NULL && advice->share_percent > 0 && all > heap &&
@@ -189,14 +189,14 @@ static void note_largest(const struct dossier *dossier, struct triage *out)
 }
 
 /* A level is counted from the JVM's start; what a difference says of it stands behind. */
-static void add_change(const struct dossier *dossier, enum nmt_category category,
+static void add_change(const struct jvm_facts *facts, enum nmt_category category,
                        struct finding *finding)
 {
     const struct evidence *since = finding_evidence(finding, "since");
     if (since == NULL || since->text == NULL || strcmp(since->text, "start") != 0)
         return;
-    for (int i = 0; i < dossier->category_count; i++) {
-        const struct dossier_category *row = &dossier->categories[i];
+    for (int i = 0; i < facts->category_count; i++) {
+        const struct facts_category *row = &facts->categories[i];
         if (row->category == category && row->has_change && row->change_bytes >= NOTED_MIN_BYTES) {
             finding_title(finding, "%s; %s of it since the first measurement", finding->title,
                           units_bytes(row->change_bytes).text);
@@ -205,18 +205,18 @@ static void add_change(const struct dossier *dossier, enum nmt_category category
     }
 }
 
-void triage_categories(const struct dossier *dossier, struct triage *out)
+void triage_categories(const struct jvm_facts *facts, struct triage *out)
 {
-    int jdk = dossier->identity.jdk_major;
+    int jdk = facts->identity.jdk_major;
     bool warned = false;
-    for (int i = 0; i < dossier->category_count; i++)
-        growth(dossier, &dossier->categories[i], out);
+    for (int i = 0; i < facts->category_count; i++)
+        growth(facts, &facts->categories[i], out);
     for (int i = 0; i < out->finding_count; i++) {
         struct finding *finding = &out->findings[i];
         category_advise(category_of(finding, jdk), finding);
-        add_change(dossier, category_of(finding, jdk), finding);
+        add_change(facts, category_of(finding, jdk), finding);
         warned = warned || finding->severity > SEVERITY_INFO;
     }
-    if (!warned && (dossier->category_count > 0 || dossier->nmt_committed_bytes > 0))
-        note_largest(dossier, out);
+    if (!warned && (facts->category_count > 0 || facts->nmt_committed_bytes > 0))
+        note_largest(facts, out);
 }

@@ -13,17 +13,17 @@ struct finding *triage_add(struct triage *out, enum finding_kind kind);
 bool triage_has(const struct triage *out, enum finding_kind kind);
 
 /* Who generates classes: from names in flow or in stock. */
-void triage_names(const struct dossier *dossier, struct triage *out);
+void triage_names(const struct jvm_facts *facts, struct triage *out);
 /* Agents: what they preallocate, what they keep. */
-void triage_agents(const struct dossier *dossier, struct triage *out);
+void triage_agents(const struct jvm_facts *facts, struct triage *out);
 /* Outside NMT, direct memory, threads, symbols, redeployments, our own effect. */
-void triage_memory(const struct dossier *dossier, struct triage *out);
+void triage_memory(const struct jvm_facts *facts, struct triage *out);
 /* Growth by the table of NMT, advice of its categories, the largest. */
-void triage_categories(const struct dossier *dossier, struct triage *out);
+void triage_categories(const struct jvm_facts *facts, struct triage *out);
 /* Error files, the OOM killer, consoles, process tables. */
-void triage_ticket(const struct dossier *dossier, struct triage *out);
+void triage_ticket(const struct jvm_facts *facts, struct triage *out);
 /* What fills the heap; and what a text says when nothing above was found in it. Called last. */
-void triage_answers(const struct dossier *dossier, struct triage *out);
-void triage_suitability(const struct dossier *dossier, struct triage *out);
+void triage_answers(const struct jvm_facts *facts, struct triage *out);
+void triage_suitability(const struct jvm_facts *facts, struct triage *out);
 
 #endif

@@ -30,7 +30,7 @@ static void add_largest(const struct rss_account *rss, struct finding *finding)
 }
 
 /* Most of what grew while the process was seen from outside has one author. */
-static void add_toucher(const struct dossier_toucher *toucher, struct finding *finding)
+static void add_toucher(const struct facts_toucher *toucher, struct finding *finding)
 {
     if (!toucher->have || toucher->bytes < TOUCHED_MIN_BYTES)
         return;
@@ -54,16 +54,16 @@ static int64_t freed_allowance(const struct rss_account *rss)
     return rss->nmt_freed_bytes > 0 ? rss->nmt_freed_bytes : FREED_UNKNOWN_BYTES;
 }
 
-static void outside_nmt(const struct dossier *dossier, struct triage *out)
+static void outside_nmt(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct rss_account *rss = &dossier->rss;
-    if (!dossier->have_rss || !rss->compared)
+    const struct rss_account *rss = &facts->rss;
+    if (!facts->have_rss || !rss->compared)
         return;
     int64_t grown = 0;
     /* Without the heap's place its pages look anonymous, and it is touched bit by bit. */
-    bool know_growth = dossier->have_rss_before && dossier->rss_before.compared && rss->heap_placed;
+    bool know_growth = facts->have_rss_before && facts->rss_before.compared && rss->heap_placed;
     if (know_growth)
-        grown = rss_growth_outside_nmt(rss, &dossier->rss_before) - freed_allowance(rss);
+        grown = rss_growth_outside_nmt(rss, &facts->rss_before) - freed_allowance(rss);
     int64_t outside = rss->outside_nmt_bytes;
     double others = (double)(rss->rss_bytes - rss->kind[RSS_JAVA_HEAP].rss_bytes);
     bool grows = grown >= OUTSIDE_GROWN_MIN_BYTES && (double)grown >= GROWN_SHARE * 0.4 * others;
@@ -91,7 +91,7 @@ static void outside_nmt(const struct dossier *dossier, struct triage *out)
         finding_add_int(finding, "nmt_malloc_bytes", rss->nmt_malloc_bytes);
         finding_add_int(finding, "malloc_resident_bytes", malloc_resident);
         finding_add_int(finding, "anonymous_bytes", rss->kind[RSS_ANONYMOUS].rss_bytes);
-        add_toucher(&dossier->toucher, finding);
+        add_toucher(&facts->toucher, finding);
         add_largest(rss, finding);
         return;
     }
@@ -107,21 +107,21 @@ static void outside_nmt(const struct dossier *dossier, struct triage *out)
     finding_add_int(finding, "arena_mappings", rss->kind[RSS_MALLOC_ARENAS].mappings);
 }
 
-static int64_t level_of(const struct dossier *dossier, enum nmt_category category)
+static int64_t level_of(const struct jvm_facts *facts, enum nmt_category category)
 {
     struct nmt_amount amount;
-    return dossier->have_sample && sample_get_nmt(&dossier->sample, category, &amount)
+    return facts->have_sample && sample_get_nmt(&facts->sample, category, &amount)
                ? amount.committed_bytes
                : 0;
 }
 
 /* A category that grew by at least so much, and by a share of its level that is not noise. */
-static void category_grew(const struct dossier *dossier, enum nmt_category category, int64_t least,
+static void category_grew(const struct jvm_facts *facts, enum nmt_category category, int64_t least,
                           enum finding_kind kind, const char *what, struct triage *out)
 {
     int64_t grown;
-    if (!dossier_growth(dossier, category, &grown) || grown < least ||
-        (double)grown < GROWN_SHARE * (double)level_of(dossier, category))
+    if (!facts_growth(facts, category, &grown) || grown < least ||
+        (double)grown < GROWN_SHARE * (double)level_of(facts, category))
         return;
     for (int i = 0; i < out->finding_count; i++) {
         if (out->findings[i].kind == kind) { /* its level was reported */
@@ -133,21 +133,21 @@ static void category_grew(const struct dossier *dossier, enum nmt_category categ
     if (finding == NULL)
         return;
     char span[48] = "";
-    if (dossier->span_s > 0.0)
-        snprintf(span, sizeof span, " in %.0f s", dossier->span_s);
+    if (facts->span_s > 0.0)
+        snprintf(span, sizeof span, " in %.0f s", facts->span_s);
     finding_title(finding, "%s (NMT %s) grew by %s%s", what, nmt_category_name(category),
                   units_bytes(grown).text, span);
     finding_add_text(finding, "category", nmt_category_name(category));
     finding_add_int(finding, "growth_bytes", grown);
-    finding_add_int(finding, "level_bytes", level_of(dossier, category));
+    finding_add_int(finding, "level_bytes", level_of(facts, category));
 }
 
-static void threads(const struct dossier *dossier, struct triage *out)
+static void threads(const struct jvm_facts *facts, struct triage *out)
 {
-    int64_t now, before, grown = dossier->diff_threads;
-    if (dossier->have_sample && dossier->have_before &&
-        sample_get(&dossier->sample, SAMPLE_THREADS, &now) &&
-        sample_get(&dossier->before, SAMPLE_THREADS, &before)) {
+    int64_t now, before, grown = facts->diff_threads;
+    if (facts->have_sample && facts->have_before &&
+        sample_get(&facts->sample, SAMPLE_THREADS, &now) &&
+        sample_get(&facts->before, SAMPLE_THREADS, &before)) {
         grown = now - before;
         if (grown * 10 < before)
             return;
@@ -161,9 +161,9 @@ static void threads(const struct dossier *dossier, struct triage *out)
     finding_add_int(finding, "growth_threads", grown);
 }
 
-static void redeploys(const struct dossier *dossier, struct triage *out)
+static void redeploys(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct loader_copies *worst = loader_leak_worst(&dossier->leak);
+    const struct loader_copies *worst = loader_leak_worst(&facts->leak);
     if (worst == NULL)
         return;
     int64_t each = worst->chunk_bytes / worst->copies;
@@ -191,33 +191,33 @@ static void redeploys(const struct dossier *dossier, struct triage *out)
     }
 }
 
-static void own_effect(const struct dossier *dossier, struct triage *out)
+static void own_effect(const struct jvm_facts *facts, struct triage *out)
 {
-    if (dossier->symbol_files_bytes < OWN_EFFECT_MIN_BYTES)
+    if (facts->symbol_files_bytes < OWN_EFFECT_MIN_BYTES)
         return;
     struct finding *finding = triage_add(out, FINDING_OWN_EFFECT);
     if (finding == NULL)
         return;
     finding_title(finding, "%s of Internal are the JVM's symbol files, read for a detailed report",
-                  units_bytes(dossier->symbol_files_bytes).text);
-    finding_add_int(finding, "symbol_files_bytes", dossier->symbol_files_bytes);
+                  units_bytes(facts->symbol_files_bytes).text);
+    finding_add_int(finding, "symbol_files_bytes", facts->symbol_files_bytes);
 }
 
-void triage_memory(const struct dossier *dossier, struct triage *out)
+void triage_memory(const struct jvm_facts *facts, struct triage *out)
 {
-    outside_nmt(dossier, out);
+    outside_nmt(facts, out);
     /* Direct buffers are Other since 9; on 8 they are in Internal, with much else. */
-    category_grew(dossier, dossier->identity.jdk_major == 8 ? NMT_INTERNAL : NMT_OTHER,
+    category_grew(facts, facts->identity.jdk_major == 8 ? NMT_INTERNAL : NMT_OTHER,
                   DIRECT_GROWN_MIN_BYTES, FINDING_DIRECT_MEMORY,
-                  dossier->identity.jdk_major == 8 ? "direct buffers, or what else Internal holds"
-                                                   : "direct buffers and Unsafe memory",
+                  facts->identity.jdk_major == 8 ? "direct buffers, or what else Internal holds"
+                                                 : "direct buffers and Unsafe memory",
                   out);
     if (!triage_has(out, FINDING_CLASS_EXPLOSION))
-        category_grew(dossier, NMT_SYMBOL, SYMBOL_GROWN_MIN_BYTES, FINDING_SYMBOL_GROWTH,
+        category_grew(facts, NMT_SYMBOL, SYMBOL_GROWN_MIN_BYTES, FINDING_SYMBOL_GROWTH,
                       "interned names and strings", out);
-    threads(dossier, out);
-    redeploys(dossier, out);
-    own_effect(dossier, out);
+    threads(facts, out);
+    redeploys(facts, out);
+    own_effect(facts, out);
 }
 
 /* --- agents ----------------------------------------------------------------------------------- */
@@ -273,11 +273,11 @@ static const char *who(const struct explained *explained)
     return explained->library[0] != '\0' ? explained->library : "an agent";
 }
 
-static void retained_by_sites(const struct dossier *dossier, struct triage *out)
+static void retained_by_sites(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct call_site_sum *arrays = &dossier->sites.group[CALL_SITES_METHOD_ARRAYS];
-    const struct call_site_sum *lines = &dossier->sites.group[CALL_SITES_LINE_TABLES];
-    bool grown = dossier->sites_have_growth && lines->bytes_delta >= LINE_TABLES_GROWN_BYTES;
+    const struct call_site_sum *arrays = &facts->sites.group[CALL_SITES_METHOD_ARRAYS];
+    const struct call_site_sum *lines = &facts->sites.group[CALL_SITES_LINE_TABLES];
+    bool grown = facts->sites_have_growth && lines->bytes_delta >= LINE_TABLES_GROWN_BYTES;
     bool leaks_arrays = arrays->bytes >= METHOD_ARRAYS_MIN_BYTES;
     bool leaks_lines = lines->bytes >= LINE_TABLES_MIN_BYTES || grown;
     if (!leaks_arrays && !leaks_lines)
@@ -286,7 +286,7 @@ static void retained_by_sites(const struct dossier *dossier, struct triage *out)
     if (finding == NULL)
         return;
     int64_t kept = (leaks_arrays ? arrays->bytes : 0) + (leaks_lines ? lines->bytes : 0);
-    if (kept > dossier->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
+    if (kept > facts->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
         finding->severity = SEVERITY_CRITICAL;
     finding_title(finding, "%.100s keeps what JVMTI gave it: %s below %s are never given back%s",
                   who(&out->explained), size_text(kept).text,
@@ -301,19 +301,19 @@ static void retained_by_sites(const struct dossier *dossier, struct triage *out)
     finding_add_text(finding, "library", out->explained.library);
     finding_add_int(finding, "get_class_methods_bytes", arrays->bytes);
     finding_add_int(finding, "get_line_number_table_bytes", lines->bytes);
-    if (dossier->sites_have_growth)
+    if (facts->sites_have_growth)
         finding_add_int(finding, "growth_bytes", arrays->bytes_delta + lines->bytes_delta);
 }
 
 /* Without call sites: Internal grows by more than ids for every class, and an agent is there. */
-static void retained_by_growth(const struct dossier *dossier, const struct explained_facts *facts,
+static void retained_by_growth(const struct jvm_facts *facts, const struct explained_facts *inputs,
                                struct triage *out)
 {
     const struct explained *explained = &out->explained;
     int64_t left = explained->unexplained_growth_bytes;
-    if (!explained->have_growth || dossier->agent_count == 0 || left < LEFT_MIN_BYTES)
+    if (!explained->have_growth || facts->agent_count == 0 || left < LEFT_MIN_BYTES)
         return;
-    int64_t loads = facts->now.classes_loaded - facts->before.classes_loaded;
+    int64_t loads = inputs->now.classes_loaded - inputs->before.classes_loaded;
     if (loads < EXPLAINED_LOADS_MIN || left / loads < LEFT_PER_CLASS_BYTES)
         return;
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
@@ -321,15 +321,15 @@ static void retained_by_growth(const struct dossier *dossier, const struct expla
         return;
     char agents[200];
     size_t used = 0;
-    for (int i = 0; i < dossier->agent_count && used < sizeof agents; i++)
+    for (int i = 0; i < facts->agent_count && used < sizeof agents; i++)
         used += (size_t)snprintf(agents + used, sizeof agents - used, "%s%s", i > 0 ? ", " : "",
-                                 dossier->agents[i]);
+                                 facts->agents[i]);
     finding_title(finding,
                   "Internal grew by %s with %s classes loaded, %s a class beyond jmethodIDs: an "
                   "agent keeps them (%.180s)",
                   units_bytes(explained->growth_bytes).text, units_count(loads).text,
                   units_bytes(left / loads).text, agents);
-    finding_add_text(finding, "library", dossier->agent_count == 1 ? agents : "");
+    finding_add_text(finding, "library", facts->agent_count == 1 ? agents : "");
     finding_add_text(finding, "agents", agents);
     finding_add_int(finding, "growth_bytes", explained->growth_bytes);
     finding_add_int(finding, "explained_bytes", explained->explained_growth_bytes);
@@ -338,12 +338,12 @@ static void retained_by_growth(const struct dossier *dossier, const struct expla
 
 /* Internal grows, no class load explains it, and an agent is there: JVMTI Allocate books to
  * Internal. */
-static void retained_by_level(const struct dossier *dossier, struct triage *out)
+static void retained_by_level(const struct jvm_facts *facts, struct triage *out)
 {
     const struct explained *explained = &out->explained;
     int64_t left = explained->unexplained_growth_bytes;
-    if (!explained->have_growth || dossier->agent_count == 0 || left < GROWN_MIN_BYTES ||
-        dossier->identity.jdk_major == 8) /* direct buffers are in Internal there */
+    if (!explained->have_growth || facts->agent_count == 0 || left < GROWN_MIN_BYTES ||
+        facts->identity.jdk_major == 8) /* direct buffers are in Internal there */
         return;
     struct finding *finding = triage_add(out, FINDING_AGENT_RETAINS);
     if (finding == NULL)
@@ -351,16 +351,15 @@ static void retained_by_level(const struct dossier *dossier, struct triage *out)
     finding_title(finding,
                   "Internal grew by %s that no class load explains: memory an agent has from JVMTI "
                   "(%s%.180s)",
-                  units_bytes(left).text, dossier->agent_count > 1 ? "one of several: " : "",
-                  dossier->agents[0]);
-    finding_add_text(finding, "library", dossier->agent_count == 1 ? dossier->agents[0] : "");
+                  units_bytes(left).text, facts->agent_count > 1 ? "one of several: " : "",
+                  facts->agents[0]);
+    finding_add_text(finding, "library", facts->agent_count == 1 ? facts->agents[0] : "");
     finding_add_int(finding, "growth_bytes", left);
-    if (dossier->have_sites)
-        finding_add_int(finding, "jvmti_bytes",
-                        dossier->sites.group[CALL_SITES_JVMTI_RESULTS].bytes);
+    if (facts->have_sites)
+        finding_add_int(finding, "jvmti_bytes", facts->sites.group[CALL_SITES_JVMTI_RESULTS].bytes);
 }
 
-static void preallocates(const struct dossier *dossier, struct triage *out)
+static void preallocates(const struct jvm_facts *facts, struct triage *out)
 {
     const struct explained *explained = &out->explained;
     if (explained->preallocates != EXPLAINED_YES)
@@ -372,10 +371,10 @@ static void preallocates(const struct dossier *dossier, struct triage *out)
         explained->ids_counted ? explained->ids_bytes : jmethodid_loaded_bytes(&explained->alive);
     int64_t total = loaded + explained->kept_after_unload_bytes;
     int64_t observed =
-        dossier->have_sites ? dossier->sites.group[CALL_SITES_JMETHODIDS_AGENT].bytes : 0;
+        facts->have_sites ? facts->sites.group[CALL_SITES_JMETHODIDS_AGENT].bytes : 0;
     if (observed > total)
         total = observed;
-    if (total >= dossier->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
+    if (total >= facts->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
         finding->severity = SEVERITY_CRITICAL;
     else if (total >= IDS_WARN_BYTES ||
              (explained->have_growth && explained->explained_growth_bytes >= MB &&
@@ -404,43 +403,43 @@ static void preallocates(const struct dossier *dossier, struct triage *out)
         finding_add_int(finding, "predicted_bytes", loaded);
     }
     finding_add_int(finding, "kept_bytes", explained->kept_after_unload_bytes);
-    if (dossier->have_sites)
+    if (facts->have_sites)
         finding_add_int(finding, "observed_bytes", observed);
 }
 
-void triage_agents(const struct dossier *dossier, struct triage *out)
+void triage_agents(const struct jvm_facts *facts, struct triage *out)
 {
-    const char *agents[DOSSIER_AGENTS_MAX];
+    const char *agents[FACTS_AGENTS_MAX];
     static const struct explained_look unknown = {-1, -1, -1, -1, -1, -1};
-    for (int i = 0; i < dossier->agent_count; i++)
-        agents[i] = dossier->agents[i];
-    struct explained_facts facts = {
-        .jdk_major = dossier->identity.jdk_major,
-        .now = dossier->have_sample ? look_of(&dossier->sample) : unknown,
-        .have_before = dossier->have_before,
-        .before = dossier->have_before ? look_of(&dossier->before) : unknown,
-        .sites = dossier->have_sites ? &dossier->sites : NULL,
-        .ids_counted = dossier->ids.have,
-        .ids = dossier->ids.ids,
-        .id_classes = dossier->ids.classes,
-        .id_methods = dossier->ids.methods,
-        .id_loaders = dossier->ids.loaders,
-        .agents_known = dossier->agents_known,
-        .agent_count = dossier->agent_count,
+    for (int i = 0; i < facts->agent_count; i++)
+        agents[i] = facts->agents[i];
+    struct explained_facts inputs = {
+        .jdk_major = facts->identity.jdk_major,
+        .now = facts->have_sample ? look_of(&facts->sample) : unknown,
+        .have_before = facts->have_before,
+        .before = facts->have_before ? look_of(&facts->before) : unknown,
+        .sites = facts->have_sites ? &facts->sites : NULL,
+        .ids_counted = facts->ids.have,
+        .ids = facts->ids.ids,
+        .id_classes = facts->ids.classes,
+        .id_methods = facts->ids.methods,
+        .id_loaders = facts->ids.loaders,
+        .agents_known = facts->agents_known,
+        .agent_count = facts->agent_count,
         .agents = agents,
     };
     /* What looking has brought is nobody's: the first detailed report makes the JVM read its symbol
      * files, 4 to 5 MB of Internal. */
-    if (facts.have_before && facts.now.internal_bytes > dossier->symbol_files_grown_bytes)
-        facts.now.internal_bytes -= dossier->symbol_files_grown_bytes;
-    explain_internal(&out->explained, &facts);
-    if (out->explained.library[0] == '\0' && dossier->agent_count == 1)
-        snprintf(out->explained.library, sizeof out->explained.library, "%s", dossier->agents[0]);
-    if (dossier->have_sites)
-        retained_by_sites(dossier, out);
+    if (inputs.have_before && inputs.now.internal_bytes > facts->symbol_files_grown_bytes)
+        inputs.now.internal_bytes -= facts->symbol_files_grown_bytes;
+    explain_internal(&out->explained, &inputs);
+    if (out->explained.library[0] == '\0' && facts->agent_count == 1)
+        snprintf(out->explained.library, sizeof out->explained.library, "%s", facts->agents[0]);
+    if (facts->have_sites)
+        retained_by_sites(facts, out);
     if (!triage_has(out, FINDING_AGENT_RETAINS))
-        retained_by_growth(dossier, &facts, out);
+        retained_by_growth(facts, &inputs, out);
     if (!triage_has(out, FINDING_AGENT_RETAINS))
-        retained_by_level(dossier, out);
-    preallocates(dossier, out);
+        retained_by_level(facts, out);
+    preallocates(facts, out);
 }

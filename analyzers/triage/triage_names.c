@@ -46,10 +46,10 @@ static const char *producer_of(const struct family_row *row)
     return family != NULL ? family->producer : "an unknown generator";
 }
 
-static void flow_row(const struct dossier *dossier, const struct family_row *row, int64_t late,
+static void flow_row(const struct jvm_facts *facts, const struct family_row *row, int64_t late,
                      struct triage *out)
 {
-    const struct dossier_names *flow = &dossier->flow;
+    const struct facts_names *flow = &facts->flow;
     if (row->loads < FLOW_LOADS_MIN)
         return;
     bool stopped = late >= 0 && (double)late < LATE_SHARE_MIN * (double)row->loads;
@@ -79,7 +79,7 @@ static void flow_row(const struct dossier *dossier, const struct family_row *row
                   stopped     ? "it has stopped"
                   : late >= 0 ? "it goes on to the end"
                               : "whether it continues is not known");
-    finding_add_caller(finding, dossier->callers, dossier->caller_count, row->example);
+    finding_add_caller(finding, facts->callers, facts->caller_count, row->example);
 }
 
 static void stock_row(const struct family_row *row, struct triage *out)
@@ -98,7 +98,7 @@ static void stock_row(const struct family_row *row, struct triage *out)
 }
 
 /* The families of a list; secondary ones only when nobody else explains the loads. */
-static bool any_producer(const struct dossier_names *names, int64_t least)
+static bool any_producer(const struct facts_names *names, int64_t least)
 {
     for (int i = 0; i < names->row_count; i++) {
         if (!is_secondary(family_by_id(names->rows[i].family)) && names->rows[i].loads >= least)
@@ -107,19 +107,19 @@ static bool any_producer(const struct dossier_names *names, int64_t least)
     return false;
 }
 
-void triage_names(const struct dossier *dossier, struct triage *out)
+void triage_names(const struct jvm_facts *facts, struct triage *out)
 {
     if (triage_has(out, FINDING_CLASS_EXPLOSION) || triage_has(out, FINDING_CLASS_CHURN))
         return; /* the judge saw it live, with rates */
-    const struct dossier_names *flow = &dossier->flow;
+    const struct facts_names *flow = &facts->flow;
     bool produced = any_producer(flow, FLOW_LOADS_MIN);
     for (int i = 0; flow->have && i < flow->row_count; i++) {
         if (!produced || !is_secondary(family_by_id(flow->rows[i].family)))
-            flow_row(dossier, &flow->rows[i], flow->late_loads[i], out);
+            flow_row(facts, &flow->rows[i], flow->late_loads[i], out);
     }
     if (flow->have)
         return;
-    const struct dossier_names *stock = &dossier->stock;
+    const struct facts_names *stock = &facts->stock;
     produced = any_producer(stock, STOCK_MIN);
     for (int i = 0; stock->have && i < stock->row_count; i++) {
         if (!produced || !is_secondary(family_by_id(stock->rows[i].family)))

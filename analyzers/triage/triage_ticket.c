@@ -40,7 +40,7 @@ static void advise(struct finding *finding, enum oom_cause cause)
 
 /* The flags of a plan for this limit. The heap is what was asked for when that fits, else what the
  * other parts leave. */
-static void add_plan(const struct dossier *dossier, struct finding *finding, int64_t limit)
+static void add_plan(const struct jvm_facts *facts, struct finding *finding, int64_t limit)
 {
     struct plan_input input;
     char error[160];
@@ -51,20 +51,20 @@ static void add_plan(const struct dossier *dossier, struct finding *finding, int
     if (plan == NULL)
         return;
     plan_input_default(&input);
-    if (dossier->identity.jdk_major > 0) {
-        input.jdk_major = dossier->identity.jdk_major;
+    if (facts->identity.jdk_major > 0) {
+        input.jdk_major = facts->identity.jdk_major;
         input.jdk_given = true;
     }
     int64_t classes = 15000; /* of an application server, when nobody counted them */
-    if (dossier->have_sample && sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &value) &&
+    if (facts->have_sample && sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &value) &&
         value > 0)
         classes = value;
     plan_input_set(&input, PLAN_CLASSES, (double)classes);
-    value = dossier->crash.have ? dossier->crash.figure[HS_ERR_JAVA_THREADS] : dossier->row.threads;
+    value = facts->crash.have ? facts->crash.figure[HS_ERR_JAVA_THREADS] : facts->row.threads;
     if (value > 0)
         plan_input_set(&input, PLAN_THREADS, (double)value);
     plan_input_set(&input, PLAN_LIMIT, (double)limit);
-    int64_t heap = dossier->max_heap_bytes >= MB ? dossier->max_heap_bytes : limit / 2;
+    int64_t heap = facts->max_heap_bytes >= MB ? facts->max_heap_bytes : limit / 2;
     plan_input_set(&input, PLAN_HEAP, (double)heap);
     if (plan_input_check(&input, error, sizeof error)) {
         plan_make(plan, &input, NULL);
@@ -80,16 +80,16 @@ static void add_plan(const struct dossier *dossier, struct finding *finding, int
     free(plan);
 }
 
-static void container(const struct dossier *dossier, struct triage *out)
+static void container(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct process_row *row = &dossier->row;
-    int64_t limit = dossier->container_limit_bytes;
+    const struct process_row *row = &facts->row;
+    int64_t limit = facts->container_limit_bytes;
     if (limit <= 0 || triage_has(out, FINDING_OOM_KILLED) || triage_has(out, FINDING_NATIVE_OOM) ||
         triage_has(out, FINDING_CRASH))
         return;
     int64_t held = row->source != PROCESS_NONE ? row->rss_bytes : -1;
     bool near = held >= limit / 100 * CONTAINER_NEAR_PERCENT;
-    if (!near && dossier->max_heap_bytes < limit / 100 * CONTAINER_NEAR_PERCENT)
+    if (!near && facts->max_heap_bytes < limit / 100 * CONTAINER_NEAR_PERCENT)
         return;
     struct finding *finding = triage_add(out, FINDING_CONTAINER_LIMIT);
     if (finding == NULL)
@@ -102,10 +102,10 @@ static void container(const struct dossier *dossier, struct triage *out)
     else
         finding_title(finding,
                       "-Xmx of %s in a container of %s leaves no room for what is not heap",
-                      size_text(dossier->max_heap_bytes).text, size_text(limit).text);
+                      size_text(facts->max_heap_bytes).text, size_text(limit).text);
     add_known(finding, "container_limit_bytes", limit);
     add_known(finding, "container_usage_bytes", held);
-    add_plan(dossier, finding, limit);
+    add_plan(facts, finding, limit);
 }
 
 /* --- an error file ------------------------------------------------------------------------ */
@@ -129,7 +129,7 @@ static void add_figures(const struct crash *crash, struct finding *finding,
         add_known(finding, figures[i].key, crash->figure[figures[i].figure]);
 }
 
-static void native_oom(const struct dossier *dossier, struct triage *out)
+static void native_oom(const struct jvm_facts *facts, struct triage *out)
 {
     static const struct named_figure figures[] = {
         {HS_ERR_REQUEST, "request_bytes"},
@@ -150,10 +150,10 @@ static void native_oom(const struct dossier *dossier, struct triage *out)
     if (finding == NULL)
         return;
     /* The head alone was pasted, and what top says of the host beside it. */
-    struct crash known = dossier->crash;
-    if (known.figure[HS_ERR_MEM_TOTAL] < 0 && dossier->row.host_bytes > 0) {
-        known.figure[HS_ERR_MEM_TOTAL] = dossier->row.host_bytes;
-        known.figure[HS_ERR_MEM_AVAILABLE] = dossier->row.host_free_bytes;
+    struct crash known = facts->crash;
+    if (known.figure[HS_ERR_MEM_TOTAL] < 0 && facts->row.host_bytes > 0) {
+        known.figure[HS_ERR_MEM_TOTAL] = facts->row.host_bytes;
+        known.figure[HS_ERR_MEM_AVAILABLE] = facts->row.host_free_bytes;
     }
     const struct crash *crash = &known;
     enum oom_cause cause = crash_cause(crash);
@@ -167,7 +167,7 @@ static void native_oom(const struct dossier *dossier, struct triage *out)
         add_threads(crash, finding);
     if (cause == OOM_CAUSE_CONTAINER ||
         (cause == OOM_CAUSE_HEAP_TOO_LARGE && crash->figure[HS_ERR_CONTAINER_LIMIT] > 0))
-        add_plan(dossier, finding, crash->figure[HS_ERR_CONTAINER_LIMIT]);
+        add_plan(facts, finding, crash->figure[HS_ERR_CONTAINER_LIMIT]);
 }
 
 /* "libjvm.so": the JVM itself. */
@@ -185,7 +185,7 @@ static const char *owner_of(const struct crash *crash)
     return crash->frame[0] == 'C' ? "native code without a name" : "a place that is not named";
 }
 
-static void crashed(const struct dossier *dossier, struct triage *out)
+static void crashed(const struct jvm_facts *facts, struct triage *out)
 {
     static const struct named_figure figures[] = {
         {HS_ERR_REDEFINED, "redefined_classes"},
@@ -195,7 +195,7 @@ static void crashed(const struct dossier *dossier, struct triage *out)
         {HS_ERR_OOM_HEAP, "oom_heap"},
         {HS_ERR_OOM_METASPACE, "oom_metaspace"},
     };
-    const struct crash *crash = &dossier->crash;
+    const struct crash *crash = &facts->crash;
     struct finding *finding = triage_add(out, FINDING_CRASH);
     if (finding == NULL)
         return;
@@ -217,17 +217,17 @@ static void crashed(const struct dossier *dossier, struct triage *out)
     add_figures(crash, finding, figures, sizeof figures / sizeof figures[0]);
 }
 
-static void java_oom(const struct dossier *dossier, enum oom_cause cause, const char *words,
+static void java_oom(const struct jvm_facts *facts, enum oom_cause cause, const char *words,
                      struct triage *out)
 {
-    const struct oom_lines *lines = &dossier->lines;
+    const struct oom_lines *lines = &facts->lines;
     bool native = cause == OOM_CAUSE_THREADS || cause == OOM_CAUSE_UNKNOWN ||
                   cause == OOM_CAUSE_PAGE_FILE || cause == OOM_CAUSE_MAP_COUNT ||
                   cause == OOM_CAUSE_HEAP_TOO_LARGE;
     struct finding *finding = triage_add(out, native ? FINDING_NATIVE_OOM : FINDING_JAVA_OOM);
     if (finding == NULL)
         return;
-    int64_t count = dossier->have_lines ? lines->lines[lines->last] : 0;
+    int64_t count = facts->have_lines ? lines->lines[lines->last] : 0;
     if (cause == OOM_CAUSE_THREADS)
         finding_title(finding, "threads could not be started, %" PRId64 " lines say so%s%s%s",
                       count, lines->thread[0] != '\0' ? ", the last for \"" : "", lines->thread,
@@ -246,15 +246,15 @@ static void java_oom(const struct dossier *dossier, enum oom_cause cause, const 
     advise(finding, cause);
     finding_add_text(finding, "words", words);
     add_known(finding, "error_lines", count > 0 ? count : -1);
-    if (dossier->have_lines) {
+    if (facts->have_lines) {
         add_known(finding, "request_bytes", lines->request_bytes);
         add_known(finding, "nproc_limit", lines->threads_limit);
         add_known(finding, "max_direct_bytes", lines->direct_limit_bytes);
     }
-    if (cause == OOM_CAUSE_METASPACE && dossier->max_metaspace_bytes > 0)
-        finding_add_int(finding, "max_metaspace_bytes", dossier->max_metaspace_bytes);
-    if (cause == OOM_CAUSE_UNKNOWN && dossier->row.host_bytes > 0)
-        finding_add_int(finding, "host_memory_bytes", dossier->row.host_bytes);
+    if (cause == OOM_CAUSE_METASPACE && facts->max_metaspace_bytes > 0)
+        finding_add_int(finding, "max_metaspace_bytes", facts->max_metaspace_bytes);
+    if (cause == OOM_CAUSE_UNKNOWN && facts->row.host_bytes > 0)
+        finding_add_int(finding, "host_memory_bytes", facts->row.host_bytes);
 }
 
 /* --- the kernel ----------------------------------------------------------------------------- */
@@ -269,9 +269,9 @@ __attribute__((format(printf, 3, 4))) static void add_words(char *out, size_t si
     va_end(values);
 }
 
-static void oom_killed(const struct dossier *dossier, struct triage *out)
+static void oom_killed(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct oom_killer *kill = &dossier->kill;
+    const struct oom_killer *kill = &facts->kill;
     if (kill->reports == 0)
         return;
     struct finding *finding = triage_add(out, FINDING_OOM_KILLED);
@@ -315,8 +315,8 @@ static void oom_killed(const struct dossier *dossier, struct triage *out)
     add_known(finding, "container_usage_bytes", kill->usage_bytes);
     add_known(finding, "container_limit_bytes", kill->limit_bytes);
     finding_add_text(finding, "cgroup", kill->cgroup);
-    if (dossier->max_heap_bytes > 0)
-        finding_add_int(finding, "max_heap_bytes", dossier->max_heap_bytes);
+    if (facts->max_heap_bytes > 0)
+        finding_add_int(finding, "max_heap_bytes", facts->max_heap_bytes);
     if (kill->largest_bytes > 0 && kill->largest_pid != kill->pid) {
         finding_add_text(finding, "largest_process", kill->largest);
         finding_add_int(finding, "largest_process_bytes", kill->largest_bytes);
@@ -336,30 +336,30 @@ static void oom_killed(const struct dossier *dossier, struct triage *out)
     }
     finding_title(finding, "%s", title);
     finding_add_text(finding, "asked_by", kill->invoker);
-    int64_t bound = kill->limit_bytes > 0 ? kill->limit_bytes : dossier->container_limit_bytes;
+    int64_t bound = kill->limit_bytes > 0 ? kill->limit_bytes : facts->container_limit_bytes;
     if (kill->container && bound <= 0 && held > 0)
         bound = held; /* it was killed at its limit */
     if (kill->container)
-        add_plan(dossier, finding, bound);
+        add_plan(facts, finding, bound);
 }
 
 /* --- resident, against NMT -------------------------------------------------------------- */
 
-static void resident_against_nmt(const struct dossier *dossier, struct triage *out)
+static void resident_against_nmt(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct process_row *row = &dossier->row;
+    const struct process_row *row = &facts->row;
     int64_t committed, rss = row->source != PROCESS_NONE ? row->rss_bytes : -1;
     const char *source = process_source_name(row->source);
-    if (dossier->map.total_rss_bytes > rss) {
-        rss = dossier->map.total_rss_bytes;
+    if (facts->map.total_rss_bytes > rss) {
+        rss = facts->map.total_rss_bytes;
         source = "pmap";
     }
-    if (dossier->kill.killed && dossier->kill.anon_rss_bytes > rss) {
-        rss = dossier->kill.anon_rss_bytes;
+    if (facts->kill.killed && facts->kill.anon_rss_bytes > rss) {
+        rss = facts->kill.anon_rss_bytes;
         source = "the OOM killer";
     }
-    if (rss < 0 || dossier->have_rss || !dossier->have_sample ||
-        !sample_get(&dossier->sample, SAMPLE_NMT_COMMITTED_BYTES, &committed) || committed <= 0)
+    if (rss < 0 || facts->have_rss || !facts->have_sample ||
+        !sample_get(&facts->sample, SAMPLE_NMT_COMMITTED_BYTES, &committed) || committed <= 0)
         return;
     int64_t outside = rss - committed;
     if (outside < OUTSIDE_MIN_BYTES || (double)outside < OUTSIDE_SHARE * (double)rss)
@@ -375,9 +375,9 @@ static void resident_against_nmt(const struct dossier *dossier, struct triage *o
     finding_add_int(finding, "nmt_committed_bytes", committed);
 }
 
-static void arenas(const struct dossier *dossier, struct triage *out)
+static void arenas(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct pmap *map = &dossier->map;
+    const struct pmap *map = &facts->map;
     if (map->arenas < ARENAS_MIN)
         return;
     struct finding *finding = triage_add(out, FINDING_MALLOC_ARENAS);
@@ -390,15 +390,15 @@ static void arenas(const struct dossier *dossier, struct triage *out)
     finding_add_int(finding, "arena_bytes", map->arena_bytes);
     finding_add_int(finding, "anonymous_bytes", map->anonymous_bytes);
     add_known(finding, "rss_bytes",
-              map->total_rss_bytes >= 0             ? map->total_rss_bytes
-              : dossier->row.source != PROCESS_NONE ? dossier->row.rss_bytes
-                                                    : -1);
+              map->total_rss_bytes >= 0           ? map->total_rss_bytes
+              : facts->row.source != PROCESS_NONE ? facts->row.rss_bytes
+                                                  : -1);
 }
 
 /* What glibc says of itself, in VM.info. */
-static void retained(const struct dossier *dossier, struct triage *out)
+static void retained(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct crash *crash = &dossier->crash;
+    const struct crash *crash = &facts->crash;
     if (!crash->have || crash->end != HS_ERR_NO_END ||
         crash->figure[HS_ERR_MALLOC_RETAINED] < OUTSIDE_MIN_BYTES ||
         triage_has(out, FINDING_MALLOC_RETAINED))
@@ -413,10 +413,10 @@ static void retained(const struct dossier *dossier, struct triage *out)
 
 /* --- logs ----------------------------------------------------------------------------- */
 
-static void logs(const struct dossier *dossier, struct triage *out)
+static void logs(const struct jvm_facts *facts, struct triage *out)
 {
-    const struct oom_lines *lines = &dossier->lines;
-    const struct jstat *jstat = &dossier->jstat;
+    const struct oom_lines *lines = &facts->lines;
+    const struct jstat *jstat = &facts->jstat;
     if (jstat->rows > 0 && jstat->old_percent >= OLD_FULL_PERCENT &&
         jstat->full_gcs >= FULL_GC_MIN && !triage_has(out, FINDING_JAVA_OOM)) {
         struct finding *finding = triage_add(out, FINDING_JAVA_OOM);
@@ -429,7 +429,7 @@ static void logs(const struct dossier *dossier, struct triage *out)
             advise(finding, OOM_CAUSE_HEAP);
         }
     }
-    if (!dossier->have_lines)
+    if (!facts->have_lines)
         return;
     int64_t grown = lines->metaspace_last_bytes - lines->metaspace_first_bytes;
     if (lines->metaspace_lines > 1 && grown >= METASPACE_GROWN_BYTES &&
@@ -461,9 +461,9 @@ static void logs(const struct dossier *dossier, struct triage *out)
 }
 
 /* "alive=104, dead=803" of jmap -permstat and -clstats. */
-static void dead_loaders(const struct dossier *dossier, struct triage *out)
+static void dead_loaders(const struct jvm_facts *facts, struct triage *out)
 {
-    int64_t dead = dossier->dead_loaders, all = dead + dossier->live_loaders;
+    int64_t dead = facts->dead_loaders, all = dead + facts->live_loaders;
     if (dead < DEAD_LOADERS_MIN || dead < all / 2 || triage_has(out, FINDING_LOADER_GROWTH))
         return;
     struct finding *finding = triage_add(out, FINDING_LOADER_GROWTH);
@@ -471,7 +471,7 @@ static void dead_loaders(const struct dossier *dossier, struct triage *out)
         return;
     finding_title(
         finding, "%" PRId64 " of %" PRId64 " class loaders are dead and wait to be collected%s%s",
-        dead, all, dossier->dead_type[0] != '\0' ? ", most of type " : "", dossier->dead_type);
+        dead, all, facts->dead_type[0] != '\0' ? ", most of type " : "", facts->dead_type);
     finding_advice(
         finding,
         "Dead loaders go with the next collection that unloads classes (a full one, or a "
@@ -480,28 +480,28 @@ static void dead_loaders(const struct dossier *dossier, struct triage *out)
         "-Dsun.reflect.inflationThreshold=2147483647 makes none.");
     finding_add_int(finding, "loaders", all);
     finding_add_int(finding, "dead_loaders", dead);
-    finding_add_text(finding, "loader_type", dossier->dead_type);
+    finding_add_text(finding, "loader_type", facts->dead_type);
 }
 
-void triage_ticket(const struct dossier *dossier, struct triage *out)
+void triage_ticket(const struct jvm_facts *facts, struct triage *out)
 {
-    dead_loaders(dossier, out);
-    const struct crash *crash = &dossier->crash;
+    dead_loaders(facts, out);
+    const struct crash *crash = &facts->crash;
     if (crash->have && crash->end == HS_ERR_NATIVE_OOM)
-        native_oom(dossier, out);
+        native_oom(facts, out);
     else if (crash->have && (crash->end == HS_ERR_SIGNAL || crash->end == HS_ERR_INTERNAL))
-        crashed(dossier, out);
+        crashed(facts, out);
     else if (crash->have && crash->end == HS_ERR_JAVA_OOM)
-        java_oom(dossier,
+        java_oom(facts,
                  strstr(crash->how, "Metaspace") != NULL ? OOM_CAUSE_METASPACE : OOM_CAUSE_HEAP,
                  crash->how, out);
-    oom_killed(dossier, out);
+    oom_killed(facts, out);
     bool said = triage_has(out, FINDING_NATIVE_OOM) || triage_has(out, FINDING_JAVA_OOM);
-    if (dossier->have_lines && dossier->lines.last != OOM_LINE_NONE && !said)
-        java_oom(dossier, oom_cause_of_line(dossier->lines.last), dossier->lines.words, out);
-    container(dossier, out);
-    resident_against_nmt(dossier, out);
-    arenas(dossier, out);
-    retained(dossier, out);
-    logs(dossier, out);
+    if (facts->have_lines && facts->lines.last != OOM_LINE_NONE && !said)
+        java_oom(facts, oom_cause_of_line(facts->lines.last), facts->lines.words, out);
+    container(facts, out);
+    resident_against_nmt(facts, out);
+    arenas(facts, out);
+    retained(facts, out);
+    logs(facts, out);
 }

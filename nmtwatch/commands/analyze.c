@@ -1,6 +1,6 @@
 /* nmtwatch analyze: what people have saved, judged as a live triage would. */
 #include "analyzers/parse/text_kind.h"
-#include "analyzers/triage/dossier_read.h"
+#include "analyzers/triage/facts_read.h"
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/commands/config.h"
 #include "nmtwatch/heap/holders_run.h"
@@ -24,7 +24,7 @@
 /* One thing that was recognised in a file; kept for the answer. */
 struct input {
     char *file;
-    struct dossier_input what;
+    struct facts_input what;
 };
 
 struct unrecognised {
@@ -65,7 +65,7 @@ struct analysis {
     bool failed;           /* out of memory */
 };
 
-static void keep_loader_text(struct analysis *analysis, const struct dossier_input *what)
+static void keep_loader_text(struct analysis *analysis, const struct facts_input *what)
 {
     struct loader_text *more =
         realloc(analysis->loader_texts, (size_t)(analysis->loader_text_count + 1) * sizeof *more);
@@ -113,7 +113,7 @@ static void take_metaspace(const struct analysis *analysis, const char *path,
                      : "unknown, no total line in the");
 }
 
-static void keep_input(void *context, const struct dossier_input *what)
+static void keep_input(void *context, const struct facts_input *what)
 {
     struct analysis *analysis = context;
     struct input *inputs =
@@ -160,11 +160,11 @@ static void keep_recorded(struct analysis *analysis, const char *file, struct re
     analysis->recorded = more;
     analysis->recorded[analysis->recorded_count++] = recorded;
     analysis->unknown_lines += recorded->unknown_lines;
-    struct dossier_input what = {
+    struct facts_input what = {
         .file = file,
         .kind = TEXT_RECORDING,
-        .pid = recorded->dossier.identity.pid,
-        .jdk_major = recorded->dossier.identity.jdk_major,
+        .pid = recorded->facts.identity.pid,
+        .jdk_major = recorded->facts.identity.jdk_major,
         .used = true,
     };
     memcpy(what.note, recorded->damage, sizeof what.note);
@@ -179,7 +179,7 @@ static bool read_dump(struct analysis *analysis, const char *path, char *error, 
     struct dump_said *said = calloc(1, sizeof *said);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     bool ok = answer != NULL && said != NULL && fd >= 0;
-    struct dossier_input what = {.file = path, .kind = TEXT_HEAP_DUMP, .pid = -1, .used = true};
+    struct facts_input what = {.file = path, .kind = TEXT_HEAP_DUMP, .pid = -1, .used = true};
     if (!ok) {
         snprintf(error, error_size, "%s", fd < 0 ? strerror(errno) : "out of memory");
         if (fd >= 0)
@@ -238,13 +238,13 @@ static void clear(bool progress)
 }
 
 /* Of several files: which process ids there are, before texts without one are given to a JVM. */
-static void expect_all(const struct saved *saved, struct dossier_reader *reader)
+static void expect_all(const struct saved *saved, struct facts_reader *reader)
 {
     char *front = saved->count > 1 ? malloc(FRONT_BYTES) : NULL;
     for (int i = 0; front != NULL && i < saved->count; i++) {
         size_t length = saved_front(saved->files[i].path, front, FRONT_BYTES);
         if (length > 0)
-            dossier_reader_expect(reader, span_of(front, length));
+            facts_reader_expect(reader, span_of(front, length));
     }
     free(front);
 }
@@ -267,7 +267,7 @@ static bool read_dumps(const struct saved *saved, struct analysis *analysis)
 }
 
 /* False: nothing could be read. */
-static bool read_all(const struct saved *saved, struct dossier_reader *reader,
+static bool read_all(const struct saved *saved, struct facts_reader *reader,
                      struct analysis *analysis)
 {
     bool progress = isatty(STDERR_FILENO), any = false;
@@ -315,7 +315,7 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
             recorded_is(text) ? recorded_read(path, error, sizeof error) : NULL;
         if (recorded != NULL)
             keep_recorded(analysis, path, recorded);
-        else if (!dossier_reader_feed(reader, path, text, &ignored))
+        else if (!facts_reader_feed(reader, path, text, &ignored))
             keep_unrecognised(analysis, path, text);
         else
             analysis->ignored_lines += ignored;
@@ -327,25 +327,25 @@ static bool read_all(const struct saved *saved, struct dossier_reader *reader,
 
 /* One JVM: of texts, or of a recording. */
 struct jvm_case {
-    const struct dossier *dossier;
+    const struct jvm_facts *facts;
     struct triage triage;
 };
 
 /* Findings of all JVMs, each with its process id when there are several. */
-static int collect(const struct dossier_reader *reader, const struct analysis *analysis,
+static int collect(const struct facts_reader *reader, const struct analysis *analysis,
                    struct jvm_case *cases, int count)
 {
-    int worst = 0, of_texts = dossier_reader_count(reader);
+    int worst = 0, of_texts = facts_reader_count(reader);
     for (int i = 0; i < count; i++) {
         const struct recorded *recorded = i < of_texts ? NULL : analysis->recorded[i - of_texts];
         struct jvm_case *jvm = &cases[i];
-        jvm->dossier = recorded == NULL ? dossier_reader_at(reader, i) : &recorded->dossier;
-        triage_judge(jvm->dossier, recorded == NULL ? NULL : recorded->alerts,
+        jvm->facts = recorded == NULL ? facts_reader_at(reader, i) : &recorded->facts;
+        triage_judge(jvm->facts, recorded == NULL ? NULL : recorded->alerts,
                      recorded == NULL ? 0 : recorded->alert_count, &jvm->triage);
         for (int k = 0; count > 1 && k < jvm->triage.finding_count; k++) {
             struct finding *finding = &jvm->triage.findings[k];
             if (finding_evidence(finding, "pid") == NULL)
-                finding_add_int(finding, "pid", jvm->dossier->identity.pid);
+                finding_add_int(finding, "pid", jvm->facts->identity.pid);
         }
         int status = triage_status(&jvm->triage);
         worst = status > worst ? status : worst;
@@ -359,17 +359,17 @@ static void overview_of(const struct jvm_case *cases, int count, struct triage_o
 {
     memset(overview, 0, sizeof *overview);
     for (int i = 0; i < count; i++)
-        triage_overview_add(overview, cases[i].dossier);
+        triage_overview_add(overview, cases[i].facts);
 }
 
-static void print_json(const struct analysis *analysis, const struct dossier_reader *reader,
+static void print_json(const struct analysis *analysis, const struct facts_reader *reader,
                        const struct jvm_case *cases, int count)
 {
     struct json_out out = {0};
     json_out_begin(&out, NULL, '{');
     json_out_begin(&out, "inputs", '[');
     for (int i = 0; i < analysis->input_count; i++) {
-        const struct dossier_input *what = &analysis->inputs[i].what;
+        const struct facts_input *what = &analysis->inputs[i].what;
         json_out_begin(&out, NULL, '{');
         json_out_text(&out, "file", analysis->inputs[i].file);
         json_out_text(&out, "kind", text_kind_key(what->kind));
@@ -423,17 +423,17 @@ static void print_json(const struct analysis *analysis, const struct dossier_rea
         json_out_end(&out, ']');
     }
     json_out_int(&out, "unparsed_lines",
-                 dossier_reader_unparsed_lines(reader) + analysis->unknown_lines);
+                 facts_reader_unparsed_lines(reader) + analysis->unknown_lines);
     json_out_int(&out, "ignored_lines", analysis->ignored_lines);
     json_out_begin(&out, "jvms", '[');
     for (int i = 0; i < count; i++) {
-        const struct dossier *dossier = cases[i].dossier;
-        const struct triage_report report = {.dossier = dossier, .triage = &cases[i].triage};
+        const struct jvm_facts *facts = cases[i].facts;
+        const struct triage_report report = {.facts = facts, .triage = &cases[i].triage};
         json_out_begin(&out, NULL, '{');
-        if (dossier->identity.pid >= 0)
-            json_out_int(&out, "pid", dossier->identity.pid);
-        if (dossier->identity.jdk_major > 0)
-            json_out_int(&out, "jdk", dossier->identity.jdk_major);
+        if (facts->identity.pid >= 0)
+            json_out_int(&out, "pid", facts->identity.pid);
+        if (facts->identity.jdk_major > 0)
+            json_out_int(&out, "jdk", facts->identity.jdk_major);
         triage_report_json(&report, &out);
         json_out_end(&out, '}');
     }
@@ -446,7 +446,7 @@ static void print_inputs(const struct analysis *analysis)
 {
     printf("\nRead\n");
     for (int i = 0; i < analysis->input_count; i++) {
-        const struct dossier_input *what = &analysis->inputs[i].what;
+        const struct facts_input *what = &analysis->inputs[i].what;
         printf("  %-40s %s%s", escape_name(analysis->inputs[i].file).text,
                text_kind_key(what->kind), what->used ? "" : ", not used");
         if (what->note[0] != '\0')
@@ -470,7 +470,7 @@ static void inputs_page(const struct analysis *analysis, struct page *page)
     page_heading(page, "Read");
     page_table(page, heads);
     for (int i = 0; i < analysis->input_count; i++) {
-        const struct dossier_input *what = &analysis->inputs[i].what;
+        const struct facts_input *what = &analysis->inputs[i].what;
         char kind[96], note[640];
         snprintf(kind, sizeof kind, "%s%s", text_kind_key(what->kind),
                  what->used ? "" : ", not used");
@@ -502,8 +502,7 @@ static int make_pages(const struct analysis *analysis, const struct jvm_case *ca
     if (overview.files > 1 && !html)
         pages[made++] = &own[count];
     for (int i = 0; i < count; i++) {
-        const struct triage_report report = {.dossier = cases[i].dossier,
-                                             .triage = &cases[i].triage};
+        const struct triage_report report = {.facts = cases[i].facts, .triage = &cases[i].triage};
         triage_report_page(&report, &own[i]);
         pages[made++] = &own[i];
     }
@@ -553,7 +552,7 @@ static int print_pages(const struct analysis *analysis, const struct jvm_case *c
 static int analyze(struct saved *saved, const struct thresholds *thresholds, enum form form)
 {
     struct analysis analysis = {.last_dump = &analysis.dumps};
-    struct dossier_reader *reader = dossier_reader_create(thresholds, keep_input, &analysis);
+    struct facts_reader *reader = facts_reader_create(thresholds, keep_input, &analysis);
     int code = EXIT_IO;
     if (reader == NULL || !read_all(saved, reader, &analysis)) {
         if (reader == NULL)
@@ -561,8 +560,8 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, enu
         else if (saved->count == 0 && saved->passed_over == 0)
             print_error("nmtwatch analyze: no file to read\n");
     } else {
-        dossier_reader_finish(reader);
-        int count = dossier_reader_count(reader) + analysis.recorded_count;
+        facts_reader_finish(reader);
+        int count = facts_reader_count(reader) + analysis.recorded_count;
         struct jvm_case *cases = calloc((size_t)count + 1, sizeof *cases);
         if (cases == NULL || analysis.failed) {
             print_error("nmtwatch analyze: out of memory\n");
@@ -580,7 +579,7 @@ static int analyze(struct saved *saved, const struct thresholds *thresholds, enu
         free(cases);
     }
     if (reader != NULL)
-        dossier_reader_destroy(reader);
+        facts_reader_destroy(reader);
     analysis_free(&analysis);
     return code;
 }

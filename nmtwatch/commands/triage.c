@@ -40,7 +40,7 @@ static bool make_folder(const char *path)
 static void fill_json(const struct live *live, const struct triage_report *report,
                       struct json_out *out)
 {
-    const struct target_identity *identity = &live->dossier->identity;
+    const struct target_identity *identity = &live->facts->identity;
     json_out_begin(out, NULL, '{');
     json_out_int(out, "pid", identity->pid);
     json_out_text(out, "jdk", identity->jdk);
@@ -142,7 +142,7 @@ static bool say_secrets(const struct live *live, bool kept)
 static int finish(const struct live *live, const char *folder, bool json, bool keep_secrets,
                   const struct page *holders)
 {
-    const struct triage_report report = {.dossier = live->dossier,
+    const struct triage_report report = {.facts = live->facts,
                                          .triage = &live->triage,
                                          .step_count = live->step_count,
                                          .steps = live->steps};

@@ -70,7 +70,7 @@ int observe_callers(const char *text, size_t length, struct caller_row *rows, in
 
 struct touchers {
     int count;
-    struct dossier_toucher row[TOUCHERS_MAX];
+    struct facts_toucher row[TOUCHERS_MAX];
     int64_t outside_bytes;
 };
 
@@ -88,7 +88,7 @@ static bool is_plumbing(const char *label)
 static void add_stack(struct touchers *touchers, const char *const labels[], int depth,
                       int64_t bytes)
 {
-    struct dossier_toucher toucher = {.have = true};
+    struct facts_toucher toucher = {.have = true};
     struct definer java = definer_find(labels, depth);
     int native = 0;
     while (native < depth && labels[native][strlen(labels[native]) - 1] == ']' &&
@@ -139,10 +139,10 @@ static void read_stack(struct touchers *touchers, char *line)
     add_stack(touchers, innermost, depth, strtoll(last + 1, NULL, 10));
 }
 
-void observe_outside(char *text, struct dossier_toucher *toucher)
+void observe_outside(char *text, struct facts_toucher *toucher)
 {
     struct touchers touchers = {0};
-    *toucher = (struct dossier_toucher){0};
+    *toucher = (struct facts_toucher){0};
     for (char *line; (line = strsep(&text, "\n")) != NULL;)
         read_stack(&touchers, line);
     for (int i = 0; i < touchers.count; i++) {
@@ -154,16 +154,16 @@ void observe_outside(char *text, struct dossier_toucher *toucher)
 
 /* --- methods ---------------------------------------------------------------------------------- */
 
-bool observe_ids(const char *text, size_t length, struct dossier_ids *ids)
+bool observe_ids(const char *text, size_t length, struct facts_ids *ids)
 {
     json_t *root = json_loadb(text, length, 0, NULL);
     const json_t *count = json_object_get(root, "jmethodids");
     bool counted = json_is_integer(count);
-    *ids = (struct dossier_ids){.have = counted,
-                                .ids = json_integer_value(count),
-                                .classes = number_of(root, "classes"),
-                                .methods = number_of(root, "methods"),
-                                .loaders = number_of(root, "loaders")};
+    *ids = (struct facts_ids){.have = counted,
+                              .ids = json_integer_value(count),
+                              .classes = number_of(root, "classes"),
+                              .methods = number_of(root, "methods"),
+                              .loaders = number_of(root, "loaders")};
     json_decref(root);
     return counted;
 }

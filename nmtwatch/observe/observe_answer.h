@@ -8,7 +8,7 @@
 #define NMTWATCH_OBSERVE_OBSERVE_ANSWER_H
 
 #include "analyzers/model/event.h"
-#include "analyzers/triage/dossier.h"
+#include "analyzers/triage/facts.h"
 
 #include <stddef.h>
 
@@ -17,8 +17,8 @@
 int observe_callers(const char *text, size_t length, struct caller_row *rows, int max);
 /* Of `rss`, as collapsed stacks: the code that touched most of what grew outside of NMT. have is false when nothing
  * did. The text is cut up. */
-void observe_outside(char *text, struct dossier_toucher *toucher);
+void observe_outside(char *text, struct facts_toucher *toucher);
 /* Of `methods`: the jmethodIDs there are. False: they were not counted. */
-bool observe_ids(const char *text, size_t length, struct dossier_ids *ids);
+bool observe_ids(const char *text, size_t length, struct facts_ids *ids);
 
 #endif

@@ -4,7 +4,7 @@
 #include "analyzers/parse/jcmd_reply.h"
 #include "analyzers/parse/proc_text.h"
 #include "analyzers/parse/redact.h"
-#include "analyzers/triage/dossier_read.h"
+#include "analyzers/triage/facts_read.h"
 #include "nmtwatch/jvm/attach.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
@@ -66,7 +66,7 @@ static bool exports_agent(const struct target *target, const char *path)
     return found;
 }
 
-void mapped_agents(const struct target *target, struct dossier *dossier)
+void mapped_agents(const struct target *target, struct jvm_facts *facts)
 {
     char path[4096], error[256], last[4096] = "";
     struct span text, rest, line;
@@ -74,7 +74,7 @@ void mapped_agents(const struct target *target, struct dossier *dossier)
     snprintf(path, sizeof path, "/proc/%d/maps", (int)target->pid);
     if (!saved_read(path, &text, &cut, error, sizeof error))
         return;
-    dossier->agents_known = true;
+    facts->agents_known = true;
     size_t jdk_at = jdk_prefix(text);
     struct span jdk = span_of(text.ptr + jdk_at, 0);
     while (jdk_at > 0 && jdk_at + jdk.len < text.len && text.ptr[jdk_at + jdk.len] != '\n')
@@ -93,7 +93,7 @@ void mapped_agents(const struct target *target, struct dossier *dossier)
             continue;
         memcpy(last, name, sizeof last);
         if (exports_agent(target, rooted_inner(target->root, name)))
-            dossier_add_agent(dossier, name);
+            facts_add_agent(facts, name);
     }
     free((void *)(uintptr_t)text.ptr);
 }
@@ -210,24 +210,24 @@ static void feed(struct looking *looking, struct span text)
         return;
     memcpy(whole, front, (size_t)length);
     memcpy(whole + length, text.ptr, text.len);
-    dossier_reader_feed(looking->live->reader, "live", span_of(whole, (size_t)length + text.len),
-                        &ignored);
+    facts_reader_feed(looking->live->reader, "live", span_of(whole, (size_t)length + text.len),
+                      &ignored);
     free(whole);
 }
 
 static struct pause_inputs inputs_of(const struct looking *looking)
 {
-    const struct dossier *dossier = looking->live->dossier;
+    const struct jvm_facts *facts = looking->live->facts;
     struct sample known;
     sample_clear(&known);
-    if (dossier != NULL) {
-        known = dossier->sample;
-        if (dossier->have_rss && !sample_has(&known, SAMPLE_RSS_BYTES))
-            sample_set(&known, SAMPLE_RSS_BYTES, dossier->rss.rss_bytes);
+    if (facts != NULL) {
+        known = facts->sample;
+        if (facts->have_rss && !sample_has(&known, SAMPLE_RSS_BYTES))
+            sample_set(&known, SAMPLE_RSS_BYTES, facts->rss.rss_bytes);
     }
     struct pause_inputs inputs = pause_inputs_of(&known, looking->arenas);
-    if (dossier != NULL && dossier->loaders.have)
-        inputs.loaders = dossier->loaders.loaders;
+    if (facts != NULL && facts->loaders.have)
+        inputs.loaders = facts->loaders.loaders;
     return inputs;
 }
 
@@ -399,8 +399,8 @@ static bool ask_all(struct looking *looking, enum moment moment, struct failure 
         answered = answered || kind == FAILURE_NONE;
         if (!answered || kind == FAILURE_GONE)
             return false;
-        if (looking->live->dossier == NULL && dossier_reader_count(looking->live->reader) > 0)
-            looking->live->dossier = dossier_reader_edit(looking->live->reader, 0);
+        if (looking->live->facts == NULL && facts_reader_count(looking->live->reader) > 0)
+            looking->live->facts = facts_reader_edit(looking->live->reader, 0);
     }
     return answered;
 }
@@ -409,8 +409,8 @@ static bool ask_all(struct looking *looking, enum moment moment, struct failure 
 
 static void keep_names(struct looking *looking, const struct names_event *names, int64_t ms)
 {
-    struct dossier *dossier = looking->live->dossier;
-    if (names->method != CENSUS_LOAD_LOG || dossier == NULL)
+    struct jvm_facts *facts = looking->live->facts;
+    if (names->method != CENSUS_LOAD_LOG || facts == NULL)
         return;
     int64_t two_thirds_ms = looking->options->for_ms * 2 / 3;
     if (names->load_log != looking->mid_load_log) {
@@ -421,7 +421,7 @@ static void keep_names(struct looking *looking, const struct names_event *names,
         looking->mid_count = names->row_count;
         memcpy(looking->mid_rows, names->rows, (size_t)names->row_count * sizeof *names->rows);
     }
-    struct dossier_names *flow = &dossier->flow;
+    struct facts_names *flow = &facts->flow;
     recorded_names(flow, names, ms);
     for (int i = 0; i < names->row_count; i++) {
         flow->late_loads[i] = names->rows[i].loads;
@@ -447,8 +447,8 @@ static void keep_callers(struct looking *looking, const struct callers_event *ca
         return;
     looking->callers->pause_us = 0;
     looking->callers->took_us = callers->for_ms * 1000;
-    if (looking->live->dossier != NULL)
-        recorded_callers(looking->live->dossier, callers);
+    if (looking->live->facts != NULL)
+        recorded_callers(looking->live->facts, callers);
     if (callers->problem[0] != '\0')
         snprintf(looking->callers->note, sizeof looking->callers->note, "%.150s", callers->problem);
     else
@@ -493,7 +493,7 @@ static void count_ids(struct looking *looking)
 {
     struct observe_result result;
     size_t length;
-    if (!looking->options->watch.observe || looking->live->dossier == NULL ||
+    if (!looking->options->watch.observe || looking->live->facts == NULL ||
         !looking->target->libjvm_mapped)
         return;
     struct triage_step *record = add_step(looking->live, "observe methods");
@@ -502,7 +502,7 @@ static void count_ids(struct looking *looking)
         return;
     observe_child_wait(child, &result);
     char *text = observed(child, &result, record, &length);
-    if (text != NULL && !observe_ids(text, length, &looking->live->dossier->ids))
+    if (text != NULL && !observe_ids(text, length, &looking->live->facts->ids))
         snprintf(record->note, sizeof record->note,
                  "from outside: this JDK keeps its jmethodIDs elsewhere, they are estimated");
     free(text);
@@ -529,12 +529,12 @@ static bool grows_outside(struct looking *looking, const struct watcher *watcher
 static void follow_outside(struct looking *looking, const struct watcher *watcher)
 {
     struct observe_result result;
-    struct dossier *dossier = looking->live->dossier;
+    struct jvm_facts *facts = looking->live->facts;
     if (looking->outside == NULL) {
         int64_t left_ms = looking->options->for_ms - looking->now_ms - OUTSIDE_LEFT_MS;
         bool grows = grows_outside(looking, watcher);
         if (looking->outside_step != NULL || !looking->options->watch.observe || !grows ||
-            !looking->target->libjvm_mapped || left_ms < OUTSIDE_LEFT_MS || dossier == NULL)
+            !looking->target->libjvm_mapped || left_ms < OUTSIDE_LEFT_MS || facts == NULL)
             return;
         looking->outside_step = add_step(looking->live, "observe rss");
         looking->outside =
@@ -547,23 +547,23 @@ static void follow_outside(struct looking *looking, const struct watcher *watche
     size_t length;
     char *text = observed(looking->outside, &result, looking->outside_step, &length);
     if (text != NULL) {
-        observe_outside(text, &dossier->toucher);
-        dossier->toucher.span_s = (double)result.elapsed_ms / 1000.0;
+        observe_outside(text, &facts->toucher);
+        facts->toucher.span_s = (double)result.elapsed_ms / 1000.0;
     }
     free(text);
     observe_child_close(looking->outside);
     looking->outside = NULL;
 }
 
-static void keep_methods(struct dossier *dossier, const struct event *event)
+static void keep_methods(struct jvm_facts *facts, const struct event *event)
 {
     static const enum sample_field FIELDS[] = {SAMPLE_METHODS, SAMPLE_METHODS_SOURCE};
     int64_t value;
     if (event->kind == EVENT_METHODS)
-        methods_keep(&dossier->methods, &event->methods);
+        methods_keep(&facts->methods, &event->methods);
     for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS && event->kind == EVENT_SAMPLE; i++) {
         if (sample_get(&event->sample, FIELDS[i], &value))
-            sample_set(&dossier->sample, FIELDS[i], value);
+            sample_set(&facts->sample, FIELDS[i], value);
     }
 }
 
@@ -571,17 +571,17 @@ static void keep_methods(struct dossier *dossier, const struct event *event)
 static void keep_methods_text(struct looking *looking, struct triage_step *record)
 {
     static const struct step METHODS = {.file = "observe-methods"};
-    const struct dossier *dossier = looking->live->dossier;
+    const struct jvm_facts *facts = looking->live->facts;
     int64_t source = METHODS_COUNTED;
     char *text = NULL;
     size_t length = 0;
-    if (dossier == NULL || dossier->methods.event.methods == 0)
+    if (facts == NULL || facts->methods.event.methods == 0)
         return;
-    sample_get(&dossier->sample, SAMPLE_METHODS_SOURCE, &source);
+    sample_get(&facts->sample, SAMPLE_METHODS_SOURCE, &source);
     FILE *out = open_memstream(&text, &length);
     if (out == NULL)
         return;
-    bool good = methods_table_write(&dossier->methods.event, looking->target, -1,
+    bool good = methods_table_write(&facts->methods.event, looking->target, -1,
                                     source == METHODS_AGENT, out);
     if (fclose(out) == 0 && good)
         keep_text(looking, &METHODS, span_of(text, length), record);
@@ -598,8 +598,8 @@ static void on_event(void *context, struct watched *jvm, const struct event *eve
         keep_names(looking, &event->names, event->ms);
     if (event->kind == EVENT_CALLERS)
         keep_callers(looking, &event->callers);
-    if (live->dossier != NULL)
-        keep_methods(live->dossier, event);
+    if (live->facts != NULL)
+        keep_methods(live->facts, event);
     for (int i = 0; i < alerts->count; i++) {
         const struct alert *alert = &alerts->alert[i];
         if (alert->state == ALERT_RAISED && live->alert_count < TRIAGE_FINDINGS_MAX)
@@ -657,7 +657,7 @@ static void watch_classes(struct looking *looking)
     looking->now_ms = watched_ms(jvm);
     record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     record->pause_us = watcher_counts(jvm->watcher).pause_us;
-    if (looking->live->dossier != NULL && looking->live->dossier->flow.have)
+    if (looking->live->facts != NULL && looking->live->facts->flow.have)
         snprintf(record->note, sizeof record->note, "%s", looking->live->load_log_off_hint);
     keep_methods_text(looking, record);
     watching_close(&watching);
@@ -690,7 +690,7 @@ enum failure_kind live_run(struct live *live, const struct target *target,
     pause_budget_init(&looking.budget,
                       options->thorough ? LIVE_THOROUGH_PAUSE_US : LIVE_GENTLE_PAUSE_US,
                       24 * 3600 * 1000);
-    live->reader = dossier_reader_create(&options->watch.thresholds, NULL, NULL);
+    live->reader = facts_reader_create(&options->watch.thresholds, NULL, NULL);
     looking.attach = attach_create(target, &limits);
     if (live->reader == NULL || looking.attach == NULL) {
         failure_set(failure, FAILURE_SYSTEM, "nmtwatch", "out of memory");
@@ -700,22 +700,22 @@ enum failure_kind live_run(struct live *live, const struct target *target,
     }
     bool asked = ask_all(&looking, FIRST, failure);
     if (asked) {
-        live->dossier->identity = target->identity;
-        mapped_agents(target, live->dossier);
+        live->facts->identity = target->identity;
+        mapped_agents(target, live->facts);
         count_ids(&looking);
         watch_classes(&looking);
         if (options->gc && signals_asked() == 0)
             collect_garbage(&looking);
         struct failure later;
         ask_all(&looking, LAST, &later);
-        struct dossier_names flow = live->dossier->flow;
-        dossier_reader_finish(live->reader);
-        live->dossier->flow = flow;
-        live->dossier->identity = target->identity;
+        struct facts_names flow = live->facts->flow;
+        facts_reader_finish(live->reader);
+        live->facts->flow = flow;
+        live->facts->identity = target->identity;
         for (int i = 0; i < live->alert_count; i++)
-            finding_add_late_caller(&live->alerts[i], live->dossier->callers,
-                                    live->dossier->caller_count);
-        triage_judge(live->dossier, live->alerts, live->alert_count, &live->triage);
+            finding_add_late_caller(&live->alerts[i], live->facts->callers,
+                                    live->facts->caller_count);
+        triage_judge(live->facts, live->alerts, live->alert_count, &live->triage);
     }
     attach_destroy(looking.attach);
     if (options->progress)
@@ -726,7 +726,7 @@ enum failure_kind live_run(struct live *live, const struct target *target,
 void live_free(struct live *live)
 {
     if (live->reader != NULL)
-        dossier_reader_destroy(live->reader);
+        facts_reader_destroy(live->reader);
     live->reader = NULL;
     texts_free(&live->texts);
     triage_free(&live->triage);

@@ -3,14 +3,14 @@
  * between, the same questions again.
  *
  * Each answer is kept as a text in the folder and fed to the reader of saved texts
- * (analyzers/triage/dossier_read.h): `nmtwatch analyze` on the folder sees what was seen live. Only
+ * (analyzers/triage/facts_read.h): `nmtwatch analyze` on the folder sees what was seen live. Only
  * the watch adds what texts cannot: who loads classes now, by the class-load log of the JVM, which
  * a guard switches off again even when nmtwatch is killed (nmtwatch/watch/load_log.h).
  *
  * A gentle triage stops the JVM for LIVE_GENTLE_PAUSE_US at most in all, by prediction and by
  * measurement of each step; what does not fit is left out and says so.
  *
- *   live_run -> dossier, triage, steps -> live_free
+ *   live_run -> facts, triage, steps -> live_free
  *
  * Setup context; blocks for the time of the watch. SIGINT ends the watch early: what is there is
  * judged.
@@ -18,7 +18,7 @@
 #ifndef NMTWATCH_TRIAGE_LIVE_H
 #define NMTWATCH_TRIAGE_LIVE_H
 
-#include "analyzers/triage/dossier.h"
+#include "analyzers/triage/facts.h"
 #include "analyzers/triage/triage.h"
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/watch/watcher.h"
@@ -41,8 +41,8 @@ struct live_options {
 };
 
 struct live {
-    struct dossier_reader *reader;
-    struct dossier *dossier; /* of the reader */
+    struct facts_reader *reader;
+    struct jvm_facts *facts; /* of the reader */
     struct triage triage;
     int secrets; /* replaced in the texts; those that were fed have none either */
     int step_count;
@@ -66,6 +66,6 @@ void live_free(struct live *live);
  */
 #define MAPPED_AGENT_MAX (64 << 20)
 
-void mapped_agents(const struct target *target, struct dossier *dossier);
+void mapped_agents(const struct target *target, struct jvm_facts *facts);
 
 #endif

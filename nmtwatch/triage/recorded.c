@@ -21,18 +21,18 @@ static void take_alerts(struct recorded *recorded, const struct alerts *alerts)
     }
 }
 
-static void take_loaders(struct dossier *dossier, const struct loaders_event *event)
+static void take_loaders(struct jvm_facts *facts, const struct loaders_event *event)
 {
-    if (dossier->loaders.have && !dossier->loaders_before.have)
-        dossier->loaders_before = dossier->loaders;
-    dossier->loaders = (struct dossier_loaders){.have = true,
-                                                .loaders = event->loaders,
-                                                .classes = event->classes,
-                                                .row_count = event->row_count};
-    memcpy(dossier->loaders.rows, event->rows, (size_t)event->row_count * sizeof *event->rows);
+    if (facts->loaders.have && !facts->loaders_before.have)
+        facts->loaders_before = facts->loaders;
+    facts->loaders = (struct facts_loaders){.have = true,
+                                            .loaders = event->loaders,
+                                            .classes = event->classes,
+                                            .row_count = event->row_count};
+    memcpy(facts->loaders.rows, event->rows, (size_t)event->row_count * sizeof *event->rows);
 }
 
-void recorded_names(struct dossier_names *flow, const struct names_event *event, int64_t ms)
+void recorded_names(struct facts_names *flow, const struct names_event *event, int64_t ms)
 {
     flow->have = true;
     flow->method = event->method;
@@ -47,35 +47,35 @@ void recorded_names(struct dossier_names *flow, const struct names_event *event,
     }
 }
 
-void recorded_callers(struct dossier *dossier, const struct callers_event *event)
+void recorded_callers(struct jvm_facts *facts, const struct callers_event *event)
 {
     if (event->row_count == 0)
         return;
-    dossier->caller_count = event->row_count < EVENT_ROWS_MAX ? event->row_count : EVENT_ROWS_MAX;
-    memcpy(dossier->callers, event->rows, (size_t)dossier->caller_count * sizeof *event->rows);
+    facts->caller_count = event->row_count < EVENT_ROWS_MAX ? event->row_count : EVENT_ROWS_MAX;
+    memcpy(facts->callers, event->rows, (size_t)facts->caller_count * sizeof *event->rows);
 }
 
 /* The judge is fed everything; growth counts from the end of warm-up, as it does there. */
 static void take_event(struct recorded *recorded, const struct event *event, bool warm)
 {
-    struct dossier *dossier = &recorded->dossier;
+    struct jvm_facts *facts = &recorded->facts;
     if (event->kind == EVENT_SAMPLE) {
-        sample_merge(&dossier->sample, &event->sample);
-        dossier->have_sample = true;
-        if (warm && !dossier->have_before && sample_has_nmt(&dossier->sample)) {
-            dossier->before = dossier->sample;
-            dossier->have_before = true;
+        sample_merge(&facts->sample, &event->sample);
+        facts->have_sample = true;
+        if (warm && !facts->have_before && sample_has_nmt(&facts->sample)) {
+            facts->before = facts->sample;
+            facts->have_before = true;
         }
     } else if (event->kind == EVENT_LOADERS) {
-        take_loaders(dossier, &event->loaders);
+        take_loaders(facts, &event->loaders);
     } else if (event->kind == EVENT_METHODS) {
-        methods_keep(&dossier->methods, &event->methods);
+        methods_keep(&facts->methods, &event->methods);
     } else if (event->kind == EVENT_HISTOGRAM) {
-        dossier_add_histogram(dossier, &event->histogram);
+        facts_add_histogram(facts, &event->histogram);
     } else if (event->kind == EVENT_CALLERS) {
-        recorded_callers(dossier, &event->callers);
+        recorded_callers(facts, &event->callers);
     } else if (event->kind == EVENT_NAMES && event->names.method == CENSUS_LOAD_LOG) {
-        recorded_names(&dossier->flow, &event->names, event->ms);
+        recorded_names(&facts->flow, &event->names, event->ms);
     }
 }
 
@@ -100,25 +100,25 @@ struct recorded *recorded_read(const char *path, char *error, size_t error_size)
         replay_close(&replay);
         return NULL;
     }
-    recorded->dossier.identity = replay.header->target;
-    recorded->dossier.thresholds = replay.header->thresholds;
-    sample_clear(&recorded->dossier.sample);
-    sample_clear(&recorded->dossier.before);
+    recorded->facts.identity = replay.header->target;
+    recorded->facts.thresholds = replay.header->thresholds;
+    sample_clear(&recorded->facts.sample);
+    sample_clear(&recorded->facts.before);
     struct judge_view view = {0};
     int64_t before_ms = 0;
     while (replay_next(&replay)) {
         take_alerts(recorded, &replay.alerts);
         if (!view.warm)
             judge_view(replay.judge, &view);
-        bool had_before = recorded->dossier.have_before;
+        bool had_before = recorded->facts.have_before;
         take_event(recorded, &replay.event, view.warm);
-        if (!had_before && recorded->dossier.have_before)
+        if (!had_before && recorded->facts.have_before)
             before_ms = replay.event.ms;
-        if (recorded->dossier.have_before && replay.event.ms > before_ms)
-            recorded->dossier.span_s = (double)(replay.event.ms - before_ms) / 1000.0;
+        if (recorded->facts.have_before && replay.event.ms > before_ms)
+            recorded->facts.span_s = (double)(replay.event.ms - before_ms) / 1000.0;
     }
     /* Whether names are a finding is for the judge to say: it saw them over time. */
-    recorded->dossier.flow.have = recorded->dossier.flow.have && has_alert_of_names(recorded);
+    recorded->facts.flow.have = recorded->facts.flow.have && has_alert_of_names(recorded);
     recorded->unknown_lines = recording_unknown_lines(replay.recording);
     if (recording_damage(replay.recording) != NULL)
         snprintf(recorded->damage, sizeof recorded->damage, "%s",

@@ -1,8 +1,8 @@
 /*
  * recorded: a recording of nmtwatch as a case for triage: its events go through the judge, as a
- * replay feeds them, and what was known at the end is the dossier.
+ * replay feeds them, and what was known at the end is the facts.
  *
- *   recorded_read -> dossier, alerts -> recorded_free
+ *   recorded_read -> facts, alerts -> recorded_free
  *
  * Setup context; memory is bounded, whatever the length of the recording.
  */
@@ -12,7 +12,7 @@
 #include "analyzers/triage/triage.h"
 
 struct recorded {
-    struct dossier dossier;
+    struct jvm_facts facts;
     int alert_count; /* raised in the course of it, whether cleared later or not */
     struct finding alerts[TRIAGE_FINDINGS_MAX];
     struct texts texts; /* theirs */
@@ -26,9 +26,9 @@ bool recorded_is(struct span text);
 struct recorded *recorded_read(const char *path, char *error, size_t error_size);
 void recorded_free(struct recorded *recorded);
 
-/* What a class-load log has shown up to `ms`, as a dossier has it; late_loads are not known. */
-void recorded_names(struct dossier_names *flow, const struct names_event *event, int64_t ms);
+/* What a class-load log has shown up to `ms`, as a facts has it; late_loads are not known. */
+void recorded_names(struct facts_names *flow, const struct names_event *event, int64_t ms);
 /* Whose code asks for classes, likewise. */
-void recorded_callers(struct dossier *dossier, const struct callers_event *event);
+void recorded_callers(struct jvm_facts *facts, const struct callers_event *event);
 
 #endif

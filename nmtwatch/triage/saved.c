@@ -317,7 +317,7 @@ static size_t lines_of(struct span text)
     return end == NULL ? 0 : (size_t)(end - text.ptr) + 1;
 }
 
-bool large_log_read(const char *path, struct dossier_reader *reader, bool *any, char *error,
+bool large_log_read(const char *path, struct facts_reader *reader, bool *any, char *error,
                     size_t error_size)
 {
     enum text_kind kind;
@@ -354,7 +354,7 @@ bool large_log_read(const char *path, struct dossier_reader *reader, bool *any, 
     oom_lines_feed(&lines, text);
     if (class_log)
         log_feed_finish(&feed, log);
-    bool ok = dossier_reader_feed_log(reader, path, &lines, log, any) && state == FEED_END;
+    bool ok = facts_reader_feed_log(reader, path, &lines, log, any) && state == FEED_END;
     if (!ok)
         snprintf(error, error_size, "%s", state == FEED_END ? "out of memory" : feed.error);
     log_feed_close(&feed);

@@ -11,7 +11,7 @@
 #define NMTWATCH_TRIAGE_SAVED_H
 
 #include "analyzers/parse/span.h"
-#include "analyzers/triage/dossier_read.h"
+#include "analyzers/triage/facts_read.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ void saved_free(struct saved *saved);
 bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size);
 
 /*
- * large_log: a log of any size into a dossier, in constant memory.
+ * large_log: a log of any size into a facts, in constant memory.
  *
  * Texts are read as a whole, because what stands around them is only known by all of their lines. A
  * log of more than LARGE_LOG_BYTES is read in blocks instead: class loads by analyzers/classlog, what
@@ -65,7 +65,7 @@ bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size)
 /* A regular file of that size, not packed, whose front is a log or nothing that is known. */
 bool large_log_is(const char *path);
 /* *any: something was recognised. False with a sentence; what was read until then counts. */
-bool large_log_read(const char *path, struct dossier_reader *reader, bool *any, char *error,
+bool large_log_read(const char *path, struct facts_reader *reader, bool *any, char *error,
                     size_t error_size);
 
 #endif

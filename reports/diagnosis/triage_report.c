@@ -25,12 +25,12 @@ int triage_status(const struct triage *triage)
 
 /* --- many error files ------------------------------------------------------------------------- */
 
-void triage_overview_add(struct triage_overview *overview, const struct dossier *dossier)
+void triage_overview_add(struct triage_overview *overview, const struct jvm_facts *facts)
 {
     char cause[sizeof overview->row[0].cause];
-    if (!dossier->crash.have || dossier->crash.end == HS_ERR_NO_END)
+    if (!facts->crash.have || facts->crash.end == HS_ERR_NO_END)
         return;
-    crash_key(&dossier->crash, cause, sizeof cause);
+    crash_key(&facts->crash, cause, sizeof cause);
     overview->files++;
     int at = 0;
     while (at < overview->count && strcmp(overview->row[at].cause, cause) != 0)
@@ -96,8 +96,8 @@ static void put_findings(const struct triage *triage, struct page *page)
 /* Fastest first where there is growth, then the largest. */
 static int table_order(const void *a, const void *b)
 {
-    const struct dossier_category *x = *(const struct dossier_category *const *)a;
-    const struct dossier_category *y = *(const struct dossier_category *const *)b;
+    const struct facts_category *x = *(const struct facts_category *const *)a;
+    const struct facts_category *y = *(const struct facts_category *const *)b;
     int64_t left = x->has_change && x->change_bytes > 0 ? x->change_bytes : 0;
     int64_t right = y->has_change && y->change_bytes > 0 ? y->change_bytes : 0;
     if (left != right)
@@ -111,23 +111,23 @@ static int table_order(const void *a, const void *b)
 
 struct category_table {
     int count;
-    const struct dossier_category *row[DOSSIER_CATEGORIES_MAX];
+    const struct facts_category *row[FACTS_CATEGORIES_MAX];
     int64_t committed_bytes; /* of the total, else of the rows */
 };
 
-static void category_table(const struct dossier *dossier, struct category_table *table)
+static void category_table(const struct jvm_facts *facts, struct category_table *table)
 {
     int64_t sum = 0;
-    table->count = dossier->category_count;
+    table->count = facts->category_count;
     for (int i = 0; i < table->count; i++) {
-        table->row[i] = &dossier->categories[i];
+        table->row[i] = &facts->categories[i];
         sum += table->row[i]->committed_bytes > 0 ? table->row[i]->committed_bytes : 0;
     }
-    table->committed_bytes = dossier->nmt_committed_bytes > 0 ? dossier->nmt_committed_bytes : sum;
+    table->committed_bytes = facts->nmt_committed_bytes > 0 ? facts->nmt_committed_bytes : sum;
     qsort(table->row, (size_t)table->count, sizeof table->row[0], table_order);
 }
 
-static int share_percent(const struct category_table *table, const struct dossier_category *row)
+static int share_percent(const struct category_table *table, const struct facts_category *row)
 {
     return table->committed_bytes <= 0 || row->committed_bytes < 0
                ? 0
@@ -142,19 +142,19 @@ static const char *bytes_or_dash(int64_t bytes, struct units_text *text)
     return text->text;
 }
 
-static void put_categories(const struct dossier *dossier, struct page *page)
+static void put_categories(const struct jvm_facts *facts, struct page *page)
 {
     static const char *const heads[] = {"category", "#committed", "#share",  "#change", "#reserved",
                                         "#malloc",  "#mmap",      "#arenas", "#peak",   NULL};
     struct category_table table;
-    if (dossier->category_count == 0)
+    if (facts->category_count == 0)
         return;
-    category_table(dossier, &table);
+    category_table(facts, &table);
     page_heading(page, "NMT by category");
     page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL);
     page_table(page, heads);
     for (int i = 0; i < table.count; i++) {
-        const struct dossier_category *row = table.row[i];
+        const struct facts_category *row = table.row[i];
         struct units_text committed, malloc_text, mmap, arena, peak;
         char share[16];
         snprintf(share, sizeof share, "%d %%", share_percent(&table, row));
@@ -165,17 +165,17 @@ static void put_categories(const struct dossier *dossier, struct page *page)
                  bytes_or_dash(row->mmap_bytes, &mmap), bytes_or_dash(row->arena_bytes, &arena),
                  bytes_or_dash(row->peak_bytes, &peak));
     }
-    if (dossier->nmt_committed_bytes >= 0)
+    if (facts->nmt_committed_bytes >= 0)
         page_text(page, "Total: %s committed of %s reserved.",
-                  units_bytes(dossier->nmt_committed_bytes).text,
-                  units_bytes(dossier->nmt_reserved_bytes).text);
+                  units_bytes(facts->nmt_committed_bytes).text,
+                  units_bytes(facts->nmt_reserved_bytes).text);
 }
 
-static void put_rss(const struct dossier *dossier, struct page *page)
+static void put_rss(const struct jvm_facts *facts, struct page *page)
 {
     static const char *const heads[] = {"where", "#mappings", "#resident", NULL};
-    const struct rss_account *rss = &dossier->rss;
-    if (!dossier->have_rss)
+    const struct rss_account *rss = &facts->rss;
+    if (!facts->have_rss)
         return;
     page_heading(page, "RSS against NMT");
     page_shows(page, PAGE_ABOUT_RSS);
@@ -195,19 +195,19 @@ static void put_rss(const struct dossier *dossier, struct page *page)
               "are outside NMT.",
               units_bytes(rss->nmt_malloc_bytes).text, units_bytes(rss->nmt_unplaced_bytes).text,
               units_bytes(rss->outside_nmt_bytes).text);
-    if (dossier->have_rss_before && dossier->rss_before.compared)
+    if (facts->have_rss_before && facts->rss_before.compared)
         page_text(page, "Outside NMT it grew by %s between the two measurements.",
-                  units_bytes(rss_growth_outside_nmt(rss, &dossier->rss_before)).text);
+                  units_bytes(rss_growth_outside_nmt(rss, &facts->rss_before)).text);
 }
 
-static void put_sites(const struct dossier *dossier, struct page *page)
+static void put_sites(const struct jvm_facts *facts, struct page *page)
 {
     static const char *const heads[] = {"responsible", "#sites", "#bytes", "#growth", NULL};
     static const char *const documented[] = {"below", "#bytes", "#growth", NULL};
-    if (!dossier->have_sites)
+    if (!facts->have_sites)
         return;
-    const struct call_site_totals *sites = &dossier->sites;
-    bool growth = dossier->sites_have_growth;
+    const struct call_site_totals *sites = &facts->sites;
+    bool growth = facts->sites_have_growth;
     page_heading(page, "NMT call sites by who is responsible");
     page_shows(page, PAGE_ABOUT_NMT | PAGE_ABOUT_INTERNAL | PAGE_ABOUT_AGENT);
     page_table(page, heads);
@@ -258,7 +258,7 @@ static void put_agent(const struct triage_report *report, struct page *page)
                   units_bytes(explained->unexplained_growth_bytes).text);
 }
 
-static void put_names(const struct dossier_names *names, const char *heading, bool flow,
+static void put_names(const struct facts_names *names, const char *heading, bool flow,
                       struct page *page)
 {
     static const char *const heads[] = {"family", "#classes", "#unloaded",
@@ -276,11 +276,11 @@ static void put_names(const struct dossier_names *names, const char *heading, bo
     }
 }
 
-static void put_loaders(const struct dossier *dossier, struct page *page)
+static void put_loaders(const struct jvm_facts *facts, struct page *page)
 {
     static const char *const heads[] = {"type of loader", "#loaders", "#classes", "#Metaspace",
                                         NULL};
-    const struct dossier_loaders *loaders = &dossier->loaders;
+    const struct facts_loaders *loaders = &facts->loaders;
     if (!loaders->have)
         return;
     page_heading(page, "Class loaders");
@@ -294,9 +294,9 @@ static void put_loaders(const struct dossier *dossier, struct page *page)
               units_count(loaders->classes).text);
 }
 
-static void put_heap_growth(const struct dossier *dossier, struct page *page)
+static void put_heap_growth(const struct jvm_facts *facts, struct page *page)
 {
-    const struct dossier_heap_growth *growth = &dossier->heap_growth;
+    const struct facts_heap_growth *growth = &facts->heap_growth;
     if (growth->histograms < 2)
         return;
     page_heading(page, "Objects: who grew");
@@ -334,14 +334,14 @@ static void put_steps(const struct triage_report *report, struct page *page)
 
 void triage_report_page(const struct triage_report *report, struct page *page)
 {
-    const struct dossier *dossier = report->dossier;
+    const struct jvm_facts *facts = report->facts;
     const struct triage *triage = report->triage;
     char title[600], who[128] = "";
-    if (dossier->identity.pid > 0)
-        snprintf(who, sizeof who, "pid %" PRId64, dossier->identity.pid);
-    if (dossier->identity.jdk_major > 0)
+    if (facts->identity.pid > 0)
+        snprintf(who, sizeof who, "pid %" PRId64, facts->identity.pid);
+    if (facts->identity.jdk_major > 0)
         snprintf(who + strlen(who), sizeof who - strlen(who), "%sJDK %d", who[0] ? ", " : "",
-                 dossier->identity.jdk_major);
+                 facts->identity.jdk_major);
     bool found = triage->finding_count > 0 && triage->findings[0].severity > SEVERITY_INFO;
     snprintf(title, sizeof title, "%s%s%s",
              found ? triage->findings[0].title : "nothing above a note",
@@ -349,15 +349,15 @@ void triage_report_page(const struct triage_report *report, struct page *page)
     int status = triage_status(triage);
     page_begin(page, title, STATUS[status], (enum severity)status);
     put_findings(triage, page);
-    put_categories(dossier, page);
-    put_rss(dossier, page);
-    put_sites(dossier, page);
+    put_categories(facts, page);
+    put_rss(facts, page);
+    put_sites(facts, page);
     put_agent(report, page);
-    put_names(&dossier->flow, "Classes loaded, by family", true, page);
-    put_names(&dossier->stock, "Classes alive, by family", false, page);
-    methods_section(page, &dossier->sample, &dossier->methods);
-    put_loaders(dossier, page);
-    put_heap_growth(dossier, page);
+    put_names(&facts->flow, "Classes loaded, by family", true, page);
+    put_names(&facts->stock, "Classes alive, by family", false, page);
+    methods_section(page, &facts->sample, &facts->methods);
+    put_loaders(facts, page);
+    put_heap_growth(facts, page);
     put_steps(report, page);
     page_heading(page, "A profiler on this application");
     const struct suitability_verdict *verdict = &triage->suitability;
@@ -380,13 +380,13 @@ static void json_sum(struct json_out *out, const char *key, const struct call_si
     json_out_end(out, '}');
 }
 
-static void json_sites(const struct dossier *dossier, struct json_out *out)
+static void json_sites(const struct jvm_facts *facts, struct json_out *out)
 {
-    if (!dossier->have_sites)
+    if (!facts->have_sites)
         return;
-    const struct call_site_totals *sites = &dossier->sites;
+    const struct call_site_totals *sites = &facts->sites;
     struct call_site_breakdown breakdown = call_site_breakdown(sites);
-    bool growth = dossier->sites_have_growth;
+    bool growth = facts->sites_have_growth;
     json_out_begin(out, "call_sites", '{');
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
         if (sites->group[i].sites > 0)
@@ -406,18 +406,18 @@ static void json_bytes(struct json_out *out, const char *key, int64_t bytes)
         json_out_int(out, key, bytes);
 }
 
-static void json_categories(const struct dossier *dossier, struct json_out *out)
+static void json_categories(const struct jvm_facts *facts, struct json_out *out)
 {
     struct category_table table;
-    if (dossier->category_count == 0)
+    if (facts->category_count == 0)
         return;
-    category_table(dossier, &table);
+    category_table(facts, &table);
     json_out_begin(out, "nmt", '{');
-    json_bytes(out, "reserved_bytes", dossier->nmt_reserved_bytes);
-    json_bytes(out, "committed_bytes", dossier->nmt_committed_bytes);
+    json_bytes(out, "reserved_bytes", facts->nmt_reserved_bytes);
+    json_bytes(out, "committed_bytes", facts->nmt_committed_bytes);
     json_out_begin(out, "categories", '[');
     for (int i = 0; i < table.count; i++) {
-        const struct dossier_category *row = table.row[i];
+        const struct facts_category *row = table.row[i];
         json_out_begin(out, NULL, '{');
         json_out_text(out, "category", row->name);
         json_out_int(out, "reserved_bytes", row->reserved_bytes);
@@ -438,11 +438,11 @@ static void json_categories(const struct dossier *dossier, struct json_out *out)
     json_out_end(out, '}');
 }
 
-static void json_rss(const struct dossier *dossier, struct json_out *out)
+static void json_rss(const struct jvm_facts *facts, struct json_out *out)
 {
-    if (!dossier->have_rss)
+    if (!facts->have_rss)
         return;
-    const struct rss_account *rss = &dossier->rss;
+    const struct rss_account *rss = &facts->rss;
     json_out_begin(out, "rss", '{');
     json_out_int(out, "total_bytes", rss->rss_bytes);
     for (int i = 0; i < RSS_KIND_COUNT; i++) {
@@ -454,9 +454,9 @@ static void json_rss(const struct dossier *dossier, struct json_out *out)
         json_out_int(out, "nmt_malloc_bytes", rss->nmt_malloc_bytes);
         json_out_int(out, "nmt_unplaced_bytes", rss->nmt_unplaced_bytes);
         json_out_int(out, "outside_nmt_bytes", rss->outside_nmt_bytes);
-        if (dossier->have_rss_before && dossier->rss_before.compared)
+        if (facts->have_rss_before && facts->rss_before.compared)
             json_out_int(out, "outside_nmt_growth_bytes",
-                         rss_growth_outside_nmt(rss, &dossier->rss_before));
+                         rss_growth_outside_nmt(rss, &facts->rss_before));
     }
     json_out_end(out, '}');
 }
@@ -504,9 +504,9 @@ static void json_steps(const struct triage_report *report, struct json_out *out)
     json_out_end(out, ']');
 }
 
-static void json_heap_growth(const struct dossier *dossier, struct json_out *out)
+static void json_heap_growth(const struct jvm_facts *facts, struct json_out *out)
 {
-    const struct dossier_heap_growth *growth = &dossier->heap_growth;
+    const struct facts_heap_growth *growth = &facts->heap_growth;
     if (growth->histograms < 2)
         return;
     json_out_begin(out, "heap_growth", '{');
@@ -522,17 +522,17 @@ static void json_heap_growth(const struct dossier *dossier, struct json_out *out
     json_out_end(out, '}');
 }
 
-static void json_methods(const struct dossier *dossier, struct json_out *out)
+static void json_methods(const struct jvm_facts *facts, struct json_out *out)
 {
     int64_t methods, source;
-    if (!sample_get(&dossier->sample, SAMPLE_METHODS, &methods) ||
-        !sample_get(&dossier->sample, SAMPLE_METHODS_SOURCE, &source))
+    if (!sample_get(&facts->sample, SAMPLE_METHODS, &methods) ||
+        !sample_get(&facts->sample, SAMPLE_METHODS_SOURCE, &source))
         return;
     json_out_begin(out, "methods", '{');
     json_out_text(out, "source", methods_source_name(source));
     json_out_int(out, "methods", methods);
-    if (dossier->methods.event.methods > 0)
-        fields_write_object(out, "counted", &methods_record, &dossier->methods.event);
+    if (facts->methods.event.methods > 0)
+        fields_write_object(out, "counted", &methods_record, &facts->methods.event);
     json_out_end(out, '}');
 }
 
@@ -542,10 +542,10 @@ void triage_report_json(const struct triage_report *report, struct json_out *out
     json_out_text(out, "suitability", suitability_name(verdict->suitability));
     json_out_text(out, "suitability_reason", verdict->reason);
     json_explained(&report->triage->explained, out);
-    json_categories(report->dossier, out);
-    json_sites(report->dossier, out);
-    json_rss(report->dossier, out);
-    json_heap_growth(report->dossier, out);
-    json_methods(report->dossier, out);
+    json_categories(report->facts, out);
+    json_sites(report->facts, out);
+    json_rss(report->facts, out);
+    json_heap_growth(report->facts, out);
+    json_methods(report->facts, out);
     json_steps(report, out);
 }

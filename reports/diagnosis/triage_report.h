@@ -23,7 +23,7 @@ struct triage_step {
 };
 
 struct triage_report {
-    const struct dossier *dossier;
+    const struct jvm_facts *facts;
     const struct triage *triage;
     int step_count; /* 0: offline */
     const struct triage_step *steps;
@@ -39,8 +39,8 @@ struct triage_overview {
         int files;
     } row[TRIAGE_OVERVIEW_MAX];
 };
-/* Counts the dossier when it has an error file that says how it ended. */
-void triage_overview_add(struct triage_overview *overview, const struct dossier *dossier);
+/* Counts the facts when it has an error file that says how it ended. */
+void triage_overview_add(struct triage_overview *overview, const struct jvm_facts *facts);
 /* Most files first, for a page without a title. Only of two files and more. */
 void triage_overview_page(const struct triage_overview *overview, struct page *page);
 void triage_overview_json(const struct triage_overview *overview, struct json_out *out);

@@ -54,7 +54,7 @@ static void outside_of_nmt(void **state)
         "malloc outside of NMT 50\n"
         "malloc outside of NMT;malloc [libc.so.6] 60\nno number\n;;; 3\n\n";
     char none[] = "", heap[] = "Java heap;a.B.c 5\n";
-    struct dossier_toucher toucher;
+    struct facts_toucher toucher;
     (void)state;
     observe_outside(text, &toucher);
     assert_true(toucher.have);
@@ -73,7 +73,7 @@ static void ids(void **state)
     static const char counted[] =
         "{\"loaders\":3,\"classes\":500,\"methods\":4000,\"jmethodids\":70}";
     static const char elsewhere[] = "{\"classes\":500,\"methods\":4000,\"jmethodids\":null}";
-    struct dossier_ids ids;
+    struct facts_ids ids;
     (void)state;
     assert_true(observe_ids(counted, strlen(counted), &ids));
     assert_int_equal(ids.ids, 70);

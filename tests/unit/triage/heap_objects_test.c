@@ -1,5 +1,5 @@
 /* What fills a heap, and what its many objects are the sign of. */
-#include "analyzers/triage/dossier.h"
+#include "analyzers/triage/facts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,16 +9,16 @@
 
 static enum suitability of(int64_t loaded, bool counted)
 {
-    struct dossier *dossier = calloc(1, sizeof *dossier);
+    struct jvm_facts *facts = calloc(1, sizeof *facts);
     static struct triage triage;
-    assert_non_null(dossier);
-    thresholds_default(&dossier->thresholds);
-    sample_clear(&dossier->sample);
-    dossier->have_sample = counted;
+    assert_non_null(facts);
+    thresholds_default(&facts->thresholds);
+    sample_clear(&facts->sample);
+    facts->have_sample = counted;
     if (counted)
-        sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, loaded);
-    triage_judge(dossier, NULL, 0, &triage);
-    free(dossier);
+        sample_set(&facts->sample, SAMPLE_CLASSES_LOADED, loaded);
+    triage_judge(facts, NULL, 0, &triage);
+    free(facts);
     assert_true(triage.suitability.reason[0] != '\0');
     return triage.suitability.suitability;
 }

@@ -1,6 +1,6 @@
 /* Texts beside those of a JVM (tests/golden/ticket): what is read of them, and what follows. */
 #include "analyzers/judge/finding.h"
-#include "analyzers/triage/dossier_read.h"
+#include "analyzers/triage/facts_read.h"
 #include "analyzers/triage/triage.h"
 
 #include <setjmp.h>
@@ -12,14 +12,14 @@
 
 #include <cmocka.h>
 
-static struct dossier_reader *reader;
+static struct facts_reader *reader;
 static struct triage triage;
 
-static const struct dossier *judged(const char *const *names, int count)
+static const struct jvm_facts *judged(const char *const *names, int count)
 {
     struct thresholds thresholds;
     thresholds_default(&thresholds);
-    reader = dossier_reader_create(&thresholds, NULL, NULL);
+    reader = facts_reader_create(&thresholds, NULL, NULL);
     assert_non_null(reader);
     for (int i = 0; i < count; i++) {
         char path[200], text[8192];
@@ -30,20 +30,20 @@ static const struct dossier *judged(const char *const *names, int count)
         size_t length = fread(text, 1, sizeof text, file);
         fclose(file);
         assert_true(length > 0 && length < sizeof text);
-        assert_true(dossier_reader_feed(reader, path, span_of(text, length), &ignored));
+        assert_true(facts_reader_feed(reader, path, span_of(text, length), &ignored));
     }
-    dossier_reader_finish(reader);
-    assert_int_equal(dossier_reader_count(reader), 1);
+    facts_reader_finish(reader);
+    assert_int_equal(facts_reader_count(reader), 1);
     memset(&triage, 0, sizeof triage);
-    triage_judge(dossier_reader_at(reader, 0), NULL, 0, &triage);
-    return dossier_reader_at(reader, 0);
+    triage_judge(facts_reader_at(reader, 0), NULL, 0, &triage);
+    return facts_reader_at(reader, 0);
 }
 
 static int teardown(void **state)
 {
     (void)state;
     triage_free(&triage);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
     reader = NULL;
     return 0;
 }
@@ -102,21 +102,21 @@ static void each_alone(void **state)
 static void figures_of_a_kill(void **state)
 {
     (void)state;
-    const struct dossier *dossier = judged((const char *const[]){"oom_killer"}, 1);
-    assert_int_equal(dossier->container_limit_bytes, INT64_C(1) << 30);
+    const struct jvm_facts *facts = judged((const char *const[]){"oom_killer"}, 1);
+    assert_int_equal(facts->container_limit_bytes, INT64_C(1) << 30);
     assert_int_equal(number_of("killed_pid"), 40180);
     assert_int_equal(number_of("held_bytes"), INT64_C(1024) * (1041204 + 8000));
     assert_non_null(finding_evidence(&triage.findings[0], "flags")); /* of a plan for the limit */
 }
 
-/* All of a ticket is one dossier: the limit of docker stats, threads of /proc, a heap of ps. */
+/* All of a ticket is one facts: the limit of docker stats, threads of /proc, a heap of ps. */
 static void together(void **state)
 {
     (void)state;
-    const struct dossier *dossier =
+    const struct jvm_facts *facts =
         judged((const char *const[]){"ps", "docker_stats", "console_heap"}, 3);
-    assert_int_equal(dossier->max_heap_bytes, INT64_C(2) << 30);
-    assert_int_equal(dossier->container_limit_bytes, INT64_C(2) << 30);
+    assert_int_equal(facts->max_heap_bytes, INT64_C(2) << 30);
+    assert_int_equal(facts->container_limit_bytes, INT64_C(2) << 30);
     assert_int_equal(triage.findings[0].kind, FINDING_JAVA_OOM);
     assert_int_equal(triage.findings[1].kind, FINDING_CONTAINER_LIMIT);
 }

@@ -13,49 +13,49 @@ static struct texts texts; /* of all findings here */
 #define MB (INT64_C(1) << 20)
 
 /* A healthy JVM: two looks at 5 000 classes, a minute apart. */
-static struct dossier *healthy(void)
+static struct jvm_facts *healthy(void)
 {
-    struct dossier *dossier = calloc(1, sizeof *dossier);
-    assert_non_null(dossier);
-    thresholds_default(&dossier->thresholds);
-    dossier->identity.pid = 4711;
-    dossier->identity.jdk_major = 17;
-    dossier->have_sample = dossier->have_before = true;
-    dossier->span_s = 60.0;
-    sample_clear(&dossier->sample);
-    sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, 5000);
-    sample_set(&dossier->sample, SAMPLE_CLASSES_UNLOADED, 10);
-    sample_set(&dossier->sample, SAMPLE_THREADS, 40);
-    sample_set(&dossier->sample, SAMPLE_LOADERS, 30);
-    sample_set(&dossier->sample, SAMPLE_LOADERS, 12);
-    sample_set_nmt(&dossier->sample, NMT_INTERNAL, (struct nmt_amount){MB, MB});
-    sample_set_nmt(&dossier->sample, NMT_OTHER, (struct nmt_amount){8 * MB, 8 * MB});
-    sample_set_nmt(&dossier->sample, NMT_SYMBOL, (struct nmt_amount){2 * MB, 2 * MB});
-    dossier->before = dossier->sample;
-    return dossier;
+    struct jvm_facts *facts = calloc(1, sizeof *facts);
+    assert_non_null(facts);
+    thresholds_default(&facts->thresholds);
+    facts->identity.pid = 4711;
+    facts->identity.jdk_major = 17;
+    facts->have_sample = facts->have_before = true;
+    facts->span_s = 60.0;
+    sample_clear(&facts->sample);
+    sample_set(&facts->sample, SAMPLE_CLASSES_LOADED, 5000);
+    sample_set(&facts->sample, SAMPLE_CLASSES_UNLOADED, 10);
+    sample_set(&facts->sample, SAMPLE_THREADS, 40);
+    sample_set(&facts->sample, SAMPLE_LOADERS, 30);
+    sample_set(&facts->sample, SAMPLE_LOADERS, 12);
+    sample_set_nmt(&facts->sample, NMT_INTERNAL, (struct nmt_amount){MB, MB});
+    sample_set_nmt(&facts->sample, NMT_OTHER, (struct nmt_amount){8 * MB, 8 * MB});
+    sample_set_nmt(&facts->sample, NMT_SYMBOL, (struct nmt_amount){2 * MB, 2 * MB});
+    facts->before = facts->sample;
+    return facts;
 }
 
-static void grow(struct dossier *dossier, enum nmt_category category, int64_t bytes)
+static void grow(struct jvm_facts *facts, enum nmt_category category, int64_t bytes)
 {
     struct nmt_amount amount;
-    assert_true(sample_get_nmt(&dossier->sample, category, &amount));
+    assert_true(sample_get_nmt(&facts->sample, category, &amount));
     amount.committed_bytes += bytes;
-    sample_set_nmt(&dossier->sample, category, amount);
+    sample_set_nmt(&facts->sample, category, amount);
 }
 
-static void load(struct dossier *dossier, int64_t classes, int64_t internal_bytes_each)
+static void load(struct jvm_facts *facts, int64_t classes, int64_t internal_bytes_each)
 {
     int64_t loaded;
-    assert_true(sample_get(&dossier->sample, SAMPLE_CLASSES_LOADED, &loaded));
-    sample_set(&dossier->sample, SAMPLE_CLASSES_LOADED, loaded + classes);
-    grow(dossier, NMT_INTERNAL, classes * internal_bytes_each);
+    assert_true(sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &loaded));
+    sample_set(&facts->sample, SAMPLE_CLASSES_LOADED, loaded + classes);
+    grow(facts, NMT_INTERNAL, classes * internal_bytes_each);
 }
 
 /* A minute of class loads of one family. */
-static void flow(struct dossier *dossier, const char *family, int64_t loads, int64_t unloads,
+static void flow(struct jvm_facts *facts, const char *family, int64_t loads, int64_t unloads,
                  int64_t late)
 {
-    struct dossier_names *names = &dossier->flow;
+    struct facts_names *names = &facts->flow;
     names->have = names->has_span = true;
     names->span_s = 60.0;
     names->loads += loads;
@@ -71,10 +71,10 @@ static void flow(struct dossier *dossier, const char *family, int64_t loads, int
 
 static struct triage judged;
 
-static const struct triage *judge(struct dossier *dossier)
+static const struct triage *judge(struct jvm_facts *facts)
 {
-    triage_judge(dossier, NULL, 0, &judged);
-    free(dossier);
+    triage_judge(facts, NULL, 0, &judged);
+    free(facts);
     return &judged;
 }
 
@@ -99,7 +99,7 @@ static void health_is_silence(void **state)
     const struct triage *triage = judge(healthy());
     assert_int_equal(triage->finding_count, 0);
     assert_int_equal(triage->suitability.suitability, SUITABILITY_APPROPRIATE);
-    struct dossier *warming = healthy(); /* a start-up: many loads that have stopped */
+    struct jvm_facts *warming = healthy(); /* a start-up: many loads that have stopped */
     flow(warming, "jdk-lambda", 300, 0, 10);
     triage = judge(warming);
     for (int i = 0; i < triage->finding_count; i++)
@@ -109,10 +109,10 @@ static void health_is_silence(void **state)
 static void nothing_known_is_silence(void **state)
 {
     (void)state;
-    struct dossier *dossier = calloc(1, sizeof *dossier);
-    assert_non_null(dossier);
-    thresholds_default(&dossier->thresholds);
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = calloc(1, sizeof *facts);
+    assert_non_null(facts);
+    thresholds_default(&facts->thresholds);
+    const struct triage *triage = judge(facts);
     assert_int_equal(triage->finding_count, 0);
     assert_int_equal(triage->explained.preallocates, EXPLAINED_CANNOT_TELL);
     assert_int_equal(triage->suitability.suitability, SUITABILITY_CAUTION);
@@ -121,12 +121,12 @@ static void nothing_known_is_silence(void **state)
 static void an_explosion_names_family_and_fix_first(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    flow(dossier, "cglib", 1200, 0, 400);
-    flow(dossier, "jdk-lambda", 60, 0, 0);
-    load(dossier, 1260, 0);
-    grow(dossier, NMT_SYMBOL, 8 * MB); /* its names: a consequence, no cause */
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    flow(facts, "cglib", 1200, 0, 400);
+    flow(facts, "jdk-lambda", 60, 0, 0);
+    load(facts, 1260, 0);
+    grow(facts, NMT_SYMBOL, 8 * MB); /* its names: a consequence, no cause */
+    const struct triage *triage = judge(facts);
     assert_first(triage, FINDING_CLASS_EXPLOSION);
     assert_string_equal(triage->findings[0].family, "cglib");
     assert_int_equal(triage->findings[0].severity, SEVERITY_CRITICAL);
@@ -138,10 +138,10 @@ static void an_explosion_names_family_and_fix_first(void **state)
 static void the_largest_of_two_families_is_first(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    flow(dossier, "cglib", 100, 0, 40);
-    flow(dossier, "groovy-shell", 900, 0, 300);
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    flow(facts, "cglib", 100, 0, 40);
+    flow(facts, "groovy-shell", 900, 0, 300);
+    const struct triage *triage = judge(facts);
     assert_string_equal(triage->findings[0].family, "groovy-shell");
     assert_string_equal(triage->findings[1].family, "cglib");
 }
@@ -149,9 +149,9 @@ static void the_largest_of_two_families_is_first(void **state)
 static void what_is_unloaded_is_churn(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    flow(dossier, "groovy-shell", 900, 850, 300);
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    flow(facts, "groovy-shell", 900, 850, 300);
+    const struct triage *triage = judge(facts);
     assert_first(triage, FINDING_CLASS_CHURN);
     assert_null(found(triage, FINDING_CLASS_EXPLOSION));
     assert_int_equal(triage->suitability.suitability, SUITABILITY_CAUTION);
@@ -160,24 +160,24 @@ static void what_is_unloaded_is_churn(void **state)
 static void what_the_judge_saw_is_not_said_twice(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    flow(dossier, "cglib", 1200, 0, 400);
+    struct jvm_facts *facts = healthy();
+    flow(facts, "cglib", 1200, 0, 400);
     struct finding alert;
     finding_init(&alert, &texts, FINDING_CLASS_EXPLOSION);
     finding_family(&alert, "cglib");
     static struct triage triage;
-    triage_judge(dossier, &alert, 1, &triage);
-    free(dossier);
+    triage_judge(facts, &alert, 1, &triage);
+    free(facts);
     assert_int_equal(triage.finding_count, 1);
 }
 
 static void an_agent_that_preallocates_is_named_and_harmless(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    dossier_add_agent(dossier, "/opt/profiler/libasync.so");
-    load(dossier, 1000, 80);
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    facts_add_agent(facts, "/opt/profiler/libasync.so");
+    load(facts, 1000, 80);
+    const struct triage *triage = judge(facts);
     assert_int_equal(triage->explained.preallocates, EXPLAINED_YES);
     assert_string_equal(triage->explained.library, "libasync.so");
     assert_first(triage, FINDING_AGENT_PREALLOCATES);
@@ -187,13 +187,13 @@ static void an_agent_that_preallocates_is_named_and_harmless(void **state)
 static void an_agent_that_forgets_is_named_by_call_sites(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    dossier_add_agent(dossier, "libleaky.so");
-    dossier->have_sites = true;
-    dossier->sites.all.sites = 10;
-    dossier->sites.group[CALL_SITES_METHOD_ARRAYS].sites = 1;
-    dossier->sites.group[CALL_SITES_METHOD_ARRAYS].bytes = 3 * MB;
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    facts_add_agent(facts, "libleaky.so");
+    facts->have_sites = true;
+    facts->sites.all.sites = 10;
+    facts->sites.group[CALL_SITES_METHOD_ARRAYS].sites = 1;
+    facts->sites.group[CALL_SITES_METHOD_ARRAYS].bytes = 3 * MB;
+    const struct triage *triage = judge(facts);
     assert_first(triage, FINDING_AGENT_RETAINS);
     assert_string_equal(finding_evidence(&triage->findings[0], "library")->text, "libleaky.so");
     assert_non_null(strstr(triage->findings[0].title, "GetClassMethods"));
@@ -202,13 +202,13 @@ static void an_agent_that_forgets_is_named_by_call_sites(void **state)
 static void an_agent_that_forgets_is_named_by_growth(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    dossier_add_agent(dossier, "libleaky.so");
-    load(dossier, 2000, 600);
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    facts_add_agent(facts, "libleaky.so");
+    load(facts, 2000, 600);
+    const struct triage *triage = judge(facts);
     assert_first(triage, FINDING_AGENT_RETAINS);
     assert_non_null(strstr(triage->findings[0].title, "libleaky.so"));
-    struct dossier *nobody = healthy(); /* the same growth, and no agent is there */
+    struct jvm_facts *nobody = healthy(); /* the same growth, and no agent is there */
     nobody->agents_known = true;
     load(nobody, 2000, 600);
     assert_null(found(judge(nobody), FINDING_AGENT_RETAINS));
@@ -235,18 +235,18 @@ static void fill_rss(struct rss_account *account, int64_t anonymous_bytes)
 static void growth_outside_nmt_names_its_mappings(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    dossier->have_rss = dossier->have_rss_before = true;
-    fill_rss(&dossier->rss, 100 * MB);
-    fill_rss(&dossier->rss_before, 10 * MB);
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    facts->have_rss = facts->have_rss_before = true;
+    fill_rss(&facts->rss, 100 * MB);
+    fill_rss(&facts->rss_before, 10 * MB);
+    const struct triage *triage = judge(facts);
     assert_first(triage, FINDING_OUTSIDE_NMT);
     const struct evidence *grown = finding_evidence(&triage->findings[0], "growth_bytes");
     assert_non_null(grown);
     assert_true(grown->number >= 80 * MB && grown->number <= 90 * MB);
     assert_non_null(strstr(finding_evidence(&triage->findings[0], "mapping_1")->text,
                            "7f0000000000-7f0004000000"));
-    struct dossier *level = healthy(); /* it stays where it was */
+    struct jvm_facts *level = healthy(); /* it stays where it was */
     level->have_rss = level->have_rss_before = true;
     fill_rss(&level->rss, 10 * MB);
     fill_rss(&level->rss_before, 10 * MB);
@@ -257,14 +257,14 @@ static void copies_of_an_application_are_a_redeployment_leak(void **state)
 {
     (void)state;
     for (int copies = 2; copies <= 5; copies++) {
-        struct dossier *dossier = healthy();
-        struct loader_copies *group = &dossier->leak.group[0];
-        dossier->leak.group_count = 1;
+        struct jvm_facts *facts = healthy();
+        struct loader_copies *group = &facts->leak.group[0];
+        facts->leak.group_count = 1;
         snprintf(group->type, sizeof group->type, "org.apache.ParallelWebappClassLoader");
         group->copies = copies;
         group->classes = 800 * copies;
         group->chunk_bytes = 6 * MB * copies;
-        const struct triage *triage = judge(dossier);
+        const struct triage *triage = judge(facts);
         const struct finding *finding = found(triage, FINDING_REDEPLOY_LEAK);
         assert_int_equal(finding != NULL, copies >= LOADER_LEAK_COPIES_MIN);
         if (finding == NULL)
@@ -278,16 +278,16 @@ static void copies_of_an_application_are_a_redeployment_leak(void **state)
 static void categories_that_grow(void **state)
 {
     (void)state;
-    struct dossier *direct = healthy();
+    struct jvm_facts *direct = healthy();
     grow(direct, NMT_OTHER, 64 * MB);
     assert_first(judge(direct), FINDING_DIRECT_MEMORY);
-    struct dossier *names = healthy();
+    struct jvm_facts *names = healthy();
     grow(names, NMT_SYMBOL, 16 * MB);
     assert_first(judge(names), FINDING_SYMBOL_GROWTH);
-    struct dossier *threads = healthy();
+    struct jvm_facts *threads = healthy();
     sample_set(&threads->sample, SAMPLE_THREADS, 140);
     assert_first(judge(threads), FINDING_THREAD_GROWTH);
-    struct dossier *printed = calloc(1, sizeof *printed); /* by a difference the JVM printed */
+    struct jvm_facts *printed = calloc(1, sizeof *printed); /* by a difference the JVM printed */
     assert_non_null(printed);
     thresholds_default(&printed->thresholds);
     printed->have_diff = true;
@@ -324,11 +324,11 @@ static void levels_count_as_in_check(void **state)
         {NMT_THREAD, 3072, FINDING_THREAD_GROWTH, SEVERITY_CRITICAL, SUITABILITY_CAUTION},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct dossier *dossier = healthy();
+        struct jvm_facts *facts = healthy();
         struct nmt_amount amount = {rows[i].mb * MB, rows[i].mb * MB};
-        sample_set_nmt(&dossier->sample, rows[i].category, amount);
-        sample_set_nmt(&dossier->before, rows[i].category, amount);
-        const struct triage *triage = judge(dossier);
+        sample_set_nmt(&facts->sample, rows[i].category, amount);
+        sample_set_nmt(&facts->before, rows[i].category, amount);
+        const struct triage *triage = judge(facts);
         assert_first(triage, rows[i].kind);
         assert_int_equal(triage->findings[0].severity, rows[i].severity);
         assert_int_equal(triage->suitability.suitability, rows[i].suitability);
@@ -341,7 +341,7 @@ static void levels_count_in_a_difference(void **state)
     (void)state;
     static const enum nmt_category categories[] = {NMT_ARENA_CHUNK, NMT_GC, NMT_COMPILER, NMT_CODE};
     for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++) {
-        struct dossier *printed = calloc(1, sizeof *printed);
+        struct jvm_facts *printed = calloc(1, sizeof *printed);
         assert_non_null(printed);
         thresholds_default(&printed->thresholds);
         printed->have_diff = true;
@@ -362,14 +362,14 @@ static void what_detail_brings_is_not_an_agents(void **state)
 {
     (void)state;
     for (int read_now = 0; read_now < 2; read_now++) {
-        struct dossier *dossier = healthy();
-        load(dossier, 20000, 10);
-        grow(dossier, NMT_INTERNAL, 4700 << 10);
-        dossier_add_agent(dossier, "/opt/libnmtagent.so");
-        dossier->have_sites = true;
-        dossier->symbol_files_bytes = 4700 << 10;
-        dossier->symbol_files_grown_bytes = read_now ? 4700 << 10 : 0;
-        const struct triage *triage = judge(dossier);
+        struct jvm_facts *facts = healthy();
+        load(facts, 20000, 10);
+        grow(facts, NMT_INTERNAL, 4700 << 10);
+        facts_add_agent(facts, "/opt/libnmtagent.so");
+        facts->have_sites = true;
+        facts->symbol_files_bytes = 4700 << 10;
+        facts->symbol_files_grown_bytes = read_now ? 4700 << 10 : 0;
+        const struct triage *triage = judge(facts);
         assert_int_equal(found(triage, FINDING_AGENT_RETAINS) != NULL, !read_now);
     }
 }
@@ -377,12 +377,12 @@ static void what_detail_brings_is_not_an_agents(void **state)
 static void a_native_oom_comes_before_everything(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    flow(dossier, "cglib", 1200, 0, 400);
+    struct jvm_facts *facts = healthy();
+    flow(facts, "cglib", 1200, 0, 400);
     struct hs_err file;
     hs_err_read(&file, SPAN_LITERAL("#  Out of Memory Error (os_linux.cpp:2798), pid=7, tid=8\n"));
-    crash_take(&dossier->crash, &file);
-    const struct triage *triage = judge(dossier);
+    crash_take(&facts->crash, &file);
+    const struct triage *triage = judge(facts);
     assert_first(triage, FINDING_NATIVE_OOM);
     assert_non_null(found(triage, FINDING_CLASS_EXPLOSION));
 }
@@ -390,9 +390,9 @@ static void a_native_oom_comes_before_everything(void **state)
 static void our_own_effect_is_a_note(void **state)
 {
     (void)state;
-    struct dossier *dossier = healthy();
-    dossier->symbol_files_bytes = 5 * MB;
-    const struct triage *triage = judge(dossier);
+    struct jvm_facts *facts = healthy();
+    facts->symbol_files_bytes = 5 * MB;
+    const struct triage *triage = judge(facts);
     assert_first(triage, FINDING_OWN_EFFECT);
     assert_int_equal(triage->findings[0].severity, SEVERITY_INFO);
 }

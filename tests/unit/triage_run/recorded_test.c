@@ -48,7 +48,7 @@ static void categories_are_of_one_moment(void **context)
 
     struct recorded *recorded = recorded_read(path, error, sizeof error);
     assert_non_null(recorded);
-    const struct sample *sample = &recorded->dossier.sample;
+    const struct sample *sample = &recorded->facts.sample;
     struct nmt_amount amount = {0, 0};
     int64_t value = 0;
     assert_true(sample_get(sample, SAMPLE_RSS_BYTES, &value));

@@ -2,26 +2,26 @@
  * pmap, consoles. */
 #include "analyzers/parse/span.h"
 #include "analyzers/parse/tool_tables.h"
-#include "analyzers/triage/dossier_texts.h"
+#include "analyzers/triage/facts_texts.h"
 
 #include <stdio.h>
 
-static void take_limits(struct dossier *dossier, const struct hs_err *file)
+static void take_limits(struct jvm_facts *facts, const struct hs_err *file)
 {
     if (file->figure[HS_ERR_MAX_METASPACE] > 0)
-        dossier->max_metaspace_bytes = file->figure[HS_ERR_MAX_METASPACE];
+        facts->max_metaspace_bytes = file->figure[HS_ERR_MAX_METASPACE];
     if (file->figure[HS_ERR_XMX] > 0)
-        dossier->max_heap_bytes = file->figure[HS_ERR_XMX];
+        facts->max_heap_bytes = file->figure[HS_ERR_XMX];
     if (file->figure[HS_ERR_CONTAINER_LIMIT] > 0)
-        dossier->container_limit_bytes = file->figure[HS_ERR_CONTAINER_LIMIT];
+        facts->container_limit_bytes = file->figure[HS_ERR_CONTAINER_LIMIT];
 }
 
-static void merge_lines(struct dossier *dossier, const struct oom_lines *lines)
+static void merge_lines(struct jvm_facts *facts, const struct oom_lines *lines)
 {
-    struct oom_lines *all = &dossier->lines;
-    if (!dossier->have_lines) {
+    struct oom_lines *all = &facts->lines;
+    if (!facts->have_lines) {
         *all = *lines;
-        dossier->have_lines = true;
+        facts->have_lines = true;
         return;
     }
     struct oom_lines before = *all;
@@ -59,9 +59,9 @@ static void merge_lines(struct dossier *dossier, const struct oom_lines *lines)
 
 /* "0x00000000c1918f98  1  1968  0x00000000c02b6f78  dead  sun/reflect/DelegatingClassLoader@0x...":
  * the type of the first that is dead stands for the others when it is that of most of them. */
-void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
+void facts_read_liveness(struct facts_jvm *jvm, struct span text)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     struct span line, first = {NULL, 0};
     int64_t same = 0, others = 0;
     while (span_take_line(&text, &line)) {
@@ -69,8 +69,8 @@ void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
         int64_t live, dead;
         if (span_take_unsigned(&alive, &live) && span_take(&alive, SPAN_LITERAL(", dead=")) &&
             span_take_unsigned(&alive, &dead)) {
-            dossier->live_loaders = live;
-            dossier->dead_loaders = dead;
+            facts->live_loaders = live;
+            facts->dead_loaders = dead;
         }
         ptrdiff_t at = span_find(line, SPAN_LITERAL("dead"));
         if (at <= 0)
@@ -86,19 +86,19 @@ void dossier_read_liveness(struct dossier_jvm *jvm, struct span text)
         others += !span_equals(type, first);
     }
     if (same > others)
-        span_copy(first, dossier->dead_type, sizeof dossier->dead_type);
+        span_copy(first, facts->dead_type, sizeof facts->dead_type);
 }
 
-void dossier_take_lines(struct dossier_jvm *jvm, const struct oom_lines *lines,
-                        struct dossier_input *input)
+void facts_take_lines(struct facts_jvm *jvm, const struct oom_lines *lines,
+                      struct facts_input *input)
 {
     if (lines->last == OOM_LINE_NONE && lines->metaspace_lines == 0 && lines->full_gc_lines == 0)
         return;
     input->used = true;
-    merge_lines(&jvm->dossier, lines);
+    merge_lines(&jvm->facts, lines);
 }
 
-void dossier_read_lines(struct dossier_jvm *jvm, struct span text)
+void facts_read_lines(struct facts_jvm *jvm, struct span text)
 {
     static const struct span marks[] = {SPAN_INIT("MemoryError: "), SPAN_INIT("create failed ("),
                                         SPAN_INIT("os::commit_memory("),
@@ -107,44 +107,44 @@ void dossier_read_lines(struct dossier_jvm *jvm, struct span text)
     if (!span_contains_any(text, marks, sizeof marks / sizeof marks[0]))
         return;
     oom_lines_read(&lines, text);
-    merge_lines(&jvm->dossier, &lines);
+    merge_lines(&jvm->facts, &lines);
 }
 
-void dossier_read_error_file(struct dossier_jvm *jvm, const struct hs_err *file, struct span text)
+void facts_read_error_file(struct facts_jvm *jvm, const struct hs_err *file, struct span text)
 {
-    struct dossier *dossier = &jvm->dossier;
-    crash_take(&dossier->crash, file);
-    take_limits(dossier, file);
+    struct jvm_facts *facts = &jvm->facts;
+    crash_take(&facts->crash, file);
+    take_limits(facts, file);
     /* On a console the reason stands behind the first lines. */
     if (file->end == HS_ERR_NATIVE_OOM &&
         span_find(span_of(text.ptr, file->consumed), SPAN_LITERAL("os::commit_memory(")) >= 0) {
         struct oom_lines lines;
         oom_lines_read(&lines, span_of(text.ptr, file->consumed));
         if (lines.lines[OOM_LINE_PAGE_FILE] > 0) {
-            dossier->crash.platform = HS_ERR_WINDOWS;
-            snprintf(dossier->crash.how, sizeof dossier->crash.how, "%s", lines.words);
+            facts->crash.platform = HS_ERR_WINDOWS;
+            snprintf(facts->crash.how, sizeof facts->crash.how, "%s", lines.words);
         }
     }
 }
 
-static void take_row(struct dossier *dossier, const struct process_row *row)
+static void take_row(struct jvm_facts *facts, const struct process_row *row)
 {
     bool said = row->host_bytes > 0;
-    int64_t host = said ? row->host_bytes : dossier->row.host_bytes;
-    int64_t host_free = said ? row->host_free_bytes : dossier->row.host_free_bytes;
+    int64_t host = said ? row->host_bytes : facts->row.host_bytes;
+    int64_t host_free = said ? row->host_free_bytes : facts->row.host_free_bytes;
     if (row->source != PROCESS_NONE &&
-        (dossier->row.source == PROCESS_NONE || row->rss_bytes > dossier->row.rss_bytes))
-        dossier->row = *row;
-    dossier->row.host_bytes = host;
-    dossier->row.host_free_bytes = host_free;
+        (facts->row.source == PROCESS_NONE || row->rss_bytes > facts->row.rss_bytes))
+        facts->row = *row;
+    facts->row.host_bytes = host;
+    facts->row.host_free_bytes = host_free;
     if (row->limit_bytes > 0)
-        dossier->container_limit_bytes = row->limit_bytes;
+        facts->container_limit_bytes = row->limit_bytes;
 }
 
 /* A histogram, or loaders with the number of their classes. */
-static bool read_mat(struct dossier_jvm *jvm, struct span text)
+static bool read_mat(struct facts_jvm *jvm, struct span text)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     struct mat_table table;
     struct mat_row row;
     int64_t loaders = 0;
@@ -161,38 +161,38 @@ static bool read_mat(struct dossier_jvm *jvm, struct span text)
         loader_leak_add(&leak, &loader);
     }
     if (objects.classes > 0)
-        dossier->objects = objects;
+        facts->objects = objects;
     if (loaders > 0)
-        dossier->leak = leak;
+        facts->leak = leak;
     return objects.classes > 0 || loaders > 0;
 }
 
-void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
-                         struct dossier_input *input)
+void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
+                       struct facts_input *input)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     switch (part->kind) {
     case TEXT_OOM_KILLER: {
         struct oom_killer report;
         oom_killer_read(&report, part->text);
         input->used = report.reports > 0;
         if (input->used)
-            dossier->kill = report;
+            facts->kill = report;
         if (report.limit_bytes > 0)
-            dossier->container_limit_bytes = report.limit_bytes;
+            facts->container_limit_bytes = report.limit_bytes;
         int64_t heap; /* of a pod's environment */
-        if (dossier->max_heap_bytes <= 0 && java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &heap))
-            dossier->max_heap_bytes = heap;
+        if (facts->max_heap_bytes <= 0 && java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &heap))
+            facts->max_heap_bytes = heap;
         break;
     }
     case TEXT_PROCESS: {
         struct process_row row;
         process_row_read(&row, part->text);
         input->used = row.source != PROCESS_NONE || row.host_bytes > 0;
-        take_row(dossier, &row);
+        take_row(facts, &row);
         int64_t heap; /* of the command that ps prints */
-        if (dossier->max_heap_bytes <= 0 && java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &heap))
-            dossier->max_heap_bytes = heap;
+        if (facts->max_heap_bytes <= 0 && java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &heap))
+            facts->max_heap_bytes = heap;
         if (!input->used)
             snprintf(input->note, sizeof input->note, "no row of a JVM is in it");
         break;
@@ -204,10 +204,10 @@ void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
         if (!input->used)
             snprintf(input->note, sizeof input->note, "no row of -gc or -gcutil is in it");
         else
-            dossier->jstat = jstat;
+            facts->jstat = jstat;
         if (jstat.heap_committed_bytes > 0) {
-            dossier->heap_used_bytes = jstat.heap_used_bytes;
-            dossier->heap_committed_bytes = jstat.heap_committed_bytes;
+            facts->heap_used_bytes = jstat.heap_used_bytes;
+            facts->heap_committed_bytes = jstat.heap_committed_bytes;
         }
         break;
     }
@@ -220,14 +220,14 @@ void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
         struct pmap map;
         pmap_read(&map, part->text);
         input->used = map.mappings > 0;
-        if (map.mappings > dossier->map.mappings)
-            dossier->map = map;
+        if (map.mappings > facts->map.mappings)
+            facts->map = map;
         break;
     }
     default: {
         struct oom_lines lines;
         oom_lines_read(&lines, part->text);
-        dossier_take_lines(jvm, &lines, input);
+        facts_take_lines(jvm, &lines, input);
         break;
     }
     }

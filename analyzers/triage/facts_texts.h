@@ -1,17 +1,17 @@
-/* dossier_texts: one part of a saved text into the dossier of its JVM. Internal to triage. */
-#ifndef ANALYZERS_TRIAGE_DOSSIER_TEXTS_H
-#define ANALYZERS_TRIAGE_DOSSIER_TEXTS_H
+/* facts_texts: one part of a saved text into the facts of its JVM. Internal to triage. */
+#ifndef ANALYZERS_TRIAGE_FACTS_TEXTS_H
+#define ANALYZERS_TRIAGE_FACTS_TEXTS_H
 
 #include "analyzers/classes/census.h"
 #include "analyzers/classes/heap_census.h"
-#include "analyzers/triage/dossier_read.h"
+#include "analyzers/triage/facts_read.h"
 
 /* One JVM while it is being read. */
-struct dossier_jvm {
+struct facts_jvm {
     int64_t pid; /* -1: of texts that do not say */
     int parts;
     bool jdk_named; /* by words: its form no longer counts */
-    struct dossier dossier;
+    struct jvm_facts facts;
     int64_t scale_bytes; /* of the NMT summaries compared so far; 0: none */
     int64_t uptime_ms;   /* the last one read; -1 */
     int64_t first_uptime_ms;
@@ -31,21 +31,21 @@ struct dossier_jvm {
 };
 
 /* Fills input->used, note and unparsed_lines. False: out of memory. */
-bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
-                       struct dossier_input *input);
+bool facts_read_part(struct facts_jvm *jvm, const struct text_part *part,
+                     struct facts_input *input);
 
-/* What stands beside a JVM's own texts (dossier_ticket.c). text: all of the file from there on. */
-void dossier_read_error_file(struct dossier_jvm *jvm, const struct hs_err *file, struct span text);
-void dossier_read_ticket(struct dossier_jvm *jvm, const struct text_part *part,
-                         struct dossier_input *input);
+/* What stands beside a JVM's own texts (facts_ticket.c). text: all of the file from there on. */
+void facts_read_error_file(struct facts_jvm *jvm, const struct hs_err *file, struct span text);
+void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
+                       struct facts_input *input);
 /* Dead and live loaders of jmap -permstat, -clstats. */
-void dossier_read_liveness(struct dossier_jvm *jvm, struct span text);
+void facts_read_liveness(struct facts_jvm *jvm, struct span text);
 /* What was read of a console or a class log in pieces. False: out of memory. */
-void dossier_take_lines(struct dossier_jvm *jvm, const struct oom_lines *lines,
-                        struct dossier_input *input);
-bool dossier_read_class_log(struct dossier_jvm *jvm, const struct classlog *log,
-                            struct dossier_input *input);
+void facts_take_lines(struct facts_jvm *jvm, const struct oom_lines *lines,
+                      struct facts_input *input);
+bool facts_read_class_log(struct facts_jvm *jvm, const struct classlog *log,
+                          struct facts_input *input);
 /* Lines of a console in a text of another kind; most have none. */
-void dossier_read_lines(struct dossier_jvm *jvm, struct span text);
+void facts_read_lines(struct facts_jvm *jvm, struct span text);
 
 #endif

@@ -1,25 +1,25 @@
-#include "analyzers/triage/dossier_texts.h"
+#include "analyzers/triage/facts_texts.h"
 
 #include "analyzers/text/clean_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-struct dossier_reader {
+struct facts_reader {
     struct thresholds thresholds;
-    dossier_input_fn *on_input;
+    facts_input_fn *on_input;
     void *context;
     int64_t unparsed_lines;
     int64_t expected_pid; /* -1: none yet */
     bool several;         /* process ids were expected */
     int jvm_count;
-    struct dossier_jvm *jvms[DOSSIER_READER_JVMS_MAX];
+    struct facts_jvm *jvms[FACTS_READER_JVMS_MAX];
 };
 
-struct dossier_reader *dossier_reader_create(const struct thresholds *thresholds,
-                                             dossier_input_fn *on_input, void *context)
+struct facts_reader *facts_reader_create(const struct thresholds *thresholds,
+                                         facts_input_fn *on_input, void *context)
 {
-    struct dossier_reader *reader = calloc(1, sizeof *reader);
+    struct facts_reader *reader = calloc(1, sizeof *reader);
     if (reader == NULL)
         return NULL;
     reader->thresholds = *thresholds;
@@ -30,15 +30,15 @@ struct dossier_reader *dossier_reader_create(const struct thresholds *thresholds
 }
 
 /* Its error file says how it ended. */
-static bool ended(const struct dossier_jvm *jvm)
+static bool ended(const struct facts_jvm *jvm)
 {
-    return jvm->dossier.crash.have && jvm->dossier.crash.end != HS_ERR_NO_END;
+    return jvm->facts.crash.have && jvm->facts.crash.end != HS_ERR_NO_END;
 }
 
 /* Of several error files none owns a text that says nothing: NULL when there is nobody else. */
-static struct dossier_jvm *busiest(const struct dossier_reader *reader)
+static struct facts_jvm *busiest(const struct facts_reader *reader)
 {
-    struct dossier_jvm *most = NULL;
+    struct facts_jvm *most = NULL;
     int crashes = 0;
     for (int i = 0; i < reader->jvm_count; i++)
         crashes += ended(reader->jvms[i]);
@@ -51,33 +51,33 @@ static struct dossier_jvm *busiest(const struct dossier_reader *reader)
     return most;
 }
 
-static struct dossier_jvm *new_jvm(struct dossier_reader *reader, int64_t pid)
+static struct facts_jvm *new_jvm(struct facts_reader *reader, int64_t pid)
 {
-    if (reader->jvm_count == DOSSIER_READER_JVMS_MAX)
+    if (reader->jvm_count == FACTS_READER_JVMS_MAX)
         return NULL;
-    struct dossier_jvm *jvm = calloc(1, sizeof *jvm);
+    struct facts_jvm *jvm = calloc(1, sizeof *jvm);
     if (jvm == NULL)
         return NULL;
     jvm->pid = pid;
     jvm->uptime_ms = jvm->first_uptime_ms = -1;
-    jvm->dossier.identity.pid = pid;
-    jvm->dossier.thresholds = reader->thresholds;
-    sample_clear(&jvm->dossier.sample);
-    sample_clear(&jvm->dossier.before);
+    jvm->facts.identity.pid = pid;
+    jvm->facts.thresholds = reader->thresholds;
+    sample_clear(&jvm->facts.sample);
+    sample_clear(&jvm->facts.before);
     reader->jvms[reader->jvm_count++] = jvm;
     return jvm;
 }
 
 /* A text that does not say whose it is belongs to the JVM with the most texts so far; the first
  * JVM that has a number takes over those that came before it. */
-static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
+static struct facts_jvm *jvm_of(struct facts_reader *reader, int64_t pid)
 {
-    struct dossier_jvm *other = pid < 0 && !reader->several ? busiest(reader) : NULL;
+    struct facts_jvm *other = pid < 0 && !reader->several ? busiest(reader) : NULL;
     if (other != NULL)
         return other;
     if (!reader->several && pid >= 0 && reader->jvm_count == 1 && reader->jvms[0]->pid < 0 &&
         !ended(reader->jvms[0])) {
-        reader->jvms[0]->pid = reader->jvms[0]->dossier.identity.pid = pid;
+        reader->jvms[0]->pid = reader->jvms[0]->facts.identity.pid = pid;
         return reader->jvms[0];
     }
     for (int i = 0; i < reader->jvm_count; i++) {
@@ -87,7 +87,7 @@ static struct dossier_jvm *jvm_of(struct dossier_reader *reader, int64_t pid)
     return new_jvm(reader, pid);
 }
 
-void dossier_reader_expect(struct dossier_reader *reader, struct span front)
+void facts_reader_expect(struct facts_reader *reader, struct span front)
 {
     struct clean_text clean;
     struct text_parts parts;
@@ -110,8 +110,7 @@ void dossier_reader_expect(struct dossier_reader *reader, struct span front)
 }
 
 /* The first number in a file is of the texts in front of it, too. */
-static bool may_name(const struct dossier_reader *reader, const struct dossier_jvm *jvm,
-                     int64_t pid)
+static bool may_name(const struct facts_reader *reader, const struct facts_jvm *jvm, int64_t pid)
 {
     bool free_pid = pid >= 0 && reader->several && jvm->pid < 0 && !ended(jvm);
     for (int i = 0; i < reader->jvm_count && free_pid; i++)
@@ -120,14 +119,14 @@ static bool may_name(const struct dossier_reader *reader, const struct dossier_j
 }
 
 /* The JVM an error file is of. In containers all have the same pid: a second end is another JVM. */
-static struct dossier_jvm *jvm_of_error_file(struct dossier_reader *reader,
-                                             const struct hs_err *file, struct dossier_jvm *current)
+static struct facts_jvm *jvm_of_error_file(struct facts_reader *reader, const struct hs_err *file,
+                                           struct facts_jvm *current)
 {
     if (file->end == HS_ERR_NO_END)
         return current != NULL ? current : jvm_of(reader, file->pid);
     if (current != NULL && !ended(current) && (file->pid < 0 || current->pid < 0)) {
         if (file->pid >= 0)
-            current->pid = current->dossier.identity.pid = file->pid;
+            current->pid = current->facts.identity.pid = file->pid;
         return current;
     }
     for (int i = 0; i < reader->jvm_count; i++) {
@@ -139,7 +138,7 @@ static struct dossier_jvm *jvm_of_error_file(struct dossier_reader *reader,
     return new_jvm(reader, file->pid);
 }
 
-static bool feed_clean(struct dossier_reader *reader, const char *file,
+static bool feed_clean(struct facts_reader *reader, const char *file,
                        const struct clean_text *clean, int64_t *ignored_lines)
 {
     struct text_parts parts;
@@ -147,7 +146,7 @@ static bool feed_clean(struct dossier_reader *reader, const char *file,
     bool any = false;
     int64_t pid = -1; /* a text behind a numbered one is of the same JVM */
     int error_file_jdk = 0;
-    struct dossier_jvm *current = NULL; /* the last one of this file */
+    struct facts_jvm *current = NULL; /* the last one of this file */
     const char *error_file_end = clean->text.ptr;
     text_parts_begin(&parts, clean->text);
     while (text_parts_next(&parts, &part)) {
@@ -161,7 +160,7 @@ static bool feed_clean(struct dossier_reader *reader, const char *file,
         }
         if (part.pid >= 0)
             pid = part.pid;
-        struct dossier_input input = {
+        struct facts_input input = {
             .file = file,
             .kind = part.kind,
             .pid = pid,
@@ -186,13 +185,13 @@ static bool feed_clean(struct dossier_reader *reader, const char *file,
                 reader->on_input(reader->context, &input);
             continue;
         }
-        struct dossier_jvm *jvm;
+        struct facts_jvm *jvm;
         if (part.kind == TEXT_HS_ERR && !of_error_file)
             jvm = jvm_of_error_file(reader, &error_file, current);
         else if (current != NULL && (part.pid < 0 || part.pid == current->pid))
             jvm = current;
         else if (current != NULL && may_name(reader, current, part.pid)) {
-            current->pid = current->dossier.identity.pid = part.pid;
+            current->pid = current->facts.identity.pid = part.pid;
             jvm = current;
         } else
             jvm = jvm_of(reader, pid);
@@ -202,11 +201,11 @@ static bool feed_clean(struct dossier_reader *reader, const char *file,
         } else {
             jvm->parts++;
             if (input.jdk_major != 0 && (named || !jvm->jdk_named))
-                jvm->dossier.identity.jdk_major = input.jdk_major;
+                jvm->facts.identity.jdk_major = input.jdk_major;
             jvm->jdk_named = jvm->jdk_named || named;
             if (part.kind == TEXT_HS_ERR && !of_error_file)
-                dossier_read_error_file(jvm, &error_file, part.onward);
-            if (!dossier_read_part(jvm, &part, &input))
+                facts_read_error_file(jvm, &error_file, part.onward);
+            if (!facts_read_part(jvm, &part, &input))
                 snprintf(input.note, sizeof input.note, "out of memory");
         }
         reader->unparsed_lines += input.unparsed_lines;
@@ -217,8 +216,8 @@ static bool feed_clean(struct dossier_reader *reader, const char *file,
     return any;
 }
 
-bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct span text,
-                         int64_t *ignored_lines)
+bool facts_reader_feed(struct facts_reader *reader, const char *file, struct span text,
+                       int64_t *ignored_lines)
 {
     struct clean_text clean;
     if (!clean_text_make(&clean, text))
@@ -228,10 +227,10 @@ bool dossier_reader_feed(struct dossier_reader *reader, const char *file, struct
     return any;
 }
 
-bool dossier_reader_feed_log(struct dossier_reader *reader, const char *file,
-                             const struct oom_lines *lines, const struct classlog *log, bool *any)
+bool facts_reader_feed_log(struct facts_reader *reader, const char *file,
+                           const struct oom_lines *lines, const struct classlog *log, bool *any)
 {
-    struct dossier_input input = {
+    struct facts_input input = {
         .file = file,
         .kind = log != NULL ? TEXT_CLASS_LOG : TEXT_CONSOLE,
         .pid = -1,
@@ -239,12 +238,12 @@ bool dossier_reader_feed_log(struct dossier_reader *reader, const char *file,
     };
     *any = log != NULL || lines->last != OOM_LINE_NONE || lines->metaspace_lines > 0 ||
            lines->full_gc_lines > 0;
-    struct dossier_jvm *jvm = *any ? jvm_of(reader, -1) : NULL;
+    struct facts_jvm *jvm = *any ? jvm_of(reader, -1) : NULL;
     if (jvm == NULL)
         return !*any;
     jvm->parts++;
-    bool ok = log == NULL || dossier_read_class_log(jvm, log, &input);
-    dossier_take_lines(jvm, lines, &input);
+    bool ok = log == NULL || facts_read_class_log(jvm, log, &input);
+    facts_take_lines(jvm, lines, &input);
     if (reader->on_input != NULL)
         reader->on_input(reader->context, &input);
     reader->unparsed_lines += input.unparsed_lines;
@@ -253,12 +252,12 @@ bool dossier_reader_feed_log(struct dossier_reader *reader, const char *file,
 
 static int most_parts_first(const void *a, const void *b)
 {
-    const struct dossier_jvm *x = *(struct dossier_jvm *const *)a;
-    const struct dossier_jvm *y = *(struct dossier_jvm *const *)b;
+    const struct facts_jvm *x = *(struct facts_jvm *const *)a;
+    const struct facts_jvm *y = *(struct facts_jvm *const *)b;
     return x->parts != y->parts ? y->parts - x->parts : x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static void take_rows(struct dossier_names *names, const struct census *census,
+static void take_rows(struct facts_names *names, const struct census *census,
                       const struct census *late)
 {
     struct census_totals totals;
@@ -281,45 +280,45 @@ static void take_rows(struct dossier_names *names, const struct census *census,
     free(late_rows);
 }
 
-void dossier_reader_finish(struct dossier_reader *reader)
+void facts_reader_finish(struct facts_reader *reader)
 {
     qsort(reader->jvms, (size_t)reader->jvm_count, sizeof reader->jvms[0], most_parts_first);
     for (int i = 0; i < reader->jvm_count; i++) {
-        struct dossier_jvm *jvm = reader->jvms[i];
-        if (jvm->stock != NULL && jvm->dossier.loaders.have)
-            for (int k = 0; k < jvm->dossier.loaders.row_count; k++)
-                census_loader_type(jvm->stock, span_from_cstr(jvm->dossier.loaders.rows[k].type),
-                                   jvm->dossier.loaders.rows[k].loaders,
-                                   jvm->dossier.loaders.rows[k].classes);
-        take_rows(&jvm->dossier.stock, jvm->stock, NULL);
-        take_rows(&jvm->dossier.flow, jvm->flow, jvm->late);
+        struct facts_jvm *jvm = reader->jvms[i];
+        if (jvm->stock != NULL && jvm->facts.loaders.have)
+            for (int k = 0; k < jvm->facts.loaders.row_count; k++)
+                census_loader_type(jvm->stock, span_from_cstr(jvm->facts.loaders.rows[k].type),
+                                   jvm->facts.loaders.rows[k].loaders,
+                                   jvm->facts.loaders.rows[k].classes);
+        take_rows(&jvm->facts.stock, jvm->stock, NULL);
+        take_rows(&jvm->facts.flow, jvm->flow, jvm->late);
     }
 }
 
-int dossier_reader_count(const struct dossier_reader *reader)
+int facts_reader_count(const struct facts_reader *reader)
 {
     return reader->jvm_count;
 }
 
-const struct dossier *dossier_reader_at(const struct dossier_reader *reader, int index)
+const struct jvm_facts *facts_reader_at(const struct facts_reader *reader, int index)
 {
-    return &reader->jvms[index]->dossier;
+    return &reader->jvms[index]->facts;
 }
 
-struct dossier *dossier_reader_edit(struct dossier_reader *reader, int index)
+struct jvm_facts *facts_reader_edit(struct facts_reader *reader, int index)
 {
-    return &reader->jvms[index]->dossier;
+    return &reader->jvms[index]->facts;
 }
 
-int64_t dossier_reader_unparsed_lines(const struct dossier_reader *reader)
+int64_t facts_reader_unparsed_lines(const struct facts_reader *reader)
 {
     return reader->unparsed_lines;
 }
 
-void dossier_reader_destroy(struct dossier_reader *reader)
+void facts_reader_destroy(struct facts_reader *reader)
 {
     for (int i = 0; i < reader->jvm_count; i++) {
-        struct dossier_jvm *jvm = reader->jvms[i];
+        struct facts_jvm *jvm = reader->jvms[i];
         if (jvm->stock != NULL)
             census_destroy(jvm->stock);
         heap_census_destroy(jvm->heap);

@@ -1,4 +1,4 @@
-#include "analyzers/triage/dossier_texts.h"
+#include "analyzers/triage/facts_texts.h"
 
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/classlog/classlog.h"
@@ -14,31 +14,31 @@
 
 #define RANGES_MAX 4096
 
-static void note(struct dossier_input *input, const char *words)
+static void note(struct facts_input *input, const char *words)
 {
     if (input->note[0] == '\0')
         snprintf(input->note, sizeof input->note, "%s", words);
 }
 
 /* A value of a poll: the first stays in `before`, the last in `sample`. */
-static void put(struct dossier *dossier, enum sample_field field, int64_t value)
+static void put(struct jvm_facts *facts, enum sample_field field, int64_t value)
 {
-    dossier->have_sample = true;
-    if (sample_has(&dossier->sample, field) || !sample_has(&dossier->before, field)) {
-        if (!sample_has(&dossier->before, field))
-            sample_set(&dossier->before, field, value);
+    facts->have_sample = true;
+    if (sample_has(&facts->sample, field) || !sample_has(&facts->before, field)) {
+        if (!sample_has(&facts->before, field))
+            sample_set(&facts->before, field, value);
         else
-            dossier->have_before = true;
+            facts->have_before = true;
     }
-    sample_set(&dossier->sample, field, value);
+    sample_set(&facts->sample, field, value);
 }
 
-static void put_all(struct dossier *dossier, const struct sample *look)
+static void put_all(struct jvm_facts *facts, const struct sample *look)
 {
     for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
         int64_t value;
         if (sample_get(look, (enum sample_field)i, &value))
-            put(dossier, (enum sample_field)i, value);
+            put(facts, (enum sample_field)i, value);
     }
 }
 
@@ -53,15 +53,15 @@ static void take_off(struct nmt_amount *amount, const struct nmt_row *row)
     amount->committed_bytes = before;
 }
 
-static void take_difference(struct dossier *dossier, const struct nmt_summary *summary)
+static void take_difference(struct jvm_facts *facts, const struct nmt_summary *summary)
 {
-    dossier->have_diff = true;
-    sample_clear(&dossier->diff_now);
-    sample_add_nmt(&dossier->diff_now, summary);
-    dossier->diff_before = dossier->diff_now;
+    facts->have_diff = true;
+    sample_clear(&facts->diff_now);
+    sample_add_nmt(&facts->diff_now, summary);
+    facts->diff_before = facts->diff_now;
     for (int i = 0; i < summary->row_count; i++) {
         const struct nmt_row *row = &summary->rows[i];
-        struct sample *before = &dossier->diff_before;
+        struct sample *before = &facts->diff_before;
         if (row->category != NMT_NOT_IN_TABLE)
             take_off(&before->nmt[row->category], row);
         for (int k = 0; k < before->extra_count && row->category == NMT_NOT_IN_TABLE; k++) {
@@ -69,20 +69,20 @@ static void take_difference(struct dossier *dossier, const struct nmt_summary *s
                 take_off(&before->extra[k].amount, row);
         }
         if (nmt_row_has(row, NMT_ROW_THREADS_COUNT))
-            dossier->diff_threads = row->delta[NMT_ROW_THREADS_COUNT];
+            facts->diff_threads = row->delta[NMT_ROW_THREADS_COUNT];
         if (nmt_row_has(row, NMT_ROW_CLASSES_COUNT))
-            dossier->diff_classes = row->delta[NMT_ROW_CLASSES_COUNT];
+            facts->diff_classes = row->delta[NMT_ROW_CLASSES_COUNT];
     }
 }
 
 /* A finer scale begins the comparison anew; a coarser one is of no use beside it. */
-static bool scale_fits(struct dossier_jvm *jvm, int64_t scale_bytes)
+static bool scale_fits(struct facts_jvm *jvm, int64_t scale_bytes)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     if (jvm->scale_bytes != 0 && scale_bytes > jvm->scale_bytes && scale_bytes > 1024)
         return false;
     if (jvm->scale_bytes != 0 && scale_bytes < jvm->scale_bytes && jvm->scale_bytes > 1024) {
-        dossier->before.nmt_present = dossier->sample.nmt_present = 0;
+        facts->before.nmt_present = facts->sample.nmt_present = 0;
         jvm->scale_bytes = 0;
     }
     if (jvm->scale_bytes == 0 || scale_bytes < jvm->scale_bytes)
@@ -90,35 +90,35 @@ static bool scale_fits(struct dossier_jvm *jvm, int64_t scale_bytes)
     return true;
 }
 
-static void take_look(struct dossier_jvm *jvm, const struct nmt_summary *summary)
+static void take_look(struct facts_jvm *jvm, const struct nmt_summary *summary)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     struct sample look;
     sample_clear(&look);
     sample_add_nmt(&look, summary);
-    put_all(dossier, &look);
+    put_all(facts, &look);
     for (int i = 0; i < summary->row_count; i++) {
         int64_t threads;
         if (nmt_row_get(&summary->rows[i], NMT_ROW_THREADS_COUNT, &threads))
-            put(dossier, SAMPLE_THREADS, threads);
+            put(facts, SAMPLE_THREADS, threads);
     }
-    bool first = !sample_has_nmt(&dossier->before);
+    bool first = !sample_has_nmt(&facts->before);
     for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
         struct nmt_amount amount;
         if (!sample_get_nmt(&look, (enum nmt_category)i, &amount))
             continue;
-        sample_set_nmt(&dossier->sample, (enum nmt_category)i, amount);
-        dossier->have_sample = true; /* a category alone, without a total */
+        sample_set_nmt(&facts->sample, (enum nmt_category)i, amount);
+        facts->have_sample = true; /* a category alone, without a total */
         if (first)
-            sample_set_nmt(&dossier->before, (enum nmt_category)i, amount);
+            sample_set_nmt(&facts->before, (enum nmt_category)i, amount);
     }
-    dossier->sample.extra_count = look.extra_count;
-    memcpy(dossier->sample.extra, look.extra, sizeof look.extra);
+    facts->sample.extra_count = look.extra_count;
+    memcpy(facts->sample.extra, look.extra, sizeof look.extra);
     if (first) {
-        dossier->before.extra_count = look.extra_count;
-        memcpy(dossier->before.extra, look.extra, sizeof look.extra);
+        facts->before.extra_count = look.extra_count;
+        memcpy(facts->before.extra, look.extra, sizeof look.extra);
     }
-    dossier->have_before = dossier->have_before || !first;
+    facts->have_before = facts->have_before || !first;
     if (jvm->summary == NULL)
         jvm->summary = malloc(sizeof *jvm->summary);
     if (jvm->summary != NULL) {
@@ -140,20 +140,20 @@ static int64_t printed(const struct nmt_row *row, enum nmt_row_field a, enum nmt
     return sum;
 }
 
-static void take_table(struct dossier *dossier, const struct nmt_summary *summary)
+static void take_table(struct jvm_facts *facts, const struct nmt_summary *summary)
 {
     const enum nmt_row_field none = NMT_ROW_FIELD_COUNT;
     bool difference = summary->is_diff;
-    dossier->category_count = 0;
-    dossier->nmt_reserved_bytes = dossier->nmt_committed_bytes = -1;
-    nmt_row_get(&summary->total, NMT_ROW_RESERVED_BYTES, &dossier->nmt_reserved_bytes);
-    nmt_row_get(&summary->total, NMT_ROW_COMMITTED_BYTES, &dossier->nmt_committed_bytes);
-    for (int i = 0; i < summary->row_count && i < DOSSIER_CATEGORIES_MAX; i++) {
+    facts->category_count = 0;
+    facts->nmt_reserved_bytes = facts->nmt_committed_bytes = -1;
+    nmt_row_get(&summary->total, NMT_ROW_RESERVED_BYTES, &facts->nmt_reserved_bytes);
+    nmt_row_get(&summary->total, NMT_ROW_COMMITTED_BYTES, &facts->nmt_committed_bytes);
+    for (int i = 0; i < summary->row_count && i < FACTS_CATEGORIES_MAX; i++) {
         const struct nmt_row *row = &summary->rows[i];
-        struct dossier_category *to = &dossier->categories[dossier->category_count++];
+        struct facts_category *to = &facts->categories[facts->category_count++];
         bool threads = nmt_row_has(row, NMT_ROW_THREADS_COUNT);
         enum nmt_row_field count = threads ? NMT_ROW_THREADS_COUNT : NMT_ROW_CLASSES_COUNT;
-        *to = (struct dossier_category){
+        *to = (struct facts_category){
             .category = row->category,
             .reserved_bytes = row->value[NMT_ROW_RESERVED_BYTES],
             .committed_bytes = printed(row, NMT_ROW_COMMITTED_BYTES, none, none),
@@ -171,8 +171,8 @@ static void take_table(struct dossier *dossier, const struct nmt_summary *summar
         };
         span_copy(row->name, to->name, sizeof to->name);
         struct nmt_amount before;
-        if (!difference && dossier->have_before && row->category != NMT_NOT_IN_TABLE &&
-            sample_get_nmt(&dossier->before, row->category, &before)) {
+        if (!difference && facts->have_before && row->category != NMT_NOT_IN_TABLE &&
+            sample_get_nmt(&facts->before, row->category, &before)) {
             to->has_change = true;
             to->change_bytes = to->committed_bytes - before.committed_bytes;
             to->reserved_change_bytes = to->reserved_bytes - before.reserved_bytes;
@@ -182,7 +182,7 @@ static void take_table(struct dossier *dossier, const struct nmt_summary *summar
 
 /* What was not understood, and where. */
 static void note_reading(const struct nmt_summary *summary, const struct nmt_reading *reading,
-                         struct dossier_input *input)
+                         struct facts_input *input)
 {
     struct nmt_total_check check = nmt_summary_check_total(summary);
     char line[60] = "";
@@ -206,8 +206,8 @@ static void note_reading(const struct nmt_summary *summary, const struct nmt_rea
 }
 
 /* sites: what the call sites of the same text come to, where there is no table; NULL: there are none. */
-static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
-                         const struct nmt_summary *sites, struct dossier_input *input)
+static bool read_summary(struct facts_jvm *jvm, const struct text_part *part,
+                         const struct nmt_summary *sites, struct facts_input *input)
 {
     struct nmt_summary *summary = malloc(sizeof *summary);
     struct nmt_reading reading;
@@ -219,7 +219,7 @@ static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
         note(input,
              "call sites without a table of categories: each category holds at least their sum");
         take_look(jvm, sites);
-        take_table(&jvm->dossier, sites);
+        take_table(&jvm->facts, sites);
     } else if (!any) {
         if (!input->used)
             note(input, "the table of categories is not there");
@@ -230,17 +230,17 @@ static bool read_summary(struct dossier_jvm *jvm, const struct text_part *part,
         note_reading(summary, &reading, input);
         if (summary->is_diff || part->kind == TEXT_NMT_SUMMARY_DIFF ||
             part->kind == TEXT_NMT_DETAIL_DIFF)
-            take_difference(&jvm->dossier, summary);
+            take_difference(&jvm->facts, summary);
         else
             take_look(jvm, summary);
-        if (summary->row_count > 0 || jvm->dossier.category_count == 0)
-            take_table(&jvm->dossier, summary);
+        if (summary->row_count > 0 || jvm->facts.category_count == 0)
+            take_table(&jvm->facts, summary);
     }
     free(summary);
     return true;
 }
 
-static void add_range(struct dossier_jvm *jvm, const struct nmt_region *region)
+static void add_range(struct facts_jvm *jvm, const struct nmt_region *region)
 {
     if (jvm->ranges == NULL)
         jvm->ranges = calloc(RANGES_MAX, sizeof *jvm->ranges);
@@ -250,12 +250,12 @@ static void add_range(struct dossier_jvm *jvm, const struct nmt_region *region)
         (struct rss_range){region->low, region->high, region->category};
 }
 
-static void take_map(struct dossier *dossier, const struct rss_range *ranges, int count)
+static void take_map(struct jvm_facts *facts, const struct rss_range *ranges, int count)
 {
     int64_t of[NMT_CATEGORY_COUNT + 1] = {0}; /* the last: a category that is not in the table */
-    dossier->map_regions = count;
-    dossier->map_reserved_bytes = 0;
-    dossier->map_largest = NMT_NOT_IN_TABLE;
+    facts->map_regions = count;
+    facts->map_reserved_bytes = 0;
+    facts->map_largest = NMT_NOT_IN_TABLE;
     for (int i = 0; i < count; i++) {
         uint64_t size = ranges[i].high - ranges[i].low;
         int64_t bytes = size > INT64_MAX ? INT64_MAX : (int64_t)size;
@@ -263,9 +263,9 @@ static void take_map(struct dossier *dossier, const struct rss_range *ranges, in
         bool listed = (unsigned)category < NMT_CATEGORY_COUNT;
         int64_t *sum = &of[listed ? (int)category : NMT_CATEGORY_COUNT];
         *sum = saturated_add(*sum, bytes);
-        dossier->map_reserved_bytes = saturated_add(dossier->map_reserved_bytes, bytes);
-        if (listed && (dossier->map_largest == NMT_NOT_IN_TABLE || *sum > of[dossier->map_largest]))
-            dossier->map_largest = category;
+        facts->map_reserved_bytes = saturated_add(facts->map_reserved_bytes, bytes);
+        if (listed && (facts->map_largest == NMT_NOT_IN_TABLE || *sum > of[facts->map_largest]))
+            facts->map_largest = category;
     }
 }
 
@@ -295,10 +295,10 @@ static void add_site(struct nmt_summary *sum, const struct nmt_site *site)
         saturated_add(row->value[NMT_ROW_COMMITTED_BYTES], site->bytes);
 }
 
-static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
-                        struct dossier_input *input)
+static bool read_detail(struct facts_jvm *jvm, const struct text_part *part,
+                        struct facts_input *input)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     struct nmt_detail detail;
     struct call_site_totals *totals = calloc(1, sizeof *totals);
     struct nmt_summary *sites = calloc(1, sizeof *sites);
@@ -323,7 +323,7 @@ static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
     }
     input->unparsed_lines += detail.lines.unknown_lines;
     if (!new_map) {
-        take_map(dossier, jvm->ranges, jvm->range_count);
+        take_map(facts, jvm->ranges, jvm->range_count);
         input->used = true;
         jvm->exact_ranges = jvm->range_count < RANGES_MAX;
         jvm->range_count = rss_ranges_sort(jvm->ranges, jvm->range_count);
@@ -331,25 +331,25 @@ static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
     if (totals->all.sites > 0) {
         input->used = true;
         if (part->kind == TEXT_NMT_DETAIL_DIFF) {
-            dossier->sites_have_growth = true;
+            facts->sites_have_growth = true;
         } else if (jvm->have_first_sites) {
             call_site_totals_since(totals, &jvm->first_sites);
-            dossier->sites_have_growth = true;
+            facts->sites_have_growth = true;
         } else {
             jvm->first_sites = *totals;
             jvm->have_first_sites = true;
         }
         /* A difference lists only sites that changed: levels come from a table. */
-        if (part->kind == TEXT_NMT_DETAIL || !dossier->have_sites) {
-            dossier->sites = *totals;
-            dossier->have_sites = true;
-            dossier->symbol_files_bytes = totals->group[CALL_SITES_SYMBOL_FILES].bytes;
+        if (part->kind == TEXT_NMT_DETAIL || !facts->have_sites) {
+            facts->sites = *totals;
+            facts->have_sites = true;
+            facts->symbol_files_bytes = totals->group[CALL_SITES_SYMBOL_FILES].bytes;
             /* A summary does not show it: it may be of the time before they were read. */
-            if (!sample_has_nmt(&dossier->before))
-                jvm->first_symbol_files_bytes = dossier->symbol_files_bytes;
-            dossier->symbol_files_grown_bytes =
-                dossier->symbol_files_bytes > jvm->first_symbol_files_bytes
-                    ? dossier->symbol_files_bytes - jvm->first_symbol_files_bytes
+            if (!sample_has_nmt(&facts->before))
+                jvm->first_symbol_files_bytes = facts->symbol_files_bytes;
+            facts->symbol_files_grown_bytes =
+                facts->symbol_files_bytes > jvm->first_symbol_files_bytes
+                    ? facts->symbol_files_bytes - jvm->first_symbol_files_bytes
                     : 0;
         }
     }
@@ -361,10 +361,10 @@ static bool read_detail(struct dossier_jvm *jvm, const struct text_part *part,
 
 /* --- classes and loaders ------------------------------------------------------------- */
 
-static bool read_loaders(struct dossier_jvm *jvm, const struct text_part *part,
-                         struct dossier_input *input)
+static bool read_loaders(struct facts_jvm *jvm, const struct text_part *part,
+                         struct facts_input *input)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     struct loader_leak leak = {0};
     struct loader_table table;
     if (part->kind == TEXT_JMAP_CLSTATS)
@@ -373,18 +373,18 @@ static bool read_loaders(struct dossier_jvm *jvm, const struct text_part *part,
         note(input, "the total line is missing: the counts are too low");
     input->unparsed_lines += table.unknown_lines;
     if (table.event.loaders > 0) {
-        if (dossier->loaders.have && !dossier->loaders_before.have)
-            dossier->loaders_before = dossier->loaders;
-        dossier->loaders = (struct dossier_loaders){
+        if (facts->loaders.have && !facts->loaders_before.have)
+            facts->loaders_before = facts->loaders;
+        facts->loaders = (struct facts_loaders){
             .have = true,
             .loaders = table.event.loaders,
             .classes = table.event.classes,
             .row_count = table.event.row_count,
         };
-        memcpy(dossier->loaders.rows, table.event.rows,
+        memcpy(facts->loaders.rows, table.event.rows,
                (size_t)table.event.row_count * sizeof *table.event.rows);
-        dossier->leak = leak;
-        put(dossier, SAMPLE_LOADERS, table.event.loaders);
+        facts->leak = leak;
+        put(facts, SAMPLE_LOADERS, table.event.loaders);
         input->used = true;
     } else {
         note(input, "no row of a class loader is in it");
@@ -399,22 +399,22 @@ static int worth(enum text_kind kind)
     return kind == TEXT_CLASSES ? 3 : kind == TEXT_CLASS_HIERARCHY ? 2 : 1;
 }
 
-static void read_objects(struct dossier_jvm *jvm, struct span text)
+static void read_objects(struct facts_jvm *jvm, struct span text)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     struct histogram_event event;
     if (jvm->heap == NULL)
         jvm->heap = heap_census_create();
     if (jvm->heap != NULL && heap_census_add(jvm->heap, text, 0, &event))
-        dossier_add_histogram(dossier, &event);
+        facts_add_histogram(facts, &event);
     struct class_histogram histogram;
     struct class_histogram_row row;
-    memset(&dossier->objects, 0, sizeof dossier->objects);
+    memset(&facts->objects, 0, sizeof facts->objects);
     class_histogram_begin(&histogram, text);
     while (class_histogram_next(&histogram, &row))
-        heap_objects_add(&dossier->objects, row.name, row.instances, row.bytes);
-    if (histogram.total.present && histogram.total.bytes > dossier->objects.total_bytes)
-        dossier->objects.total_bytes = histogram.total.bytes;
+        heap_objects_add(&facts->objects, row.name, row.instances, row.bytes);
+    if (histogram.total.present && histogram.total.bytes > facts->objects.total_bytes)
+        facts->objects.total_bytes = histogram.total.bytes;
 }
 
 static int64_t said(int64_t value)
@@ -422,13 +422,13 @@ static int64_t said(int64_t value)
     return value > 0 ? value : 0;
 }
 
-static bool read_methods(struct dossier_jvm *jvm, const struct text_part *part,
-                         struct dossier_input *input)
+static bool read_methods(struct facts_jvm *jvm, const struct text_part *part,
+                         struct facts_input *input)
 {
     struct methods_table table;
     struct methods_row row;
     struct method_family rows[EVENT_ROWS_MAX];
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     input->used = methods_table_begin(&table, part->text);
     if (!input->used)
         return true;
@@ -444,15 +444,15 @@ static bool read_methods(struct dossier_jvm *jvm, const struct text_part *part,
         family->classes = row.classes;
         family->methods = row.methods;
     }
-    methods_keep(&dossier->methods, &event);
-    sample_set(&dossier->sample, SAMPLE_METHODS, event.methods);
-    sample_set(&dossier->sample, SAMPLE_METHODS_SOURCE,
+    methods_keep(&facts->methods, &event);
+    sample_set(&facts->sample, SAMPLE_METHODS, event.methods);
+    sample_set(&facts->sample, SAMPLE_METHODS_SOURCE,
                table.by_agent ? METHODS_AGENT : METHODS_COUNTED);
     return true;
 }
 
-static bool read_list(struct dossier_jvm *jvm, const struct text_part *part,
-                      struct dossier_input *input)
+static bool read_list(struct facts_jvm *jvm, const struct text_part *part,
+                      struct facts_input *input)
 {
     if (part->kind == TEXT_CLASS_HISTOGRAM)
         read_objects(jvm, part->text);
@@ -472,7 +472,7 @@ static bool read_list(struct dossier_jvm *jvm, const struct text_part *part,
     input->used = census_add_list(jvm->stock, method, part->text) != PARSE_MALFORMED;
     if (!input->used)
         note(input, "no class is in it");
-    jvm->dossier.stock.method = method;
+    jvm->facts.stock.method = method;
     return true;
 }
 
@@ -482,8 +482,7 @@ static int64_t time_of(const struct class_log_line *line)
     return line->uptime_ms >= 0 ? line->uptime_ms : line->wall_ms;
 }
 
-static bool read_log(struct dossier_jvm *jvm, const struct text_part *part,
-                     struct dossier_input *input)
+static bool read_log(struct facts_jvm *jvm, const struct text_part *part, struct facts_input *input)
 {
     int64_t changes = 0;
     int64_t first_ms = -1, last_ms = -1;
@@ -526,19 +525,19 @@ static bool read_log(struct dossier_jvm *jvm, const struct text_part *part,
             census_unload(jvm->flow, line.name);
         }
     }
-    jvm->dossier.flow.method = CENSUS_LOAD_LOG;
-    jvm->dossier.flow.has_span = timed;
+    jvm->facts.flow.method = CENSUS_LOAD_LOG;
+    jvm->facts.flow.has_span = timed;
     if (timed)
-        jvm->dossier.flow.span_s += (double)(last_ms - first_ms) / 1000.0;
+        jvm->facts.flow.span_s += (double)(last_ms - first_ms) / 1000.0;
     input->used = true;
     return true;
 }
 
 /* Families of a log that was read in pieces; late: in its last part, whose length doubles. */
-bool dossier_read_class_log(struct dossier_jvm *jvm, const struct classlog *log,
-                            struct dossier_input *input)
+bool facts_read_class_log(struct facts_jvm *jvm, const struct classlog *log,
+                          struct facts_input *input)
 {
-    struct dossier_names *flow = &jvm->dossier.flow;
+    struct facts_names *flow = &jvm->facts.flow;
     const struct classlog_totals *totals = classlog_totals(log);
     struct class_family other, *families = calloc(EVENT_ROWS_MAX, sizeof *families);
     int count = families == NULL ? -1 : classlog_families(log, families, EVENT_ROWS_MAX, &other);
@@ -587,8 +586,8 @@ bool dossier_read_class_log(struct dossier_jvm *jvm, const struct classlog *log,
 
 /* --- small texts --------------------------------------------------------------------- */
 
-static bool read_uptime(struct dossier_jvm *jvm, const struct text_part *part,
-                        struct dossier_input *input)
+static bool read_uptime(struct facts_jvm *jvm, const struct text_part *part,
+                        struct facts_input *input)
 {
     struct span text = span_trim(jcmd_reply_skip_pid(part->text));
     ptrdiff_t stamp = span_find(text, SPAN_LITERAL(": "));
@@ -600,8 +599,8 @@ static bool read_uptime(struct dossier_jvm *jvm, const struct text_part *part,
     jvm->uptime_ms = whole * 1000;
     if (jvm->first_uptime_ms < 0)
         jvm->first_uptime_ms = jvm->uptime_ms;
-    jvm->dossier.span_s = (double)(jvm->uptime_ms - jvm->first_uptime_ms) / 1000.0;
-    jvm->dossier.identity.uptime_ms = jvm->uptime_ms;
+    jvm->facts.span_s = (double)(jvm->uptime_ms - jvm->first_uptime_ms) / 1000.0;
+    jvm->facts.identity.uptime_ms = jvm->uptime_ms;
     input->used = true;
     return true;
 }
@@ -612,21 +611,21 @@ static bool counter(struct span text, struct span key, int64_t *value)
     return span_take_unsigned(&rest, value);
 }
 
-static bool read_perfcounter(struct dossier_jvm *jvm, const struct text_part *part,
-                             struct dossier_input *input)
+static bool read_perfcounter(struct facts_jvm *jvm, const struct text_part *part,
+                             struct facts_input *input)
 {
     int64_t loaded, shared = 0, unloaded, shared_unloaded = 0, bytes;
     if (counter(part->text, SPAN_LITERAL("\njava.cls.loadedClasses="), &loaded)) {
         counter(part->text, SPAN_LITERAL("\njava.cls.sharedLoadedClasses="), &shared);
-        put(&jvm->dossier, SAMPLE_CLASSES_LOADED, loaded + shared);
+        put(&jvm->facts, SAMPLE_CLASSES_LOADED, loaded + shared);
         input->used = true;
     }
     if (counter(part->text, SPAN_LITERAL("\njava.cls.unloadedClasses="), &unloaded)) {
         counter(part->text, SPAN_LITERAL("\njava.cls.sharedUnloadedClasses="), &shared_unloaded);
-        put(&jvm->dossier, SAMPLE_CLASSES_UNLOADED, unloaded + shared_unloaded);
+        put(&jvm->facts, SAMPLE_CLASSES_UNLOADED, unloaded + shared_unloaded);
     }
     if (counter(part->text, SPAN_LITERAL("\nsun.gc.metaspace.used="), &bytes))
-        put(&jvm->dossier, SAMPLE_METASPACE_USED_BYTES, bytes);
+        put(&jvm->facts, SAMPLE_METASPACE_USED_BYTES, bytes);
     if (!input->used)
         note(input, "no class counter is in it");
     return true;
@@ -634,7 +633,7 @@ static bool read_perfcounter(struct dossier_jvm *jvm, const struct text_part *pa
 
 /* "Metaspace       used 34049K, capacity 34422K, committed 34992K, reserved 49572K", where no better
  * source has it. */
-static void take_metaspace_line(struct dossier *dossier, struct span text)
+static void take_metaspace_line(struct jvm_facts *facts, struct span text)
 {
     static const struct {
         struct span word;
@@ -644,7 +643,7 @@ static void take_metaspace_line(struct dossier *dossier, struct span text)
         {SPAN_INIT(" committed "), SAMPLE_METASPACE_COMMITTED_BYTES},
     };
     struct span line;
-    if (dossier->have_sample && sample_has(&dossier->sample, SAMPLE_METASPACE_USED_BYTES))
+    if (facts->have_sample && sample_has(&facts->sample, SAMPLE_METASPACE_USED_BYTES))
         return;
     while (span_take_line(&text, &line)) {
         line = span_trim(line);
@@ -654,14 +653,14 @@ static void take_metaspace_line(struct dossier *dossier, struct span text)
             int64_t bytes;
             struct span rest = span_behind(line, words[i].word);
             if (java_size_take(&rest, &bytes))
-                put(dossier, words[i].field, bytes);
+                put(facts, words[i].field, bytes);
         }
         return;
     }
 }
 
-static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part,
-                           struct dossier_input *input)
+static bool read_metaspace(struct facts_jvm *jvm, const struct text_part *part,
+                           struct facts_input *input)
 {
     struct metaspace metaspace;
     size_t consumed;
@@ -672,8 +671,8 @@ static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part
     }
     sample_clear(&look);
     sample_add_metaspace(&look, &metaspace);
-    put_all(&jvm->dossier, &look);
-    take_metaspace_line(&jvm->dossier, part->text);
+    put_all(&jvm->facts, &look);
+    take_metaspace_line(&jvm->facts, part->text);
     input->used = true;
     return true;
 }
@@ -681,7 +680,7 @@ static bool read_metaspace(struct dossier_jvm *jvm, const struct text_part *part
 /* "garbage-first heap   total 524288K, used 498112K", a line for each generation of the older
  * collectors; "5734M total, 5734M committed, 3099M used" of Shenandoah; "ZHeap used 12M, capacity
  * 34M". */
-static void take_heap_use(struct dossier *dossier, struct span text)
+static void take_heap_use(struct jvm_facts *facts, struct span text)
 {
     struct span line;
     int64_t used_sum = 0, committed_sum = 0;
@@ -715,15 +714,15 @@ static void take_heap_use(struct dossier *dossier, struct span text)
         }
     }
     if (committed_sum > 0) {
-        dossier->heap_used_bytes = used_sum;
-        dossier->heap_committed_bytes = committed_sum;
+        facts->heap_used_bytes = used_sum;
+        facts->heap_committed_bytes = committed_sum;
     }
 }
 
 /* "[0x00000000f0000000, 0x00000000f5550000, 0x0000000100000000)": the heap of every collector but
  * ZGC is one range; its generations and spaces lie inside. */
-static bool read_heap_info(struct dossier_jvm *jvm, const struct text_part *part,
-                           struct dossier_input *input)
+static bool read_heap_info(struct facts_jvm *jvm, const struct text_part *part,
+                           struct facts_input *input)
 {
     struct nmt_region heap = {.low = UINT64_MAX, .category = NMT_JAVA_HEAP};
     struct span rest = part->text;
@@ -739,9 +738,9 @@ static bool read_heap_info(struct dossier_jvm *jvm, const struct text_part *part
         }
     }
     bool placed = heap.high > heap.low;
-    take_heap_use(&jvm->dossier, part->text);
-    take_metaspace_line(&jvm->dossier, part->text);
-    input->used = placed || jvm->dossier.heap_committed_bytes > 0;
+    take_heap_use(&jvm->facts, part->text);
+    take_metaspace_line(&jvm->facts, part->text);
+    input->used = placed || jvm->facts.heap_committed_bytes > 0;
     if (!placed)
         note(input, "it does not say where the heap is");
     if (!placed || jvm->exact_ranges)
@@ -752,17 +751,17 @@ static bool read_heap_info(struct dossier_jvm *jvm, const struct text_part *part
 }
 
 /* The agents of a command line: "-agentpath:/x/libfoo.so=opts", "-javaagent:/x/foo.jar". */
-static void take_agents(struct dossier *dossier, struct span text)
+static void take_agents(struct jvm_facts *facts, struct span text)
 {
     static const struct span marks[] = {SPAN_INIT("-agentpath:"), SPAN_INIT("-agentlib:"),
                                         SPAN_INIT("-javaagent:")};
-    dossier->agents_known = true;
+    facts->agents_known = true;
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         struct span rest = text;
         while ((rest = span_behind(rest, marks[i])).ptr != NULL) {
             char path[512];
             span_copy(span_until(rest, " =\n\t\""), path, sizeof path);
-            dossier_add_agent(dossier, path);
+            facts_add_agent(facts, path);
         }
     }
 }
@@ -778,49 +777,48 @@ static bool printed_flag(struct span text, struct span name, int64_t *bytes)
     return span_take_unsigned(&rest, bytes) && *bytes > 0 && *bytes < INT64_MAX / 4;
 }
 
-static bool read_flags(struct dossier_jvm *jvm, const struct text_part *part,
-                       struct dossier_input *input)
+static bool read_flags(struct facts_jvm *jvm, const struct text_part *part,
+                       struct facts_input *input)
 {
     int64_t bytes;
-    take_agents(&jvm->dossier, part->text);
+    take_agents(&jvm->facts, part->text);
     if (java_flag_size(part->text, SPAN_LITERAL("-XX:MaxMetaspaceSize="), &bytes) ||
         printed_flag(part->text, SPAN_LITERAL(" MaxMetaspaceSize "), &bytes))
-        jvm->dossier.max_metaspace_bytes = bytes;
+        jvm->facts.max_metaspace_bytes = bytes;
     if (java_flag_size(part->text, SPAN_LITERAL("-Xmx"), &bytes) ||
         java_flag_size(part->text, SPAN_LITERAL("-XX:MaxHeapSize="), &bytes) ||
         printed_flag(part->text, SPAN_LITERAL(" MaxHeapSize "), &bytes))
-        jvm->dossier.max_heap_bytes = bytes;
+        jvm->facts.max_heap_bytes = bytes;
     input->used = true;
     return true;
 }
 
-static bool read_smaps(struct dossier_jvm *jvm, const struct text_part *part,
-                       struct dossier_input *input)
+static bool read_smaps(struct facts_jvm *jvm, const struct text_part *part,
+                       struct facts_input *input)
 {
-    struct dossier *dossier = &jvm->dossier;
+    struct jvm_facts *facts = &jvm->facts;
     struct smaps smaps;
     struct smaps_mapping mapping;
-    if (dossier->have_rss && !dossier->have_rss_before) {
-        dossier->rss_before = dossier->rss;
-        dossier->have_rss_before = true;
+    if (facts->have_rss && !facts->have_rss_before) {
+        facts->rss_before = facts->rss;
+        facts->have_rss_before = true;
     }
-    rss_account_begin(&dossier->rss, jvm->ranges, jvm->range_count);
+    rss_account_begin(&facts->rss, jvm->ranges, jvm->range_count);
     smaps_begin(&smaps, part->text);
     while (smaps_next(&smaps, &mapping))
-        rss_account_add(&dossier->rss, &mapping);
+        rss_account_add(&facts->rss, &mapping);
     input->unparsed_lines += smaps.lines.unknown_lines;
-    dossier->have_rss = dossier->rss.mappings > 0;
-    input->used = dossier->have_rss;
+    facts->have_rss = facts->rss.mappings > 0;
+    input->used = facts->have_rss;
     if (!jvm->have_summary)
         note(input, "without an NMT summary in front of it: not compared");
     else if (input->used)
-        rss_account_compare(&dossier->rss, jvm->summary, jvm->exact_ranges);
-    dossier->rss.ranges = NULL;
+        rss_account_compare(&facts->rss, jvm->summary, jvm->exact_ranges);
+    facts->rss.ranges = NULL;
     return true;
 }
 
-bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
-                       struct dossier_input *input)
+bool facts_read_part(struct facts_jvm *jvm, const struct text_part *part, struct facts_input *input)
 {
     switch (part->kind) {
     case TEXT_NMT_SUMMARY:
@@ -832,7 +830,7 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_CLASSLOADER_STATS:
         return read_loaders(jvm, part, input);
     case TEXT_JMAP_CLSTATS:
-        dossier_read_liveness(jvm, part->text);
+        facts_read_liveness(jvm, part->text);
         return read_loaders(jvm, part, input);
     case TEXT_CLASSES:
     case TEXT_CLASS_HIERARCHY:
@@ -841,7 +839,7 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_METHODS:
         return read_methods(jvm, part, input);
     case TEXT_CLASS_LOG:
-        dossier_read_lines(jvm, part->text); /* an application's own log is between the loads */
+        facts_read_lines(jvm, part->text); /* an application's own log is between the loads */
         return read_log(jvm, part, input);
     case TEXT_METASPACE:
         return read_metaspace(jvm, part, input);
@@ -862,7 +860,7 @@ bool dossier_read_part(struct dossier_jvm *jvm, const struct text_part *part,
     case TEXT_CONSOLE:
     case TEXT_MAT_TABLE:
     case TEXT_JSTAT:
-        dossier_read_ticket(jvm, part, input);
+        facts_read_ticket(jvm, part, input);
         return true;
     case TEXT_SMAPS:
         return read_smaps(jvm, part, input);

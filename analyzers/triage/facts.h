@@ -1,5 +1,5 @@
 /*
- * dossier: all that is known of one JVM when somebody asks whose memory it is.
+ * facts: all that is known of one JVM when somebody asks whose memory it is.
  *
  * A live triage fills it from the JVM, an offline one from what people have saved; what follows
  * from it (triage.h) is the same. Every part may be missing, and missing is not zero: each has its
@@ -7,8 +7,8 @@
  *
  * Ownership: plain data of some 100 KiB, kept on the heap; nothing is borrowed. One thread.
  */
-#ifndef ANALYZERS_TRIAGE_DOSSIER_H
-#define ANALYZERS_TRIAGE_DOSSIER_H
+#ifndef ANALYZERS_TRIAGE_FACTS_H
+#define ANALYZERS_TRIAGE_FACTS_H
 
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/judge/level.h"
@@ -66,11 +66,11 @@ struct heap_objects {
 void heap_objects_add(struct heap_objects *objects, struct span name, int64_t instances,
                       int64_t bytes);
 
-#define DOSSIER_AGENTS_MAX     16
-#define DOSSIER_AGENT_NAME_MAX 128
+#define FACTS_AGENTS_MAX     16
+#define FACTS_AGENT_NAME_MAX 128
 
 /* Loaders of each type, at one moment. */
-struct dossier_loaders {
+struct facts_loaders {
     bool have;
     int64_t loaders;
     int64_t classes;
@@ -79,7 +79,7 @@ struct dossier_loaders {
 };
 
 /* Class names: a flow (log, load log) or a stock (a list of live classes). */
-struct dossier_names {
+struct facts_names {
     bool have;
     enum census_method method;
     bool has_span; /* a flow with times */
@@ -92,7 +92,7 @@ struct dossier_names {
 };
 
 /* A row of the last table of NMT. */
-struct dossier_category {
+struct facts_category {
     enum nmt_category category; /* NMT_NOT_IN_TABLE: known by its name only */
     char name[32];
     int64_t reserved_bytes;
@@ -107,20 +107,20 @@ struct dossier_category {
     int64_t reserved_change_bytes;
     int64_t count_change;
 };
-#define DOSSIER_CATEGORIES_MAX 48 /* as NMT_SUMMARY_ROWS_MAX */
+#define FACTS_CATEGORIES_MAX 48 /* as NMT_SUMMARY_ROWS_MAX */
 
 /* The classes whose objects grew most from the first histogram to the last one. */
-#define DOSSIER_GROWN_MAX 10
-struct dossier_heap_growth {
+#define FACTS_GROWN_MAX 10
+struct facts_heap_growth {
     int histograms; /* below 2: nothing is compared */
     int64_t bytes_before, bytes;
     int64_t instances_before, instances;
     int row_count;
-    struct histogram_class rows[DOSSIER_GROWN_MAX]; /* most growth first */
+    struct histogram_class rows[FACTS_GROWN_MAX]; /* most growth first */
 };
 
 /* Seen from outside while the process was watched (nmtwatch/observe). */
-struct dossier_toucher {
+struct facts_toucher {
     bool have;
     int64_t outside_bytes; /* that grew outside of NMT meanwhile, by stacks */
     int64_t bytes;         /* of them, by this code: */
@@ -132,13 +132,13 @@ struct dossier_toucher {
 };
 
 /* Counted in the JVM's own structures. */
-struct dossier_ids {
+struct facts_ids {
     bool have;
     int64_t ids; /* jmethodIDs there are */
     int64_t classes, methods, loaders;
 };
 
-struct dossier {
+struct jvm_facts {
     struct target_identity identity; /* jdk_major 0: not known */
     struct thresholds thresholds;
 
@@ -158,21 +158,21 @@ struct dossier {
 
     /* The table as printed last; totals -1: not printed. */
     int category_count;
-    struct dossier_category categories[DOSSIER_CATEGORIES_MAX];
+    struct facts_category categories[FACTS_CATEGORIES_MAX];
     int64_t nmt_reserved_bytes;
     int64_t nmt_committed_bytes;
 
-    struct dossier_names flow;
-    struct dossier_names stock;
+    struct facts_names flow;
+    struct facts_names stock;
     int caller_count; /* whose code asks for classes */
     struct caller_row callers[EVENT_ROWS_MAX];
-    struct dossier_toucher toucher;
-    struct dossier_ids ids;
-    struct dossier_loaders loaders;
-    struct dossier_loaders loaders_before;
+    struct facts_toucher toucher;
+    struct facts_ids ids;
+    struct facts_loaders loaders;
+    struct facts_loaders loaders_before;
     struct kept_methods methods; /* the number is in the sample */
     struct heap_objects objects; /* classes 0: no histogram */
-    struct dossier_heap_growth heap_growth;
+    struct facts_heap_growth heap_growth;
     int64_t heap_used_bytes; /* of GC.heap_info; 0: not known */
     int64_t heap_committed_bytes;
     struct jstat jstat; /* rows 0: none */
@@ -195,9 +195,9 @@ struct dossier {
 
     bool agents_known; /* command line or mapped libraries were seen */
     int agent_count;
-    char agents[DOSSIER_AGENTS_MAX][DOSSIER_AGENT_NAME_MAX]; /* library or jar, base name */
-    int64_t max_metaspace_bytes;                             /* 0: not limited or not known */
-    int64_t container_limit_bytes;                           /* 0: none or not known */
+    char agents[FACTS_AGENTS_MAX][FACTS_AGENT_NAME_MAX]; /* library or jar, base name */
+    int64_t max_metaspace_bytes;                         /* 0: not limited or not known */
+    int64_t container_limit_bytes;                       /* 0: none or not known */
 
     /* What stands beside a JVM's own texts in a ticket. */
     struct crash crash;     /* an error file */
@@ -212,14 +212,13 @@ struct dossier {
 };
 
 /* The pairs of moments by which levels are judged: the JVM's start, the first measurement, the baseline of
- * a difference. They borrow from the dossier. Returns how many. */
-#define DOSSIER_LEVEL_PAIRS 3
-int dossier_level_pairs(const struct dossier *dossier,
-                        struct level_pair pairs[DOSSIER_LEVEL_PAIRS]);
+ * a difference. They borrow from the facts. Returns how many. */
+#define FACTS_LEVEL_PAIRS 3
+int facts_level_pairs(const struct jvm_facts *facts, struct level_pair pairs[FACTS_LEVEL_PAIRS]);
 /* Committed growth of a category, from the difference or from two looks. False: not known. */
-bool dossier_growth(const struct dossier *dossier, enum nmt_category category, int64_t *bytes);
+bool facts_growth(const struct jvm_facts *facts, enum nmt_category category, int64_t *bytes);
 /* One more histogram, later than those before. */
-void dossier_add_histogram(struct dossier *dossier, const struct histogram_event *histogram);
-void dossier_add_agent(struct dossier *dossier, const char *path);
+void facts_add_histogram(struct jvm_facts *facts, const struct histogram_event *histogram);
+void facts_add_agent(struct jvm_facts *facts, const char *path);
 
 #endif

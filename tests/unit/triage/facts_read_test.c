@@ -1,4 +1,4 @@
-#include "analyzers/triage/dossier_read.h"
+#include "analyzers/triage/facts_read.h"
 #include "analyzers/triage/triage.h"
 
 #include <stdio.h>
@@ -9,30 +9,30 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static struct dossier_input inputs[32];
+static struct facts_input inputs[32];
 static int input_count;
 
-static void on_input(void *context, const struct dossier_input *input)
+static void on_input(void *context, const struct facts_input *input)
 {
     (void)context;
     if (input_count < 32)
         inputs[input_count++] = *input;
 }
 
-static struct dossier_reader *create(void)
+static struct facts_reader *create(void)
 {
     struct thresholds thresholds;
     thresholds_default(&thresholds);
     input_count = 0;
-    struct dossier_reader *reader = dossier_reader_create(&thresholds, on_input, NULL);
+    struct facts_reader *reader = facts_reader_create(&thresholds, on_input, NULL);
     assert_non_null(reader);
     return reader;
 }
 
-static bool feed(struct dossier_reader *reader, const char *text)
+static bool feed(struct facts_reader *reader, const char *text)
 {
     int64_t ignored;
-    return dossier_reader_feed(reader, "a.txt", span_from_cstr(text), &ignored);
+    return facts_reader_feed(reader, "a.txt", span_from_cstr(text), &ignored);
 }
 
 #define NMT(unit, other, scale_total)                                                              \
@@ -43,17 +43,17 @@ static bool feed(struct dossier_reader *reader, const char *text)
 static void two_summaries_are_two_looks(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     assert_true(feed(reader, "7:\n" NMT("KB", "1000", "90000")));
     assert_true(feed(reader, "7:\n" NMT("KB", "1500", "90500")));
-    dossier_reader_finish(reader);
-    assert_int_equal(dossier_reader_count(reader), 1);
+    facts_reader_finish(reader);
+    assert_int_equal(facts_reader_count(reader), 1);
     int64_t bytes;
-    assert_true(dossier_growth(dossier_reader_at(reader, 0), NMT_OTHER, &bytes));
+    assert_true(facts_growth(facts_reader_at(reader, 0), NMT_OTHER, &bytes));
     assert_int_equal(bytes, 500 << 10);
     assert_true(inputs[0].used && inputs[1].used);
     assert_int_equal(inputs[0].pid, 7);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 #define HISTOGRAM(strings, sessions)                                                               \
@@ -64,68 +64,68 @@ static void two_summaries_are_two_looks(void **state)
 static void two_histograms_rank_what_grew(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     struct triage *triage = calloc(1, sizeof *triage);
     assert_true(feed(reader, HISTOGRAM("48000", "64000")));
-    assert_int_equal(dossier_reader_at(reader, 0)->heap_growth.histograms, 1);
+    assert_int_equal(facts_reader_at(reader, 0)->heap_growth.histograms, 1);
     assert_true(feed(reader, HISTOGRAM("49000", "64000000")));
-    dossier_reader_finish(reader);
-    const struct dossier *dossier = dossier_reader_at(reader, 0);
-    assert_int_equal(dossier->heap_growth.row_count, 2);
-    assert_string_equal(dossier->heap_growth.rows[0].name, "com.acme.Session");
-    assert_int_equal(dossier->heap_growth.rows[0].bytes_growth, 64000000 - 64000);
-    triage_judge(dossier, NULL, 0, triage);
+    facts_reader_finish(reader);
+    const struct jvm_facts *facts = facts_reader_at(reader, 0);
+    assert_int_equal(facts->heap_growth.row_count, 2);
+    assert_string_equal(facts->heap_growth.rows[0].name, "com.acme.Session");
+    assert_int_equal(facts->heap_growth.rows[0].bytes_growth, 64000000 - 64000);
+    triage_judge(facts, NULL, 0, triage);
     assert_int_equal(triage->findings[0].kind, FINDING_HEAP_GROWTH);
     assert_int_equal(triage->findings[0].severity, SEVERITY_WARNING);
     triage_free(triage);
     free(triage);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 static void a_coarser_summary_is_not_compared(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     feed(reader, "7:\n" NMT("KB", "1000", "90000"));
     feed(reader, "7:\n" NMT("GB", "3", "4"));
     feed(reader, "7:\n" NMT("KB", "1200", "90000"));
-    dossier_reader_finish(reader);
+    facts_reader_finish(reader);
     int64_t bytes;
-    assert_true(dossier_growth(dossier_reader_at(reader, 0), NMT_OTHER, &bytes));
+    assert_true(facts_growth(facts_reader_at(reader, 0), NMT_OTHER, &bytes));
     assert_int_equal(bytes, 200 << 10);
     assert_false(inputs[1].used);
     assert_true(inputs[1].note[0] != '\0');
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 static void two_jvms_are_kept_apart(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     feed(reader, "7:\n" NMT("KB", "1000", "90000"));
     feed(reader, "8:\n" NMT("KB", "900000", "990000"));
     feed(reader, "8:\n75.302 s\n");
-    dossier_reader_finish(reader);
-    assert_int_equal(dossier_reader_count(reader), 2);
-    assert_int_equal(dossier_reader_at(reader, 0)->identity.pid, 8); /* most texts first */
+    facts_reader_finish(reader);
+    assert_int_equal(facts_reader_count(reader), 2);
+    assert_int_equal(facts_reader_at(reader, 0)->identity.pid, 8); /* most texts first */
     int64_t bytes;
-    assert_false(dossier_growth(dossier_reader_at(reader, 0), NMT_OTHER, &bytes));
-    dossier_reader_destroy(reader);
+    assert_false(facts_growth(facts_reader_at(reader, 0), NMT_OTHER, &bytes));
+    facts_reader_destroy(reader);
 }
 
 static void words_beat_the_form(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     feed(reader, "7:\nOpenJDK 64-Bit Server VM version 23.0.1\nJDK 23.0.1\n");
     feed(reader, "7:\nNative Memory Tracking:\n\nTotal: reserved=9000KB, committed=9000KB\n"
                  "       malloc: 15874KB #14596\n\n"
                  "-                     Other (reserved=9KB, committed=9KB)\n"
                  "                            (malloc=9KB #2) \n \n");
-    dossier_reader_finish(reader);
-    assert_int_equal(dossier_reader_at(reader, 0)->identity.jdk_major, 23);
+    facts_reader_finish(reader);
+    assert_int_equal(facts_reader_at(reader, 0)->identity.jdk_major, 23);
     assert_int_equal(inputs[1].jdk_major, 17);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 #define CGLIB "[%d.000s][info][class,load] a.B$$EnhancerByCGLIB$$%08x source: __JVM_DefineClass__\n"
@@ -144,26 +144,26 @@ static char *cglib_log(int count)
 static void a_log_that_goes_on_is_an_explosion(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     char *text = cglib_log(300);
     feed(reader, text);
     free(text);
-    dossier_reader_finish(reader);
-    const struct dossier *dossier = dossier_reader_at(reader, 0);
-    assert_true(dossier->flow.have && dossier->flow.has_span);
-    assert_int_equal(dossier->flow.loads, 300);
+    facts_reader_finish(reader);
+    const struct jvm_facts *facts = facts_reader_at(reader, 0);
+    assert_true(facts->flow.have && facts->flow.has_span);
+    assert_int_equal(facts->flow.loads, 300);
     static struct triage triage;
-    triage_judge(dossier, NULL, 0, &triage);
+    triage_judge(facts, NULL, 0, &triage);
     assert_int_equal(triage.findings[0].kind, FINDING_CLASS_EXPLOSION);
     assert_string_equal(triage.findings[0].family, "cglib");
     assert_int_equal(triage.findings[0].severity, SEVERITY_CRITICAL);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 static void a_log_that_has_stopped_is_a_note(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     char *early = cglib_log(100);
     char *whole = malloc(strlen(early) + 200);
     assert_non_null(whole);
@@ -171,24 +171,24 @@ static void a_log_that_has_stopped_is_a_note(void **state)
     feed(reader, whole);
     free(whole);
     free(early);
-    dossier_reader_finish(reader);
+    facts_reader_finish(reader);
     static struct triage triage;
-    triage_judge(dossier_reader_at(reader, 0), NULL, 0, &triage);
+    triage_judge(facts_reader_at(reader, 0), NULL, 0, &triage);
     for (int i = 0; i < triage.finding_count; i++)
         assert_int_equal(triage.findings[i].severity, SEVERITY_INFO);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 static void a_log_without_loads_leaves_the_lists_in_force(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     feed(reader, "[0.077s][info][class,loader,data] Dictionary start size: 1024 (10)\n");
-    dossier_reader_finish(reader);
-    assert_false(dossier_reader_at(reader, 0)->flow.have);
+    facts_reader_finish(reader);
+    assert_false(facts_reader_at(reader, 0)->flow.have);
     assert_false(inputs[0].used);
     assert_true(inputs[0].note[0] != '\0');
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 #define ERROR_FILE                                                                                 \
@@ -200,54 +200,54 @@ static void a_log_without_loads_leaves_the_lists_in_force(void **state)
 static void an_error_file_of_native_memory(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     feed(reader, ERROR_FILE NMT("KB", "1000", "90000"));
-    dossier_reader_finish(reader);
-    const struct dossier *dossier = dossier_reader_at(reader, 0);
-    assert_int_equal(dossier->crash.end, HS_ERR_NATIVE_OOM);
-    assert_int_equal(dossier->identity.pid, 17371);
-    assert_int_equal(dossier->identity.jdk_major, 17);
+    facts_reader_finish(reader);
+    const struct jvm_facts *facts = facts_reader_at(reader, 0);
+    assert_int_equal(facts->crash.end, HS_ERR_NATIVE_OOM);
+    assert_int_equal(facts->identity.pid, 17371);
+    assert_int_equal(facts->identity.jdk_major, 17);
     assert_int_equal(inputs[1].kind, TEXT_NMT_SUMMARY);
     assert_int_equal(inputs[1].jdk_major, 17); /* it is inside */
-    assert_true(sample_has_nmt(&dossier->sample));
+    assert_true(sample_has_nmt(&facts->sample));
     static struct triage triage;
-    triage_judge(dossier, NULL, 0, &triage);
+    triage_judge(facts, NULL, 0, &triage);
     assert_int_equal(triage.findings[0].kind, FINDING_NATIVE_OOM);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 static void agents_of_a_command_line(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     feed(reader,
          "7:\nVM Arguments:\njvm_args: -agentpath:/opt/libasync.so=start -javaagent:/a/b.jar "
          "-agentpath:/opt/libasync.so\njava_command: x\n");
-    dossier_reader_finish(reader);
-    const struct dossier *dossier = dossier_reader_at(reader, 0);
-    assert_true(dossier->agents_known);
-    assert_int_equal(dossier->agent_count, 2);
-    assert_string_equal(dossier->agents[0], "libasync.so");
-    assert_string_equal(dossier->agents[1], "b.jar");
-    dossier_reader_destroy(reader);
+    facts_reader_finish(reader);
+    const struct jvm_facts *facts = facts_reader_at(reader, 0);
+    assert_true(facts->agents_known);
+    assert_int_equal(facts->agent_count, 2);
+    assert_string_equal(facts->agents[0], "libasync.so");
+    assert_string_equal(facts->agents[1], "b.jar");
+    facts_reader_destroy(reader);
 }
 
 static void loaders_of_jdk_8(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
+    struct facts_reader *reader = create();
     char text[2048] = "class_loader\tclasses\tbytes\tparent_loader\talive?\ttype\n\n";
     for (int i = 1; i <= 4; i++)
         sprintf(text + strlen(text), "0x%d\t500\t4000000\tnull\tdead\torg/apache/Webapp@0x1\n", i);
     feed(reader, text);
-    dossier_reader_finish(reader);
-    const struct dossier *dossier = dossier_reader_at(reader, 0);
-    assert_int_equal(dossier->loaders.loaders, 4);
-    assert_int_equal(dossier->identity.jdk_major, 8);
+    facts_reader_finish(reader);
+    const struct jvm_facts *facts = facts_reader_at(reader, 0);
+    assert_int_equal(facts->loaders.loaders, 4);
+    assert_int_equal(facts->identity.jdk_major, 8);
     static struct triage triage;
-    triage_judge(dossier, NULL, 0, &triage);
+    triage_judge(facts, NULL, 0, &triage);
     assert_int_equal(triage.findings[0].kind, FINDING_REDEPLOY_LEAK);
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 /* Whatever is fed: no crash, and what is told is of the table. */
@@ -262,34 +262,34 @@ static void every_cut(void **state)
                                               "[0x00000000f0000000, 0x00000000f5550000)\n";
     static struct triage triage;
     for (size_t cut = 0; cut < sizeof text; cut += 3) {
-        struct dossier_reader *reader = create();
+        struct facts_reader *reader = create();
         char *copy = malloc(cut > 0 ? cut : 1);
         assert_non_null(copy);
         memcpy(copy, text, cut);
         int64_t ignored;
-        dossier_reader_feed(reader, "a", span_of(copy, cut), &ignored);
+        facts_reader_feed(reader, "a", span_of(copy, cut), &ignored);
         free(copy); /* texts are not kept */
-        dossier_reader_finish(reader);
-        for (int i = 0; i < dossier_reader_count(reader); i++)
-            triage_judge(dossier_reader_at(reader, i), NULL, 0, &triage);
-        dossier_reader_destroy(reader);
+        facts_reader_finish(reader);
+        for (int i = 0; i < facts_reader_count(reader); i++)
+            triage_judge(facts_reader_at(reader, i), NULL, 0, &triage);
+        facts_reader_destroy(reader);
     }
 }
 
 static void too_many_jvms_are_told(void **state)
 {
     (void)state;
-    struct dossier_reader *reader = create();
-    for (int i = 1; i <= DOSSIER_READER_JVMS_MAX + 1; i++) {
+    struct facts_reader *reader = create();
+    for (int i = 1; i <= FACTS_READER_JVMS_MAX + 1; i++) {
         char text[64];
         snprintf(text, sizeof text, "%d:\n75.302 s\n", i);
         input_count = 0;
         feed(reader, text);
     }
-    assert_int_equal(dossier_reader_count(reader), DOSSIER_READER_JVMS_MAX);
+    assert_int_equal(facts_reader_count(reader), FACTS_READER_JVMS_MAX);
     assert_false(inputs[0].used);
     assert_true(inputs[0].note[0] != '\0');
-    dossier_reader_destroy(reader);
+    facts_reader_destroy(reader);
 }
 
 int main(void)
@@ -309,5 +309,5 @@ int main(void)
         cmocka_unit_test(every_cut),
         cmocka_unit_test(too_many_jvms_are_told),
     };
-    return cmocka_run_group_tests_name("dossier_read", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("facts_read", tests, NULL, NULL);
 }

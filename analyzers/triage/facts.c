@@ -1,68 +1,68 @@
-#include "analyzers/triage/dossier.h"
+#include "analyzers/triage/facts.h"
 
 #include "analyzers/classes/heap_census.h"
 
-bool dossier_growth(const struct dossier *dossier, enum nmt_category category, int64_t *bytes)
+bool facts_growth(const struct jvm_facts *facts, enum nmt_category category, int64_t *bytes)
 {
     struct nmt_amount now, before;
-    if (dossier->have_sample && dossier->have_before &&
-        sample_get_nmt(&dossier->sample, category, &now) &&
-        sample_get_nmt(&dossier->before, category, &before)) {
+    if (facts->have_sample && facts->have_before &&
+        sample_get_nmt(&facts->sample, category, &now) &&
+        sample_get_nmt(&facts->before, category, &before)) {
         *bytes = now.committed_bytes - before.committed_bytes;
         return true;
     }
-    if (!dossier->have_diff || !sample_get_nmt(&dossier->diff_now, category, &now) ||
-        !sample_get_nmt(&dossier->diff_before, category, &before))
+    if (!facts->have_diff || !sample_get_nmt(&facts->diff_now, category, &now) ||
+        !sample_get_nmt(&facts->diff_before, category, &before))
         return false;
     *bytes = now.committed_bytes - before.committed_bytes;
     return true;
 }
 
-int dossier_level_pairs(const struct dossier *dossier, struct level_pair pairs[DOSSIER_LEVEL_PAIRS])
+int facts_level_pairs(const struct jvm_facts *facts, struct level_pair pairs[FACTS_LEVEL_PAIRS])
 {
     int count = 0;
-    if (dossier->have_sample && sample_has_nmt(&dossier->sample)) {
-        pairs[count++] = (struct level_pair){.now = &dossier->sample};
-        if (dossier->have_before)
+    if (facts->have_sample && sample_has_nmt(&facts->sample)) {
+        pairs[count++] = (struct level_pair){.now = &facts->sample};
+        if (facts->have_before)
             pairs[count++] =
-                (struct level_pair){&dossier->sample, &dossier->before, "the first measurement"};
-    } else if (dossier->have_diff) {
-        pairs[count++] = (struct level_pair){.now = &dossier->diff_now};
+                (struct level_pair){&facts->sample, &facts->before, "the first measurement"};
+    } else if (facts->have_diff) {
+        pairs[count++] = (struct level_pair){.now = &facts->diff_now};
     }
-    if (dossier->have_diff)
+    if (facts->have_diff)
         pairs[count++] =
-            (struct level_pair){&dossier->diff_now, &dossier->diff_before, "the baseline of NMT"};
+            (struct level_pair){&facts->diff_now, &facts->diff_before, "the baseline of NMT"};
     return count;
 }
 
-void dossier_add_histogram(struct dossier *dossier, const struct histogram_event *histogram)
+void facts_add_histogram(struct jvm_facts *facts, const struct histogram_event *histogram)
 {
-    struct dossier_heap_growth *growth = &dossier->heap_growth;
-    int grown[DOSSIER_GROWN_MAX];
+    struct facts_heap_growth *growth = &facts->heap_growth;
+    int grown[FACTS_GROWN_MAX];
     if (growth->histograms++ == 0) {
         growth->bytes_before = histogram->bytes;
         growth->instances_before = histogram->instances;
     }
     growth->bytes = histogram->bytes;
     growth->instances = histogram->instances;
-    growth->row_count = histogram_growing(histogram, grown, DOSSIER_GROWN_MAX);
+    growth->row_count = histogram_growing(histogram, grown, FACTS_GROWN_MAX);
     for (int i = 0; i < growth->row_count; i++)
         growth->rows[i] = histogram->rows[grown[i]];
 }
 
-void dossier_add_agent(struct dossier *dossier, const char *path)
+void facts_add_agent(struct jvm_facts *facts, const char *path)
 {
     const char *slash = strrchr(path, '/');
     struct span name = span_from_cstr(slash != NULL ? slash + 1 : path);
-    char copy[DOSSIER_AGENT_NAME_MAX];
-    dossier->agents_known = true;
+    char copy[FACTS_AGENT_NAME_MAX];
+    facts->agents_known = true;
     span_copy(name, copy, sizeof copy);
-    for (int i = 0; i < dossier->agent_count; i++) {
-        if (strcmp(dossier->agents[i], copy) == 0)
+    for (int i = 0; i < facts->agent_count; i++) {
+        if (strcmp(facts->agents[i], copy) == 0)
             return;
     }
-    if (copy[0] != '\0' && dossier->agent_count < DOSSIER_AGENTS_MAX)
-        memcpy(dossier->agents[dossier->agent_count++], copy, sizeof copy);
+    if (copy[0] != '\0' && facts->agent_count < FACTS_AGENTS_MAX)
+        memcpy(facts->agents[facts->agent_count++], copy, sizeof copy);
 }
 
 /* --- objects on the heap ---------------------------------------------------------------------- */
