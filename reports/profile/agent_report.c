@@ -390,18 +390,27 @@ bool agent_print_lost(const char *json, FILE *out)
     return any;
 }
 
-static void print_alloc(const json_t *alloc, FILE *out)
+/* Samples are weighed, and so counted, when their chunk ends. */
+static void print_alloc(const json_t *status, FILE *out)
 {
-    char line[240];
+    char line[300];
+    const json_t *alloc = json_object_get(status, "alloc");
+    int64_t chunks = 1;
     if (!json_is_object(alloc))
         return;
-    snprintf(line, sizeof line, "%s samples, one each %s%s; %s allocated%s",
-             count_of(alloc, "samples").text, bytes_of(alloc, "interval_bytes").text,
-             json_integer_value(json_object_get(alloc, "interval_changes")) > 0 ? " now" : "",
-             bytes_of(alloc, "total_bytes").text,
-             json_is_false(json_object_get(alloc, "stacks"))
-                 ? "; without stacks, which this engine cannot walk"
-                 : "");
+    number_of(status, "chunks", &chunks);
+    if (chunks == 0)
+        snprintf(line, sizeof line, "one each %s; counted when the first chunk ends",
+                 bytes_of(alloc, "interval_bytes").text);
+    else
+        snprintf(line, sizeof line,
+                 "%s samples, one each %s%s; %s allocated, up to the last chunk%s",
+                 count_of(alloc, "samples").text, bytes_of(alloc, "interval_bytes").text,
+                 json_integer_value(json_object_get(alloc, "interval_changes")) > 0 ? " now" : "",
+                 bytes_of(alloc, "total_bytes").text,
+                 json_is_false(json_object_get(alloc, "stacks"))
+                     ? "; without stacks, which this engine cannot walk"
+                     : "");
     print_line("allocations", line, out);
 }
 
@@ -513,7 +522,7 @@ bool agent_print_status(const char *json, FILE *out)
     }
     print_ids(status, out);
     print_breaker(status, out);
-    print_alloc(json_object_get(status, "alloc"), out);
+    print_alloc(status, out);
     print_classes(json_object_get(status, "classes"), out);
     print_methods(json_object_get(status, "loaded_methods"), out);
     print_live(json_object_get(status, "live"), out);

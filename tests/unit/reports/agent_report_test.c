@@ -78,6 +78,21 @@ static void what_it_may_cost(void **state)
     assert_string_equal(text, "state         not running\n");
 }
 
+/* Between the ends of chunks the count of allocations stands still: that is said, not "0". */
+static void allocations_are_counted_by_chunks(void **state)
+{
+    (void)state;
+    const char *text = printed(agent_print_status,
+                               "{\"running\":true,\"chunks\":0,\"alloc\":{\"interval_bytes\":"
+                               "524288,\"interval_changes\":0,\"samples\":0,\"total_bytes\":0}}");
+    has(text, "allocations   one each 512 KB; counted when the first chunk ends\n");
+    text = printed(agent_print_status,
+                   "{\"running\":true,\"chunks\":2,\"alloc\":{\"interval_bytes\":65536,"
+                   "\"interval_changes\":1,\"samples\":12,\"total_bytes\":1048576}}");
+    has(text,
+        "allocations   12 samples, one each 64 KB now; 1 MB allocated, up to the last chunk\n");
+}
+
 static void missing_is_not_zero(void **state)
 {
     (void)state;
@@ -166,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status),
         cmocka_unit_test(what_it_may_cost),
+        cmocka_unit_test(allocations_are_counted_by_chunks),
         cmocka_unit_test(missing_is_not_zero),
         cmocka_unit_test(stop_and_written),
         cmocka_unit_test(memory),
