@@ -161,13 +161,12 @@ static void follow(struct judge *judge, struct heap_track *track, const struct h
     struct episode *episode = judge_episode(judge, FINDING_HEAP_CLASS_GROWTH, row->name);
     bool grows =
         alarm->active && judge->baseline_ms >= 0 && is_relevant(judge, &track->watched.verdict);
-    if (episode != NULL && !alarm->active && alarm->seen >= alarm->of)
-        judge_clear(judge, episode);
-    else if (episode != NULL && grows && episode->finding.severity == SEVERITY_INFO &&
-             is_confirmed(judge, track))
-        judge_clear(judge, episode); /* and raised as what it turned out to be */
-    else if (episode != NULL)
+    bool over = !alarm->active && alarm->seen >= alarm->of;
+    if (episode != NULL && !over &&
+        (!grows || episode->finding.severity != SEVERITY_INFO || !is_confirmed(judge, track)))
         return;
+    if (episode != NULL)
+        judge_clear(judge, episode); /* it is over, or raised again as what it turned out to be */
     if (grows && may_be_filler(judge, row->name))
         grows = is_confirmed(judge, track) && outgrows_others(judge, track);
     if (grows)
@@ -180,7 +179,7 @@ static bool take_collections(struct judge *judge)
     if (judge->gc_young < 0)
         return true;
     int64_t collections = judge->gc_young + (judge->gc_old > 0 ? judge->gc_old : 0);
-    bool ran = judge->heap == NULL || collections != judge->heap_collections;
+    bool ran = judge->heap_moments == 0 || collections != judge->heap_collections;
     judge->heap_collections = collections;
     return ran;
 }

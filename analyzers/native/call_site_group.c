@@ -226,13 +226,13 @@ static int64_t loaders_between(const struct explained_facts *facts)
 }
 
 static int64_t ids_category_bytes(const struct explained_facts *facts,
-                                  const struct explained_look *look)
+                                  const struct explained_amounts *amounts)
 {
     if (facts->jdk_major < TABLE_JDK)
-        return look->internal_bytes;
-    return look->jni_bytes < 0
-               ? look->internal_bytes
-               : look->jni_bytes + (look->internal_bytes > 0 ? look->internal_bytes : 0);
+        return amounts->internal_bytes;
+    return amounts->jni_bytes < 0
+               ? amounts->internal_bytes
+               : amounts->jni_bytes + (amounts->internal_bytes > 0 ? amounts->internal_bytes : 0);
 }
 
 static void predict(struct explained *out, const struct explained_facts *facts, double methods)

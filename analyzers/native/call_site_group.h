@@ -85,8 +85,8 @@ struct call_site_breakdown call_site_breakdown(const struct call_site_totals *to
 #define TYPICAL_METHODS_PER_CLASS 9.0
 #define EXPLAINED_LOADS_MIN       200 /* between two measurements */
 
-/* One look. Amounts are committed bytes; -1: not known. */
-struct explained_look {
+/* Amounts are committed bytes; -1: not known. */
+struct explained_amounts {
     int64_t classes_loaded; /* since the start, shared ones included */
     int64_t classes_unloaded;
     int64_t loaders;
@@ -98,9 +98,9 @@ struct explained_look {
 struct explained_facts {
     int jdk_major;
     double methods_per_class; /* 0: not known, TYPICAL_METHODS_PER_CLASS */
-    struct explained_look now;
+    struct explained_amounts now;
     bool have_before;
-    struct explained_look before;
+    struct explained_amounts before;
     const struct call_site_totals *sites;       /* NULL: no detail; borrowed */
     bool ids_counted;                           /* in the JVM's own structures, at once: */
     int64_t ids;                                /* jmethodIDs there are */

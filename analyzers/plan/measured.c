@@ -59,13 +59,12 @@ int64_t plan_classes_alive(const struct sample *sample)
 }
 
 /* A class loader has an arena in Metaspace, and one in class space where there is such a thing. */
-static int64_t loaders_of(const struct plan_look *look)
+static int64_t loaders_of(const struct plan_sample *at)
 {
-    int64_t loaders = value_of(&look->sample, SAMPLE_LOADERS);
-    if (look->arenas < 0)
+    int64_t loaders = value_of(&at->sample, SAMPLE_LOADERS);
+    if (at->arenas < 0)
         return loaders;
-    return value_of(&look->sample, SAMPLE_CLASS_SPACE_USED_BYTES) > 0 ? look->arenas / 2
-                                                                      : look->arenas;
+    return value_of(&at->sample, SAMPLE_CLASS_SPACE_USED_BYTES) > 0 ? at->arenas / 2 : at->arenas;
 }
 
 void plan_measured_none(struct plan_measured *measured)
@@ -98,15 +97,15 @@ void plan_measured_none(struct plan_measured *measured)
         measured->component_bytes[i] = -1;
 }
 
-static void take_level(struct plan_measured *out, const struct plan_look *look)
+static void take_level(struct plan_measured *out, const struct plan_sample *at)
 {
-    const struct sample *sample = &look->sample;
+    const struct sample *sample = &at->sample;
     struct nmt_amount heap = {-1, -1};
     out->classes = plan_classes_alive(sample);
     out->loaded = value_of(sample, SAMPLE_CLASSES_LOADED);
     out->unloaded = value_of(sample, SAMPLE_CLASSES_UNLOADED);
     out->threads = value_of(sample, SAMPLE_THREADS);
-    out->loaders = loaders_of(look);
+    out->loaders = loaders_of(at);
     if (out->classes >= 0 && out->loaders > out->classes)
         out->loaders = out->classes;
     out->rss_bytes = value_of(sample, SAMPLE_RSS_BYTES);
@@ -128,10 +127,10 @@ static void take_level(struct plan_measured *out, const struct plan_look *look)
     out->rest_bytes = rest > 0 ? rest : 0;
 }
 
-static void take_growth(struct plan_measured *out, const struct plan_look *first_look,
-                        const struct plan_look *last_look)
+static void take_growth(struct plan_measured *out, const struct plan_sample *first_kept,
+                        const struct plan_sample *last_kept)
 {
-    const struct sample *first = &first_look->sample, *last = &last_look->sample;
+    const struct sample *first = &first_kept->sample, *last = &last_kept->sample;
     int64_t classes = plan_classes_alive(last) - plan_classes_alive(first);
     int64_t before = class_memory(first), after = class_memory(last);
     if (plan_classes_alive(first) < 0 || before < 0 || after <= before ||
@@ -143,12 +142,12 @@ static void take_growth(struct plan_measured *out, const struct plan_look *first
     int64_t then = value_of(first, SAMPLE_METASPACE_COMMITTED_BYTES);
     if (then >= 0 && out->metaspace_bytes >= then)
         out->metaspace_per_class = (double)(out->metaspace_bytes - then) / (double)classes;
-    int64_t loaders = loaders_of(first_look);
+    int64_t loaders = loaders_of(first_kept);
     if (loaders >= 0 && out->loaders >= loaders)
         out->loaders_per_class = fmin(1.0, (double)(out->loaders - loaders) / (double)classes);
 }
 
-static void take_mean(struct plan_measured *out, const struct plan_look *last)
+static void take_mean(struct plan_measured *out, const struct plan_sample *last)
 {
     int64_t classes = out->classes - (last->shared_classes > 0 ? last->shared_classes : 0);
     if (out->basis != PLAN_BASIS_FORMULA || out->class_bytes < 0 || classes <= 0)
@@ -160,8 +159,8 @@ static void take_mean(struct plan_measured *out, const struct plan_look *last)
         out->metaspace_per_class = (double)out->metaspace_bytes / (double)classes;
 }
 
-void plan_measure_rates(struct plan_measured *measured, const struct plan_look *first,
-                        const struct plan_look *last, double span_s)
+void plan_measure_rates(struct plan_measured *measured, const struct plan_sample *first,
+                        const struct plan_sample *last, double span_s)
 {
     int64_t loaded = value_of(&first->sample, SAMPLE_CLASSES_LOADED);
     int64_t unloaded = value_of(&first->sample, SAMPLE_CLASSES_UNLOADED);
@@ -175,8 +174,8 @@ void plan_measure_rates(struct plan_measured *measured, const struct plan_look *
                                   : -1.0;
 }
 
-void plan_measure(struct plan_measured *measured, const struct plan_look *first,
-                  const struct plan_look *last, double span_s)
+void plan_measure(struct plan_measured *measured, const struct plan_sample *first,
+                  const struct plan_sample *last, double span_s)
 {
     plan_measured_none(measured);
     measured->have = true;

@@ -24,7 +24,7 @@ enum plan_basis {
 };
 const char *plan_basis_name(enum plan_basis basis); /* "formula" "growth" "mean" */
 
-struct plan_look {
+struct plan_sample {
     struct sample sample;
     int64_t shared_classes; /* of the class archive; -1: not known */
     int64_t arenas;         /* of Metaspace; -1: not known */
@@ -66,11 +66,11 @@ struct plan_measured {
 int64_t plan_classes_alive(const struct sample *sample);
 void plan_measured_none(struct plan_measured *measured);
 /* first may be NULL: one measurement. */
-void plan_measure(struct plan_measured *measured, const struct plan_look *first,
-                  const struct plan_look *last, double span_s);
-/* Loads and unloads a second, of another pair of looks than that by which a class was measured. */
-void plan_measure_rates(struct plan_measured *measured, const struct plan_look *first,
-                        const struct plan_look *last, double span_s);
+void plan_measure(struct plan_measured *measured, const struct plan_sample *first,
+                  const struct plan_sample *last, double span_s);
+/* Loads and unloads a second, of another pair of samples than that by which a class was measured. */
+void plan_measure_rates(struct plan_measured *measured, const struct plan_sample *first,
+                        const struct plan_sample *last, double span_s);
 /* Levels above what a JVM has at its start, of one measurement. */
 void plan_measure_level(struct plan_measured *measured, int jdk_major, const struct sample *now);
 /* Gives the input what was measured and nobody has given. */

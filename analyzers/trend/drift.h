@@ -1,5 +1,5 @@
 /*
- * drift: is a rise more than a random walk would do? For series of few values that are dear (a class
+ * drift: is a rise more than a random walk would do? For series of few values that are expensive (a class
  * histogram stops the JVM), of whose noise nothing is known.
  *
  * The problem: trend_line.h learns from the points how much their noise remembers, which takes two
@@ -40,7 +40,7 @@ struct drift {
  * DRIFT_POINTS_MIN points. */
 bool drift_measure(const double *x, const double *y, int n, double quantum, double p,
                    struct drift *drift);
-/* Bends so much that it may be the beginning of a start-up of this time constant, or reaches its end.
+/* Flattens so much that it may be the beginning of a start-up of this time constant, or reaches its end.
  * One that is much longer than the series looks like a line: three times the span is what can be
  * told. */
 bool drift_may_end(const struct drift *drift, const double *x, const double *y, int n,

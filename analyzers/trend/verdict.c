@@ -292,30 +292,30 @@ void verdict_write_sentence(const struct verdict_options *options, struct verdic
 
 /* --- the alarm -------------------------------------------------------------------------------- */
 
-#define SLACK           0.5
-#define LIMIT           8.0
-#define STEP_MAX        4.0 /* one wild level is no trend */
-#define LEVEL_LOOKS     20  /* before mean and sigma are believed */
-#define NEW_LEVEL_LOOKS 40
-#define FOLLOW          0.05 /* share of the newest level in the mean */
-#define SIGMA_MIN       16384.0
+#define SLACK            0.5
+#define LIMIT            8.0
+#define STEP_MAX         4.0 /* one wild level is no trend */
+#define LEVEL_POINTS     20  /* before mean and sigma are believed */
+#define NEW_LEVEL_POINTS 40
+#define FOLLOW           0.05 /* share of the newest level in the mean */
+#define SIGMA_MIN        16384.0
 
 bool cusum_add(struct cusum *cusum, double level, bool in_control)
 {
-    if (cusum->level_looks == 0)
+    if (cusum->level_points == 0)
         cusum->mean = level;
     double away = level - cusum->mean, sigma = fmax(sqrt(cusum->variance), SIGMA_MIN);
-    bool known = cusum->level_looks >= LEVEL_LOOKS;
+    bool known = cusum->level_points >= LEVEL_POINTS;
     if (known)
         cusum->sum = fmax(0, cusum->sum + fmin(away / sigma, STEP_MAX) - SLACK);
     bool out = known && cusum->sum > LIMIT;
-    cusum->out_looks = out ? cusum->out_looks + 1 : 0;
+    cusum->out_points = out ? cusum->out_points + 1 : 0;
     if (in_control && !out) {
-        double share = fmax(FOLLOW, 1.0 / (cusum->level_looks + 1));
+        double share = fmax(FOLLOW, 1.0 / (cusum->level_points + 1));
         cusum->variance += share * (away * away - cusum->variance);
         cusum->mean += share * away;
-        cusum->level_looks += cusum->level_looks < LEVEL_LOOKS;
-    } else if (in_control && cusum->out_looks > NEW_LEVEL_LOOKS) {
+        cusum->level_points += cusum->level_points < LEVEL_POINTS;
+    } else if (in_control && cusum->out_points > NEW_LEVEL_POINTS) {
         *cusum = (struct cusum){0}; /* another level, and no growth: it is learnt anew */
     }
     return out;

@@ -3,7 +3,7 @@
  *
  * A live triage fills it from the JVM, an offline one from what people have saved; what follows
  * from it (triage.h) is the same. Every part may be missing, and missing is not zero: each has its
- * `have_` flag or count. Two looks make growth; a difference the JVM printed makes growth, too.
+ * `have_` flag or count. Two samples make growth; a difference the JVM printed makes growth, too.
  *
  * Ownership: plain data of some 100 KiB, kept on the heap; nothing is borrowed. One thread.
  */
@@ -215,7 +215,7 @@ struct jvm_facts {
  * a difference. They borrow from the facts. Returns how many. */
 #define FACTS_LEVEL_PAIRS 3
 int facts_level_pairs(const struct jvm_facts *facts, struct level_pair pairs[FACTS_LEVEL_PAIRS]);
-/* Committed growth of a category, from the difference or from two looks. False: not known. */
+/* Committed growth of a category, from the difference or from two samples. False: not known. */
 bool facts_growth(const struct jvm_facts *facts, enum nmt_category category, int64_t *bytes);
 /* One more histogram, later than those before. */
 void facts_add_histogram(struct jvm_facts *facts, const struct histogram_event *histogram);

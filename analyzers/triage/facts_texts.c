@@ -33,11 +33,11 @@ static void put(struct jvm_facts *facts, enum sample_field field, int64_t value)
     sample_set(&facts->sample, field, value);
 }
 
-static void put_all(struct jvm_facts *facts, const struct sample *look)
+static void put_all(struct jvm_facts *facts, const struct sample *sample)
 {
     for (int i = 0; i < SAMPLE_FIELD_COUNT; i++) {
         int64_t value;
-        if (sample_get(look, (enum sample_field)i, &value))
+        if (sample_get(sample, (enum sample_field)i, &value))
             put(facts, (enum sample_field)i, value);
     }
 }
@@ -90,13 +90,13 @@ static bool scale_fits(struct facts_jvm *jvm, int64_t scale_bytes)
     return true;
 }
 
-static void take_look(struct facts_jvm *jvm, const struct nmt_summary *summary)
+static void take_sample(struct facts_jvm *jvm, const struct nmt_summary *summary)
 {
     struct jvm_facts *facts = &jvm->facts;
-    struct sample look;
-    sample_clear(&look);
-    sample_add_nmt(&look, summary);
-    put_all(facts, &look);
+    struct sample sample;
+    sample_clear(&sample);
+    sample_add_nmt(&sample, summary);
+    put_all(facts, &sample);
     for (int i = 0; i < summary->row_count; i++) {
         int64_t threads;
         if (nmt_row_get(&summary->rows[i], NMT_ROW_THREADS_COUNT, &threads))
@@ -105,18 +105,18 @@ static void take_look(struct facts_jvm *jvm, const struct nmt_summary *summary)
     bool first = !sample_has_nmt(&facts->before);
     for (int i = 0; i < NMT_CATEGORY_COUNT; i++) {
         struct nmt_amount amount;
-        if (!sample_get_nmt(&look, (enum nmt_category)i, &amount))
+        if (!sample_get_nmt(&sample, (enum nmt_category)i, &amount))
             continue;
         sample_set_nmt(&facts->sample, (enum nmt_category)i, amount);
         facts->have_sample = true; /* a category alone, without a total */
         if (first)
             sample_set_nmt(&facts->before, (enum nmt_category)i, amount);
     }
-    facts->sample.extra_count = look.extra_count;
-    memcpy(facts->sample.extra, look.extra, sizeof look.extra);
+    facts->sample.extra_count = sample.extra_count;
+    memcpy(facts->sample.extra, sample.extra, sizeof sample.extra);
     if (first) {
-        facts->before.extra_count = look.extra_count;
-        memcpy(facts->before.extra, look.extra, sizeof look.extra);
+        facts->before.extra_count = sample.extra_count;
+        memcpy(facts->before.extra, sample.extra, sizeof sample.extra);
     }
     facts->have_before = facts->have_before || !first;
     if (jvm->summary == NULL)
@@ -218,7 +218,7 @@ static bool read_summary(struct facts_jvm *jvm, const struct text_part *part,
     if (!any && sites != NULL && sites->row_count > 0 && !jvm->have_summary) {
         note(input,
              "call sites without a table of categories: each category holds at least their sum");
-        take_look(jvm, sites);
+        take_sample(jvm, sites);
         take_table(&jvm->facts, sites);
     } else if (!any) {
         if (!input->used)
@@ -232,7 +232,7 @@ static bool read_summary(struct facts_jvm *jvm, const struct text_part *part,
             part->kind == TEXT_NMT_DETAIL_DIFF)
             take_difference(&jvm->facts, summary);
         else
-            take_look(jvm, summary);
+            take_sample(jvm, summary);
         if (summary->row_count > 0 || jvm->facts.category_count == 0)
             take_table(&jvm->facts, summary);
     }
@@ -664,14 +664,14 @@ static bool read_metaspace(struct facts_jvm *jvm, const struct text_part *part,
 {
     struct metaspace metaspace;
     size_t consumed;
-    struct sample look;
+    struct sample sample;
     if (metaspace_parse(&metaspace, part->text, &consumed) == PARSE_MALFORMED) {
         note(input, "a list by loader or by chunk: the totals are not in it");
         return true;
     }
-    sample_clear(&look);
-    sample_add_metaspace(&look, &metaspace);
-    put_all(&jvm->facts, &look);
+    sample_clear(&sample);
+    sample_add_metaspace(&sample, &metaspace);
+    put_all(&jvm->facts, &sample);
     take_metaspace_line(&jvm->facts, part->text);
     input->used = true;
     return true;

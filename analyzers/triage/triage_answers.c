@@ -182,7 +182,7 @@ static bool of_metaspace(const struct jvm_facts *facts, struct finding *finding)
                   max > 0 ? limit : "no limit is in the text",
                   used < 64 * MB ? "; it is small: not the memory that is looked for" : "");
     finding_advice(finding, "%s",
-                   "Whether it grows needs two looks: jcmd PID VM.metaspace, twice; then jcmd PID "
+                   "Whether it grows needs two samples: jcmd PID VM.metaspace, twice; then jcmd PID "
                    "VM.classloader_stats for whose classes they are.");
     finding_add_int(finding, "metaspace_used_bytes", used);
     if (committed >= 0)
@@ -215,7 +215,7 @@ static bool of_loaders(const struct jvm_facts *facts, struct finding *finding)
                       loaders->loaders, loaders->classes, dead, type);
     finding_advice(
         finding, "%s",
-        "Whether they grow needs two looks: jcmd PID VM.classloader_stats, twice, with a "
+        "Whether they grow needs two samples: jcmd PID VM.classloader_stats, twice, with a "
         "collection that unloads classes between them (jcmd PID GC.run).");
     finding_add_int(finding, "loaders", loaders->loaders);
     return true;

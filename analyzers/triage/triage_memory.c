@@ -255,9 +255,9 @@ static int64_t committed_or(const struct sample *sample, enum nmt_category categ
     return sample_get_nmt(sample, category, &amount) ? amount.committed_bytes : -1;
 }
 
-static struct explained_look look_of(const struct sample *sample)
+static struct explained_amounts amounts_of(const struct sample *sample)
 {
-    return (struct explained_look){
+    return (struct explained_amounts){
         .classes_loaded = value_or(sample, SAMPLE_CLASSES_LOADED),
         .classes_unloaded = value_or(sample, SAMPLE_CLASSES_UNLOADED),
         .loaders = value_or(sample, SAMPLE_LOADERS),
@@ -410,14 +410,14 @@ static void preallocates(const struct jvm_facts *facts, struct triage *out)
 void triage_agents(const struct jvm_facts *facts, struct triage *out)
 {
     const char *agents[FACTS_AGENTS_MAX];
-    static const struct explained_look unknown = {-1, -1, -1, -1, -1, -1};
+    static const struct explained_amounts unknown = {-1, -1, -1, -1, -1, -1};
     for (int i = 0; i < facts->agent_count; i++)
         agents[i] = facts->agents[i];
     struct explained_facts inputs = {
         .jdk_major = facts->identity.jdk_major,
-        .now = facts->have_sample ? look_of(&facts->sample) : unknown,
+        .now = facts->have_sample ? amounts_of(&facts->sample) : unknown,
         .have_before = facts->have_before,
-        .before = facts->have_before ? look_of(&facts->before) : unknown,
+        .before = facts->have_before ? amounts_of(&facts->before) : unknown,
         .sites = facts->have_sites ? &facts->sites : NULL,
         .ids_counted = facts->ids.have,
         .ids = facts->ids.ids,

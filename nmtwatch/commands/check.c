@@ -75,7 +75,7 @@ static bool baseline_load(const char *path, struct sample *sample, char *error, 
 
 #define LOADERS_CAP_US 20000
 
-struct look {
+struct checked {
     struct target target;
     struct sample sample;
     struct loader_table loaders;
@@ -84,26 +84,26 @@ struct look {
     const char *reason; /* the same as a word of failures.def; NULL when whole */
 };
 
-static void lacks(struct look *look, enum failure_kind kind, const char *sentence)
+static void lacks(struct checked *checked, enum failure_kind kind, const char *sentence)
 {
-    if (look->reason != NULL)
+    if (checked->reason != NULL)
         return; /* the first thing that is missing is the cause of the rest */
-    look->reason = failure_reason(kind);
-    snprintf(look->missing, sizeof look->missing, "%s", sentence);
+    checked->reason = failure_reason(kind);
+    snprintf(checked->missing, sizeof checked->missing, "%s", sentence);
 }
 
-static void look_without_asking(struct look *look)
+static void sample_without_asking(struct checked *checked)
 {
     struct proc proc;
-    if (proc_open(&proc, &look->target) == 0) {
-        proc_sample(&proc, &look->sample);
+    if (proc_open(&proc, &checked->target) == 0) {
+        proc_sample(&proc, &checked->sample);
         proc_close(&proc);
     }
-    agent_figures_sample(&look->target, &look->sample);
-    struct perfdata *perfdata = perfdata_open(&look->target);
+    agent_figures_sample(&checked->target, &checked->sample);
+    struct perfdata *perfdata = perfdata_open(&checked->target);
     if (perfdata == NULL)
         return;
-    perfdata_sample(perfdata, &look->sample);
+    perfdata_sample(perfdata, &checked->sample);
     perfdata_close(perfdata);
 }
 
@@ -115,44 +115,44 @@ static bool has_ended(const struct target *target)
     return !target_still_same(target);
 }
 
-static bool ask_memory(struct look *look, struct attach *attach, int64_t *arenas)
+static bool ask_memory(struct checked *checked, struct attach *attach, int64_t *arenas)
 {
     struct span reply;
     struct failure failure;
-    const char *command = memory_reply_command(look->target.identity.jdk_major, true);
+    const char *command = memory_reply_command(checked->target.identity.jdk_major, true);
     if (attach_run(attach, command, &reply, &failure) != FAILURE_NONE) {
-        lacks(look, failure.kind, failure.sentence);
+        lacks(checked, failure.kind, failure.sentence);
         return false;
     }
     struct memory_reading reading;
-    memory_reply_read(reply, true, &look->sample, &reading);
+    memory_reply_read(reply, true, &checked->sample, &reading);
     *arenas = reading.arenas;
     char who[32];
-    snprintf(who, sizeof who, "pid %d", (int)look->target.pid);
+    snprintf(who, sizeof who, "pid %d", (int)checked->target.pid);
     if (reading.result == MEMORY_NMT_OFF) {
         failure_set(&failure, FAILURE_NMT_OFF, who, NULL);
-        lacks(look, FAILURE_NMT_OFF, failure.sentence);
+        lacks(checked, FAILURE_NMT_OFF, failure.sentence);
     } else if (reading.result == MEMORY_MALFORMED) {
-        bool gone = has_ended(&look->target);
+        bool gone = has_ended(&checked->target);
         enum failure_kind kind = gone ? FAILURE_GONE : FAILURE_BAD_REPLY;
         failure_set(&failure, kind, who, gone ? "it ended while it answered" : reading.problem);
-        lacks(look, kind, failure.sentence);
+        lacks(checked, kind, failure.sentence);
     } else if (!reading.total_holds) {
-        lacks(look, FAILURE_BAD_REPLY,
+        lacks(checked, FAILURE_BAD_REPLY,
               "the categories of the NMT summary do not add up to its total");
     }
     return true;
 }
 
 /* Only where its predicted pause is short: check runs from cron, on every JVM, every minute. */
-static void ask_loaders(struct look *look, struct attach *attach, int64_t arenas)
+static void ask_loaders(struct checked *checked, struct attach *attach, int64_t arenas)
 {
     struct pause_budget budget;
     struct pause_inputs inputs = {0};
     int64_t loaded = 0, unloaded = 0;
-    if (!sample_get(&look->sample, SAMPLE_CLASSES_LOADED, &loaded))
+    if (!sample_get(&checked->sample, SAMPLE_CLASSES_LOADED, &loaded))
         return;
-    sample_get(&look->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
+    sample_get(&checked->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
     inputs.classes = loaded - unloaded;
     inputs.loaders = arenas >= 0 && arenas < inputs.classes ? arenas : inputs.classes;
     pause_budget_init(&budget, LOADERS_CAP_US, 1000);
@@ -163,71 +163,72 @@ static void ask_loaders(struct look *look, struct attach *attach, int64_t arenas
     if (attach_run(attach, expensive_command_text(EXPENSIVE_LOADER_STATS), &reply, &failure) !=
         FAILURE_NONE)
         return;
-    look->have_loaders = loader_table_parse(&look->loaders, reply, NULL) == PARSE_OK;
-    if (look->have_loaders)
-        sample_set(&look->sample, SAMPLE_LOADERS, look->loaders.event.loaders);
+    checked->have_loaders = loader_table_parse(&checked->loaders, reply, NULL) == PARSE_OK;
+    if (checked->have_loaders)
+        sample_set(&checked->sample, SAMPLE_LOADERS, checked->loaders.event.loaders);
 }
 
-static void look_at(struct look *look, pid_t pid, int timeout_ms)
+static void sample_and_ask(struct checked *checked, pid_t pid, int timeout_ms)
 {
     struct failure failure;
-    if (target_open(&look->target, pid, &failure) != FAILURE_NONE) {
-        lacks(look, failure.kind, failure.sentence);
+    if (target_open(&checked->target, pid, &failure) != FAILURE_NONE) {
+        lacks(checked, failure.kind, failure.sentence);
         return;
     }
-    identify_target(&look->target, timeout_ms);
-    look_without_asking(look);
+    identify_target(&checked->target, timeout_ms);
+    sample_without_asking(checked);
     struct attach_limits limits = {.timeout_ms = timeout_ms};
-    struct attach *attach = attach_create(&look->target, &limits);
+    struct attach *attach = attach_create(&checked->target, &limits);
     int64_t arenas = -1;
     if (attach == NULL)
-        lacks(look, FAILURE_SYSTEM, "out of memory");
-    else if (ask_memory(look, attach, &arenas))
-        ask_loaders(look, attach, arenas);
+        lacks(checked, FAILURE_SYSTEM, "out of memory");
+    else if (ask_memory(checked, attach, &arenas))
+        ask_loaders(checked, attach, arenas);
     if (attach != NULL)
         attach_destroy(attach);
 }
 
-static void print_json(const struct look *look, const struct check_result *result)
+static void print_json(const struct checked *checked, const struct check_result *result)
 {
     struct json_out out = {0};
     json_out_begin(&out, NULL, '{');
     json_out_text(&out, "status", check_status_name(result->status));
     json_out_text(&out, "reason", result->reason);
-    json_out_text(&out, "missing", look->reason);
-    json_out_int(&out, "pid", look->target.pid);
-    json_out_text(&out, "jdk", look->target.identity.jdk);
-    json_out_text(&out, "main", look->target.identity.main);
-    target_machine_json(&out, &look->target);
+    json_out_text(&out, "missing", checked->reason);
+    json_out_int(&out, "pid", checked->target.pid);
+    json_out_text(&out, "jdk", checked->target.identity.jdk);
+    json_out_text(&out, "main", checked->target.identity.main);
+    target_machine_json(&out, &checked->target);
     json_out_begin(&out, "findings", '[');
     for (int i = 0; i < result->finding_count; i++)
         finding_json(&out, NULL, &result->findings[i]);
     json_out_end(&out, ']');
     json_out_begin(&out, "sample", '{');
-    fields_write(&out, &tick_record, &look->sample, false);
+    fields_write(&out, &tick_record, &checked->sample, false);
     json_out_end(&out, '}');
     json_out_end(&out, '}');
     json_out_print(&out, stdout);
 }
 
-static int finish(const struct look *look, const struct check_result *result,
+static int finish(const struct checked *checked, const struct check_result *result,
                   const struct thresholds *thresholds, bool json)
 {
     if (json)
-        print_json(look, result);
+        print_json(checked, result);
     else
-        plugin_print(stdout, result, &look->sample, look->target.identity.jdk_major, thresholds);
+        plugin_print(stdout, result, &checked->sample, checked->target.identity.jdk_major,
+                     thresholds);
     return (int)result->status;
 }
 
 /* A monitoring system shows the first line of standard output, whatever was wrong. */
-static int refuse(struct look *look, const char *reason, const struct thresholds *thresholds,
+static int refuse(struct checked *checked, const char *reason, const struct thresholds *thresholds,
                   bool json)
 {
     struct check_result result = {.status = CHECK_UNKNOWN};
-    look->reason = "usage";
+    checked->reason = "usage";
     snprintf(result.reason, sizeof result.reason, "%s", reason);
-    return finish(look, &result, thresholds, json);
+    return finish(checked, &result, thresholds, json);
 }
 
 static int run(int argc, char **argv)
@@ -243,43 +244,43 @@ static int run(int argc, char **argv)
         OPTION_JSON(&json),
     };
     static const char WRONG[] = "the command line is wrong (see nmtwatch help check)";
-    struct look look = {0};
+    struct checked checked = {0};
     struct watch_options options;
     struct sample baseline;
     char error[600];
     int operands, code;
     watch_options_default(&options);
     if (!options_parse(&command_check, rows, OPTION_COUNT(rows), argc, argv, &operands, &code))
-        return code == 0 ? 0 : refuse(&look, WRONG, &options.thresholds, json);
+        return code == 0 ? 0 : refuse(&checked, WRONG, &options.thresholds, json);
     if (operands != 1) {
         options_error(&command_check, "one process id is needed");
-        return refuse(&look, WRONG, &options.thresholds, json);
+        return refuse(&checked, WRONG, &options.thresholds, json);
     }
-    if (target_option_pid(&command_check, argv[1], &look.target.pid) != 0)
-        return refuse(&look, WRONG, &options.thresholds, json);
+    if (target_option_pid(&command_check, argv[1], &checked.target.pid) != 0)
+        return refuse(&checked, WRONG, &options.thresholds, json);
     if ((config != NULL && !config_load(config, &options, error, sizeof error)) ||
         (baseline_path != NULL && !baseline_load(baseline_path, &baseline, error, sizeof error))) {
         print_error("nmtwatch check: %s\n", error);
-        return refuse(&look, error, &options.thresholds, json);
+        return refuse(&checked, error, &options.thresholds, json);
     }
-    look_at(&look, look.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);
+    sample_and_ask(&checked, checked.target.pid, timeout_ms > 0 ? (int)timeout_ms : 1);
     const struct check_input input = {
-        .identity = &look.target.identity,
+        .identity = &checked.target.identity,
         .thresholds = &options.thresholds,
-        .sample = &look.sample,
+        .sample = &checked.sample,
         .baseline = baseline_path != NULL ? &baseline : NULL,
-        .loaders = look.have_loaders ? &look.loaders.event : NULL,
-        .missing = look.missing,
+        .loaders = checked.have_loaders ? &checked.loaders.event : NULL,
+        .missing = checked.missing,
     };
     static struct check_result result;
     check_jvm(&input, &result);
     size_t used = strlen(result.reason);
-    if (target_is_other_machine(&look.target))
+    if (target_is_other_machine(&checked.target))
         snprintf(result.reason + used, sizeof result.reason - used, " (%s)",
-                 target_machine(&look.target).text);
-    code = finish(&look, &result, &options.thresholds, json);
+                 target_machine(&checked.target).text);
+    code = finish(&checked, &result, &options.thresholds, json);
     check_result_free(&result);
-    loader_table_free(&look.loaders);
+    loader_table_free(&checked.loaders);
     return code;
 }
 

@@ -263,7 +263,7 @@ static int observe_many(struct group *group, const char *match)
     group->end_ms = clock_ms(CLOCK_MONOTONIC) + group->request.options.duration_ms;
     do {
         group->left_out = 0;
-        target_many_look(many, take, group);
+        target_many_scan(many, take, group);
         if (group->left_out > left_out)
             left_out = group->left_out;
         await(group);

@@ -72,7 +72,7 @@ int target_option_open(const struct command *command, const char *text, struct t
 #define ASKED_MS     1000
 #define NAMELESS_MS  2000
 #define YOUNG_MS     10000
-#define LOOK_EACH_MS 1000
+#define SCAN_EACH_MS 1000
 
 struct target_many {
     const struct command *command;
@@ -80,7 +80,7 @@ struct target_many {
     struct target_match match;
     char host[256];
     struct scan *scan;
-    int64_t next_look_ms;
+    int64_t next_scan_ms;
     bool (*take)(void *context, const struct target *target, bool young);
     void *context;
 };
@@ -98,7 +98,7 @@ struct target_many *target_many_open(const struct command *command, const char *
         many->command = command;
         many->text = match;
         gethostname(many->host, sizeof many->host - 1);
-        scan_set_user_budget(many->scan, LOOK_EACH_MS);
+        scan_set_user_budget(many->scan, SCAN_EACH_MS);
         return many;
     }
     target_many_close(many);
@@ -121,19 +121,19 @@ static enum scan_answer many_found(void *context, const struct target *target)
     return many->take(many->context, target, age_ms < YOUNG_MS) ? SCAN_TAKEN : SCAN_LATER;
 }
 
-void target_many_look(struct target_many *many,
+void target_many_scan(struct target_many *many,
                       bool (*take)(void *context, const struct target *target, bool young),
                       void *context)
 {
     int64_t now_ms = clock_ms(CLOCK_BOOTTIME);
-    if (now_ms < many->next_look_ms)
+    if (now_ms < many->next_scan_ms)
         return;
     many->take = take;
     many->context = context;
     scan_begin(many->scan, now_ms);
     while (!scan_step(many->scan, now_ms, many_found, many) && signals_asked() == 0)
         continue;
-    many->next_look_ms = now_ms + LOOK_EACH_MS;
+    many->next_scan_ms = now_ms + SCAN_EACH_MS;
 }
 
 int target_many_none(const struct target_many *many)

@@ -146,7 +146,7 @@ int target_option_proc(const struct command *command);
 /*
  * target_many: --all and --match RULES: the JVMs that fit, those that start meanwhile included.
  *
- *   target_many_open -> target_many_look, again and again -> target_many_none, where it gave nothing
+ *   target_many_open -> target_many_scan, again and again -> target_many_none, where it gave nothing
  *                    -> target_many_close
  */
 struct target_many;
@@ -155,7 +155,7 @@ struct target_many *target_many_open(const struct command *command, const char *
 /* Once a second at most, whatever it is called: calls take for each JVM that it has not taken yet. young: it
  * may not be able to answer yet. False: not now, it is shown again at the next poll; true: the target is the
  * callee's. */
-void target_many_look(struct target_many *many,
+void target_many_scan(struct target_many *many,
                       bool (*take)(void *context, const struct target *target, bool young),
                       void *context);
 /* Says that there is none; returns the exit code. */

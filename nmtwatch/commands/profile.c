@@ -57,7 +57,7 @@ static bool take_alloc(void *group, const struct target *target, bool young)
 
 static void look(void *many, struct alloc_group *group)
 {
-    target_many_look(many, take_alloc, group);
+    target_many_scan(many, take_alloc, group);
 }
 
 static int run_all(const struct alloc_arguments *arguments, const struct alloc_run *run)

@@ -106,18 +106,18 @@ bool agent_figures_reason(const struct target *target, char *out, size_t size)
 /* A chunk that was never finished may be large. */
 #define LEFTOVER_MAX_BYTES INT64_MAX
 
-struct look {
+struct removal {
     const struct target *target;
     bool everybodys;
 };
 
 static bool remove_one(void *context, int folder_fd, const char *name)
 {
-    const struct look *look = context;
-    struct target owner = *look->target;
+    const struct removal *removal = context;
+    struct target owner = *removal->target;
     struct stat status;
     struct as_target self;
-    if (look->everybodys && fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (removal->everybodys && fstatat(folder_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
         owner.uid = status.st_uid;
         owner.gid = status.st_gid;
     }
@@ -134,12 +134,12 @@ static bool remove_one(void *context, int folder_fd, const char *name)
     return removed;
 }
 
-static int look_at(const struct look *look)
+static int remove_left(const struct removal *removal)
 {
-    int fd = rooted_folder(look->target->root, "/tmp", O_PATH);
+    int fd = rooted_folder(removal->target->root, "/tmp", O_PATH);
     if (fd < 0)
         return 0;
-    int removed = leftovers_each(fd, remove_one, (void *)look);
+    int removed = leftovers_each(fd, remove_one, (void *)removal);
     close(fd);
     return removed;
 }
@@ -150,7 +150,7 @@ int agent_leftovers_remove(const struct target *target)
         privileged_do(PRIVILEGED_TIDY, target->pid, target->start_time_ticks, "");
         return 0; /* nothing reports its number */
     }
-    return look_at(&(struct look){.target = target});
+    return remove_left(&(struct removal){.target = target});
 }
 
 int agent_leftovers_remove_here(void)
@@ -161,6 +161,6 @@ int agent_leftovers_remove_here(void)
     }
     struct target here = {.uid = geteuid(), .gid = getegid()};
     snprintf(here.root, sizeof here.root, "%s", target_host_root());
-    return look_at(&(struct look){
+    return remove_left(&(struct removal){
         .target = &here, .everybodys = as_target_has(CAP_SETUID) && as_target_has(CAP_SETGID)});
 }

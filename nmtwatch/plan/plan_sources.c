@@ -24,21 +24,21 @@
 
 /* A JVM that starts loads hundreds of classes from its archive, which cost it nothing. */
 #define STARTUP_MS 10000
-#define LOOKS_MAX  64
+#define KEPT_MAX   64
 
-struct kept_look {
+struct kept_sample {
     int64_t ms;
-    struct plan_look look;
+    struct plan_sample sample;
 };
 
 struct reading {
-    struct plan_look last;
+    struct plan_sample last;
     bool have_last;
     int64_t last_ms;
     int64_t uptime_ms; /* of the JVM when the recording began */
-    /* Looks since the start-up, thinned to every so many when they are too many. */
+    /* Samples since the start-up, thinned to every so many when they are too many. */
     int count, every, passed;
-    struct kept_look looks[LOOKS_MAX];
+    struct kept_sample kept[KEPT_MAX];
     struct verdict_series *series; /* of all that NMT counts */
 };
 
@@ -61,13 +61,13 @@ static void keep(struct reading *reading, int64_t ms)
 {
     if (reading->passed++ % reading->every != 0)
         return;
-    if (reading->count == LOOKS_MAX) {
-        for (int i = 0; i < LOOKS_MAX / 2; i++)
-            reading->looks[i] = reading->looks[2 * i];
-        reading->count = LOOKS_MAX / 2;
+    if (reading->count == KEPT_MAX) {
+        for (int i = 0; i < KEPT_MAX / 2; i++)
+            reading->kept[i] = reading->kept[2 * i];
+        reading->count = KEPT_MAX / 2;
         reading->every *= 2;
     }
-    reading->looks[reading->count++] = (struct kept_look){ms, reading->last};
+    reading->kept[reading->count++] = (struct kept_sample){ms, reading->last};
 }
 
 static bool take(struct reading *reading, const struct event *event)
@@ -91,43 +91,43 @@ static bool take(struct reading *reading, const struct event *event)
 
 /* Before the classes that come at the end come those of libraries, by which the former are made:
  * the later half of all that came speaks, when it is enough. */
-static const struct kept_look *first_look(const struct reading *reading)
+static const struct kept_sample *first_kept(const struct reading *reading)
 {
     if (reading->count == 0)
         return NULL;
-    const struct kept_look *first = &reading->looks[0];
-    int64_t begin = plan_classes_alive(&first->look.sample);
+    const struct kept_sample *first = &reading->kept[0];
+    int64_t begin = plan_classes_alive(&first->sample.sample);
     int64_t end = plan_classes_alive(&reading->last.sample);
     for (int i = 1; i < reading->count; i++) {
-        int64_t now = plan_classes_alive(&reading->looks[i].look.sample);
+        int64_t now = plan_classes_alive(&reading->kept[i].sample.sample);
         if (end - now >= (end - begin) / 4 && end - now >= PLAN_GROWTH_CLASSES_MIN)
-            first = &reading->looks[i];
+            first = &reading->kept[i];
     }
     return first;
 }
 
 /* Rates are those of the second half. */
-static const struct kept_look *middle_look(const struct reading *reading)
+static const struct kept_sample *middle_kept(const struct reading *reading)
 {
     int at = 0;
-    int64_t from = reading->looks[0].ms;
+    int64_t from = reading->kept[0].ms;
     while (at + 1 < reading->count &&
-           reading->looks[at + 1].ms - from <= (reading->last_ms - from) / 2)
+           reading->kept[at + 1].ms - from <= (reading->last_ms - from) / 2)
         at++;
-    return &reading->looks[at];
+    return &reading->kept[at];
 }
 
 static void measure(const struct reading *reading, struct plan_measured *measured)
 {
-    const struct kept_look *first = first_look(reading);
+    const struct kept_sample *first = first_kept(reading);
     if (first == NULL) {
         plan_measure(measured, NULL, &reading->last, 0.0);
         return;
     }
-    plan_measure(measured, &first->look, &reading->last,
+    plan_measure(measured, &first->sample, &reading->last,
                  (double)(reading->last_ms - first->ms) / 1000.0);
-    const struct kept_look *middle = middle_look(reading);
-    plan_measure_rates(measured, &middle->look, &reading->last,
+    const struct kept_sample *middle = middle_kept(reading);
+    plan_measure_rates(measured, &middle->sample, &reading->last,
                        (double)(reading->last_ms - middle->ms) / 1000.0);
 }
 
@@ -185,25 +185,25 @@ bool plan_recorded(struct plan_measured *measured, struct target_identity *ident
     return useful;
 }
 
-static void look_without_asking(struct plan_look *look, const struct target *target)
+static void sample_without_asking(struct plan_sample *out, const struct target *target)
 {
     struct proc proc;
     if (proc_open(&proc, target) == 0) {
-        proc_sample(&proc, &look->sample);
+        proc_sample(&proc, &out->sample);
         proc_close(&proc);
     }
     struct perfdata *perfdata = perfdata_open(target);
     if (perfdata == NULL)
         return;
-    perfdata_sample(perfdata, &look->sample);
+    perfdata_sample(perfdata, &out->sample);
     int64_t shared;
     if (perfdata_number(perfdata, "java.cls.sharedLoadedClasses", &shared))
-        look->shared_classes = shared;
+        out->shared_classes = shared;
     perfdata_close(perfdata);
 }
 
-static enum failure_kind look(struct plan_look *out, const struct target *target,
-                              struct attach *attach, struct failure *failure)
+static enum failure_kind ask(struct plan_sample *out, const struct target *target,
+                             struct attach *attach, struct failure *failure)
 {
     struct span reply;
     struct memory_reading reading;
@@ -221,7 +221,7 @@ static enum failure_kind look(struct plan_look *out, const struct target *target
     if (reading.result == MEMORY_MALFORMED)
         return failure_set(failure, FAILURE_BAD_REPLY, who, reading.problem);
     /* Counters and memory of one moment, as near as may be: classes come meanwhile. */
-    look_without_asking(out, target);
+    sample_without_asking(out, target);
     return FAILURE_NONE;
 }
 
@@ -303,18 +303,18 @@ static void count_methods(struct plan_measured *measured, const struct target *t
 enum failure_kind plan_live(struct plan_measured *measured, const struct target *target,
                             int64_t between_ms, int timeout_ms, struct failure *failure)
 {
-    struct plan_look first, last;
+    struct plan_sample first, last;
     struct attach_limits limits = {.timeout_ms = timeout_ms};
     struct attach *attach = attach_create(target, &limits);
     if (attach == NULL)
         return failure_set(failure, FAILURE_SYSTEM, "attach", "out of memory");
     double began = (double)clock_us(CLOCK_MONOTONIC) / 1e6;
-    enum failure_kind kind = look(&first, target, attach, failure);
+    enum failure_kind kind = ask(&first, target, attach, failure);
     double span = 0.0;
     if (kind == FAILURE_NONE && between_ms > 0) {
         poll(NULL, 0, between_ms > INT_MAX ? INT_MAX : (int)between_ms);
         span = (double)clock_us(CLOCK_MONOTONIC) / 1e6 - began;
-        kind = look(&last, target, attach, failure);
+        kind = ask(&last, target, attach, failure);
     } else {
         last = first;
     }

@@ -2,7 +2,7 @@
  * plan_sources: what a plan may learn from a running JVM: two measurements with a time in between, its
  * container's limit, and what an agent of ours in it holds.
  *
- * A look is /proc, hsperfdata and one NMT summary with VM.metaspace basic: no safepoint. Methods are counted
+ * A sample is /proc, hsperfdata and one NMT summary with VM.metaspace basic: no safepoint. Methods are counted
  * from outside (observe/loaded_methods.h) where its memory may be read. An agent
  * is only asked where it is loaded already. Setup context; blocks for the time between the two measurements.
  */

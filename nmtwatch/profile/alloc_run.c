@@ -170,7 +170,7 @@ struct alloc_group {
     struct sampled *at[ALLOC_TARGETS_MAX];
     const struct target *target[ALLOC_TARGETS_MAX];
     int count, code;
-    alloc_look_fn *look;
+    alloc_scan_fn *look;
     void *context;
 };
 
@@ -277,7 +277,7 @@ int alloc_run(const struct alloc_run *run, const struct target *target)
     return run_group(group);
 }
 
-int alloc_run_matching(const struct alloc_run *run, alloc_look_fn *look, void *context)
+int alloc_run_matching(const struct alloc_run *run, alloc_scan_fn *look, void *context)
 {
     struct alloc_group *group = new_group(run);
     if (group == NULL)

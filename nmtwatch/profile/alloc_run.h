@@ -33,8 +33,8 @@ int alloc_run(const struct alloc_run *run, const struct target *target);
 /* The same for all JVMs that are wanted. look is called five times a second, and takes each of them
  * once; the target is taken over. The exit code of the last one that failed; -1: there was none. */
 struct alloc_group;
-typedef void alloc_look_fn(void *context, struct alloc_group *group);
-int alloc_run_matching(const struct alloc_run *run, alloc_look_fn *look, void *context);
+typedef void alloc_scan_fn(void *context, struct alloc_group *group);
+int alloc_run_matching(const struct alloc_run *run, alloc_scan_fn *look, void *context);
 /* again: it may be too young to answer. False: it is, and stays the caller's. */
 bool alloc_take(struct alloc_group *group, const struct target *target, bool again);
 /* The table of a profiler that runs already. */

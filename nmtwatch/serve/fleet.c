@@ -208,7 +208,7 @@ static bool join(struct fleet *fleet, const struct target *target, const char *l
         .wall_ms = wall_ms,
         .wall_start_ms =
             saved != NULL && saved->wall_start_ms < wall_ms ? saved->wall_start_ms : wall_ms,
-        .first_look_ms = (fleet->watching.now_ms + spread_ms) / SLOT_MS * SLOT_MS + SLOT_MS -
+        .first_poll_ms = (fleet->watching.now_ms + spread_ms) / SLOT_MS * SLOT_MS + SLOT_MS -
                          fleet->watching.now_ms,
     };
     errno = ENOMEM;

@@ -206,7 +206,7 @@ struct member *member_create(struct watching *watching, const struct target *tar
     snprintf(member->user, sizeof member->user, "%s", facts->user);
     snprintf(member->cgroup, sizeof member->cgroup, "%.*s", (int)sizeof member->cgroup - 1,
              facts->cgroup);
-    member->watched = watching_add(watching, target, origin_ms, facts->first_look_ms, member);
+    member->watched = watching_add(watching, target, origin_ms, facts->first_poll_ms, member);
     if (member->watched != NULL) {
         member->watcher = member->watched->watcher;
         return member;

@@ -64,7 +64,7 @@ struct member_facts {
     const char *label, *user, *cgroup;
     int64_t wall_start_ms; /* since the epoch: when the watch began, now or in an earlier process */
     int64_t wall_ms;       /* since the epoch, now */
-    int64_t first_look_ms; /* from now: spreads the ticks of JVMs that come together */
+    int64_t first_poll_ms; /* from now: spreads the ticks of JVMs that come together */
 };
 
 /* Takes the target over. NULL with errno. */

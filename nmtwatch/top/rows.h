@@ -1,5 +1,5 @@
 /*
- * rows: what the list of `top` shows, made anew from the members of the fleet for each picture: a row
+ * rows: what the list of `top` shows, made anew from the members of the fleet for each refresh: a row
  * for a JVM, and in the tree one for each container in front of its JVMs.
  *
  *   rows_make -> rows_find, rows_cell, rows_layout ... -> rows_free

@@ -57,7 +57,7 @@ struct top {
     char message[256];
     int64_t message_ms; /* until then */
     int64_t next_draw_ms, end_ms;
-    int64_t cpu_us, cpu_ms; /* at the picture before, and when that was */
+    int64_t cpu_us, cpu_ms; /* at the refresh before, and when that was */
     double cpu_percent;
     bool quit, dirty, failed;
 };
@@ -219,7 +219,7 @@ static enum screen_style style_of(int grave)
 static void draw_keys(const struct top *top, const char *keys)
 {
     int row = screen_rows() - 1, width = screen_columns();
-    bool told = top->message[0] != '\0' && top->view != VIEW_LIST; /* that has a line for it */
+    bool message = top->message[0] != '\0' && top->view != VIEW_LIST; /* that has a line for it */
     if (top->typing) {
         char line[FILTER_MAX + 16];
         snprintf(line, sizeof line, "filter: %s", top->filter);
@@ -230,8 +230,8 @@ static void draw_keys(const struct top *top, const char *keys)
                    "for 10 s: c CPU  l classes  a allocations  r RSS  m methods now  p profile by "
                    "agent  Esc");
     } else {
-        screen_put(row, 0, width, false, told ? SCREEN_BOLD : SCREEN_BAR,
-                   told ? top->message : keys);
+        screen_put(row, 0, width, false, message ? SCREEN_BOLD : SCREEN_BAR,
+                   message ? top->message : keys);
     }
 }
 
@@ -258,8 +258,8 @@ static void draw_summary(const struct top *top)
         used += snprintf(line + used, sizeof line - (size_t)used, "; filter '%s'", top->filter);
     if (job_runs(&top->job))
         snprintf(line + used, sizeof line - (size_t)used, "; %s is under way (v)", top->job.title);
-    bool told = top->message[0] != '\0';
-    screen_put(1, 0, width, false, told ? SCREEN_BOLD : SCREEN_DIM, told ? top->message : line);
+    bool message = top->message[0] != '\0';
+    screen_put(1, 0, width, false, message ? SCREEN_BOLD : SCREEN_DIM, message ? top->message : line);
 }
 
 /* Two spaces in the tree: below its container. */

@@ -1,6 +1,6 @@
 /*
  * top: the JVMs of this host on one screen, refreshed each second. A screen of the fleet that `serve`
- * keeps (serve/fleet.h: scan, members, watching): it adds keys and pictures, and asks no JVM anything of
+ * keeps (serve/fleet.h: scan, members, watching): it adds keys and a screen, and asks no JVM anything of
  * its own.
  *
  *   top_usable -> top_run

@@ -130,7 +130,7 @@ static const struct step STEPS[STEP_COUNT] = {
 };
 
 /* While it runs. */
-struct looking {
+struct asking {
     struct live *live;
     const struct target *target;
     const struct live_options *options;
@@ -149,9 +149,9 @@ struct looking {
     int64_t first_rss, first_nmt; /* when the watch began; 0: not yet known */
 };
 
-static void say(const struct looking *looking, const char *what)
+static void say(const struct asking *asking, const char *what)
 {
-    if (looking->options->progress)
+    if (asking->options->progress)
         fprintf(stderr, "\r%s\x1b[K", what);
 }
 
@@ -169,12 +169,12 @@ static struct triage_step *add_step(struct live *live, const char *name)
 }
 
 /* The text is kept with the line jcmd would put in front. */
-static void keep_text(struct looking *looking, const struct step *step, struct span text,
+static void keep_text(struct asking *asking, const struct step *step, struct span text,
                       struct triage_step *record)
 {
     char path[4096], front[32];
-    int length = snprintf(front, sizeof front, "%d:\n", (int)looking->target->pid);
-    snprintf(path, sizeof path, "%s/raw/%02d-%s.txt", looking->options->folder, ++looking->texts,
+    int length = snprintf(front, sizeof front, "%d:\n", (int)asking->target->pid);
+    snprintf(path, sizeof path, "%s/raw/%02d-%s.txt", asking->options->folder, ++asking->texts,
              step->file);
     bool cut = text.len > LIVE_TEXT_MAX;
     size_t kept = cut ? LIVE_TEXT_MAX : text.len;
@@ -194,30 +194,30 @@ static bool has_command_line(const struct step *step)
 }
 
 /* In place: the reply is the attach's until the next question, and nobody's but ours. */
-static struct span without_secrets(struct looking *looking, struct span reply)
+static struct span without_secrets(struct asking *asking, struct span reply)
 {
-    reply.len = redact((char *)(uintptr_t)reply.ptr, reply.len, &looking->live->secrets);
+    reply.len = redact((char *)(uintptr_t)reply.ptr, reply.len, &asking->live->secrets);
     return reply;
 }
 
-static void feed(struct looking *looking, struct span text)
+static void feed(struct asking *asking, struct span text)
 {
     char front[32];
     int64_t ignored;
-    int length = snprintf(front, sizeof front, "%d:\n", (int)looking->target->pid);
+    int length = snprintf(front, sizeof front, "%d:\n", (int)asking->target->pid);
     char *whole = malloc((size_t)length + text.len);
     if (whole == NULL)
         return;
     memcpy(whole, front, (size_t)length);
     memcpy(whole + length, text.ptr, text.len);
-    facts_reader_feed(looking->live->reader, "live", span_of(whole, (size_t)length + text.len),
+    facts_reader_feed(asking->live->reader, "live", span_of(whole, (size_t)length + text.len),
                       &ignored);
     free(whole);
 }
 
-static struct pause_inputs inputs_of(const struct looking *looking)
+static struct pause_inputs inputs_of(const struct asking *asking)
 {
-    const struct jvm_facts *facts = looking->live->facts;
+    const struct jvm_facts *facts = asking->live->facts;
     struct sample known;
     sample_clear(&known);
     if (facts != NULL) {
@@ -225,47 +225,47 @@ static struct pause_inputs inputs_of(const struct looking *looking)
         if (facts->have_rss && !sample_has(&known, SAMPLE_RSS_BYTES))
             sample_set(&known, SAMPLE_RSS_BYTES, facts->rss.rss_bytes);
     }
-    struct pause_inputs inputs = pause_inputs_of(&known, looking->arenas);
+    struct pause_inputs inputs = pause_inputs_of(&known, asking->arenas);
     if (facts != NULL && facts->loaders.have)
         inputs.loaders = facts->loaders.loaders;
     return inputs;
 }
 
 /* Returns how long it has waited; the pressure is that of its end. */
-static int64_t wait_for_quiet(struct looking *looking, struct pause_pressure *pressure)
+static int64_t wait_for_quiet(struct asking *asking, struct pause_pressure *pressure)
 {
     const struct timespec some = {.tv_nsec = BUSY_LOOK_MS * 1000000};
     int64_t waited_ms = 0;
     *pressure = (struct pause_pressure){0};
-    if (looking->options->watch.ignore_pressure)
+    if (asking->options->watch.ignore_pressure)
         return 0;
-    pressure_read("", looking->target->pid, pressure);
-    while (pause_pressed(pressure) && looking->waited_ms < BUSY_WAIT_MS && signals_asked() == 0) {
-        say(looking, "waiting for a quiet machine");
+    pressure_read("", asking->target->pid, pressure);
+    while (pause_pressed(pressure) && asking->waited_ms < BUSY_WAIT_MS && signals_asked() == 0) {
+        say(asking, "waiting for a quiet machine");
         nanosleep(&some, NULL);
-        looking->waited_ms += BUSY_LOOK_MS;
+        asking->waited_ms += BUSY_LOOK_MS;
         waited_ms += BUSY_LOOK_MS;
-        pressure_read("", looking->target->pid, pressure);
+        pressure_read("", asking->target->pid, pressure);
     }
     return waited_ms;
 }
 
 /* False: the pause it would cost is not in the budget. */
-static bool affordable(struct looking *looking, const struct step *step,
-                       struct pause_inputs *inputs, struct triage_step *record)
+static bool affordable(struct asking *asking, const struct step *step, struct pause_inputs *inputs,
+                       struct triage_step *record)
 {
     if (step->expensive == NOT_EXPENSIVE)
         return true;
-    *inputs = inputs_of(looking);
-    int64_t waited_ms = wait_for_quiet(looking, &inputs->pressure);
+    *inputs = inputs_of(asking);
+    int64_t waited_ms = wait_for_quiet(asking, &inputs->pressure);
     if (waited_ms > 0) {
         char words[110];
         pressure_words(&inputs->pressure, words, sizeof words);
         snprintf(record->note, sizeof record->note, "waited %.1f s for a quiet machine: %s",
                  (double)waited_ms / 1000.0, words);
     }
-    int64_t predicted = pause_predict(&looking->budget, step->expensive, inputs);
-    int64_t left = pause_left_us(&looking->budget, looking->now_ms);
+    int64_t predicted = pause_predict(&asking->budget, step->expensive, inputs);
+    int64_t left = pause_left_us(&asking->budget, asking->now_ms);
     if (inputs->classes > 0 && predicted <= left)
         return true;
     if (predicted == PAUSE_UNKNOWN_US)
@@ -279,23 +279,23 @@ static bool affordable(struct looking *looking, const struct step *step,
     return false;
 }
 
-static enum failure_kind ask(struct looking *looking, const struct step *step,
+static enum failure_kind ask(struct asking *asking, const struct step *step,
                              struct failure *failure)
 {
     struct span reply;
     struct pause_inputs inputs;
-    struct triage_step *record = add_step(looking->live, step->command);
+    struct triage_step *record = add_step(asking->live, step->command);
     failure->kind = FAILURE_NONE;
-    if (looking->target->identity.jdk_major > 0 &&
-        looking->target->identity.jdk_major < step->first_jdk) {
+    if (asking->target->identity.jdk_major > 0 &&
+        asking->target->identity.jdk_major < step->first_jdk) {
         snprintf(record->note, sizeof record->note, "this JDK does not have it");
         return FAILURE_NONE;
     }
-    if (!affordable(looking, step, &inputs, record))
+    if (!affordable(asking, step, &inputs, record))
         return FAILURE_NONE;
-    say(looking, step->command);
+    say(asking, step->command);
     int64_t began_us = clock_us(CLOCK_MONOTONIC);
-    enum failure_kind kind = attach_run(looking->attach, step->command, &reply, failure);
+    enum failure_kind kind = attach_run(asking->attach, step->command, &reply, failure);
     record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     if (kind != FAILURE_NONE) {
         snprintf(record->note, sizeof record->note, "%.150s", failure->sentence);
@@ -303,12 +303,12 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
     }
     record->pause_us = 0;
     if (step->expensive != NOT_EXPENSIVE) {
-        record->pause_us = attach_elapsed_us(looking->attach);
-        pause_spend(&looking->budget, step->expensive, &inputs, looking->now_ms, record->pause_us);
+        record->pause_us = attach_elapsed_us(asking->attach);
+        pause_spend(&asking->budget, step->expensive, &inputs, asking->now_ms, record->pause_us);
     }
-    if (has_command_line(step) && !looking->options->keep_secrets)
-        reply = without_secrets(looking, reply);
-    keep_text(looking, step, reply, record);
+    if (has_command_line(step) && !asking->options->keep_secrets)
+        reply = without_secrets(asking, reply);
+    keep_text(asking, step, reply, record);
     struct jcmd_reply words = jcmd_reply_classify(reply);
     if (words.kind != JCMD_OK)
         span_copy(words.message, record->note, sizeof record->note);
@@ -317,26 +317,26 @@ static enum failure_kind ask(struct looking *looking, const struct step *step,
         struct sample unused;
         sample_clear(&unused);
         memory_reply_read(reply, false, &unused, &reading);
-        looking->arenas = reading.arenas;
+        asking->arenas = reading.arenas;
     }
     /* The first detail makes the JVM read its symbol files: it is no baseline. */
     if (step == &STEPS[STEP_NMT_DETAIL_WARM])
         snprintf(record->note, sizeof record->note,
                  "thrown away: the JVM reads its symbol files for it");
     else
-        feed(looking, reply);
-    attach_release(looking->attach);
+        feed(asking, reply);
+    attach_release(asking->attach);
     return FAILURE_NONE;
 }
 
-static void read_smaps(struct looking *looking, const struct step *step)
+static void read_smaps(struct asking *asking, const struct step *step)
 {
-    struct triage_step *record = add_step(looking->live, step->command);
+    struct triage_step *record = add_step(asking->live, step->command);
     char path[64], error[300];
     struct span text;
     bool cut;
-    say(looking, step->command);
-    snprintf(path, sizeof path, "/proc/%d/smaps", (int)looking->target->pid);
+    say(asking, step->command);
+    snprintf(path, sizeof path, "/proc/%d/smaps", (int)asking->target->pid);
     int64_t began_us = clock_us(CLOCK_MONOTONIC);
     if (!saved_read(path, &text, &cut, error, sizeof error)) {
         snprintf(record->note, sizeof record->note, "%.150s", error);
@@ -344,16 +344,16 @@ static void read_smaps(struct looking *looking, const struct step *step)
     }
     record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     record->pause_us = 0;
-    keep_text(looking, step, text, record);
-    feed(looking, text);
+    keep_text(asking, step, text, record);
+    feed(asking, text);
     free((void *)(uintptr_t)text.ptr);
 }
 
 /* The counters of hsperfdata, in the form of PerfCounter.print: jcmd makes it from the same file */
-static void read_counters(struct looking *looking, const struct step *step)
+static void read_counters(struct asking *asking, const struct step *step)
 {
-    struct triage_step *record = add_step(looking->live, step->command);
-    const struct target *target = looking->target;
+    struct triage_step *record = add_step(asking->live, step->command);
+    const struct target *target = asking->target;
     static const char *const names[] = {
         "java.cls.loadedClasses",         "java.cls.sharedLoadedClasses",
         "java.cls.sharedUnloadedClasses", "java.cls.unloadedClasses",
@@ -375,59 +375,59 @@ static void read_counters(struct looking *looking, const struct step *step)
     perfdata_close(perfdata);
     record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     record->pause_us = 0;
-    keep_text(looking, step, span_of(text, used), record);
-    feed(looking, span_of(text, used));
+    keep_text(asking, step, span_of(text, used), record);
+    feed(asking, span_of(text, used));
 }
 
 /* False only when the JVM cannot be asked at all. */
-static bool ask_all(struct looking *looking, enum moment moment, struct failure *failure)
+static bool ask_all(struct asking *asking, enum moment moment, struct failure *failure)
 {
     bool answered = false;
     for (int i = 0; i < STEP_COUNT; i++) {
         const struct step *step = &STEPS[i];
-        if (!(step->when & moment) || (step->level == THOROUGH && !looking->options->thorough))
+        if (!(step->when & moment) || (step->level == THOROUGH && !asking->options->thorough))
             continue;
         if (i == STEP_SMAPS) {
-            read_smaps(looking, step);
+            read_smaps(asking, step);
             continue;
         }
         if (i == STEP_COUNTERS) {
-            read_counters(looking, step);
+            read_counters(asking, step);
             continue;
         }
-        enum failure_kind kind = ask(looking, step, failure);
+        enum failure_kind kind = ask(asking, step, failure);
         answered = answered || kind == FAILURE_NONE;
         if (!answered || kind == FAILURE_GONE)
             return false;
-        if (looking->live->facts == NULL && facts_reader_count(looking->live->reader) > 0)
-            looking->live->facts = facts_reader_edit(looking->live->reader, 0);
+        if (asking->live->facts == NULL && facts_reader_count(asking->live->reader) > 0)
+            asking->live->facts = facts_reader_edit(asking->live->reader, 0);
     }
     return answered;
 }
 
 /* --- the watch in between -------------------------------------------------------------------- */
 
-static void keep_names(struct looking *looking, const struct names_event *names, int64_t ms)
+static void keep_names(struct asking *asking, const struct names_event *names, int64_t ms)
 {
-    struct jvm_facts *facts = looking->live->facts;
+    struct jvm_facts *facts = asking->live->facts;
     if (names->method != CENSUS_LOAD_LOG || facts == NULL)
         return;
-    int64_t two_thirds_ms = looking->options->for_ms * 2 / 3;
-    if (names->load_log != looking->mid_load_log) {
-        looking->mid_load_log = names->load_log;
-        looking->mid_count = 0;
+    int64_t two_thirds_ms = asking->options->for_ms * 2 / 3;
+    if (names->load_log != asking->mid_load_log) {
+        asking->mid_load_log = names->load_log;
+        asking->mid_count = 0;
     }
     if (ms <= two_thirds_ms) {
-        looking->mid_count = names->row_count;
-        memcpy(looking->mid_rows, names->rows, (size_t)names->row_count * sizeof *names->rows);
+        asking->mid_count = names->row_count;
+        memcpy(asking->mid_rows, names->rows, (size_t)names->row_count * sizeof *names->rows);
     }
     struct facts_names *flow = &facts->flow;
     recorded_names(flow, names, ms);
     for (int i = 0; i < names->row_count; i++) {
         flow->late_loads[i] = names->rows[i].loads;
-        for (int k = 0; k < looking->mid_count; k++) {
-            if (strcmp(looking->mid_rows[k].family, names->rows[i].family) == 0)
-                flow->late_loads[i] -= looking->mid_rows[k].loads;
+        for (int k = 0; k < asking->mid_count; k++) {
+            if (strcmp(asking->mid_rows[k].family, names->rows[i].family) == 0)
+                flow->late_loads[i] -= asking->mid_rows[k].loads;
         }
     }
 }
@@ -439,25 +439,25 @@ static void keep_names(struct looking *looking, const struct names_event *names,
 #define OUTSIDE_LATE    50    /* tenths of a second that its result is waited for */
 #define OUTSIDE_BYTES   (INT64_C(4) << 20)
 
-static void keep_callers(struct looking *looking, const struct callers_event *callers)
+static void keep_callers(struct asking *asking, const struct callers_event *callers)
 {
-    if (looking->callers == NULL)
-        looking->callers = add_step(looking->live, "observe classes");
+    if (asking->callers == NULL)
+        asking->callers = add_step(asking->live, "observe classes");
     if (!callers->last)
         return;
-    looking->callers->pause_us = 0;
-    looking->callers->took_us = callers->for_ms * 1000;
-    if (looking->live->facts != NULL)
-        recorded_callers(looking->live->facts, callers);
+    asking->callers->pause_us = 0;
+    asking->callers->took_us = callers->for_ms * 1000;
+    if (asking->live->facts != NULL)
+        recorded_callers(asking->live->facts, callers);
     if (callers->problem[0] != '\0')
-        snprintf(looking->callers->note, sizeof looking->callers->note, "%.150s", callers->problem);
+        snprintf(asking->callers->note, sizeof asking->callers->note, "%.150s", callers->problem);
     else
-        snprintf(looking->callers->note, sizeof looking->callers->note,
+        snprintf(asking->callers->note, sizeof asking->callers->note,
                  "from outside: %" PRId64 " class definitions", callers->classes);
 }
 
 /* NULL: it cannot be, which the step says. */
-static struct observe_child *observe(struct looking *looking, enum observe_mode mode,
+static struct observe_child *observe(struct asking *asking, enum observe_mode mode,
                                      enum profile_format format, int64_t for_ms,
                                      struct triage_step *record)
 {
@@ -468,7 +468,7 @@ static struct observe_child *observe(struct looking *looking, enum observe_mode 
     };
     char error[400];
     struct observe_child *child =
-        observe_child_start(looking->target, &request, error, sizeof error);
+        observe_child_start(asking->target, &request, error, sizeof error);
     if (child == NULL)
         snprintf(record->note, sizeof record->note, "%.150s", error);
     return child;
@@ -489,20 +489,20 @@ static char *observed(struct observe_child *child, const struct observe_result *
 }
 
 /* How many jmethodIDs there are. */
-static void count_ids(struct looking *looking)
+static void count_ids(struct asking *asking)
 {
     struct observe_result result;
     size_t length;
-    if (!looking->options->watch.observe || looking->live->facts == NULL ||
-        !looking->target->libjvm_mapped)
+    if (!asking->options->watch.observe || asking->live->facts == NULL ||
+        !asking->target->libjvm_mapped)
         return;
-    struct triage_step *record = add_step(looking->live, "observe methods");
-    struct observe_child *child = observe(looking, OBSERVE_METHODS, PROFILE_TOP, 0, record);
+    struct triage_step *record = add_step(asking->live, "observe methods");
+    struct observe_child *child = observe(asking, OBSERVE_METHODS, PROFILE_TOP, 0, record);
     if (child == NULL)
         return;
     observe_child_wait(child, &result);
     char *text = observed(child, &result, record, &length);
-    if (text != NULL && !observe_ids(text, length, &looking->live->facts->ids))
+    if (text != NULL && !observe_ids(text, length, &asking->live->facts->ids))
         snprintf(record->note, sizeof record->note,
                  "from outside: this JDK keeps its jmethodIDs elsewhere, they are estimated");
     free(text);
@@ -510,49 +510,49 @@ static void count_ids(struct looking *looking)
 }
 
 /* Resident memory that NMT does not explain grew since the watch began. */
-static bool grows_outside(struct looking *looking, const struct watcher *watcher)
+static bool grows_outside(struct asking *asking, const struct watcher *watcher)
 {
     int64_t rss, nmt;
     const struct sample *now = watcher_latest(watcher);
     if (!sample_get(now, SAMPLE_RSS_BYTES, &rss) ||
         !sample_get(now, SAMPLE_NMT_COMMITTED_BYTES, &nmt))
         return false;
-    if (looking->first_rss == 0) {
-        looking->first_rss = rss;
-        looking->first_nmt = nmt;
+    if (asking->first_rss == 0) {
+        asking->first_rss = rss;
+        asking->first_nmt = nmt;
     }
-    int64_t grown = rss - looking->first_rss, known = nmt - looking->first_nmt;
+    int64_t grown = rss - asking->first_rss, known = nmt - asking->first_nmt;
     return grown >= OUTSIDE_BYTES && grown - (known > 0 ? known : 0) >= OUTSIDE_BYTES;
 }
 
 /* Once: who makes it grow, when there is time for it. */
-static void follow_outside(struct looking *looking, const struct watcher *watcher)
+static void follow_outside(struct asking *asking, const struct watcher *watcher)
 {
     struct observe_result result;
-    struct jvm_facts *facts = looking->live->facts;
-    if (looking->outside == NULL) {
-        int64_t left_ms = looking->options->for_ms - looking->now_ms - OUTSIDE_LEFT_MS;
-        bool grows = grows_outside(looking, watcher);
-        if (looking->outside_step != NULL || !looking->options->watch.observe || !grows ||
-            !looking->target->libjvm_mapped || left_ms < OUTSIDE_LEFT_MS || facts == NULL)
+    struct jvm_facts *facts = asking->live->facts;
+    if (asking->outside == NULL) {
+        int64_t left_ms = asking->options->for_ms - asking->now_ms - OUTSIDE_LEFT_MS;
+        bool grows = grows_outside(asking, watcher);
+        if (asking->outside_step != NULL || !asking->options->watch.observe || !grows ||
+            !asking->target->libjvm_mapped || left_ms < OUTSIDE_LEFT_MS || facts == NULL)
             return;
-        looking->outside_step = add_step(looking->live, "observe rss");
-        looking->outside =
-            observe(looking, OBSERVE_RSS, PROFILE_COLLAPSED,
-                    left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS, looking->outside_step);
+        asking->outside_step = add_step(asking->live, "observe rss");
+        asking->outside =
+            observe(asking, OBSERVE_RSS, PROFILE_COLLAPSED,
+                    left_ms < OUTSIDE_MS ? left_ms : OUTSIDE_MS, asking->outside_step);
         return;
     }
-    if (!observe_child_ended(looking->outside, &result))
+    if (!observe_child_ended(asking->outside, &result))
         return;
     size_t length;
-    char *text = observed(looking->outside, &result, looking->outside_step, &length);
+    char *text = observed(asking->outside, &result, asking->outside_step, &length);
     if (text != NULL) {
         observe_outside(text, &facts->toucher);
         facts->toucher.span_s = (double)result.elapsed_ms / 1000.0;
     }
     free(text);
-    observe_child_close(looking->outside);
-    looking->outside = NULL;
+    observe_child_close(asking->outside);
+    asking->outside = NULL;
 }
 
 static void keep_methods(struct jvm_facts *facts, const struct event *event)
@@ -568,10 +568,10 @@ static void keep_methods(struct jvm_facts *facts, const struct event *event)
 }
 
 /* As `observe PID methods` prints it: what `analyze` reads again. */
-static void keep_methods_text(struct looking *looking, struct triage_step *record)
+static void keep_methods_text(struct asking *asking, struct triage_step *record)
 {
     static const struct step METHODS = {.file = "observe-methods"};
-    const struct jvm_facts *facts = looking->live->facts;
+    const struct jvm_facts *facts = asking->live->facts;
     int64_t source = METHODS_COUNTED;
     char *text = NULL;
     size_t length = 0;
@@ -581,23 +581,23 @@ static void keep_methods_text(struct looking *looking, struct triage_step *recor
     FILE *out = open_memstream(&text, &length);
     if (out == NULL)
         return;
-    bool good = methods_table_write(&facts->methods.event, looking->target, -1,
+    bool good = methods_table_write(&facts->methods.event, asking->target, -1,
                                     source == METHODS_AGENT, out);
     if (fclose(out) == 0 && good)
-        keep_text(looking, &METHODS, span_of(text, length), record);
+        keep_text(asking, &METHODS, span_of(text, length), record);
     free(text);
 }
 
 static void on_event(void *context, struct watched *jvm, const struct event *event,
                      const struct alerts *alerts)
 {
-    struct looking *looking = context;
-    struct live *live = looking->live;
+    struct asking *asking = context;
+    struct live *live = asking->live;
     (void)jvm;
     if (event->kind == EVENT_NAMES)
-        keep_names(looking, &event->names, event->ms);
+        keep_names(asking, &event->names, event->ms);
     if (event->kind == EVENT_CALLERS)
-        keep_callers(looking, &event->callers);
+        keep_callers(asking, &event->callers);
     if (live->facts != NULL)
         keep_methods(live->facts, event);
     for (int i = 0; i < alerts->count; i++) {
@@ -607,22 +607,22 @@ static void on_event(void *context, struct watched *jvm, const struct event *eve
     }
 }
 
-static void watch_classes(struct looking *looking)
+static void watch_classes(struct asking *asking)
 {
     struct target target;
     struct failure failure;
-    struct watch_options options = looking->options->watch;
-    const struct watching_sink sink = {.context = looking, .event = on_event};
+    struct watch_options options = asking->options->watch;
+    const struct watching_sink sink = {.context = asking, .event = on_event};
     struct watching watching;
-    struct triage_step *record = add_step(looking->live, "watch of class loads");
-    if (target_open(&target, looking->target->pid, &failure) != FAILURE_NONE ||
-        target.start_time_ticks != looking->target->start_time_ticks) {
+    struct triage_step *record = add_step(asking->live, "watch of class loads");
+    if (target_open(&target, asking->target->pid, &failure) != FAILURE_NONE ||
+        target.start_time_ticks != asking->target->start_time_ticks) {
         snprintf(record->note, sizeof record->note, "the JVM has ended");
         return;
     }
-    target.identity = looking->target->identity;
+    target.identity = asking->target->identity;
     /* The expensive steps are asked here, and counted here. */
-    if (!looking->options->thorough)
+    if (!asking->options->thorough)
         options.pause_budget_us = 0;
     watching_open(&watching, &options, &sink);
     struct watched *jvm = watching_add(&watching, &target, watching.now_ms, 0, NULL);
@@ -632,54 +632,54 @@ static void watch_classes(struct looking *looking)
         return;
     }
     int64_t began_us = clock_us(CLOCK_MONOTONIC), left_ms;
-    looking->now_ms = 0;
-    while ((left_ms = looking->options->for_ms - looking->now_ms) > 0 &&
+    asking->now_ms = 0;
+    while ((left_ms = asking->options->for_ms - asking->now_ms) > 0 &&
            !watching_all_ended(&watching) && signals_asked() == 0) {
         char words[64];
         snprintf(words, sizeof words, "watching class loads: %" PRId64 " of %" PRId64 " s",
-                 looking->now_ms / 1000, looking->options->for_ms / 1000);
-        say(looking, words);
+                 asking->now_ms / 1000, asking->options->for_ms / 1000);
+        say(asking, words);
         watching_turn(&watching, left_ms < 1000 ? left_ms : 1000, NULL, 0);
-        looking->now_ms = watched_ms(jvm);
-        follow_outside(looking, jvm->watcher);
+        asking->now_ms = watched_ms(jvm);
+        follow_outside(asking, jvm->watcher);
     }
-    if (looking->outside != NULL) {
-        observe_child_stop(looking->outside);
-        for (int i = 0; i < OUTSIDE_LATE && looking->outside != NULL; i++) {
+    if (asking->outside != NULL) {
+        observe_child_stop(asking->outside);
+        for (int i = 0; i < OUTSIDE_LATE && asking->outside != NULL; i++) {
             const struct timespec some = {.tv_nsec = 100000000};
             nanosleep(&some, NULL);
-            follow_outside(looking, jvm->watcher);
+            follow_outside(asking, jvm->watcher);
         }
-        observe_child_close(looking->outside);
-        looking->outside = NULL;
+        observe_child_close(asking->outside);
+        asking->outside = NULL;
     }
     watching_stop(&watching);
-    looking->now_ms = watched_ms(jvm);
+    asking->now_ms = watched_ms(jvm);
     record->took_us = clock_us(CLOCK_MONOTONIC) - began_us;
     record->pause_us = watcher_counts(jvm->watcher).pause_us;
-    if (looking->live->facts != NULL && looking->live->facts->flow.have)
-        snprintf(record->note, sizeof record->note, "%s", looking->live->load_log_off_hint);
-    keep_methods_text(looking, record);
+    if (asking->live->facts != NULL && asking->live->facts->flow.have)
+        snprintf(record->note, sizeof record->note, "%s", asking->live->load_log_off_hint);
+    keep_methods_text(asking, record);
     watching_close(&watching);
 }
 
-static void collect_garbage(struct looking *looking)
+static void collect_garbage(struct asking *asking)
 {
     struct span reply;
     struct failure failure;
-    struct triage_step *record = add_step(looking->live, "GC.run");
-    say(looking, "GC.run");
-    if (attach_run(looking->attach, "GC.run", &reply, &failure) != FAILURE_NONE) {
+    struct triage_step *record = add_step(asking->live, "GC.run");
+    say(asking, "GC.run");
+    if (attach_run(asking->attach, "GC.run", &reply, &failure) != FAILURE_NONE) {
         snprintf(record->note, sizeof record->note, "%.150s", failure.sentence);
         return;
     }
-    record->took_us = record->pause_us = attach_elapsed_us(looking->attach);
+    record->took_us = record->pause_us = attach_elapsed_us(asking->attach);
 }
 
 enum failure_kind live_run(struct live *live, const struct target *target,
                            const struct live_options *options, struct failure *failure)
 {
-    struct looking looking = {.live = live, .target = target, .options = options, .arenas = -1};
+    struct asking asking = {.live = live, .target = target, .options = options, .arenas = -1};
     const struct attach_limits limits = {.timeout_ms = options->timeout_ms};
     memset(live, 0, sizeof *live);
     failure->kind = FAILURE_NONE;
@@ -687,27 +687,27 @@ enum failure_kind live_run(struct live *live, const struct target *target,
              "its log is off again; by hand: jcmd %d VM.log list, then VM.log "
              "output=#N what=off",
              (int)target->pid);
-    pause_budget_init(&looking.budget,
+    pause_budget_init(&asking.budget,
                       options->thorough ? LIVE_THOROUGH_PAUSE_US : LIVE_GENTLE_PAUSE_US,
                       24 * 3600 * 1000);
     live->reader = facts_reader_create(&options->watch.thresholds, NULL, NULL);
-    looking.attach = attach_create(target, &limits);
-    if (live->reader == NULL || looking.attach == NULL) {
+    asking.attach = attach_create(target, &limits);
+    if (live->reader == NULL || asking.attach == NULL) {
         failure_set(failure, FAILURE_SYSTEM, "nmtwatch", "out of memory");
-        if (looking.attach != NULL)
-            attach_destroy(looking.attach);
+        if (asking.attach != NULL)
+            attach_destroy(asking.attach);
         return FAILURE_SYSTEM;
     }
-    bool asked = ask_all(&looking, FIRST, failure);
+    bool asked = ask_all(&asking, FIRST, failure);
     if (asked) {
         live->facts->identity = target->identity;
         mapped_agents(target, live->facts);
-        count_ids(&looking);
-        watch_classes(&looking);
+        count_ids(&asking);
+        watch_classes(&asking);
         if (options->gc && signals_asked() == 0)
-            collect_garbage(&looking);
+            collect_garbage(&asking);
         struct failure later;
-        ask_all(&looking, LAST, &later);
+        ask_all(&asking, LAST, &later);
         struct facts_names flow = live->facts->flow;
         facts_reader_finish(live->reader);
         live->facts->flow = flow;
@@ -717,7 +717,7 @@ enum failure_kind live_run(struct live *live, const struct target *target,
                                     live->facts->caller_count);
         triage_judge(live->facts, live->alerts, live->alert_count, &live->triage);
     }
-    attach_destroy(looking.attach);
+    attach_destroy(asking.attach);
     if (options->progress)
         fputs("\r\x1b[K", stderr);
     return asked ? FAILURE_NONE : failure->kind;

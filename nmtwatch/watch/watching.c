@@ -234,7 +234,7 @@ static bool make_room(struct watching *watching)
 }
 
 struct watched *watching_add(struct watching *watching, const struct target *target,
-                             int64_t origin_ms, int64_t first_look_ms, void *owner)
+                             int64_t origin_ms, int64_t first_poll_ms, void *owner)
 {
     struct watched *jvm = make_room(watching) ? calloc(1, sizeof *jvm) : NULL;
     const struct watch_sink sink = {on_event, jvm};
@@ -246,7 +246,7 @@ struct watched *watching_add(struct watching *watching, const struct target *tar
     }
     jvm->watching = watching;
     jvm->origin_ms = origin_ms;
-    jvm->due_ms = watching->now_ms + first_look_ms;
+    jvm->due_ms = watching->now_ms + first_poll_ms;
     jvm->fd = -1;
     jvm->owner = owner;
     jvm->watcher = watcher_create(target, watching->options, &sink, jvm->due_ms - origin_ms);

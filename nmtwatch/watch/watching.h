@@ -63,10 +63,10 @@ struct watching {
 void watching_open(struct watching *watching, const struct watch_options *options,
                    const struct watching_sink *sink);
 
-/* Takes the target over (closes it when that fails: NULL with errno). first_look_ms: from now, to
+/* Takes the target over (closes it when that fails: NULL with errno). first_poll_ms: from now, to
  * spread the ticks of JVMs that come together. */
 struct watched *watching_add(struct watching *watching, const struct target *target,
-                             int64_t origin_ms, int64_t first_look_ms, void *owner);
+                             int64_t origin_ms, int64_t first_poll_ms, void *owner);
 static inline int64_t watched_ms(const struct watched *jvm)
 {
     return jvm->watching->now_ms - jvm->origin_ms;

@@ -1,6 +1,6 @@
 /*
  * story: a recording, replayed and kept in the shape that reports need: who, what over time, which
- * families, which alerts, what the watching cost. HTML, Markdown, JSON and pictures all read it.
+ * families, which alerts, what the watching cost. HTML, Markdown, JSON and charts all read it.
  *
  *   story_create -> story_event / story_alert ... -> (reports read the fields) -> story_destroy
  *
@@ -166,7 +166,7 @@ void methods_section(struct page *page, const struct sample *latest,
 
 /* Begins the page and fills it; to be freed by the caller. no_charts: why there are none, when
  * count is 0; NULL: they were not asked for. */
-void story_page(const struct story *story, const struct story_chart *pictures, int count,
+void story_page(const struct story *story, const struct story_chart *charts, int count,
                 const char *no_charts, struct page *page);
 
 /* One object, '\n' at its end; the text is out's. NULL when memory ran out. */

@@ -178,7 +178,7 @@ static void put_alerts(const struct story *story, struct page *page)
                   story->alerts_dropped);
 }
 
-static void put_charts(const struct story_chart *pictures, int count, const char *no_charts,
+static void put_charts(const struct story_chart *charts, int count, const char *no_charts,
                        struct page *page)
 {
     if (count == 0 && no_charts == NULL)
@@ -187,8 +187,8 @@ static void put_charts(const struct story_chart *pictures, int count, const char
     if (count == 0)
         page_text(page, "%s", no_charts);
     for (int i = 0; i < count; i++) {
-        page_chart(page, pictures[i].title, pictures[i].caption, pictures[i].svg, pictures[i].file);
-        page_shows(page, pictures[i].subjects);
+        page_chart(page, charts[i].title, charts[i].caption, charts[i].svg, charts[i].file);
+        page_shows(page, charts[i].subjects);
     }
 }
 
@@ -406,13 +406,13 @@ static void put_notes(const struct story *story, struct page *page)
     page_details_end(page);
 }
 
-void story_page(const struct story *story, const struct story_chart *pictures, int count,
+void story_page(const struct story *story, const struct story_chart *charts, int count,
                 const char *no_charts, struct page *page)
 {
     put_header(story, page);
     put_facts(story, page);
     put_alerts(story, page);
-    put_charts(pictures, count, no_charts, page);
+    put_charts(charts, count, no_charts, page);
     put_families(story, page);
     put_methods(story, page);
     put_loaders(story, page);

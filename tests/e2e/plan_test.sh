@@ -1,5 +1,5 @@
 #!/bin/bash
-# `nmtwatch plan --from PID`: what 10 000 further classes will cost, foretold from two looks at a JVM
+# `nmtwatch plan --from PID`: what 10 000 further classes will cost, foretold from two samples of a JVM
 # that generates classes, against what really comes; and the agent's own figures beside the expected.
 # timeout: 180
 . "$(dirname "$0")/../tap.sh"

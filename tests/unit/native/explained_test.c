@@ -7,7 +7,7 @@
 
 #include "analyzers/native/call_site_group.h"
 
-static const struct explained_look UNKNOWN = {-1, -1, -1, -1, -1, -1};
+static const struct explained_amounts UNKNOWN = {-1, -1, -1, -1, -1, -1};
 static const char *const ONE_AGENT[] = {"libprofiler.so"};
 static const char *const TWO_AGENTS[] = {"liba.so", "libb.so"};
 

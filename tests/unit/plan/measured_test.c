@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-static struct plan_look look(int64_t loaded, int64_t unloaded, int64_t class_bytes,
-                             int64_t metaspace)
+static struct plan_sample look(int64_t loaded, int64_t unloaded, int64_t class_bytes,
+                               int64_t metaspace)
 {
-    struct plan_look out;
+    struct plan_sample out;
     sample_clear(&out.sample);
     out.shared_classes = out.arenas = -1;
     sample_set(&out.sample, SAMPLE_CLASSES_LOADED, loaded);
@@ -28,8 +28,8 @@ static void one_more_by_growth(void **state)
 {
     (void)state;
     struct plan_measured measured;
-    struct plan_look first = look(1000, 0, 1000000, 5000000);
-    struct plan_look last = look(3000, 500, 4000000, 11000000);
+    struct plan_sample first = look(1000, 0, 1000000, 5000000);
+    struct plan_sample last = look(3000, 500, 4000000, 11000000);
     first.arenas = 100;
     last.arenas = 1600;
     plan_measure(&measured, &first, &last, 10);
@@ -50,7 +50,7 @@ static void loaders_by_arenas(void **state)
 {
     (void)state;
     struct plan_measured measured;
-    struct plan_look last = look(3000, 0, 4000000, 11000000);
+    struct plan_sample last = look(3000, 0, 4000000, 11000000);
     last.arenas = 400;
     plan_measure(&measured, NULL, &last, 0);
     assert_int_equal(measured.loaders, 400);
@@ -66,8 +66,8 @@ static void too_few_for_growth(void **state)
 {
     (void)state;
     struct plan_measured measured;
-    struct plan_look first = look(1000, 0, 1000000, 5000000);
-    struct plan_look last = look(1000 + PLAN_GROWTH_CLASSES_MIN - 1, 0, 1500000, 6500000);
+    struct plan_sample first = look(1000, 0, 1000000, 5000000);
+    struct plan_sample last = look(1000 + PLAN_GROWTH_CLASSES_MIN - 1, 0, 1500000, 6500000);
     last.shared_classes = 199;
     plan_measure(&measured, &first, &last, 10);
     assert_int_equal(measured.basis, PLAN_BASIS_MEAN);
@@ -83,7 +83,7 @@ static void missing_is_not_zero(void **state)
     (void)state;
     struct plan_measured measured;
     struct plan_input input;
-    struct plan_look nothing;
+    struct plan_sample nothing;
     sample_clear(&nothing.sample);
     nothing.shared_classes = nothing.arenas = -1;
     plan_measure(&measured, &nothing, &nothing, 5);
@@ -96,7 +96,7 @@ static void missing_is_not_zero(void **state)
     assert_false(plan_input_known(&input, PLAN_CLASSES));
     assert_true(plan_input_get(&input, PLAN_THREADS) == 200);
     /* A counter that falls: another JVM, or a lie. */
-    struct plan_look first = look(5000, 0, 10, 10), last = look(10, 0, 20, 20);
+    struct plan_sample first = look(5000, 0, 10, 10), last = look(10, 0, 20, 20);
     plan_measure(&measured, &first, &last, 5);
     assert_true(measured.loads_per_s < 0);
     assert_int_not_equal(measured.basis, PLAN_BASIS_GROWTH);
@@ -107,8 +107,8 @@ static void the_input_takes_what_nobody_gave(void **state)
     (void)state;
     struct plan_measured measured;
     struct plan_input input;
-    struct plan_look first = look(1000, 0, 1000000, 5000000);
-    struct plan_look last = look(3000, 0, 4000000, 11000000);
+    struct plan_sample first = look(1000, 0, 1000000, 5000000);
+    struct plan_sample last = look(3000, 0, 4000000, 11000000);
     first.arenas = 10;
     last.arenas = 1010;
     sample_set(&last.sample, SAMPLE_THREADS, 44);

@@ -12,7 +12,7 @@ static struct texts texts; /* of all findings here */
 
 #define MB (INT64_C(1) << 20)
 
-/* A healthy JVM: two looks at 5 000 classes, a minute apart. */
+/* A healthy JVM: two samples of 5 000 classes, a minute apart. */
 static struct jvm_facts *healthy(void)
 {
     struct jvm_facts *facts = calloc(1, sizeof *facts);
