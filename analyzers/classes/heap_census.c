@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STEMS_MAX   16384
-#define ENTRIES_MAX 65536 /* ordinary classes; what comes later in a histogram is smaller */
+#define STEMS_MAX         16384
+#define NAMED_FILLERS_JDK 19
+#define ENTRIES_MAX       65536 /* ordinary classes; what comes later in a histogram is smaller */
 
 /* A row of the first histogram, in the order of keys. */
 struct known {
@@ -70,6 +71,11 @@ static bool is_array(struct span name)
 static bool is_filler(struct span name)
 {
     return span_contains(name, SPAN_LITERAL("jdk.internal.vm.Filler"));
+}
+
+bool heap_class_may_be_filler(int jdk_major, const char *name)
+{
+    return jdk_major < NAMED_FILLERS_JDK && strcmp(name, "[I") == 0;
 }
 
 /* First all names, since it takes many to distinguish a generator's from a compiler's. */

@@ -33,4 +33,9 @@ void heap_census_destroy(struct heap_census *census);
 /* Indices of the rows that have grown, most bytes of growth first; returns how many. */
 int histogram_growing(const struct histogram_event *event, int *indices, int max);
 
+/* Whether objects of this class may be what a GC of this JDK (0: unknown) fills gaps with: int arrays, at the end of a
+ * buffer that it promoted to and of a humongous object's region. They grow with what is promoted, by less than it.
+ * From JDK 19 on fillers have classes of their own, which are no rows. */
+bool heap_class_may_be_filler(int jdk_major, const char *name);
+
 #endif

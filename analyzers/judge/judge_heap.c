@@ -15,7 +15,6 @@
 
 #define MB             1048576.0
 #define VERDICT_BEHIND (DESPIKE_WIDTH / 2) /* points */
-#define NAMED_FILLERS  19 /* JDK: the first whose fillers have classes of their own */
 
 static bool is_of(const struct heap_track *track, const struct histogram_class *row)
 {
@@ -80,13 +79,6 @@ static int64_t outlived(const struct judge *judge, const struct heap_track *trac
 static bool is_confirmed(const struct judge *judge, const struct heap_track *track)
 {
     return outlived(judge, track) != 0;
-}
-
-/* A GC of an earlier JDK fills gaps with int arrays, the end of a buffer that it promoted to and of a humongous
- * object's region. Such arrays grow with what is promoted, by less than it, until an old collection. */
-static bool may_be_filler(const struct judge *judge, const char *class)
-{
-    return judge->identity.jdk_major < NAMED_FILLERS && strcmp(class, "[I") == 0;
 }
 
 /* More than all others that grow: more than fillers can. */
@@ -167,7 +159,7 @@ static void follow(struct judge *judge, struct heap_track *track, const struct h
         return;
     if (episode != NULL)
         judge_clear(judge, episode); /* it is over, or raised again as what it turned out to be */
-    if (grows && may_be_filler(judge, row->name))
+    if (grows && heap_class_may_be_filler(judge->identity.jdk_major, row->name))
         grows = is_confirmed(judge, track) && outgrows_others(judge, track);
     if (grows)
         raise(judge, track, row);
@@ -200,7 +192,7 @@ void judge_heap(struct judge *judge, const struct histogram_event *histogram)
         row.bytes = judge_value(row.bytes);
         track->seen_ms = judge->now_ms;
         track->growth_bytes = row.bytes_growth;
-        if (may_be_filler(judge, row.name)) {
+        if (heap_class_may_be_filler(judge->identity.jdk_major, row.name)) {
             fillers = row;
             filler_track = track;
         } else if (ran) {

@@ -1,4 +1,5 @@
 /* What fills the heap; and, when nothing was found, what the text says and which command decides. */
+#include "analyzers/classes/heap_census.h"
 #include "analyzers/triage/triage_internal.h"
 
 #include <inttypes.h>
@@ -36,16 +37,18 @@ static void heap_growth(const struct jvm_facts *facts, struct triage *out)
     struct finding *finding = triage_add(out, FINDING_HEAP_GROWTH);
     if (finding == NULL)
         return;
-    if (most->bytes_growth > facts->thresholds.value[TH_HEAP_CLASS_BYTES] &&
+    bool filler = heap_class_may_be_filler(facts->identity.jdk_major, most->name);
+    if (!filler && most->bytes_growth > facts->thresholds.value[TH_HEAP_CLASS_BYTES] &&
         most->bytes_growth > growth->bytes_before / GROWN_SHARE)
         finding->severity = SEVERITY_WARNING;
     finding_family(finding, most->family);
     finding_title(finding,
                   "from the first of %d histograms to the last: objects of %.150s grew most, by %s "
-                  "to %s (%s%s to %s objects)",
+                  "to %s (%s%s to %s objects)%s",
                   growth->histograms, most->name, size_text(most->bytes_growth).text,
                   size_text(most->bytes).text, most->instances_growth > 0 ? "+" : "",
-                  units_count(most->instances_growth).text, units_count(most->instances).text);
+                  units_count(most->instances_growth).text, units_count(most->instances).text,
+                  filler ? "; before JDK 19 a GC fills gaps with such arrays" : "");
     finding_add_text(finding, "class", most->name);
     finding_add_int(finding, "growth_bytes", most->bytes_growth);
     finding_add_int(finding, "instances_growth", most->instances_growth);
