@@ -52,6 +52,8 @@ static void component_rows(const struct plan *plan, struct page *page, bool meas
                  bytes_or_dash(plan->sums[s].measured_bytes).text);
 }
 
+#define AGENT_BOUND_BYTES (64 << 20) /* option memory of libnmtagent.so, unless given */
+
 static void profiler(const struct plan *plan, struct page *page)
 {
     const struct jmethodid_cost *ids = &plan->ids;
@@ -61,6 +63,10 @@ static void profiler(const struct plan *plan, struct page *page)
               "Documented: the range for %s, and the documented formula at these numbers. "
               "Expected: what is resident, by formulas measured on JDK 17 and 25.",
               suitability_load_row(plan->load)->classes);
+    if (plan->sums[PLAN_SUM_WITHOUT_IDS].expected_bytes > AGENT_BOUND_BYTES)
+        page_text(page,
+                  "libnmtagent.so keeps within its option memory (64 MB unless given), which is "
+                  "split among its tables: what finds no room there is counted as lost.");
     if (ids->jni_bytes > 0)
         page_text(page, "jmethodIDs are in NMT's JNI (%s) and Class (%s); unloading frees them.",
                   units_bytes(ids->jni_bytes).text, units_bytes(ids->class_bytes).text);
