@@ -36,6 +36,7 @@ struct side {
 enum outcome {
     IDENTICAL,
     PLACE_AFTER_CALL,
+    FRAME_GONE,
     CUT_SHORT,
     OTHER_BCI,
     OTHER_STACK,
@@ -48,6 +49,7 @@ enum outcome {
 static const char *const NAMES[OUTCOMES] = {
     [IDENTICAL] = "identical",
     [PLACE_AFTER_CALL] = "place_after_call",
+    [FRAME_GONE] = "frame_gone",    /* AGCT misses the caller: see frame_is_gone */
     [CUT_SHORT] = "agct_cut_short", /* the same as far as it goes, and without an end */
     [OTHER_BCI] = "other_bci",
     [OTHER_STACK] = "other_stack",
@@ -140,6 +142,17 @@ static enum outcome judge(const struct frame *agct, int agct_depth, const struct
     return vm_code == WALK_NO_JAVA_FRAME ? NO_FRAMES : LOST;
 }
 
+/* In the last instructions of a compiled method, whose frame is no longer what AGCT takes it to be. */
+static bool frame_is_gone(void *ucontext)
+{
+    struct registers registers;
+    struct code_blob blob;
+    registers_read(ucontext, &registers);
+    return code_cache_find(registers.pc, &blob) && blob.kind == CODE_METHOD &&
+           (intptr_t)(registers.pc - blob.code) > blob.frame_complete &&
+           frame_part_at(&blob, registers.pc) != FRAME_WHOLE;
+}
+
 static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
                      enum walk_code agct_code, struct frame *frames, int most)
 {
@@ -158,6 +171,9 @@ static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int 
         else
             depth = engine_vm_walk(env, ucontext, frames, most, &code);
     }
+    if (outcome == OTHER_STACK && depth > 0 && frame_is_gone(ucontext) &&
+        (agct[0].value == 0 || agct_method(agct[0]) == frames[0].value))
+        outcome = FRAME_GONE;
     count(&matrix[agct_code][code]);
     int64_t number = atomic_fetch_add_explicit(&outcomes[outcome], 1, memory_order_relaxed);
     keep_example(outcome, number, ucontext, agct, agct_depth, agct_code, frames, depth, code);

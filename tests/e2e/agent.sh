@@ -57,9 +57,17 @@ agent_build() {
 agent_build >"$SCRATCH/build.log" 2>&1 || bail "$(tail -n 1 "$SCRATCH/build.log")"
 [ -n "$(agent_jdks)" ] || skip_all "no JDK 17 or 25 in /usr/lib/jvm"
 
-# The JDK's tool with less of a JVM around it: half the CPU, for a second's work.
+# The JDK's tool with less of a JVM around it: half the CPU, for a second's work. The last JVM, which may work as long
+# as it lives, is stopped meanwhile: the file is written.
 short_lived_jfr() { # HOME SCRIPT
-    printf '#!/bin/sh\nexec %s/bin/jfr -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC "$@"\n' "$1" >"$2"
+    cat >"$2" <<END
+#!/bin/sh
+[ "\$(cat /proc/\$JVM_PID/comm 2>/dev/null)" = java ] && kill -STOP "\$JVM_PID" || JVM_PID=
+$1/bin/jfr -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC "\$@"
+status=\$?
+[ -z "\$JVM_PID" ] || kill -CONT "\$JVM_PID"
+exit \$status
+END
     chmod +x "$2"
 }
 
@@ -80,6 +88,7 @@ jvm_start() { # JDK NAME [FLAG...] CLASS [ARGUMENT...]
     JVM_PID=$SPAWNED
 }
 JVM_WRAPPER=()
+export JVM_PID= # for the script of jfr
 
 jvm_said() { # WORD: or is no more
     grep -q "^$1" "$JVM_LOG" || ! kill -0 "$JVM_PID"

@@ -2,13 +2,13 @@
 # All at once at 1 kHz and with each collector: at least 500 classes a second that come and go,
 # exceptions, stacks that overflow, deep stacks. Nothing happens to the JVM, every sample is accounted
 # for, faults of the walker are counted, and every frame of a class that has gone has its name.
-# ENDURANCE_SECONDS: 6 in `make test`, an hour in `make stress`; all JVMs live side by side, so that
+# ENDURANCE_SECONDS: 4 in `make test`, an hour in `make stress`; all JVMs live side by side, so that
 # they are also stopped wherever they are.
 # timeout: 9000
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
 
-SECONDS_EACH=${ENDURANCE_SECONDS:-6}
+SECONDS_EACH=${ENDURANCE_SECONDS:-4}
 RATE=550 # of them at least 500 a second are wanted
 COLLECTORS=${ENDURANCE_COLLECTORS:-Serial Parallel G1 Z Shenandoah}
 

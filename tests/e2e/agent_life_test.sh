@@ -132,7 +132,7 @@ without_disk() {
     JVM_WRAPPER=(unshare -m sh -c 'mount -t tmpfs -o size=200k small "$0" && exec "$@"'
         "$SCRATCH/small")
     jvm_start "$jdk" disk "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$SCRATCH/small/a.jfr" \
-        Checksum 400
+        Checksum $rounds
     JVM_WRAPPER=()
     if jvm_wait result; then
         is "$JVM_NAME: its result" "$(jvm_result)" "$checksum"
@@ -156,7 +156,7 @@ ends() { # NAME EXIT_CODE [ARGUMENT...]
     local name=$1 code=$2
     shift 2
     jvm_start "$jdk" "$name" "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$file" \
-        Checksum 400 "$@"
+        Checksum $rounds "$@"
     if jvm_wait result; then
         is "$JVM_NAME: its result" "$(jvm_result)" "$checksum"
     fi
@@ -171,8 +171,9 @@ ends() { # NAME EXIT_CODE [ARGUMENT...]
     rm -f "$file"*
 }
 
+rounds=$((120 * AGENT_SCALE)) # a second of CPU
 for jdk in $(agent_jdks); do
-    jvm_start "$jdk" alone Checksum 400
+    jvm_start "$jdk" alone Checksum $rounds
     jvm_wait result
     checksum=$(jvm_result)
     jvm_end 0

@@ -23,13 +23,13 @@ endure() { # JDK NAME OPTION RESULT [FLAG...] CLASS ARGUMENT...
 }
 
 for jdk in $(agent_jdks); do
-    jvm_start "$jdk" alone Checksum 200
+    jvm_start "$jdk" alone Checksum 100
     jvm_wait result
     checksum=$(jvm_result)
     jvm_end 0
-    endure "$jdk" checksum "" "$checksum" Checksum 200
-    endure "$jdk" checksum-wall wall=5ms "$checksum" Checksum 200
-    endure "$jdk" checksum-itimer timer=itimer "$checksum" Checksum 200
+    endure "$jdk" checksum "" "$checksum" Checksum 100
+    endure "$jdk" checksum-wall wall=5ms "$checksum" Checksum 100
+    endure "$jdk" checksum-itimer timer=itimer "$checksum" Checksum 100
     endure "$jdk" redefinition "" $((100 * AGENT_SCALE)) \
         -javaagent:"$AGENT_CLASSES/redefine.jar" Redefine $((100 * AGENT_SCALE))
     endure "$jdk" recursion depth=1000 $((200 * AGENT_SCALE)) DeepRecursion $((100 * AGENT_SCALE))

@@ -5,6 +5,7 @@ import java.nio.MappedByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
  * Faults that the JVM makes Java of, while it is sampled: null pointers without a check in compiled
@@ -12,10 +13,12 @@ import java.nio.file.Path;
  *
  * <pre>Faults SECONDS FILE</pre>
  *
- * Prints how many of each came out right; the last thread throws away code for others to deoptimise.
+ * Ends after that time when there were enough of each, a minute later at most. Prints how many came out right; the last thread throws away code for others to deoptimise.
  */
 public final class Faults {
     private static final int PAGE = 4096, PAGES = 64;
+    private static final long[] ENOUGH = {2000, 50, 200, 200};
+    private static final AtomicLongArray counts = new AtomicLongArray(ENOUGH.length);
     private static volatile boolean done;
     private static volatile long sink;
 
@@ -23,27 +26,34 @@ public final class Faults {
     private int value;
 
     public static void main(String[] args) throws Exception {
-        long[] counts = new long[4];
         var threads = new Thread[] {
-            new Thread(() -> counts[0] = nullPointers(), "null-pointers"),
-            new Thread(null, () -> counts[1] = overflows(), "overflows", 1 << 20),
-            new Thread(() -> counts[2] = truncated(Path.of(args[1])), "truncated"),
-            new Thread(() -> counts[3] = recompiled(), "recompiled"),
+            new Thread(Faults::nullPointers, "null-pointers"),
+            new Thread(null, Faults::overflows, "overflows", 1 << 20),
+            new Thread(() -> truncated(Path.of(args[1])), "truncated"),
+            new Thread(Faults::recompiled, "recompiled"),
         };
         Stage.ready();
         for (var thread : threads)
             thread.start();
-        Thread.sleep(1000 * Long.parseLong(args[0]));
+        Thread.sleep((long) (1000 * Double.parseDouble(args[0])));
+        for (int more = 0; more < 3000 && !isEnough(); more++)
+            Thread.sleep(20);
         done = true;
         for (var thread : threads)
             thread.join();
-        Stage.result(counts[0] + " " + counts[1] + " " + counts[2] + " " + counts[3]);
+        Stage.result(counts.get(0) + " " + counts.get(1) + " " + counts.get(2) + " " + counts.get(3));
+    }
+
+    private static boolean isEnough() {
+        for (int i = 0; i < ENOUGH.length; i++)
+            if (counts.get(i) < ENOUGH[i])
+                return false;
+        return true;
     }
 
     /* The compiler leaves the check to the hardware as long as it does not see many nulls: each
      * chain is of another shape. */
-    private static long nullPointers() {
-        long caught = 0;
+    private static void nullPointers() {
         for (int length = 1; !done; length = length % 50 + 1) {
             Faults chain = null;
             for (int i = 0; i < length; i++) {
@@ -55,26 +65,23 @@ public final class Faults {
                 for (Faults at = chain;; at = at.next)
                     sink += at.value;
             } catch (NullPointerException expected) {
-                caught++;
+                counts.incrementAndGet(0);
             }
         }
-        return caught;
     }
 
     private static long overflow(long depth) {
         return overflow(depth + 1) + 1;
     }
 
-    private static long overflows() {
-        long caught = 0;
+    private static void overflows() {
         while (!done) {
             try {
                 sink += overflow(0);
             } catch (StackOverflowError expected) {
-                caught++;
+                counts.incrementAndGet(1);
             }
         }
-        return caught;
     }
 
     private static int read(MappedByteBuffer map, int at) {
@@ -93,21 +100,19 @@ public final class Faults {
             sink += read(map, page * PAGE);
     }
 
-    private static long truncated(Path file) {
-        long caught = 0;
+    private static void truncated(Path file) {
         try {
             while (!done) {
                 try (var open = new RandomAccessFile(file.toFile(), "rw")) {
                     truncate(open);
                 } catch (InternalError expected) {
-                    caught++;
+                    counts.incrementAndGet(2);
                 }
             }
             Files.delete(file);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        return caught;
     }
 
     private interface Shape {
@@ -115,14 +120,12 @@ public final class Faults {
     }
 
     /* Compiled for one shape, until another one comes. */
-    private static long recompiled() {
-        long rounds = 0;
+    private static void recompiled() {
         Shape[] shapes = {side -> side * side, side -> side * 3, side -> side ^ 5, side -> -side};
         while (!done) {
-            Shape shape = shapes[(int) (rounds++ / 20_000 % shapes.length)];
+            Shape shape = shapes[(int) (counts.getAndIncrement(3) / 20_000 % shapes.length)];
             for (int i = 0; i < 1000; i++)
                 sink += shape.area(i);
         }
-        return rounds;
     }
 }
