@@ -122,7 +122,8 @@ void walk_destroy(struct walk *walk)
     memset(walk, 0, sizeof *walk);
 }
 
-void walk_visit(struct walk *walk, uint32_t node, uint32_t from)
+/* from: a node or ROOT_OF. */
+static void walk_visit(struct walk *walk, uint32_t node, uint32_t from)
 {
     bool inner = heap_is_inner(walk->heap, node);
     uint32_t place = node;

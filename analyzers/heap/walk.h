@@ -72,8 +72,6 @@ static inline uint32_t walk_parent(const struct walk *walk, uint32_t node)
 {
     return walk->parent[heap_inner_slot(walk->heap, node)];
 }
-/* from: a node or ROOT_OF. */
-void walk_visit(struct walk *walk, uint32_t node, uint32_t from);
 void walk_roots(struct walk *walk);
 /* Maps of java.lang.Class.classValueMap that nothing else reached: no dump shows who has them. */
 void walk_hidden_roots(struct walk *walk);

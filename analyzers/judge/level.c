@@ -208,7 +208,7 @@ bool level_holds_method_ids(const struct level *level)
            level->category == NMT_JNI;
 }
 
-void level_finding(const struct level *level, struct texts *texts, struct finding *finding)
+static void level_finding(const struct level *level, struct texts *texts, struct finding *finding)
 {
     bool internal = level_step_of(level->kind) > 0;
     finding_init(finding, texts, level->kind);

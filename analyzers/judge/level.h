@@ -47,7 +47,6 @@ int levels_judge(int jdk_major, const struct thresholds *thresholds, const struc
                  int pair_count, struct level levels[LEVELS_MAX]);
 /* WARNING at the first step, CRITICAL above. */
 enum severity level_severity(const struct level *level);
-void level_finding(const struct level *level, struct texts *texts, struct finding *finding);
 /* jmethodIDs of a profiler come on top of this category. */
 bool level_holds_method_ids(const struct level *level);
 

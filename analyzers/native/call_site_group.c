@@ -83,7 +83,7 @@ static bool has_symbols(const struct nmt_site *site)
     return false;
 }
 
-enum call_site_group call_site_group_of(const struct nmt_site *site)
+static enum call_site_group call_site_group_of(const struct nmt_site *site)
 {
     for (int i = 0; i < CALL_SITE_GROUP_COUNT; i++) {
         if (rows[i].category == NMT_NOT_IN_TABLE && fits(site, (enum call_site_group)i))
@@ -101,7 +101,8 @@ enum call_site_group call_site_group_of(const struct nmt_site *site)
     return blind ? CALL_SITES_NO_SYMBOLS : CALL_SITES_OTHER;
 }
 
-struct span call_site_foreign_library(const struct nmt_site *site)
+/* The innermost frame's library that is not the JDK's own; empty when there is none. */
+static struct span call_site_foreign_library(const struct nmt_site *site)
 {
     for (int i = 0; i < site->frame_count; i++) {
         struct span library = site->frames[i].library;

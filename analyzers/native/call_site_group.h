@@ -45,9 +45,6 @@ struct call_site_totals {
     int64_t libraries_dropped;
 };
 
-enum call_site_group call_site_group_of(const struct nmt_site *site);
-/* The innermost frame's library that is not the JDK's own; empty when there is none. */
-struct span call_site_foreign_library(const struct nmt_site *site);
 void call_sites_add(struct call_site_totals *totals, const struct nmt_site *site);
 /* Fills the deltas of `now` with its difference to an earlier detail of the same JVM. */
 void call_site_totals_since(struct call_site_totals *now, const struct call_site_totals *before);

@@ -90,7 +90,8 @@ static int major_of(struct span text)
     return (int)major;
 }
 
-int hs_err_jdk(struct span jre)
+/* The major number of "# JRE version: ..." words, "(8.0_272-b10) (build )" as well; or 0. */
+static int hs_err_jdk(struct span jre)
 {
     struct span rest = span_trim(span_until(jre, "\n"));
     int major = major_of(rest); /* "6.0_29-b11" */

@@ -84,7 +84,5 @@ bool hs_err_is_head(struct span line);
 bool hs_err_is_section(struct span line);
 /* Reads text from its front to the next head, or to its end; any text is read. */
 void hs_err_read(struct hs_err *file, struct span text);
-/* The major number of "# JRE version: ..." words, "(8.0_272-b10) (build )" as well; or 0. */
-int hs_err_jdk(struct span jre);
 
 #endif

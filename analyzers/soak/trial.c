@@ -148,7 +148,8 @@ void trial_counter(struct trial *trial, int64_t ms, double value)
     points_add(&trial->counter, ms, value);
 }
 
-bool soak_finding_fails(enum finding_kind kind, bool over)
+/* A finding of this kind fails a soak: always, or only while it lasts. */
+static bool soak_finding_fails(enum finding_kind kind, bool over)
 {
     switch (kind) {
     case FINDING_CLASS_EXPLOSION:

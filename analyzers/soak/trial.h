@@ -89,7 +89,4 @@ int64_t trial_last_ms(const struct trial *trial);
 /* -1: warm-up had not ended. */
 int64_t trial_baseline_ms(const struct trial *trial);
 
-/* A finding of this kind fails a soak: always, or only while it lasts. */
-bool soak_finding_fails(enum finding_kind kind, bool over);
-
 #endif

@@ -38,21 +38,4 @@ void web_answers(const struct web *web, int64_t answers[6]);
 int64_t web_displaced(const struct web *web);
 void web_stop(struct web *web);
 
-/*
- * body: the bytes of one answer, immutable, shared by reference count. Any thread.
- */
-struct body {
-    atomic_int references;
-    size_t length;
-    bool gzip;
-    char bytes[];
-};
-
-/* Copies. NULL when out of memory. */
-struct body *body_create(const char *bytes, size_t length);
-/* The same, compressed. */
-struct body *body_gzip(const struct body *body);
-struct body *body_share(struct body *body);
-void body_release(struct body *body);
-
 #endif

@@ -104,7 +104,8 @@ static bool is_ours(const struct process_table *table, const struct process *pro
     return false;
 }
 
-void descendants_find(pid_t root, struct descendants *found)
+/* root: the command; its pid may have ended. */
+static void descendants_find(pid_t root, struct descendants *found)
 {
     struct process_table table = {0};
     found->count = found->orphan_count = 0;

@@ -33,9 +33,6 @@ struct descendants {
     pid_t orphan[DESCENDANTS_MAX];
 };
 
-/* root: the command; its pid may have ended. */
-void descendants_find(pid_t root, struct descendants *found);
-
 #define CHILD_CANNOT_RUN 126
 #define CHILD_NOT_FOUND  127
 

@@ -26,7 +26,9 @@
 
 /* --- what is said meanwhile ------------------------------------------------------------------- */
 
-void soak_say(const struct soak_run *run, const char *format, ...)
+/* "nmtwatch soak: 0:01:23 text", escaped. */
+static __attribute__((format(printf, 2, 3))) void soak_say(const struct soak_run *run,
+                                                           const char *format, ...)
 {
     char text[1024];
     va_list arguments;
@@ -36,7 +38,8 @@ void soak_say(const struct soak_run *run, const char *format, ...)
     print_error("nmtwatch soak: %s %s\n", units_clock(run->now_ms).text, escape_name(text).text);
 }
 
-void soak_progress(struct soak_run *run)
+/* On a terminal, now and then. */
+static void soak_progress(struct soak_run *run)
 {
     if (!isatty(STDERR_FILENO) || run->now_ms < run->next_progress_ms)
         return;
@@ -91,7 +94,8 @@ static void on_event(void *context, struct watched *watched, const struct event 
         take_alert(run, watched, &alerts->alert[i]);
 }
 
-void soak_jvm_open(struct soak_run *run)
+/* Where events go: trial, words, and the recording. */
+static void soak_jvm_open(struct soak_run *run)
 {
     const struct watching_sink sink = {
         .context = run, .event = on_event, .record_failed = on_record_failed};
@@ -145,7 +149,7 @@ static bool make_room(struct soak_run *run)
 }
 
 /* Takes the target over. */
-bool soak_jvm_add(struct soak_run *run, struct target *target)
+static bool soak_jvm_add(struct soak_run *run, struct target *target)
 {
     if (!make_room(run)) {
         run->jvms_missed++;

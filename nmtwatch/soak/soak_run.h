@@ -69,22 +69,6 @@ void soak_run_loop(struct soak_run *run);
 void soak_run_destroy(struct soak_run *run);
 
 /*
- * soak_jvm: one JVM under a soak: watcher, trial and recording, and what of it is said on stderr.
- *
- * Event loop, one thread.
- */
-/* "nmtwatch soak: 0:01:23 text", escaped. */
-void soak_say(const struct soak_run *run, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* On a terminal, now and then. */
-void soak_progress(struct soak_run *run);
-
-/* Where events go: trial, words, and the recording. */
-void soak_jvm_open(struct soak_run *run);
-/* Takes the target over. False: run->failure says why not. */
-bool soak_jvm_add(struct soak_run *run, struct target *target);
-
-/*
  * soak_outcome: what a run has shown, summed up for the reports.
  *
  * The JVM that failed speaks for the soak, else the one that was judged longest: what a build

@@ -32,6 +32,8 @@
 
 /* --- mapped agents ---------------------------------------------------------------------------- */
 
+#define MAPPED_AGENT_MAX (64 << 20) /* bytes of a library that are read */
+
 /* The JDK's own libraries lie in the folder of libjvm.so's folder: lib/server/libjvm.so. */
 static size_t jdk_prefix(struct span maps)
 {
@@ -66,7 +68,9 @@ static bool exports_agent(const struct target *target, const char *path)
     return found;
 }
 
-void mapped_agents(const struct target *target, struct jvm_facts *facts)
+/* The agent libraries a JVM has loaded, from its memory map: shared libraries that export Agent_OnLoad or
+ * Agent_OnAttach and are no part of the JDK. Agents that came by attach are on no command line. */
+static void mapped_agents(const struct target *target, struct jvm_facts *facts)
 {
     char path[4096], error[256], last[4096] = "";
     struct span text, rest, line;

@@ -58,14 +58,4 @@ enum failure_kind live_run(struct live *live, const struct target *target,
                            const struct live_options *options, struct failure *failure);
 void live_free(struct live *live);
 
-/*
- * mapped_agents: the agent libraries a JVM has loaded, from its memory map: shared libraries that
- * export Agent_OnLoad or Agent_OnAttach and are no part of the JDK. Agents that came by attach are
- * on no command line. The files are the target's, read as data, no more than MAPPED_AGENT_MAX bytes
- * of each. Setup context.
- */
-#define MAPPED_AGENT_MAX (64 << 20)
-
-void mapped_agents(const struct target *target, struct jvm_facts *facts);
-
 #endif

@@ -21,6 +21,14 @@
 
 /* --- watch output ----------------------------------------------------------------------------- */
 
+/* The live table, plain lines, or JSON lines. */
+struct watch_output {
+    enum session_output kind;
+    struct terminal terminal;
+    struct json_out json;
+    int table_lines; /* of the table on the screen now */
+};
+
 static int columns(void)
 {
     struct winsize window;
@@ -29,7 +37,7 @@ static int columns(void)
     return 0;
 }
 
-void watch_output_begin(struct watch_output *output, enum session_output kind, bool colour)
+static void watch_output_begin(struct watch_output *output, enum session_output kind, bool colour)
 {
     memset(output, 0, sizeof *output);
     output->kind = kind;
@@ -52,8 +60,8 @@ static void put_json(struct watch_output *output, const char *line)
     fflush(stdout);
 }
 
-void watch_output_event(struct watch_output *output, const struct watcher *watcher,
-                        const struct event *event)
+static void watch_output_event(struct watch_output *output, const struct watcher *watcher,
+                               const struct event *event)
 {
     const struct target_identity *target = &watcher_target(watcher)->identity;
     if (output->kind == SESSION_JSON) {
@@ -115,8 +123,8 @@ void watch_output_event(struct watch_output *output, const struct watcher *watch
         fflush(stdout);
 }
 
-void watch_output_alert(struct watch_output *output, const struct watcher *watcher,
-                        const struct alert *alert)
+static void watch_output_alert(struct watch_output *output, const struct watcher *watcher,
+                               const struct alert *alert)
 {
     const struct target_identity *target = &watcher_target(watcher)->identity;
     if (output->kind == SESSION_JSON) {
@@ -128,8 +136,9 @@ void watch_output_alert(struct watch_output *output, const struct watcher *watch
     fflush(stdout);
 }
 
-void watch_output_table(struct watch_output *output, const struct watching *watching,
-                        int64_t now_ms)
+/* Draws the table again; nothing in the other kinds. */
+static void watch_output_table(struct watch_output *output, const struct watching *watching,
+                               int64_t now_ms)
 {
     if (output->kind != SESSION_TABLE)
         return;
@@ -150,7 +159,8 @@ void watch_output_table(struct watch_output *output, const struct watching *watc
     fflush(stdout);
 }
 
-void watch_output_say(struct watch_output *output, const char *text)
+/* A line about the session itself, on stderr. */
+static void watch_output_say(struct watch_output *output, const char *text)
 {
     if (output->kind == SESSION_TABLE) {
         clear_table(output);
@@ -159,7 +169,7 @@ void watch_output_say(struct watch_output *output, const char *text)
     print_error("nmtwatch: %s\n", text);
 }
 
-void watch_output_end(struct watch_output *output, int64_t ms, const struct watch_cost *cost)
+static void watch_output_end(struct watch_output *output, int64_t ms, const struct watch_cost *cost)
 {
     if (output->kind == SESSION_JSON) {
         put_json(output, event_json_end(&output->json, ms, cost));

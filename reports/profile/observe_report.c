@@ -173,7 +173,8 @@ static void print_head(const struct observe_report *report, FILE *out)
         fprintf(out, "classes\n");
 }
 
-bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
+/* The table, and what is not in it. False when out failed, or memory. */
+static bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out)
 {
     char sentence[SENTENCES_MAX][256];
     bool good = true;
@@ -196,7 +197,8 @@ bool observe_report_print(const struct observe_report *report, uint32_t rows, FI
     return good && !ferror(out);
 }
 
-bool observe_report_json(const struct observe_report *report, FILE *out)
+/* One object, one line (docs/json/observe.md). */
+static bool observe_report_json(const struct observe_report *report, FILE *out)
 {
     struct json_out json = {0};
     json_out_begin(&json, NULL, '{');

@@ -75,10 +75,6 @@ struct observe_report {
     char note[200];    /* what could not be done; "" */
 };
 
-/* The table, and what is not in it. False when out failed, or memory. */
-bool observe_report_print(const struct observe_report *report, uint32_t rows, FILE *out);
-/* One object, one line (docs/json/observe.md). */
-bool observe_report_json(const struct observe_report *report, FILE *out);
 /* As a file of that format, with a table of so many rows. False when out failed, or memory; PROFILE_JFR:
  * there is no such. */
 bool observe_report_write(const struct observe_report *report, enum profile_format format,

@@ -128,7 +128,8 @@ void soak_page(const struct soak_summary *summary, struct page *page)
 
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-void soak_json_estimate(struct json_out *out, const char *key, struct estimate estimate)
+/* {"value":..,"low":..,"high":..} or null. */
+static void soak_json_estimate(struct json_out *out, const char *key, struct estimate estimate)
 {
     if (!estimate.known) {
         json_out_null(out, key);

@@ -66,8 +66,6 @@ void soak_page(const struct soak_summary *summary, struct page *page);
 
 /* Resets out; NULL when out of memory. */
 const char *soak_json(struct json_out *out, const struct soak_summary *summary);
-/* {"value":..,"low":..,"high":..} or null. */
-void soak_json_estimate(struct json_out *out, const char *key, struct estimate estimate);
 
 /* False when out failed. */
 bool junit_write(const struct soak_summary *summary, FILE *out);
