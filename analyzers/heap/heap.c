@@ -391,8 +391,7 @@ uint64_t heap_id_of(const struct heap *heap, uint32_t node)
     return object_ids_place(&heap->ids, node).unit << heap->ids.shift;
 }
 
-/* --- edges of classes
- * ----------------------------------------------------------------------------- */
+/* --- edges of classes -------------------------------------------------------------------------- */
 
 static void class_edge(struct heap *heap, uint64_t id, uint32_t name, uint32_t *count)
 {
@@ -428,8 +427,7 @@ static bool find_class_edges(struct heap *heap)
     return true;
 }
 
-/* --- loaders
- * --------------------------------------------------------------------------------------- */
+/* --- loaders ----------------------------------------------------------------------------------- */
 
 struct found_loaders {
     struct heap *heap;
@@ -504,8 +502,7 @@ static bool list_classes_of_loaders(struct heap *heap)
     return ok;
 }
 
-/* --- sizes
- * ------------------------------------------------------------------------------------------ */
+/* --- sizes ------------------------------------------------------------------------------------- */
 
 /* The candidate that no pair of neighbours contradicts and most confirm. */
 static uint32_t best(const int64_t *hits, const int64_t *misses, uint32_t count, uint32_t otherwise)
@@ -622,8 +619,7 @@ bool heap_finish(struct heap *heap)
     return true;
 }
 
-/* --- rows
- * -------------------------------------------------------------------------------------------- */
+/* --- rows -------------------------------------------------------------------------------------- */
 
 /* at: where the row of the object at this unit begins. */
 static void row_begin(const struct heap *heap, const uint8_t *at, uint64_t unit, bool string,

@@ -33,8 +33,7 @@ bool *holders_asked(const struct heap *heap)
     return asked;
 }
 
-/* --- following fields
- * ------------------------------------------------------------------------------ */
+/* --- following fields -------------------------------------------------------------------------- */
 
 static uint32_t node_at(const struct heap *heap, uint64_t unit)
 {
@@ -87,8 +86,7 @@ static bool is_of(const struct heap *heap, uint32_t node, const char *class_name
     return class != NO_CLASS && strcmp(heap->classes[class].name, class_name) == 0;
 }
 
-/* --- texts of strings
- * ------------------------------------------------------------------------------- */
+/* --- texts of strings -------------------------------------------------------------------------- */
 
 /* A string whose text is needed; any other node is none. */
 static void want_text(struct holders *holders, uint32_t node)
@@ -135,23 +133,6 @@ static const char *text_of(const struct holders *holders, uint32_t node)
     return number == ID_TABLE_NONE ? NULL : holders->texts[number].text;
 }
 
-static size_t put_utf8(char *at, uint32_t c)
-{
-    if (c < 0x80) {
-        at[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        at[0] = (char)(0xc0 | c >> 6);
-        at[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    at[0] = (char)(0xe0 | c >> 12);
-    at[1] = (char)(0x80 | (c >> 6 & 0x3f));
-    at[2] = (char)(0x80 | (c & 0x3f));
-    return 3;
-}
-
 #define TEXT_UNITS_MAX 300
 
 /* width 1: Latin-1; 2: UTF-16, big_endian as HPROF writes a char[]. */
@@ -165,7 +146,7 @@ static char *decode(const uint8_t *bytes, size_t length, int width, bool big_end
         uint32_t c = bytes[i * (size_t)width];
         if (width == 2)
             c = big_endian ? c << 8 | bytes[i * 2 + 1] : c | (uint32_t)bytes[i * 2 + 1] << 8;
-        at += put_utf8(at, c == 0 || (c >= 0xd800 && c < 0xe000) ? '?' : c);
+        at += utf8_put(at, c == 0 || (c >= 0xd800 && c < 0xe000) ? '?' : c);
     }
     if (text != NULL)
         *at = '\0';
@@ -203,8 +184,7 @@ void holders_text(struct holders *holders, const struct heap_object *object)
                                                     : decode(bytes, length, wide ? 2 : 1, false);
 }
 
-/* --- loaders
- * ---------------------------------------------------------------------------------------- */
+/* --- loaders ----------------------------------------------------------------------------------- */
 
 /* Fields that name what a loader loads for, the best first. */
 static const char *const NAME_FIELDS[] = {
@@ -314,8 +294,7 @@ bool holders_create(struct holders *holders, const struct heap *heap, const bool
     return !holders->failed;
 }
 
-/* --- paths
- * ------------------------------------------------------------------------------------------ */
+/* --- paths ------------------------------------------------------------------------------------- */
 
 static char *join(const char *a, const char *b, const char *c)
 {
@@ -604,8 +583,7 @@ static void free_path(struct holder_path *path)
     free(path->signature);
 }
 
-/* --- groups
- * ------------------------------------------------------------------------------------------ */
+/* --- groups ------------------------------------------------------------------------------------ */
 
 static const char *group_name(const struct held_loader *own)
 {
@@ -823,8 +801,7 @@ bool holders_judge(struct holders *holders, const struct retained *retained)
     return !holders->failed;
 }
 
-/* --- Metaspace
- * -------------------------------------------------------------------------------------- */
+/* --- Metaspace --------------------------------------------------------------------------------- */
 
 /* The first group of a type. */
 static struct holder_group *group_of_type(struct holders *holders, const struct id_table *by_type,

@@ -286,3 +286,13 @@ bool java_flag_size(struct span text, struct span flag, int64_t *bytes)
     }
     return found;
 }
+
+size_t utf8_put(char *out, uint32_t code)
+{
+    size_t more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const uint8_t LEAD[] = {0, 0xc0, 0xe0, 0xf0};
+    out[0] = (char)(LEAD[more] | code >> 6 * more);
+    for (size_t i = 1; i <= more; i++)
+        out[i] = (char)(0x80 | (code >> 6 * (more - i) & 0x3f));
+    return more + 1;
+}

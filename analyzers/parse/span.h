@@ -104,6 +104,9 @@ bool span_take(struct span *text, struct span literal);
 /* Copies into a C string of size bytes, cut at a UTF-8 boundary when too long; always terminated */
 void span_copy(struct span text, char *out, size_t size);
 
+/* Writes the UTF-8 of a code, a lone surrogate included; how many bytes that is: 1 to 4. */
+size_t utf8_put(char *out, uint32_t code);
+
 /* A sum of numbers that somebody else has written stays at the end of the range instead of leaving
  * it. */
 static inline int64_t saturated_add(int64_t a, int64_t b)

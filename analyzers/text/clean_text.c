@@ -118,20 +118,8 @@ static struct span decode_utf16(struct text_lines *lines, struct span raw, bool 
         if (code >= 0xd800 && code < 0xdc00 && next >= 0xdc00 && next < 0xe000) {
             code = 0x10000 + ((code - 0xd800) << 10) + (next - 0xdc00);
             i += 2;
-            out[used++] = (char)(0xf0 | code >> 18);
-            out[used++] = (char)(0x80 | (code >> 12 & 0x3f));
-            out[used++] = (char)(0x80 | (code >> 6 & 0x3f));
-            out[used++] = (char)(0x80 | (code & 0x3f));
-        } else if (code < 0x80) {
-            out[used++] = (char)code;
-        } else if (code < 0x800) {
-            out[used++] = (char)(0xc0 | code >> 6);
-            out[used++] = (char)(0x80 | (code & 0x3f));
-        } else {
-            out[used++] = (char)(0xe0 | code >> 12);
-            out[used++] = (char)(0x80 | (code >> 6 & 0x3f));
-            out[used++] = (char)(0x80 | (code & 0x3f));
         }
+        used += utf8_put(out + used, code);
     }
     return span_of(out, out == NULL ? 0 : used);
 }

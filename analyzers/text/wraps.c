@@ -223,24 +223,6 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Surrogates one by one: such texts hold none that matter. */
-static size_t put_utf8(char *out, unsigned code)
-{
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (char)(0xc0 | code >> 6);
-        out[1] = (char)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    out[0] = (char)(0xe0 | code >> 12);
-    out[1] = (char)(0x80 | (code >> 6 & 0x3f));
-    out[2] = (char)(0x80 | (code & 0x3f));
-    return 3;
-}
-
 /* out has room for the text's length. */
 static size_t unescape(struct span text, char *out)
 {
@@ -256,7 +238,8 @@ static size_t unescape(struct span text, char *out)
             unsigned code = 0;
             for (int k = 1; k <= 4; k++)
                 code = code << 4 | (unsigned)hex(text.ptr[i + (size_t)k]);
-            used += put_utf8(out + used, code);
+            used += utf8_put(out + used,
+                             code); /* surrogates one by one: such texts hold none that matter */
             i += 4;
         } else {
             out[used++] = (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);

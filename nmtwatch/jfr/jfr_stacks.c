@@ -38,26 +38,6 @@ static struct decoded *decoded_of(struct jfr_chunk *chunk, const struct jfr_valu
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static char *put_character(char *out, uint32_t code)
-{
-    if (code < 0x80) {
-        *out++ = (char)code;
-    } else if (code < 0x800) {
-        *out++ = (char)(0xc0 | code >> 6);
-        *out++ = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        *out++ = (char)(0xe0 | code >> 12);
-        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *out++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *out++ = (char)(0xf0 | code >> 18);
-        *out++ = (char)(0x80 | (code >> 12 & 0x3f));
-        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *out++ = (char)(0x80 | (code & 0x3f));
-    }
-    return out;
-}
-
 /* UTF-16 units, a LEB128 each. A unit is a byte at least and becomes three at most. */
 static const char *text_of_chars(struct jfr_chunk *chunk, struct span bytes)
 {
@@ -75,7 +55,7 @@ static const char *text_of_chars(struct jfr_chunk *chunk, struct span bytes)
             }
         }
         if (unit != 0)
-            out = put_character(out, unit);
+            out += utf8_put(out, unit);
     }
     return text;
 }
@@ -85,7 +65,7 @@ static const char *text_of_latin1(struct jfr_chunk *chunk, struct span bytes)
     char *text = jfr_chunk_alloc(chunk, bytes.len * 2 + 1), *out = text;
     for (size_t i = 0; text != NULL && i < bytes.len; i++) {
         if (bytes.ptr[i] != '\0')
-            out = put_character(out, (uint8_t)bytes.ptr[i]);
+            out += utf8_put(out, (uint8_t)bytes.ptr[i]);
     }
     return text;
 }

@@ -86,8 +86,7 @@ int holders_findings(const struct holders *holders, struct texts *texts, struct 
     return count;
 }
 
-/* --- page
- * ------------------------------------------------------------------------------------------- */
+/* --- page -------------------------------------------------------------------------------------- */
 
 #define DRAWN_MAX 24 /* steps of a picture; of a longer path front and end */
 #define STEP_PX   64
@@ -410,8 +409,7 @@ void holders_report_page(const struct holders_report *report, struct page *page)
     show_table(holders, page);
 }
 
-/* --- JSON
- * -------------------------------------------------------------------------------------------- */
+/* --- JSON -------------------------------------------------------------------------------------- */
 
 static void path_json(const struct holders_report *report, const struct holder_group *group,
                       const struct holder_path *path, struct json_out *out)

@@ -54,7 +54,7 @@ pure() {
 # A banner is one line: the formatter once broke the long ones, and left their ends behind.
 banners() {
     local wrong
-    wrong=$(grep -nE -A1 '^/\* --- ([^*]|\*[^/])*$' "${c_files[@]}" | grep -E '^\S+-[0-9]+- \*/$')
+    wrong=$(grep -nE -A1 '^/\* --- ([^*]|\*[^/])*$' "${c_files[@]}" | grep -E '^\S+-[0-9]+- (\* -+ )?\*/$')
     # Nor does the end of a comment of one line stand on a line of its own.
     wrong+=$(awk 'FNR == 1 { before = "" }
         before ~ /^ *\/\* [^ ]/ && before !~ /\*\// && /^ *\*\/$/ { print FILENAME ":" FNR ": " $0 }

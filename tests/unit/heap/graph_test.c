@@ -229,8 +229,7 @@ static void write_dump(struct hprof *out, const struct naive *g)
     hprof_end(out);
 }
 
-/* --- the naive implementation
- * --------------------------------------------------------------------- */
+/* --- the naive implementation ------------------------------------------------------------------ */
 
 struct reach {
     int distance[ALL_MAX]; /* 1: a root; 0: not reached */
@@ -282,8 +281,7 @@ static void distances(const struct naive *g, int without, bool soft, struct reac
     }
 }
 
-/* --- both
- * ------------------------------------------------------------------------------------------- */
+/* --- both -------------------------------------------------------------------------------------- */
 
 static int length_of(const struct heap *heap, const struct walk *walk, uint32_t node)
 {

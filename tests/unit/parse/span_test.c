@@ -107,6 +107,18 @@ static void copies_end_at_whole_characters(void **state)
     assert_string_equal(out, "");
 }
 
+static void utf8_has_one_to_four_bytes(void **state)
+{
+    (void)state;
+    static const uint32_t codes[] = {'A', 0xe4, 0x20ac, 0x1f600};
+    char text[16];
+    size_t used = 0;
+    for (size_t i = 0; i < 4; i++)
+        used += utf8_put(text + used, codes[i]);
+    assert_int_equal(used, 10);
+    assert_memory_equal(text, "A\u00e4\u20ac\U0001f600", used);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +128,7 @@ int main(void)
         cmocka_unit_test(hex_has_at_most_16_digits),
         cmocka_unit_test(finds_and_prefixes),
         cmocka_unit_test(copies_end_at_whole_characters),
+        cmocka_unit_test(utf8_has_one_to_four_bytes),
     };
     return cmocka_run_group_tests_name("parse/span", tests, NULL, NULL);
 }
