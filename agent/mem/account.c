@@ -11,16 +11,38 @@
 
 static _Atomic(struct account *) the_account;
 
-_Atomic uint64_t account_tag = MEM_SUMMARY * TAG_LEVEL | SITE_NONE;
-
-void account_set_level(enum mem_level level)
-{
-    atomic_store_explicit(&account_tag, level * TAG_LEVEL | SITE_NONE, memory_order_relaxed);
-}
+static _Atomic int the_level = MEM_SUMMARY;
+_Atomic size_t account_plain_below = CALLOC_FROM_BYTES;
 
 enum mem_level mem_get_level(void)
 {
-    return (enum mem_level)(atomic_load_explicit(&account_tag, memory_order_relaxed) / TAG_LEVEL);
+    return (enum mem_level)atomic_load_explicit(&the_level, memory_order_relaxed);
+}
+
+/* Of a stripe somebody owns: a tag of another level is right too, blocks are freed by a longer way
+ * then. */
+static void set_tags(struct stripe *stripe)
+{
+    enum mem_level level = mem_get_level();
+    if (atomic_load_explicit(&stripe->tally[0].tag, memory_order_relaxed) ==
+        account_tag(level, 0, SITE_NONE))
+        return;
+    for (int i = 0; i < COMPONENT_COUNT; i++)
+        atomic_store_explicit(&stripe->tally[i].tag,
+                              account_tag(level, (enum component)i, SITE_NONE),
+                              memory_order_relaxed);
+}
+
+void account_set_level(enum mem_level level)
+{
+    struct account *account = atomic_load_explicit(&the_account, memory_order_acquire);
+    uint32_t used =
+        account == NULL ? 0 : atomic_load_explicit(&account->stripes_used, memory_order_acquire);
+    atomic_store_explicit(&the_level, level, memory_order_relaxed);
+    atomic_store_explicit(&account_plain_below, level == MEM_DETAIL ? 0 : CALLOC_FROM_BYTES,
+                          memory_order_relaxed);
+    for (uint32_t i = 0; i < used; i++)
+        set_tags(&account->stripe[i]);
 }
 
 __thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec")));
@@ -126,6 +148,7 @@ static bool try_take(struct account *account, int index)
                                              &account->stripes_used, &used, (uint32_t)index + 1,
                                              memory_order_release, memory_order_relaxed))
         ;
+    set_tags(stripe);
     return true;
 }
 

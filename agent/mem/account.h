@@ -42,7 +42,9 @@ struct tally {
     _Atomic int64_t allocations;
     _Atomic int64_t frees;
     _Atomic int64_t peak_look; /* reserved_bytes beyond which the peak is looked at */
+    _Atomic uint64_t tag;      /* of a block of size 0 without a call site: see below */
 };
+_Static_assert(sizeof(struct tally) == 64, "one line of the cache");
 
 struct stripe {
     _Alignas(64) _Atomic uint32_t taken;
@@ -80,19 +82,54 @@ struct account {
     struct listed_map map[MAPS_LISTED];
     struct mem_snapshot baseline;
 };
+_Static_assert(sizeof(struct listed_map) * MAPS_LISTED >= (UINT8_MAX + 1) * sizeof(struct tally),
+               "also the tally of a component that there is not lies inside");
 
-/* The level, as the tag of a block that has no call site yet: for most headers of blocks (mem.c)
- * all but the component is done. */
-#define TAG_LEVEL (UINT64_C(1) << 40)
-extern _Atomic uint64_t account_tag;
+/*
+ * The tag: what a block's header says of it besides its size. One word, so that it is written,
+ * checked and read at once; its canary depends on all other bits of it, and on the size (mem.c):
+ *
+ *    bit 0           32          40       48        64
+ *    +---------------+-----------+--------+---------+
+ *    | site          | component | level  | canary  |
+ *    +---------------+-----------+--------+---------+
+ *
+ * Without a call site all of it but the size is known beforehand: each tally has it, sealed for
+ * size 0.
+ */
+#define TAG_BITS         48 /* site, component, level: what is under the canary */
+#define TAG_COMPONENT_AT 32
+#define TAG_LEVEL_AT     40
+
+/* fields: the bits under the canary. All zero is no tag: such memory is no block. */
+static inline uint64_t account_sealed(uint64_t fields)
+{
+    uint64_t spread = ~(fields << (64 - TAG_BITS)) * UINT64_C(0x9e3779b97f4a7c15);
+    return fields | spread >> TAG_BITS << TAG_BITS;
+}
+
+static inline uint64_t account_tag(enum mem_level level, enum component component, uint32_t site)
+{
+    uint64_t fields =
+        (uint64_t)level << TAG_LEVEL_AT | (uint64_t)component << TAG_COMPONENT_AT | site;
+    return account_sealed(fields);
+}
+
 void account_set_level(enum mem_level level);
+/* Blocks below are made without further questions: 0 at level detail. */
+extern _Atomic size_t account_plain_below __attribute__((visibility("hidden")));
+
+/* Above, calloc: it gets fresh pages from the kernel and need not touch them. Below, malloc and
+ * memset: glibc's calloc does not use the per-thread cache. */
+#define CALLOC_FROM_BYTES 65536
 
 /* The account, made at the first call; NULL when there is no memory for it. */
 struct account *account_get(void);
 
 /* This thread's own stripe; NULL before its first count and while it ends. Initial-exec: reading it
  * takes no call and never allocates, also in a library that was opened late. */
-extern __thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec")));
+extern __thread struct stripe *account_own_stripe
+    __attribute__((tls_model("initial-exec"), visibility("hidden")));
 void account_look_at_peak(enum component component);
 
 /* A plain address: an indexed one costs each addition another step. */
@@ -118,7 +155,7 @@ account_count_more(struct stripe *stripe, enum component component, int64_t requ
         atomic_load_explicit(&tally->reserved_bytes, memory_order_relaxed) + reserved_bytes;
     atomic_store_explicit(&tally->reserved_bytes, live_bytes, memory_order_release);
     account_add(&stripe->all_reserved_bytes, reserved_bytes);
-    return live_bytes > atomic_load_explicit(&tally->peak_look, memory_order_relaxed);
+    return account_is_above(live_bytes, &tally->peak_look);
 }
 
 /* One less. */
@@ -133,6 +170,16 @@ account_count_less(struct stripe *stripe, enum component component, int64_t requ
     account_add(&tally->frees, 1);
     account_subtract(&tally->reserved_bytes, reserved_bytes);
     account_subtract(&stripe->all_reserved_bytes, reserved_bytes);
+}
+
+/* One that was counted and then could not be had. */
+static inline void account_count_none(struct stripe *stripe, enum component component,
+                                      int64_t requested_bytes, int64_t reserved_bytes)
+{
+    struct tally *tally = tally_of(stripe, component);
+    account_count_less(stripe, component, requested_bytes, reserved_bytes, 0);
+    account_subtract(&tally->frees, 1);
+    account_subtract(&tally->allocations, 1);
 }
 
 /* More (sign 1) or less (-1). */

@@ -6,14 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of the user's data. tag is one word, so that it is written, checked and read at once;
- * its canary is a hash of the other fields and of size:
- *
- *    bit 0           32          40       48        64
- *    +---------------+-----------+--------+---------+
- *    | site          | component | level  | canary  |
- *    +---------------+-----------+--------+---------+
- */
+/* In front of the user's data. The tag: account.h. */
 struct header {
     uint64_t tag;
     uint64_t size;
@@ -31,33 +24,12 @@ _Static_assert(COMPONENT_COUNT <= UINT8_MAX, "a component fits its byte");
 /* No single block of the agent is larger; more is a bug of the caller, not a wish. */
 #define SIZE_MAX_BYTES ((size_t)1 << 40)
 
-/* Above, calloc: it gets fresh pages from the kernel and need not touch them. Below, malloc and
- * memset: glibc's calloc does not use the per-thread cache. */
-#define CALLOC_FROM_BYTES 65536
-
-/* site, component, level: what is under the canary. */
-#define TAG_BITS         48
-#define TAG_COMPONENT_AT 32
-
 void mem_set_level(enum mem_level level)
 {
     /* The table is a map of the account like others, without a site of its own. */
     if (level == MEM_DETAIL && !sites_are_open())
         sites_open(maps_new(COMPONENT_ACCOUNTING, SITES_BYTES, SITE_NONE));
     account_set_level(level);
-}
-
-static inline uint64_t tag_now(void)
-{
-    return atomic_load_explicit(&account_tag, memory_order_relaxed);
-}
-
-/* Its highest bits are the canary: they depend on all that is below them in the tag, and on
- * size. */
-static inline uint64_t seal_of(uint64_t tag, uint64_t size)
-{
-    uint64_t fields = tag << (64 - TAG_BITS);
-    return (fields ^ size) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 static inline enum component component_of(uint64_t tag)
@@ -78,22 +50,34 @@ static inline int64_t heap_bytes(uint64_t size)
     return (int64_t)((size + AROUND_BYTES + 8 + 15) & ~UINT64_C(15));
 }
 
-static inline uint64_t tag_of(enum component component)
+/* Not aligned. A member, not memcpy: that is a call with FORTIFY and guards the stack. */
+struct back {
+    uint16_t canary;
+} __attribute__((packed));
+
+static inline struct back *back_of(const struct header *header, uint64_t size)
 {
-    return tag_now() | (uint64_t)component << TAG_COMPONENT_AT;
+    return (struct back *)((char *)(header + 1) + size);
 }
 
-static inline uint64_t tag_at_site(enum component component, uint32_t site)
+/* The canary's part that is of the size: its four times 16 bits, xor'ed; of a small one it is a
+ * shift. */
+static inline uint64_t seal_of_small(uint64_t size)
 {
-    return (tag_of(component) & ~(uint64_t)SITE_NONE) | site;
+    return size << TAG_BITS;
 }
 
+static inline uint64_t seal_of(uint64_t size)
+{
+    return (size ^ size >> 16 ^ size >> 32 ^ size >> 48) << TAG_BITS;
+}
+
+/* tag: sealed. */
 static inline void fill_header(struct header *header, uint64_t tag, size_t size)
 {
-    const uint16_t back = BACK_CANARY;
-    header->tag = tag | seal_of(tag, size) >> TAG_BITS << TAG_BITS;
+    header->tag = tag;
     header->size = size;
-    memcpy((char *)(header + 1) + size, &back, sizeof back);
+    back_of(header, size)->canary = BACK_CANARY;
 }
 
 static uint32_t count_site(enum component component, size_t size, void *const *frame_pointer)
@@ -108,12 +92,10 @@ static uint32_t count_site(enum component component, size_t size, void *const *f
 /* The canary in front is looked at first: size can be trusted then. */
 static inline bool is_whole(const struct header *header)
 {
-    uint16_t back;
-    if ((header->tag ^ seal_of(header->tag, header->size)) >> TAG_BITS != 0 ||
-        component_of(header->tag) >= COMPONENT_COUNT)
-        return false;
-    memcpy(&back, (const char *)(header + 1) + header->size, sizeof back);
-    return back == BACK_CANARY;
+    uint64_t tag = header->tag ^ seal_of(header->size);
+    return tag == account_sealed(tag << (64 - TAG_BITS) >> (64 - TAG_BITS)) &&
+           component_of(tag) < COMPONENT_COUNT &&
+           back_of(header, header->size)->canary == BACK_CANARY;
 }
 
 static __attribute__((noinline, cold)) void count_damage(void)
@@ -130,8 +112,8 @@ int64_t mem_damaged(void)
 }
 
 /* Large blocks, call sites, a thread's first block. */
-static __attribute__((noinline, cold)) void *
-allocate_rarely(enum component component, size_t size, bool zeroed, void *const *frame_pointer)
+static __attribute__((noinline)) void *allocate_rarely(enum component component, size_t size,
+                                                       bool zeroed, void *const *frame_pointer)
 {
     bool fresh = zeroed && size >= CALLOC_FROM_BYTES;
     if (size > SIZE_MAX_BYTES)
@@ -143,25 +125,48 @@ allocate_rarely(enum component component, size_t size, bool zeroed, void *const 
         free(header);
         return NULL;
     }
-    fill_header(header, tag_at_site(component, count_site(component, size, frame_pointer)), size);
+    uint32_t site = count_site(component, size, frame_pointer);
+    fill_header(header, account_tag(mem_get_level(), component, site) ^ seal_of(size), size);
     return zeroed && !fresh ? memset(header + 1, 0, size) : header + 1;
 }
 
-static __attribute__((noinline, cold)) void *look_at_peak(struct header *header, bool zeroed)
+static __attribute__((noinline, cold)) void *take_back(uint64_t tag, size_t size)
 {
-    account_look_at_peak(component_of(header->tag));
-    return zeroed ? memset(header + 1, 0, header->size) : header + 1;
+    account_count_none(account_own_stripe, component_of(tag), (int64_t)size, heap_bytes(size));
+    return NULL;
 }
 
-/* What nearly every call does, with as few instructions as can be, for that is all it costs: size
- * and tag alone are kept across malloc, and the other calls are the last thing done, so that little
- * has to be saved and restored. */
+/* A small block that is counted already. tag: of its tally. */
+static inline __attribute__((always_inline)) void *make_counted(uint64_t tag, size_t size,
+                                                                bool zeroed)
+{
+    struct header *header = malloc(size + AROUND_BYTES);
+    if (__builtin_expect(header == NULL, 0))
+        return take_back(tag, size);
+    fill_header(header, tag ^ seal_of_small(size), size);
+    return zeroed ? memset(header + 1, 0, size) : header + 1;
+}
+
+static inline uint64_t tag_in(struct stripe *stripe, enum component component)
+{
+    return atomic_load_explicit(&tally_of(stripe, component)->tag, memory_order_relaxed);
+}
+
+static __attribute__((noinline, cold)) void *allocate_at_peak(enum component component, size_t size,
+                                                              bool zeroed)
+{
+    account_look_at_peak(component);
+    return make_counted(tag_in(account_own_stripe, component), size, zeroed);
+}
+
+/* What nearly every call does, with as few instructions as can be, for that is all it costs: it is
+ * counted first, so that size and tag alone are kept across malloc. */
 static inline __attribute__((always_inline)) void *allocate(enum component component, size_t size,
                                                             bool zeroed, void *const *frame_pointer)
 {
-    uint64_t tag = tag_of(component);
-    if (__builtin_expect(size >= CALLOC_FROM_BYTES || tag / (MEM_DETAIL * TAG_LEVEL) != 0 ||
-                             account_own_stripe == NULL,
+    struct stripe *stripe = account_own_stripe;
+    if (__builtin_expect(size >= atomic_load_explicit(&account_plain_below, memory_order_relaxed) ||
+                             stripe == NULL,
                          0)) {
         void *block = allocate_rarely(component, size, zeroed, frame_pointer);
         /* Not the last thing done: a tail call gives up the frame that is walked, and where the return address
@@ -169,17 +174,10 @@ static inline __attribute__((always_inline)) void *allocate(enum component compo
         __asm__("" : "+r"(block));
         return block; // NOLINT(clang-analyzer-unix.Malloc): what the assembler hands on is not followed
     }
-    __asm__("" : "+r"(tag)); /* or compilers keep what it was made of */
-    struct header *header = malloc(size + AROUND_BYTES);
-    __asm__("" : "+r"(tag) : : "memory"); /* and the stripe, which is read again */
-    if (__builtin_expect(header == NULL, 0))
-        return NULL;
-    bool grown = account_count_more(account_own_stripe, component_of(tag), (int64_t)size,
-                                    heap_bytes(size), 0);
-    fill_header(header, tag, size);
-    if (__builtin_expect(grown, 0))
-        return look_at_peak(header, zeroed);
-    return zeroed ? memset(header + 1, 0, size) : header + 1;
+    if (__builtin_expect(account_count_more(stripe, component, (int64_t)size, heap_bytes(size), 0),
+                         0))
+        return allocate_at_peak(component, size, zeroed);
+    return make_counted(tag_in(stripe, component), size, zeroed);
 }
 
 void *mem_alloc(enum component component, size_t size)
@@ -225,7 +223,7 @@ void *mem_resize(enum component component, void *block, size_t size)
     account_count(component_of(old.tag), -1, (int64_t)old.size, heap_bytes(old.size), 0);
     account_count(component, 1, (int64_t)size, heap_bytes(size), 0);
     uint32_t site = count_site(component, size, __builtin_frame_address(0));
-    fill_header(moved, tag_at_site(component, site), size);
+    fill_header(moved, account_tag(mem_get_level(), component, site) ^ seal_of(size), size);
     return moved + 1;
 }
 
@@ -264,8 +262,8 @@ static inline bool is_forgotten(enum component component)
 }
 #endif
 
-/* Damaged blocks, call sites, a thread's first or last block. */
-static __attribute__((noinline, cold)) void free_rarely(struct header *header)
+/* Damaged and large blocks, call sites, blocks of another level, a thread's first or last block. */
+static __attribute__((noinline)) void free_rarely(struct header *header)
 {
     if (!is_whole(header)) {
         count_damage();
@@ -283,14 +281,21 @@ void mem_free(void *block)
         return;
     struct header *header = (struct header *)block - 1;
     struct stripe *stripe = account_own_stripe;
-    if (__builtin_expect(!is_whole(header) || site_in(header->tag) != SITE_NONE || stripe == NULL,
+    uint64_t size = header->size;
+    if (__builtin_expect(stripe == NULL || size >= CALLOC_FROM_BYTES, 0)) {
+        free_rarely(header);
+        return;
+    }
+    /* The tally's tag is that of most blocks: one comparison for canary, component, level, site. */
+    enum component component = component_of(header->tag);
+    if (__builtin_expect((header->tag ^ seal_of_small(size)) != tag_in(stripe, component) ||
+                             back_of(header, size)->canary != BACK_CANARY,
                          0)) {
         free_rarely(header);
         return;
     }
-    if (is_forgotten(component_of(header->tag)))
+    if (is_forgotten(component))
         return;
-    account_count_less(stripe, component_of(header->tag), (int64_t)header->size,
-                       heap_bytes(header->size), 0);
+    account_count_less(stripe, component, (int64_t)size, heap_bytes(size), 0);
     free(header);
 }

@@ -3,6 +3,7 @@
 #define AGENT_MEM_COUNTER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Written by one thread at a time: no exclusive or LSE instruction. Release (stlr), so that who sees
@@ -17,6 +18,13 @@ static inline __attribute__((always_inline)) void account_subtract(_Atomic int64
                                                                    int64_t by)
 {
     account_add(counter, -by);
+}
+
+/* value > *counter */
+static inline __attribute__((always_inline)) bool account_is_above(int64_t value,
+                                                                   _Atomic int64_t *counter)
+{
+    return value > atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 #endif

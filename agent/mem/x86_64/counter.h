@@ -3,6 +3,7 @@
 #define AGENT_MEM_COUNTER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Written by one thread at a time: no locked instruction. Release, so that who sees the second
@@ -25,6 +26,19 @@ static inline __attribute__((always_inline)) void account_subtract(_Atomic int64
     __asm__ volatile("subq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
 #else
     account_add(counter, -by);
+#endif
+}
+
+/* value > *counter, by a comparison with memory: compilers load what is atomic first. */
+static inline __attribute__((always_inline)) bool account_is_above(int64_t value,
+                                                                   _Atomic int64_t *counter)
+{
+#ifndef __SANITIZE_THREAD__
+    bool above;
+    __asm__ volatile("cmpq %2, %1" : "=@ccg"(above) : "r"(value), "m"(*counter));
+    return above;
+#else
+    return value > atomic_load_explicit(counter, memory_order_relaxed);
 #endif
 }
 

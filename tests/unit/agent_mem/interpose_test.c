@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct observed {
     int64_t blocks, maps;
     int64_t heap_bytes; /* as glibc rounds: 8 bytes of its own, whole 16s */
     int64_t mapped_bytes;
+    bool out_of_memory;
 };
 static struct observed observed;
 
@@ -48,7 +50,7 @@ static void *watch(struct watched *block, size_t size)
 
 static void *observed_malloc(size_t size)
 {
-    struct watched *block = malloc(sizeof *block + size);
+    struct watched *block = observed.out_of_memory ? NULL : malloc(sizeof *block + size);
     if (block != NULL)
         memset(block, 0xa5, sizeof *block + size); /* nobody may rely on zeroes */
     return watch(block, size);
@@ -206,6 +208,27 @@ static void also_with_call_sites(void **state)
     assert_int_equal(mem_sites(&site, 1), 0);
 }
 
+/* A small block is counted before it is there. */
+static void what_could_not_be_had_is_not_counted(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 100, 65535, 65536};
+    struct mem_snapshot before, after;
+    mem_set_level(MEM_SUMMARY);
+    mem_free(mem_alloc(COMPONENT_CONTROL, 1));
+    mem_snapshot(&before);
+    observed.out_of_memory = true;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_null(mem_alloc_raw(COMPONENT_CONTROL, sizes[i]));
+        assert_null(mem_copy_text(COMPONENT_CONTROL, "text", 4));
+    }
+    observed.out_of_memory = false;
+    agree();
+    mem_snapshot(&after);
+    assert_memory_equal(&after.component[COMPONENT_CONTROL], &before.component[COMPONENT_CONTROL],
+                        sizeof after.component[COMPONENT_CONTROL]);
+}
+
 static void the_comparison_can_fail(void **state)
 {
     (void)state;
@@ -222,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_total_is_what_was_taken),
         cmocka_unit_test(also_with_call_sites),
+        cmocka_unit_test(what_could_not_be_had_is_not_counted),
         cmocka_unit_test(the_comparison_can_fail),
     };
     return cmocka_run_group_tests_name("agent/mem/interpose", tests, NULL, NULL);

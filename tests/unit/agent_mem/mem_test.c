@@ -196,15 +196,32 @@ static void damage_behind_is_found_and_left_alone(void **state)
 static void damage_in_front_is_found_and_left_alone(void **state)
 {
     (void)state;
-    int64_t damaged = mem_damaged();
-    unsigned char *block = mem_alloc(COMPONENT_CONTROL, 100);
-    for (int at = -HEADER_BYTES; at < 0; at++) {
-        block[at] ^= 0x40;
+    static const size_t sizes[] = {0, 100, 65535, 65536, 300000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t damaged = mem_damaged();
+        unsigned char *block = mem_alloc(COMPONENT_CONTROL, sizes[i]);
+        for (int bit = 0; bit < 8 * HEADER_BYTES; bit++) {
+            block[bit / 8 - HEADER_BYTES] ^= (unsigned char)(1 << bit % 8);
+            mem_free(block);
+            block[bit / 8 - HEADER_BYTES] ^= (unsigned char)(1 << bit % 8);
+        }
+        unsigned char header[HEADER_BYTES];
+        memcpy(header, block - HEADER_BYTES, HEADER_BYTES);
+        for (int byte = 0; byte < 256; byte++) { /* memory that is no block */
+            memset(block - HEADER_BYTES, byte, HEADER_BYTES);
+            mem_free(block);
+        }
+        memcpy(block - HEADER_BYTES, header, HEADER_BYTES);
+        for (int component = 0; component < 256; component++) {
+            block[-12] = (unsigned char)component;
+            if (component != COMPONENT_CONTROL)
+                mem_free(block);
+        }
+        block[-12] = COMPONENT_CONTROL;
+        assert_int_equal(mem_damaged() - damaged, 8 * HEADER_BYTES + 256 + 255);
         mem_free(block);
-        block[at] ^= 0x40;
+        assert_int_equal(mem_damaged() - damaged, 8 * HEADER_BYTES + 256 + 255);
     }
-    assert_int_equal(mem_damaged() - damaged, HEADER_BYTES);
-    mem_free(block);
 }
 
 static void resized_blocks_keep_their_bytes(void **state)
