@@ -18,7 +18,8 @@ endif
 ifneq ($(CROSS),)
 SYSROOT ?= $(shell scripts/test/sysroot-arm64.sh folder)
 CPPFLAGS += --sysroot=$(SYSROOT)
-LDFLAGS += --sysroot=$(SYSROOT)
+# -B: the sysroot's C library, which has Debian's updates, before the cross compiler's own.
+LDFLAGS += --sysroot=$(SYSROOT) -B$(SYSROOT)/usr/lib/$(CROSS:%-=%)
 RUN     := env QEMU_LD_PREFIX=$(SYSROOT) qemu-aarch64-static
 endif
 PREFIX  ?= /usr/local
@@ -131,7 +132,7 @@ AGENT_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libn
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(1))
 
-.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-image test-release sbom
+.PHONY: all setup demo check test jdks test-jdks bench serve-week verdict-error-rates fuzz stress soak-test sysroot-arm64 test-arm64 format lint clean install uninstall dist deb release release-all release-image test-release sbom
 all: $(BUILD)/nmtwatch $(AGENT)
 
 $(BUILD)/nmtwatch: $(call obj,nmtwatch/main $(NMTWATCH)) $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
@@ -372,11 +373,16 @@ deb:
 # What people download, in build/release: the static program with the agent, an image, sums (scripts/package/release.sh).
 release: $(BUILD)/static/nmtwatch $(BUILD)/libnmtagent.so $(BUILD)/man/nmtwatch.1
 	@CC='$(CC)' scripts/package/release.sh $(BUILD)
+# Of both machines, with one image for both, in build/release-all.
+release-all:
+	@$(MAKE) --no-print-directory release
+	@$(MAKE) --no-print-directory CROSS=aarch64-linux-gnu- release
+	@scripts/package/release.sh --join build build/aarch64-linux-gnu
 release-image: $(BUILD)/static/nmtwatch $(BUILD)/libnmtagent.so
 	@CC='$(CC)' scripts/package/release.sh $(BUILD) image
 # What is in the program that is not ours, as CycloneDX.
 sbom: $(BUILD)/nmtwatch $(AGENT)
-	@scripts/package/sbom.sh $^ >$(BUILD)/nmtwatch.cdx.json
+	@CC='$(CC)' scripts/package/sbom.sh $^ >$(BUILD)/nmtwatch.cdx.json
 	@echo "$(BUILD)/nmtwatch.cdx.json"
 
 C_FILES = $(shell git ls-files '*.c' '*.h')

@@ -63,7 +63,7 @@ debian_apt() { # FOLDER MIRROR SUITE ARCHITECTURE COMMAND...
         -o "Dir::State::status=$state/status" -o "Dir::Cache=$state" \
         -o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=- \
         -o "APT::Architecture=$4" -o "APT::Architectures=$4" -o "APT::Sandbox::User=$(id -un)" \
-        -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false "${@:5}"
+        -o Acquire::Languages=none -o APT::Update::Error-Mode=any -o Acquire::Check-Valid-Until=false "${@:5}"
 }
 
 # --- arm64 on another machine ---------------------------------------------------------------------
@@ -79,6 +79,39 @@ arm64_lacking() {
     command -v aarch64-linux-gnu-gcc >/dev/null || { echo "no cross compiler (gcc-aarch64-linux-gnu)" && return; }
     command -v qemu-aarch64-static >/dev/null || { echo "no emulator (qemu-user-static)" && return; }
     false
+}
+
+# Where the libraries of what $CC compiles for begin: the sysroot, or nothing for this machine's own.
+library_root() {
+    [ "$("${CC:-gcc}" -dumpmachine)" = "$(gcc -dumpmachine)" ] || sysroot_arm64
+}
+
+# --- steps of a trial that takes minutes ----------------------------------------------------------
+
+# trial_begin makes $scratch, which goes at the end with $root in it, where a system is tried; $failed is 1 after a
+# step that failed.
+trial_begin() { # NAME
+    failed=0
+    scratch=$(mktemp -d "/var/tmp/nmtwatch-$1.XXXXXX")
+    # Also another user's programs are run from there.
+    chmod 755 "$scratch"
+    root=$scratch/root
+    trap 'umount "$root/proc" 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
+}
+step() { # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@" >"$scratch/log" 2>&1; then
+        echo "ok - $name"
+    else
+        echo "not ok - $name"
+        { grep -A 3 '^not ok' "$scratch/log" || tail -n 10 "$scratch/log"; } | sed 's/^/#   /' | tail -n 30
+        # shellcheck disable=SC2034 # of whoever calls
+        failed=1
+    fi
+}
+inside() { # COMMAND... in $root
+    chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"
 }
 
 # --- npm ------------------------------------------------------------------------------------------

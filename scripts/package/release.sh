@@ -10,16 +10,71 @@
 #   SHA256SUMS                                of the files above, of all machines whose files are there
 #
 # usage: release.sh BUILD [image]    image: that alone. Needs jq; called by `make release` and `make release-image`
+#        release.sh --join BUILD OTHER...    `make release-all`: the files of the releases of all machines in
+#                                            BUILD/release-all, with one SHA256SUMS and one image for all of them:
+#
+#   nmtwatch-VERSION-linux.oci.tar, image/    each machine takes what is of its architecture
 #
 # The same sources, compiler and libraries make the same bytes: every file has the time of source_date.
 
 set -eu
 . "$(dirname "$0")/../lib.sh"
 umask 022
-build=$1 only=${2-}
-CC=${CC:-gcc}
 version=$(<VERSION)
 image=localhost/nmtwatch:$version
+command -v jq >/dev/null || {
+    echo "release: jq is missing: apt-get install jq" >&2
+    exit 1
+}
+
+# --- OCI layouts -----------------------------------------------------------------------------------
+
+# In $layout, by way of $work.
+blob() { # MEDIA-TYPE <CONTENT: stores it; its descriptor
+    local sum
+    mkdir -p "$layout/blobs/sha256"
+    cat >"$work/blob"
+    sum=$(sha256sum "$work/blob" | cut -d ' ' -f 1)
+    jq -nc --arg type "$1" --arg sum "sha256:$sum" --argjson size "$(stat -c %s "$work/blob")" \
+        '{mediaType: $type, digest: $sum, size: $size}'
+    mv "$work/blob" "$layout/blobs/sha256/$sum"
+}
+index() { # <DESCRIPTORS: an index of them
+    jq -sc '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}'
+}
+finish() { # ARCHIVE <DESCRIPTOR: of the image, which gets its name here
+    jq -c --arg image "$image" \
+        '. + {annotations: {"org.opencontainers.image.ref.name": $image, "io.containerd.image.name": $image}}' |
+        index >"$layout/index.json"
+    echo '{"imageLayoutVersion":"1.0.0"}' >"$layout/oci-layout"
+    tar_same -C "$layout" . >"$1"
+}
+sums() { # FOLDER
+    (cd "$1" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum) >"$work/sums"
+    mv "$work/sums" "$1/SHA256SUMS"
+    cat "$1/SHA256SUMS"
+}
+
+# --- of all machines -------------------------------------------------------------------------------
+
+if [ "$1" = --join ]; then
+    out=$2/release-all layout=$out/image work=$out/work
+    rm -rf "$out"
+    mkdir -p "$work" "$layout"
+    for build in "${@:2}"; do
+        (cd "$build/release" && sha256sum --quiet --check --strict SHA256SUMS)
+        cp "$build/release"/nmtwatch?"$version"?* "$out"
+        cp -r "$build/release"/image-*/blobs "$layout"
+        jq -c '.manifests[] | del(.annotations)' "$build/release"/image-*/index.json >>"$work/manifests"
+    done
+    index <"$work/manifests" | blob application/vnd.oci.image.index.v1+json | finish "$out/nmtwatch-$version-linux.oci.tar"
+    sums "$out"
+    rm -rf "$work"
+    exit
+fi
+
+build=$1 only=${2-}
+CC=${CC:-gcc}
 case $($CC -dumpmachine) in
 x86_64*) architecture=amd64 machine=x86_64 ;;
 aarch64*) architecture=arm64 machine=aarch64 ;;
@@ -28,10 +83,6 @@ aarch64*) architecture=arm64 machine=aarch64 ;;
     exit 1
     ;;
 esac
-command -v jq >/dev/null || {
-    echo "release: jq is missing: apt-get install jq" >&2
-    exit 1
-}
 out=$build/release
 name=nmtwatch-$version-linux-$machine
 libraries=$build/static/libraries
@@ -47,7 +98,7 @@ install -m 644 "$build/libnmtagent.so" "$work/libnmtagent.so"
 "$($CC -print-prog-name=strip)" --strip-unneeded -R .note.gnu.build-id "$work/libnmtagent.so"
 cp "$build/static/libraries.tsv" "$work/libraries.tsv"
 awk -F '\t' '$1 == "ca-certificates" { print $1 "\t" $2 "\t" $3 }' "$libraries/packages.tsv" >>"$work/libraries.tsv"
-scripts/package/sbom.sh --linked "$build/static/libraries.tsv" "$work/nmtwatch" "$work/libnmtagent.so" \
+CC=$CC scripts/package/sbom.sh --linked "$build/static/libraries.tsv" "$work/nmtwatch" "$work/libnmtagent.so" \
     >"$out/$name.cdx.json"
 {
     echo "The programs of this release contain these libraries, or parts of them, unchanged, as Debian's packages"
@@ -80,15 +131,6 @@ printf '%s\n' root:x:0:0:root:/:/sbin/nologin nmtwatch:x:64779:64779:nmtwatch:/:
 printf '%s\n' root:x:0: nmtwatch:x:64779: >"$root/etc/group"
 
 layout=$out/image-$machine
-mkdir -p "$layout/blobs/sha256"
-blob() { # MEDIA-TYPE <CONTENT: stores it; its descriptor
-    local sum
-    cat >"$work/blob"
-    sum=$(sha256sum "$work/blob" | cut -d ' ' -f 1)
-    jq -nc --arg type "$1" --arg sum "sha256:$sum" --argjson size "$(stat -c %s "$work/blob")" \
-        '{mediaType: $type, digest: $sum, size: $size}'
-    mv "$work/blob" "$layout/blobs/sha256/$sum"
-}
 created=$(date -u -d "@$(source_date)" +%Y-%m-%dT%H:%M:%SZ)
 tar_same -C "$root" . >"$work/layer"
 layer=$(gzip -9n <"$work/layer" | blob application/vnd.oci.image.layer.v1.tar+gzip)
@@ -106,22 +148,16 @@ config=$(jq -nc --arg created "$created" --arg architecture $architecture --arg 
 manifest=$(jq -nc --argjson config "$config" --argjson layer "$layer" '{
         schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json", config: $config, layers: [$layer]
     }' | blob application/vnd.oci.image.manifest.v1+json)
-jq -nc --argjson manifest "$manifest" --arg image "$image" --arg architecture $architecture '{
-        schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
-        manifests: [$manifest + {
-            platform: {architecture: $architecture, os: "linux"},
-            annotations: {"org.opencontainers.image.ref.name": $image, "io.containerd.image.name": $image}
-        }]
-    }' >"$layout/index.json"
-echo '{"imageLayoutVersion":"1.0.0"}' >"$layout/oci-layout"
-tar_same -C "$layout" . >"$out/$name.oci.tar"
+jq -c --arg architecture $architecture '. + {platform: {architecture: $architecture, os: "linux"}}' <<<"$manifest" |
+    finish "$out/$name.oci.tar"
 
 [ -z "$only" ] || { rm -rf "$work" && exit; }
 
 # --- as it is installed, with the programs of the release ------------------------------------------
 
 stage=$work/stage
-make -s BUILD="$build" DESTDIR="$PWD/$stage" PREFIX=/usr UNITDIR=/lib/systemd/system install >/dev/null
+# A variable of the command line that has called us, CROSS for one, is in the environment as well.
+env -u MAKEFLAGS -u MAKELEVEL make -s BUILD="$build" DESTDIR="$PWD/$stage" PREFIX=/usr UNITDIR=/lib/systemd/system install >/dev/null
 install -m 755 "$work/nmtwatch" "$stage/usr/bin/nmtwatch"
 install -m 644 "$work/libnmtagent.so" "$stage/usr/lib/nmtwatch/libnmtagent.so"
 install -m 644 "$out/$name.cdx.json" "$stage/usr/share/doc/nmtwatch/nmtwatch.cdx.json"
@@ -168,6 +204,5 @@ SOURCE_DATE_EPOCH=$(source_date) dpkg-deb --root-owner-group -Zxz --build "$stag
 
 # --- sums ------------------------------------------------------------------------------------------
 
+sums "$out"
 rm -rf "$work"
-sums=$(cd "$out" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum)
-echo "$sums" | tee "$out/SHA256SUMS"

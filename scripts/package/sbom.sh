@@ -1,7 +1,7 @@
 #!/bin/bash
 # sbom: CycloneDX 1.5 on standard output: which libraries are in the program, linked in or loaded,
-# and of which Debian packages of this machine they are. The same build says the same: no time, no
-# random number.
+# and of which Debian packages they are: of this machine, or of the sysroot where $CC compiles for another
+# architecture. The same build says the same: no time, no random number.
 #
 # usage: sbom.sh [--linked LIBRARIES.TSV] NMTWATCH [AGENT]       needs jq
 #
@@ -18,13 +18,22 @@ linked=
 }
 files=("$@")
 version=$(<VERSION)
+CC=${CC:-gcc}
+libraries=$(library_root)
+triplet=$($CC -dumpmachine)
+query=(dpkg-query "--admindir=$libraries/var/lib/dpkg")
+[ -z "$libraries" ] || [ -n "$linked" ] || [ -e "$libraries/var/lib/dpkg/status" ] || {
+    echo "sbom: $libraries does not say of which packages its files are: remove it, then make sysroot-arm64" >&2
+    exit 1
+}
 
 package_of() { # FILE: "name version", or nothing; usr-merged systems list a file under either name
-    local file found
-    for file in "$1" "$(realpath "$1")" "/usr$1" "${1#/usr}"; do
-        found=$(dpkg-query -S "$file" 2>/dev/null | head -n 1) || continue
+    local file found inside=${1#"$libraries"} real
+    real=$(realpath "$1") real=${real#"$libraries"}
+    for file in "$inside" "$real" "/usr$real" "${real#/usr}"; do
+        found=$("${query[@]}" -S "$file" 2>/dev/null | head -n 1) || continue
         [ -z "$found" ] || {
-            dpkg-query -W -f '${source:Package} ${Version}\n' "${found%%: *}"
+            "${query[@]}" -W -f '${source:Package} ${Version}\n' "${found%%: *}"
             return
         }
     done
@@ -77,7 +86,7 @@ linked_in() {
 
 needed() {
     for file in "${files[@]}"; do
-        "${OBJDUMP:-objdump}" -p "$file" | sed -n 's/^ *NEEDED *//p'
+        "$($CC -print-prog-name=objdump)" -p "$file" | sed -n 's/^ *NEEDED *//p'
     done | sort -u
 }
 
@@ -86,14 +95,21 @@ needed() {
 on_demand() {
     local sources=(nmtwatch agent)
     [ -z "$linked" ] || sources=(agent)
-    grep -rhoE '"lib[a-z0-9_+-]+\.so\.[0-9]+"' "${sources[@]}" --include='*.c' | tr -d '"' |
-        grep -vE '^lib(c|jvm)\.' | sort -u | while read -r library; do
-        if [ -n "$(shared_file "$library")" ]; then echo "$library"; fi
+    # libunwind has the architecture's name in its own.
+    grep -rhE '"lib[a-z0-9_+-]+' "${sources[@]}" --include='*.c' | sed "s/\" TEXT(UNW_TARGET) \"/${triplet%%-*}/" |
+        grep -oE '"lib[a-z0-9_+-]+\.so\.[0-9]+"' | tr -d '"' | grep -vE '^lib(c|jvm)\.' | sort -u | while read -r library; do
+        if [ -n "$(file_of "$library")" ]; then echo "$library"; fi
     done
 }
 
-shared_file() { # LIBRARY
-    ldconfig -p | awk -v name="$1" '$1 == name && /x86-64/ { print $NF; exit }'
+file_of() { # LIBRARY: nothing where it is not there. A cross compiler knows another C library, its own, as well
+    local file
+    for file in "$libraries/usr/lib/$triplet/$1" "$libraries/lib/$triplet/$1" "$($CC -print-file-name="$1")"; do
+        if [ "$file" != "$1" ] && [ -e "$file" ]; then
+            echo "$file"
+            break
+        fi
+    done
 }
 
 {
@@ -103,7 +119,7 @@ shared_file() { # LIBRARY
         done <"$linked"
     else
         for library in $(linked_in); do
-            component "$library" "$(${CC:-gcc} -print-file-name="$library.a")" static required
+            component "$library" "$(file_of "$library.a")" static required
         done
     fi
     for library in $(needed); do
@@ -113,10 +129,10 @@ shared_file() { # LIBRARY
             component "$library" '' dynamic required "$package" "$package_version"
             continue
         fi
-        component "$library" "$(shared_file "$library")" dynamic required
+        component "$library" "$(file_of "$library")" dynamic required
     done
     for library in $(on_demand); do
-        component "$library" "$(shared_file "$library")" "on demand" optional
+        component "$library" "$(file_of "$library")" "on demand" optional
     done
 } | jq -s --arg version "$version" \
     --argjson files "$(sha256sum "${files[@]}" | jq -R --arg version "$version" '

@@ -109,8 +109,15 @@ done >"$folder/libraries.tsv"
 } >>"$folder/libraries.tsv"
 ! $only_libraries || exit 0
 
+# Both have these from the same author, of different versions and under the same names. GnuTLS keeps its own ones.
+defined() { # ARCHIVE: what others may call
+    "$($CC -print-prog-name=nm)" -gP --defined-only "$1" 2>/dev/null | awk 'NF > 2 { print $1 }' | sort -u
+}
+comm -12 <(defined "$archives/libgnutls.a") <(defined "$archives/libcrypto.a") | sed 's/.*/& gnutls_own_&/' >"$folder/renamed"
+"$($CC -print-prog-name=objcopy)" --redefine-syms="$folder/renamed" "$archives/libgnutls.a" "$folder/libgnutls.a"
+
 mapfile -t flags < <(
-    table | sed "s|\([^ ]*\) .*|$archives/lib\1.a|"
+    table | sed "s|\([^ ]*\) .*|$archives/lib\1.a|; s|^$archives/libgnutls.a|$folder/libgnutls.a|"
     nm -u "$archives/libcurl.a" "$archives/libgnutls.a" 2>/dev/null | awk 'NF == 2 { print $2 }' | sort -u |
         grep -E "$left_out" | while read -r name; do
         if [[ $name =~ $at_start ]]; then

@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/../lib.sh"
 failed=0
 
-step() { # NAME TOOL COMMAND...
+lint() { # NAME TOOL COMMAND...
     local name=$1 tool=$2
     shift 2
     if ! command -v "$tool" >/dev/null; then
@@ -65,11 +65,11 @@ banners() {
     }
 }
 
-step "include directions" grep includes
-step "banners" grep banners
-step "analyzers are pure" grep pure
-step "clang-format" clang-format clang-format --dry-run -Werror "${c_files[@]}"
-step "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
+lint "include directions" grep includes
+lint "banners" grep banners
+lint "analyzers are pure" grep pure
+lint "clang-format" clang-format clang-format --dry-run -Werror "${c_files[@]}"
+lint "shellcheck" shellcheck shellcheck -x -S warning -P SCRIPTDIR "${shell[@]}"
 # One file at a time, so that the machine's cores are used. The first run takes minutes (clang-tidy 3 s a
 # file); afterwards only what has changed is looked at again: a stamp in build/lint holds the sum of a
 # file, what it includes, the settings and the tool.
@@ -113,6 +113,6 @@ each_file() { # TOOL
     mkdir -p "build/lint/$1"
     printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -I{} bash -c 'look_at "$@"' look_at "$1" {}
 }
-step "cppcheck" cppcheck each_file cppcheck
-step "clang-tidy" clang-tidy each_file clang-tidy
+lint "cppcheck" cppcheck each_file cppcheck
+lint "clang-tidy" clang-tidy each_file clang-tidy
 exit $failed

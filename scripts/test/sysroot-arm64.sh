@@ -34,8 +34,17 @@ unpack() { # ROOT SUITE PACKAGE...: with what they depend on
     debian_apt "$building/apt-$suite" "$site" "$suite" arm64 update >>"$log" 2>&1 &&
         debian_apt "$building/apt-$suite" "$site" "$suite" arm64 install -y --no-install-recommends \
             --download-only "${@:3}" >>"$log" 2>&1 ||
-        fail "$(tail -n 1 "$log") (see $log)"
-    for deb in "$building/apt-$suite"/archives/*.deb; do dpkg-deb -x "$deb" "$root"; done
+        fail "$(grep -m 1 ^E: "$log" || tail -n 1 "$log") (see $log)"
+    # What belongs to which package, for scripts/package/sbom.sh: dpkg's own lists.
+    mkdir -p "$root/var/lib/dpkg/info"
+    echo 1 >"$root/var/lib/dpkg/info/format" # NAME:ARCHITECTURE.list
+    for deb in "$building/apt-$suite"/archives/*.deb; do
+        dpkg-deb -x "$deb" "$root"
+        { dpkg-deb -f "$deb" && printf 'Status: install ok unpacked\n\n'; } >>"$root/var/lib/dpkg/status"
+        dpkg-deb --fsys-tarfile "$deb" | tar -t | sed 's|^\.||; s|/$||; s|^$|/.|' >"$root/var/lib/dpkg/info/$(
+            dpkg-deb --showformat='${Package};${Architecture};${Multi-Arch}' -W "$deb" |
+                awk -F ';' '{ print $1 ($3 == "same" ? ":" $2 : "") }').list"
+    done
     rm -rf "$building/apt-$suite"
     find "$root" -type l -lname '/*' -printf '%P\t%l\n' | while IFS=$'\t' read -r link target; do
         ln -sfnr "$root$target" "$root/$link"
@@ -56,7 +65,8 @@ build() {
     site=$(debian_mirror)
     [ -n "$site" ] && [ -n "$suite" ] ||
         fail "apt knows no Debian archive here: set NMTWATCH_MIRROR to the URL of one"
-    mkdir -p "$(dirname "$folder")"
+    mkdir -p "$(dirname "$folder")" 2>/dev/null ||
+        fail "$(dirname "$folder") cannot be made: set NMTWATCH_SYSROOT_ARM64 to a place that can be written"
     exec 9>"$folder.lock"
     flock 9
     ! complete || return 0 # built while this one waited
@@ -64,6 +74,7 @@ build() {
     [ "$(df --output=avail -BM "$(dirname "$folder")" | tail -n 1 | tr -dc 0-9)" -ge 2000 ] ||
         fail "less than 2 GB are free in $(dirname "$folder")"
     rm -rf --one-file-system "$building"
+    trap 'rm -rf --one-file-system "$building"' EXIT
     : >"$log"
     echo "sysroot-arm64: building $folder"
     unpack "$building/root" "$suite" libc6-dev libunwind-dev libjansson-dev zlib1g-dev libinih-dev \
@@ -74,12 +85,13 @@ build() {
     rm -rf "$building"/root/{,sid/}usr/share/{doc,man,locale,info}
     touch "$building/root/complete"
     mv "$building/root" "$folder"
-    rm -rf "$building"
 }
 
 case ${1:-build} in
 build)
     complete || build
+    [ -e "$folder/var/lib/dpkg/status" ] ||
+        echo "sysroot-arm64: $folder is of an older version: for packages (make deb, make release) remove it and build it anew"
     echo "sysroot-arm64: $folder has $(arm64_lacking || echo "all that \`make test-arm64\` needs")"
     ;;
 folder) echo "$folder" ;;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # aarch64 by an emulator: our arm64 programs on a JVM of an arm64 JDK, and the programs of this machine on it.
-# All of it with ARM64_FULL=1 (`make test-arm64`); otherwise the part that takes seconds.
+# All of it with ARM64_FULL=1 (`make test-arm64`); otherwise the part that takes seconds. ARM64_PROGRAMS: the folder of
+# those to test, in place of the ones built here.
 # timeout: 240
 . "$(dirname "$0")/../tap.sh"
 
@@ -12,12 +13,12 @@ if [ -z "${ARM64_REGISTERED-}" ]; then
 fi
 
 OURS=${NMTWATCH:-build/nmtwatch} # of this machine; it reads an arm64 JVM, too
-build=build/aarch64-linux-gnu
+programs=${ARM64_PROGRAMS:-$PWD/build/aarch64-linux-gnu}
 NMTWATCH=$OURS
 . tests/e2e/agent.sh
-check "both programs are built for aarch64" env -u MAKEFLAGS -u MAKELEVEL \
-    make -s CROSS=aarch64-linux-gnu- "$build/nmtwatch" "$build/libnmtagent.so"
-NMTWATCH=$PWD/$build/nmtwatch AGENT=$PWD/$build/libnmtagent.so
+[ -n "${ARM64_PROGRAMS-}" ] || check "both programs are built for aarch64" env -u MAKEFLAGS -u MAKELEVEL \
+    make -s CROSS=aarch64-linux-gnu- build/aarch64-linux-gnu/{nmtwatch,libnmtagent.so}
+NMTWATCH=$programs/nmtwatch AGENT=$programs/libnmtagent.so
 JFR=$(agent_jdk 17)/bin/jfr
 
 java_start() { # NAME [FLAG...]
