@@ -62,7 +62,7 @@ PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
          class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables
 CLEAN := clean_text prefixes wraps
 MODEL := texts units memory_reply event
-TREND := rate history drawdown trend_line drift curve_fit window verdict verdict_ask
+TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := normalize family stem_table census heap_census loader_table
 NATIVE := internal call_site_group rss_account
 SOAK := estimate trial

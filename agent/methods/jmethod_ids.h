@@ -122,8 +122,6 @@ struct lazy_ids;
 struct lazy_ids *lazy_ids_create(jvmtiEnv *jvmti, struct jmethod_ids *ids);
 /* unnamed_frames: met so far. A few times a second. */
 void lazy_ids_turn(struct lazy_ids *lazy, JNIEnv *env, int64_t unnamed_frames);
-/* Stacks that were asked for. */
-int64_t lazy_ids_stacks(const struct lazy_ids *lazy);
 void lazy_ids_destroy(struct lazy_ids *lazy);
 
 #endif

@@ -18,7 +18,7 @@
 struct lazy_ids {
     jvmtiEnv *jvmti;
     struct jmethod_ids *ids;
-    int64_t unnamed_frames, stacks;
+    int64_t unnamed_frames;
     int stacks_a_turn;
     unsigned turns;
     uint32_t next_thread;
@@ -47,11 +47,6 @@ void lazy_ids_destroy(struct lazy_ids *lazy)
 {
     mem_unmap(COMPONENT_JMETHOD_IDS, lazy->known, KNOWN * sizeof *lazy->known);
     mem_free(lazy);
-}
-
-int64_t lazy_ids_stacks(const struct lazy_ids *lazy)
-{
-    return lazy->stacks;
 }
 
 /* Where the id is, or would be. The table is never full. */
@@ -120,7 +115,6 @@ static void look_at_threads(struct lazy_ids *lazy, JNIEnv *env, const jthread *t
         for (jint frame = 0; frame < depth; frame++)
             meet(lazy, env, lazy->frames[frame].method);
     }
-    lazy->stacks += stacks;
 }
 
 void lazy_ids_turn(struct lazy_ids *lazy, JNIEnv *env, int64_t unnamed_frames)

@@ -46,7 +46,7 @@ struct verdict_options {
     double floor_percent;      /* ... nor below this share of the level */
     int64_t floor_bytes_per_h; /* a slope whose lower bound is below this is not called growth */
     int64_t min_span_ms;       /* shorter is TOO_SHORT */
-    bool sparse;               /* points are rare and expensive: eight may decide (drift.h) */
+    bool sparse;               /* points are rare and expensive: eight may decide (drift) */
 };
 
 /* 1 MB, 0.5 %, the slope a long series must show, the shortest span. */

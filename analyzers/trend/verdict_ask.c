@@ -16,7 +16,6 @@
  */
 #include "analyzers/trend/verdict_internal.h"
 
-#include "analyzers/trend/drift.h"
 #include "analyzers/trend/window.h"
 
 #include <math.h>

@@ -82,8 +82,6 @@ struct recording {
     struct watch_cost cost;
     bool have_cost;
     int64_t unknown_lines;
-    recording_alert_fn *on_alert;
-    void *on_alert_context;
     char reason[256];    /* of the damage; empty when there is none */
     int64_t damage_byte; /* of the file */
     char damage[512];    /* the whole sentence */
@@ -353,9 +351,7 @@ bool recording_next(struct recording *recording, struct event *event)
             *event = recording->parsed.event;
             return true;
         case EVENT_LINE_ALERT:
-            if (recording->on_alert != NULL)
-                recording->on_alert(recording->on_alert_context, &recording->parsed.alert);
-            break;
+            break; /* a judge raises them again */
         case EVENT_LINE_END:
             recording->cost = recording->parsed.cost;
             recording->have_cost = true;
@@ -371,12 +367,6 @@ bool recording_next(struct recording *recording, struct event *event)
             return false;
         }
     }
-}
-
-void recording_on_alert(struct recording *recording, recording_alert_fn *on_alert, void *context)
-{
-    recording->on_alert = on_alert;
-    recording->on_alert_context = context;
 }
 
 const struct watch_cost *recording_cost(const struct recording *recording)
@@ -686,11 +676,6 @@ bool recorder_end(struct recorder *recorder, int64_t ms, const struct watch_cost
 const char *recorder_error(const struct recorder *recorder)
 {
     return recorder->error[0] ? recorder->error : NULL;
-}
-
-int64_t recorder_lines(const struct recorder *recorder)
-{
-    return recorder->lines;
 }
 
 void recorder_destroy(struct recorder *recorder)

@@ -24,13 +24,8 @@ struct recording;
 struct recording *recording_open(const char *path, char *error, size_t error_size);
 const struct recording_header *recording_header(const struct recording *recording);
 
-/* The next event. Its rows are valid until the next call. False at the end, or at damage. */
+/* The next event; alerts that the live run raised are passed by. Its rows are valid until the next call. False at the end, or at damage. */
 bool recording_next(struct recording *recording, struct event *event);
-
-typedef void recording_alert_fn(void *context, const struct alert *alert);
-/* Alerts that the live run raised are passed by; whoever wants to compare them with those of a
- * replay sets this before the first recording_next. Called from inside recording_next. */
-void recording_on_alert(struct recording *recording, recording_alert_fn *on_alert, void *context);
 
 /* Of the "end" line; NULL when there was none (so far). */
 const struct watch_cost *recording_cost(const struct recording *recording);
@@ -95,7 +90,6 @@ bool recorder_alert(struct recorder *recorder, const struct alert *alert);
 bool recorder_end(struct recorder *recorder, int64_t ms, const struct watch_cost *cost);
 /* One sentence; NULL while all is well. */
 const char *recorder_error(const struct recorder *recorder);
-int64_t recorder_lines(const struct recorder *recorder);
 void recorder_destroy(struct recorder *recorder);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyzers/trend/drift.h"
+#include "analyzers/trend/trend_line.h"
 #include "tests/unit/trend/injected.h"
 
 #define POINTS 8
