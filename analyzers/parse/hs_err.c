@@ -256,9 +256,9 @@ static void take_metaspace(struct hs_err *file, struct span line)
     struct span used = span_behind(line, SPAN_LITERAL("used "));
     struct span committed = span_behind(line, SPAN_LITERAL("committed "));
     int64_t bytes;
-    if (used.ptr != NULL && java_size_take(&used, &bytes))
+    if (used.ptr != NULL && whole_size_take(&used, &bytes))
         set(file, class_space ? HS_ERR_CLASS_SPACE_USED : HS_ERR_METASPACE_USED, bytes);
-    if (committed.ptr != NULL && java_size_take(&committed, &bytes))
+    if (committed.ptr != NULL && whole_size_take(&committed, &bytes))
         set(file, class_space ? HS_ERR_CLASS_SPACE_COMMITTED : HS_ERR_METASPACE_COMMITTED, bytes);
 }
 
@@ -321,7 +321,7 @@ static void take_request(struct hs_err *file, struct span line)
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         struct span rest = span_behind(line, marks[i]);
         int64_t bytes;
-        if (rest.ptr == NULL || !span_take_unsigned(&rest, &bytes))
+        if (rest.ptr == NULL || !whole_size_take(&rest, &bytes))
             continue;
         set(file, HS_ERR_REQUEST, bytes);
         if (span_find(rest, SPAN_LITERAL("Error detail: ")) >= 0)
@@ -577,7 +577,8 @@ static void take_identity(struct hs_err *file, struct span line)
 {
     int64_t pid;
     struct span rest = span_behind(line, SPAN_LITERAL(", pid="));
-    if (file->pid < 0 && rest.ptr != NULL && span_take_unsigned(&rest, &pid))
+    if (file->pid < 0 && rest.ptr != NULL && span_take_unsigned(&rest, &pid) &&
+        rest.len > 0) /* else it may have been cut off */
         file->pid = pid;
     if (file->jre.ptr == NULL && span_starts_with(line, SPAN_LITERAL("JRE version:"))) {
         file->jre = span_trim(span_skip(line, 12));

@@ -287,10 +287,12 @@ bool nmt_row_read_amounts(struct nmt_row *row, struct span text, int64_t *unit_b
                           bool *all_known)
 {
     struct scan scan = {text, 1};
-    if (!take(&scan, "reserved=") || !take_size(&scan, row, NMT_ROW_RESERVED_BYTES) ||
-        !take(&scan, ", committed=") || !take_size(&scan, row, NMT_ROW_COMMITTED_BYTES))
+    if (!take(&scan, "reserved=") || !take_size(&scan, row, NMT_ROW_RESERVED_BYTES))
         return false;
     *unit_bytes = scan.unit_bytes;
+    if (!take(&scan, ", committed=") || !take_size(&scan, row, NMT_ROW_COMMITTED_BYTES) ||
+        scan.unit_bytes != *unit_bytes) /* a table has one unit: the number was cut off */
+        return false;
     if (take(&scan, ", readonly=") && !take_size(&scan, row, NMT_ROW_READONLY_BYTES))
         return false;
     struct span tail = span_trim(scan.rest);

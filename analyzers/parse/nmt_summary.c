@@ -269,6 +269,24 @@ static struct span amounts_only(struct span text)
     return span_of(text.ptr, i);
 }
 
+static bool shows_delta(struct span text)
+{
+    return span_find(text, SPAN_LITERAL(" +")) >= 0 || span_find(text, SPAN_LITERAL(" -")) >= 0;
+}
+
+/* "reserved=1KB +2KB, committed=34": the text ends, or is broken into two lines, before the row does. A
+ * category's ends with a parenthesis, the total with a unit. last: no line follows. */
+static bool row_cut_off(struct span amounts, int64_t unit_bytes, bool total, bool last)
+{
+    if (memchr(amounts.ptr, ')', amounts.len) != NULL || (total && unit_bytes == 1))
+        return false;
+    amounts = span_trim(total ? amounts_only(amounts) : amounts);
+    struct span committed = span_behind(amounts, SPAN_LITERAL("committed="));
+    bool delta_missing = shows_delta(span_until(amounts, ",")) && !shows_delta(committed);
+    return !span_ends_with(committed, SPAN_LITERAL("B")) ||
+           (total ? last && delta_missing : last || delta_missing);
+}
+
 /* True: a number was given, with or without a unit. */
 static bool read_pasted_amounts(struct nmt_row *row, struct span text, int64_t *unit_bytes)
 {
@@ -297,7 +315,7 @@ static bool read_front(struct nmt_row *row, struct span amounts)
 }
 
 static void read_pasted_row(struct reader *reader, struct span name, struct span amounts,
-                            struct span line, struct nmt_reading *reading)
+                            struct span line, bool last, struct nmt_reading *reading)
 {
     struct nmt_summary *summary = reader->summary;
     bool fits = summary->row_count < NMT_SUMMARY_ROWS_MAX;
@@ -308,7 +326,9 @@ static void read_pasted_row(struct reader *reader, struct span name, struct span
     reader->row = NULL;
     row->name = name;
     row->category = nmt_category_from_name(name);
-    if (!read_pasted_amounts(row, amounts, &unit_bytes)) {
+    if (!read_pasted_amounts(row, amounts, &unit_bytes) ||
+        row_cut_off(amounts, unit_bytes, false, last)) {
+        row->present = 0;
         count_unknown(summary, line);
         summary->row_count += fits && read_front(row, amounts); /* what was not cut off */
         return;
@@ -321,13 +341,16 @@ static void read_pasted_row(struct reader *reader, struct span name, struct span
     reader->section = NMT_SECTION_NONE;
 }
 
-static void read_pasted_total(struct reader *reader, struct span line, struct nmt_reading *reading)
+static void read_pasted_total(struct reader *reader, struct span line, bool last,
+                              struct nmt_reading *reading)
 {
     struct nmt_summary *summary = reader->summary;
     struct span rest = span_trim(line);
     span_take(&rest, SPAN_LITERAL("Total:"));
     reader->row = NULL;
-    if (!read_pasted_amounts(&summary->total, span_trim(rest), &summary->scale_bytes)) {
+    rest = span_trim(rest);
+    if (!read_pasted_amounts(&summary->total, rest, &summary->scale_bytes) ||
+        row_cut_off(rest, summary->scale_bytes, true, last)) {
         memset(&summary->total, 0, sizeof summary->total); /* half a total is none */
         summary->scale_bytes = 1;
         count_unknown(summary, line);
@@ -347,7 +370,8 @@ static void read_pasted_detail(struct reader *reader, struct span line)
     if (reader->row == NULL || content.len == 0)
         return;
     bool total = reader->row == &reader->summary->total;
-    if (nmt_row_read_line(reader->row, &reader->section, content))
+    bool cut_off = content.ptr[0] == '(' && memchr(content.ptr, ')', content.len) == NULL;
+    if (!cut_off && nmt_row_read_line(reader->row, &reader->section, content))
         return;
     const char *close = memchr(content.ptr, ')', content.len); /* a remark with parentheses */
     if (close != NULL && nmt_row_read_line(reader->row, &reader->section,
@@ -377,9 +401,9 @@ bool nmt_summary_read(struct nmt_summary *summary, struct span text, struct nmt_
             span_equals(content, SPAN_LITERAL("Details:")))
             break; /* what follows is not of the summary */
         if (!reading->has_total && nmt_is_total(content))
-            read_pasted_total(&reader, line, reading);
+            read_pasted_total(&reader, line, text.len == 0, reading);
         else if (category_name(content, &name, &amounts))
-            read_pasted_row(&reader, name, amounts, line, reading);
+            read_pasted_row(&reader, name, amounts, line, text.len == 0, reading);
         else
             read_pasted_detail(&reader, line);
     }

@@ -65,14 +65,14 @@ bool oom_line_is_gc(struct span line)
 static void take_metaspace(struct oom_lines *lines, struct span rest)
 {
     int64_t before, after, size;
-    if (rest.ptr == NULL || !java_size_take(&rest, &before))
+    if (rest.ptr == NULL || !whole_size_take(&rest, &before))
         return;
     bool committed = span_take(&rest, SPAN_LITERAL("("));
-    if (committed && (!java_size_take(&rest, &size) || !span_take(&rest, SPAN_LITERAL(")"))))
+    if (committed && (!whole_size_take(&rest, &size) || !span_take(&rest, SPAN_LITERAL(")"))))
         return;
-    if (!span_take(&rest, SPAN_LITERAL("->")) || !java_size_take(&rest, &after))
+    if (!span_take(&rest, SPAN_LITERAL("->")) || !whole_size_take(&rest, &after))
         return;
-    if (span_take(&rest, SPAN_LITERAL("(")) && java_size_take(&rest, &size))
+    if (span_take(&rest, SPAN_LITERAL("(")) && whole_size_take(&rest, &size))
         *(committed ? &lines->metaspace_committed_bytes : &lines->metaspace_reserved_bytes) = size;
     if (lines->metaspace_lines++ == 0)
         lines->metaspace_first_bytes = before;
@@ -83,9 +83,9 @@ static void take_metaspace(struct oom_lines *lines, struct span rest)
 static bool take_heap(struct span *text, int64_t *after, int64_t *size)
 {
     int64_t before;
-    return java_size_take(text, &before) && span_take(text, SPAN_LITERAL("->")) &&
-           java_size_take(text, after) && span_take(text, SPAN_LITERAL("(")) &&
-           java_size_take(text, size);
+    return whole_size_take(text, &before) && span_take(text, SPAN_LITERAL("->")) &&
+           whole_size_take(text, after) && span_take(text, SPAN_LITERAL("(")) &&
+           whole_size_take(text, size);
 }
 
 /* "GC(9) Pause Full (Allocation Failure) 4090M->4089M(4096M) 2103.1ms"; up to JDK 8 "[Full GC
@@ -149,21 +149,21 @@ static void take_sizes(struct oom_lines *lines, struct span line, enum oom_line 
     int64_t bytes;
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         struct span rest = span_behind(line, requests[i]);
-        if (rest.ptr != NULL && java_size_take(&rest, &bytes))
+        if (rest.ptr != NULL && whole_size_take(&rest, &bytes))
             lines->request_bytes = bytes;
     }
     struct span rest = span_behind(line, SPAN_LITERAL("os::commit_memory("));
     rest = rest.ptr == NULL ? rest : span_behind(rest, SPAN_LITERAL(", "));
-    if (rest.ptr != NULL && java_size_take(&rest, &bytes))
+    if (rest.ptr != NULL && whole_size_take(&rest, &bytes))
         lines->request_bytes = bytes;
     if (kind != OOM_LINE_DIRECT)
         return;
     static const struct span used[] = {SPAN_INIT("(used: "), SPAN_INIT("(allocated: ")};
     static const struct span limit[] = {SPAN_INIT("max: "), SPAN_INIT("limit: ")};
     for (int i = 0; i < 2; i++) {
-        if ((rest = span_behind(line, used[i])).ptr != NULL && java_size_take(&rest, &bytes))
+        if ((rest = span_behind(line, used[i])).ptr != NULL && whole_size_take(&rest, &bytes))
             lines->direct_used_bytes = bytes;
-        if ((rest = span_behind(line, limit[i])).ptr != NULL && java_size_take(&rest, &bytes))
+        if ((rest = span_behind(line, limit[i])).ptr != NULL && whole_size_take(&rest, &bytes))
             lines->direct_limit_bytes = bytes;
     }
     lines->netty = lines->netty || span_find(line, SPAN_LITERAL("OutOfDirectMemoryError")) >= 0;
@@ -310,7 +310,7 @@ void oom_lines_read(struct oom_lines *lines, struct span text)
 static bool take_size(struct span line, struct span mark, int64_t *bytes)
 {
     struct span rest = span_behind(line, mark);
-    return rest.ptr != NULL && java_size_take(&rest, bytes);
+    return rest.ptr != NULL && whole_size_take(&rest, bytes);
 }
 
 bool oom_killer_is_line(struct span line)
@@ -346,7 +346,7 @@ static void take_kill(struct oom_killer *report, struct span line)
     if (rest.ptr == NULL)
         rest = span_behind(line, SPAN_LITERAL("Kill process "));
     int64_t pid;
-    if (rest.ptr == NULL || !span_take_unsigned(&rest, &pid))
+    if (rest.ptr == NULL || !span_take_unsigned(&rest, &pid) || rest.len == 0)
         return;
     report->killed = true;
     report->pid = pid;

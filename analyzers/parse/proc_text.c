@@ -352,8 +352,8 @@ static bool read_field(struct span line, struct smaps_mapping *mapping)
         if (!span_take(&rest, fields[i].name))
             continue;
         rest = span_trim(rest);
-        if (!span_take_unsigned(&rest, &kb) || kb > INT64_MAX >> 11)
-            return false;
+        if (!span_take_unsigned(&rest, &kb) || rest.len == 0 || kb > INT64_MAX >> 11)
+            return false; /* without its unit it may have been cut off */
         *fields[i].into += kb << 10;
         return true;
     }

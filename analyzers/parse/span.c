@@ -271,6 +271,18 @@ bool java_size_take(struct span *text, int64_t *bytes)
     return true;
 }
 
+bool whole_size_take(struct span *text, int64_t *bytes)
+{
+    struct span rest = *text;
+    int64_t size;
+    if (!java_size_take(&rest, &size) ||
+        (rest.len == 0 && rest.ptr[-1] >= '0' && rest.ptr[-1] <= '9'))
+        return false;
+    *bytes = size;
+    *text = rest;
+    return true;
+}
+
 bool java_flag_size(struct span text, struct span flag, int64_t *bytes)
 {
     struct span rest = text;

@@ -120,6 +120,9 @@ static inline int64_t saturated_add(int64_t a, int64_t b)
  * number or it does not fit. A blank before the unit, a "B" or "iB" behind it and a decimal part
  * ("1.907GiB", "6,0g") are taken, too. */
 bool java_size_take(struct span *text, int64_t *bytes);
+/* The same, false where the text ends in the middle of the number or in front of its unit, as far as
+ * one can know: behind its last digit. */
+bool whole_size_take(struct span *text, int64_t *bytes);
 /* The size behind `flag` ("-Xmx", "-XX:MaxMetaspaceSize="), which begins the text or stands behind
  * a blank or a quote; of several the last, as for the JVM. */
 bool java_flag_size(struct span text, struct span flag, int64_t *bytes);

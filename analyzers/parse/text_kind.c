@@ -508,7 +508,10 @@ static int nmt_form(struct span text, bool difference)
         /* The differences of 17 and 21 have the same form when no card set is in them. */
         return difference && marks[i].major == 17 ? 0 : marks[i].major;
     }
-    return is_fine(text) && has(text, SPAN_LITERAL("(classes #")) ? 8 : 0;
+    /* "(classes #391)", below it "(malloc=": a text that ends in between may be of any JDK. */
+    struct span below =
+        span_behind(span_behind(text, SPAN_LITERAL("(classes #")), SPAN_LITERAL("("));
+    return is_fine(text) && below.len > 0 && below.ptr[0] != ' ' ? 8 : 0;
 }
 
 static bool is_jdk8_log(struct span text)

@@ -167,7 +167,8 @@ static void take_docker(struct process_row *row, struct span line)
     for (int i = 1; i + 1 < words.count; i++) {
         struct span used = words.word[i - 1], limit = words.word[i + 1];
         if (!span_equals(words.word[i], SPAN_LITERAL("/")) ||
-            !java_size_take(&used, &found.rss_bytes) || !java_size_take(&limit, &found.limit_bytes))
+            !java_size_take(&used, &found.rss_bytes) ||
+            !whole_size_take(&limit, &found.limit_bytes))
             continue;
         found.source = PROCESS_DOCKER;
         span_copy(words.word[i > 2 ? 1 : 0], found.name, sizeof found.name);
@@ -212,7 +213,8 @@ static void take_status(struct process_row *status, struct span line)
         if (!span_starts_with(line, keys[i].key))
             continue;
         struct span rest = span_trim(span_skip(line, keys[i].key.len));
-        if (java_size_take(&rest, &value))
+        bool has_unit = span_starts_with(keys[i].key, SPAN_LITERAL("Vm"));
+        if (has_unit ? whole_size_take(&rest, &value) : java_size_take(&rest, &value))
             *(int64_t *)((char *)status + keys[i].member) = value;
     }
 }

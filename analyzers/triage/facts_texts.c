@@ -164,14 +164,15 @@ static void take_table(struct jvm_facts *facts, const struct nmt_summary *summar
             .peak_bytes = printed(row, NMT_ROW_MALLOC_PEAK_BYTES, NMT_ROW_MMAP_PEAK_BYTES,
                                   NMT_ROW_ARENA_PEAK_BYTES),
             .count = nmt_row_has(row, count) ? row->value[count] : -1,
-            .has_change = difference,
+            .has_change = difference && nmt_row_has(row, NMT_ROW_COMMITTED_BYTES),
             .change_bytes = row->delta[NMT_ROW_COMMITTED_BYTES],
             .reserved_change_bytes = row->delta[NMT_ROW_RESERVED_BYTES],
             .count_change = nmt_row_has(row, count) ? row->delta[count] : 0,
         };
         span_copy(row->name, to->name, sizeof to->name);
         struct nmt_amount before;
-        if (!difference && facts->have_before && row->category != NMT_NOT_IN_TABLE &&
+        if (!difference && facts->have_before && to->committed_bytes >= 0 &&
+            row->category != NMT_NOT_IN_TABLE &&
             sample_get_nmt(&facts->before, row->category, &before)) {
             to->has_change = true;
             to->change_bytes = to->committed_bytes - before.committed_bytes;
@@ -652,7 +653,7 @@ static void take_metaspace_line(struct jvm_facts *facts, struct span text)
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
             int64_t bytes;
             struct span rest = span_behind(line, words[i].word);
-            if (java_size_take(&rest, &bytes))
+            if (whole_size_take(&rest, &bytes))
                 put(facts, words[i].field, bytes);
         }
         return;
@@ -693,10 +694,10 @@ static void take_heap_use(struct jvm_facts *facts, struct span text)
             continue;
         struct span first = content;
         ptrdiff_t last = span_find(content, SPAN_LITERAL("committed, "));
-        if (java_size_take(&first, &committed) && last > 0 &&
+        if (whole_size_take(&first, &committed) && last > 0 &&
             span_ends_with(content, SPAN_LITERAL(" used"))) {
             struct span rest = span_skip(content, (size_t)last + 11);
-            if (java_size_take(&rest, &used)) {
+            if (whole_size_take(&rest, &used)) {
                 used_sum = used;
                 committed_sum = committed;
                 break;
@@ -706,7 +707,7 @@ static void take_heap_use(struct jvm_facts *facts, struct span text)
         for (size_t i = 0; at > 0 && i < sizeof marks / sizeof marks[0]; i++) {
             struct span a = span_trim(span_skip(content, (size_t)at + 6));
             struct span b = span_trim(span_behind(content, marks[i]));
-            if (!java_size_take(&a, &used) || !java_size_take(&b, &committed))
+            if (!whole_size_take(&a, &used) || !java_size_take(&b, &committed))
                 continue;
             used_sum = saturated_add(used_sum, used);
             committed_sum = saturated_add(committed_sum, committed);
@@ -793,6 +794,17 @@ static bool read_flags(struct facts_jvm *jvm, const struct text_part *part,
     return true;
 }
 
+/* Each mapping ends with its flags. */
+static bool ends_inside_mapping(struct span text)
+{
+    while (text.len > 0 && strchr("\n\r ", text.ptr[text.len - 1]) != NULL)
+        text.len--;
+    const char *last = memrchr(text.ptr, '\n', text.len);
+    struct span line = last == NULL ? text : span_skip(text, (size_t)(last + 1 - text.ptr));
+    return span_contains(text, SPAN_LITERAL("\nVmFlags:")) &&
+           !span_starts_with(line, SPAN_LITERAL("VmFlags:"));
+}
+
 static bool read_smaps(struct facts_jvm *jvm, const struct text_part *part,
                        struct facts_input *input)
 {
@@ -810,6 +822,8 @@ static bool read_smaps(struct facts_jvm *jvm, const struct text_part *part,
     input->unparsed_lines += smaps.lines.unknown_lines;
     facts->have_rss = facts->rss.mappings > 0;
     input->used = facts->have_rss;
+    if (ends_inside_mapping(part->text))
+        note(input, "it ends in the middle of a mapping: what would follow is not in the sums");
     if (!jvm->have_summary)
         note(input, "without an NMT summary in front of it: not compared");
     else if (input->used)

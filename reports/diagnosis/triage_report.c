@@ -127,10 +127,11 @@ static void category_table(const struct jvm_facts *facts, struct category_table 
     qsort(table->row, (size_t)table->count, sizeof table->row[0], table_order);
 }
 
+/* -1: not known */
 static int share_percent(const struct category_table *table, const struct facts_category *row)
 {
     return table->committed_bytes <= 0 || row->committed_bytes < 0
-               ? 0
+               ? -1
                : (int)((double)row->committed_bytes * 100.0 / (double)table->committed_bytes + 0.5);
 }
 
@@ -157,7 +158,8 @@ static void put_categories(const struct jvm_facts *facts, struct page *page)
         const struct facts_category *row = table.row[i];
         struct units_text committed, malloc_text, mmap, arena, peak;
         char share[16];
-        snprintf(share, sizeof share, "%d %%", share_percent(&table, row));
+        int percent = share_percent(&table, row);
+        snprintf(share, sizeof share, percent < 0 ? "-" : "%d %%", percent);
         page_row(page, row->name, bytes_or_dash(row->committed_bytes, &committed), share,
                  row->has_change ? units_growth(row->change_bytes).text : "-",
                  units_bytes(row->reserved_bytes).text,
@@ -422,7 +424,7 @@ static void json_categories(const struct jvm_facts *facts, struct json_out *out)
         json_out_text(out, "category", row->name);
         json_out_int(out, "reserved_bytes", row->reserved_bytes);
         json_bytes(out, "committed_bytes", row->committed_bytes);
-        json_out_int(out, "share_percent", share_percent(&table, row));
+        json_bytes(out, "share_percent", share_percent(&table, row));
         json_bytes(out, "malloc_bytes", row->malloc_bytes);
         json_bytes(out, "mmap_bytes", row->mmap_bytes);
         json_bytes(out, "arena_bytes", row->arena_bytes);

@@ -238,6 +238,44 @@ static void text_before_the_header_is_passed_over(void **state)
     assert_int_equal(consumed, strlen(text));
 }
 
+/* A number that the end of a text cuts in two is another number. */
+static void a_cut_text_has_no_number_that_the_whole_has_not(void **state)
+{
+    (void)state;
+    const char text[] =
+        "Total: reserved=3731397KB +9KB, committed=1317037KB +2048KB\n\n"
+        "-                     Class (reserved=1093365KB +9KB, committed=49909KB +12KB)\n"
+        "                            (classes #10081 +3)\n"
+        "                            (malloc=1781KB +5KB #27289 +77)\n"
+        "                            (mmap: reserved=1091584KB, committed=48128KB +7KB)\n"
+        "                            (  Metadata:   )\n"
+        "                            (    reserved=43008KB, committed=41728KB)\n"
+        "                            (    used=40504KB +2KB)\n\n"
+        "-                    Thread (reserved=65927KB, committed=3415KB +4KB)\n"
+        "                            (thread #64 +1)\n";
+    struct nmt_summary whole, cut;
+    struct nmt_reading reading;
+    assert_true(nmt_summary_read(&whole, span_from_cstr(text), &reading));
+    assert_int_equal(whole.row_count, 2);
+    for (size_t len = 0; len < sizeof text - 1; len++) {
+        char *exact = malloc(len + 1);
+        memcpy(exact, text, len);
+        nmt_summary_read(&cut, span_of(exact, len), &reading);
+        assert_true(cut.row_count <= 2);
+        for (int row = -1; row < cut.row_count; row++) {
+            const struct nmt_row *is = row < 0 ? &cut.total : &cut.rows[row];
+            const struct nmt_row *was = row < 0 ? &whole.total : &whole.rows[row];
+            for (int field = 0; field < NMT_ROW_FIELD_COUNT; field++) {
+                if (!nmt_row_has(is, field))
+                    continue;
+                assert_int_equal(is->value[field], was->value[field]);
+                assert_int_equal(is->delta[field], was->delta[field]);
+            }
+        }
+        free(exact);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +291,7 @@ int main(void)
         cmocka_unit_test(huge_numbers_are_read_or_refused),
         cmocka_unit_test(a_category_without_amounts_is_malformed),
         cmocka_unit_test(text_before_the_header_is_passed_over),
+        cmocka_unit_test(a_cut_text_has_no_number_that_the_whole_has_not),
     };
     return cmocka_run_group_tests_name("parse/nmt_summary", tests, NULL, NULL);
 }

@@ -175,6 +175,7 @@ static void which_jdk_by_form(void **state)
         int major;
     } rows[] = {
         {TOTAL "(classes #871)\n(thread #17)\n", 8},
+        {TOTAL "(classes #871)\n                    (", 0}, /* cut off */
         {TOTAL "(classes #871)\n(  instance classes #1, array classes #2)\n(thread #17)\n", 11},
         {TOTAL "       malloc: 15874KB #14596\n(classes #1)\n(  instance classes #1, array\n", 17},
         {TOTAL "       malloc: 15874KB #14596\n(classes #1)\n(threads #23)\n", 21},

@@ -56,6 +56,45 @@ static void two_summaries_are_two_looks(void **state)
     facts_reader_destroy(reader);
 }
 
+/* Each figure of a text that was cut at any byte is one of the whole text, or missing. */
+static void a_cut_text_has_no_wrong_figure(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t member; /* int64_t, -1 or 0 when missing */
+        int64_t bytes;
+    } rows[] = {
+        {"Name: java\nVmSize:  7036128 kB\nVmRSS:\t  524288 kB\n",
+         offsetof(struct jvm_facts, row.rss_bytes), INT64_C(524288) << 10},
+        {"CONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %\n"
+         "f1a2b3c4d5e6   java-app  12.34%    1.907GiB / 2048MiB       95.35%\n",
+         offsetof(struct jvm_facts, row.limit_bytes), INT64_C(2) << 30},
+        {" garbage-first heap   total 524288K, used 498112K [0x00000000e0000000, "
+         "0x0000000100000000)\n  region size 1024K, 3 young (3072K), 1 survivors (1024K)\n"
+         " Metaspace       used 340496K, committed 349920K, reserved 1114112K\n",
+         offsetof(struct jvm_facts, heap_used_bytes), INT64_C(498112) << 10},
+        {"[1.2s] Memory cgroup out of memory: Killed process 4242 (java) total-vm:7036128kB, "
+         "anon-rss:520000kB, file-rss:0kB, shmem-rss:0kB\n",
+         offsetof(struct jvm_facts, kill.anon_rss_bytes), INT64_C(520000) << 10},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t length = 1; length <= strlen(rows[i].text); length++) {
+            struct facts_reader *reader = create();
+            int64_t ignored;
+            facts_reader_feed(reader, "a", span_of(rows[i].text, length), &ignored);
+            facts_reader_finish(reader);
+            int64_t bytes = -1;
+            if (facts_reader_count(reader) > 0)
+                memcpy(&bytes, (const char *)facts_reader_at(reader, 0) + rows[i].member,
+                       sizeof bytes);
+            if (length == strlen(rows[i].text) || bytes > 0)
+                assert_int_equal(bytes, rows[i].bytes);
+            facts_reader_destroy(reader);
+        }
+    }
+}
+
 #define HISTOGRAM(strings, grows, name)                                                            \
     " num     #instances         #bytes  class name (module)\n-----\n   1:        2000       "     \
     " " strings "  java.lang.String (java.base@17.0.2)\n   2:        1000        " grows "  " name \
@@ -314,6 +353,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_summaries_are_two_looks),
+        cmocka_unit_test(a_cut_text_has_no_wrong_figure),
         cmocka_unit_test(two_histograms_rank_what_grew),
         cmocka_unit_test(int_arrays_that_grew_are_no_warning),
         cmocka_unit_test(a_coarser_summary_is_not_compared),
