@@ -15,8 +15,8 @@
 # A program that failed beside others runs once more at the end, alone: that result counts. What failed the
 # first time is printed then and listed before the last line, its log is kept as NAME.first.
 #
-# Where root may, each program has a /tmp and process numbers of its own: it meets no JVM, file or user's
-# process of another one.
+# Where root may, and this tree is not in /tmp, each program has a /tmp and process numbers of its own: it meets
+# no JVM, file or user's process of another one.
 #
 # Limits are for a quiet machine, alone. They are multiplied by TAP_PATIENCE: 3, because programs run
 # beside each other, times how much slower than a quiet machine this one is when a program starts: by
@@ -175,7 +175,8 @@ wait_for_room() {
 clock=
 own_tmp=$(mktemp -d /tmp/nmtwatch-tests.XXXXXX) || exit 1
 trap 'rm -rf "$own_tmp"' EXIT
-if [ "$(id -u)" = 0 ] && "${enter[@]}" "$own_tmp" true 2>/dev/null; then
+# Not where this tree or what is kept in ~/.cache would be out of sight.
+if [ "$(id -u)" = 0 ] && "${enter[@]}" "$own_tmp" test -e "$PWD/VERSION" -a -d "${HOME:-/}" 2>/dev/null; then
     apart=("${enter[@]}")
 fi
 fixed_patience=${TAP_PATIENCE-}

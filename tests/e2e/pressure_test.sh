@@ -19,7 +19,13 @@ for _ in $(seq $(($(nproc) * 4))); do
 done
 sleep 12 # the average is of ten seconds
 
-"$NMTWATCH" triage "$pid" --for 2s -o "$SCRATCH/busy" --json >"$SCRATCH/busy.json" 2>/dev/null
+# All at the same time: the load is the same for each.
+"$NMTWATCH" triage "$pid" --for 2s -o "$SCRATCH/busy" --json >"$SCRATCH/busy.json" 2>/dev/null &
+triage=$!
+"$NMTWATCH" watch --json --for 6s --loaders-interval 4s --cpu-pressure ignore "$pid" >"$SCRATCH/ignored" 2>/dev/null &
+ignoring=$!
+"$NMTWATCH" watch --json --for 24s --loaders-interval 4s "$pid" >"$SCRATCH/watch" 2>/dev/null
+wait $triage $ignoring
 note=$(jq -r '[.steps[] | select(.step == "VM.classloader_stats")][0].note' "$SCRATCH/busy.json")
 case $note in
 *"waited "*" s for a quiet machine: "* | "left out: "*" on a busy machine, "*)
@@ -27,14 +33,12 @@ case $note in
 *) fail "triage: a question that stops the JVM waits, or is left out, and says why" "$note" ;;
 esac
 
-"$NMTWATCH" watch --json --for 24s --loaders-interval 4s "$pid" >"$SCRATCH/watch" 2>/dev/null
 contains "watch: waits, and says for how long" \
     "$(jq -r 'select(.type == "note") | .text' "$SCRATCH/watch")" "for 15 s at most"
 first=$(jq -s '[.[] | select(.type == "cost")][0]' "$SCRATCH/watch")
 is "watch: not before the wait is over" "$(jq '.ms >= 14000' <<<"$first")" true
 is "watch: the load is part of the prediction" "$(jq '.predicted_us >= 20000' <<<"$first")" true
 
-"$NMTWATCH" watch --json --for 6s --loaders-interval 4s --cpu-pressure ignore "$pid" >"$SCRATCH/ignored" 2>/dev/null
 is "watch: told to ignore it, it neither waits nor says so" \
     "$(jq -s '[.[] | select(.type == "note")] | length' "$SCRATCH/ignored")" 0
 check "watch: and asks" jq -es 'any(.[]; .type == "loaders")' "$SCRATCH/ignored"
