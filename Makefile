@@ -289,6 +289,7 @@ jdks:
 test-jdks: setup
 	@$(MAKE) --no-print-directory -s all
 	@BUILD=$(BUILD) scripts/test/test-jdks.sh --update $(JDKS)
+	@$(if $(JDKS),,scripts/test/sysroot-arm64.sh lacking | grep . || scripts/test/test-arm64.sh --jdks)
 
 # bench-NAME runs scripts/bench/NAME.sh: account agent alloc alloc-compare calltrace churn-ids classes classlog fleet histograms holders memory million observe plan sample top.
 bench: setup

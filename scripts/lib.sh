@@ -66,6 +66,22 @@ debian_apt() { # FOLDER MIRROR SUITE ARCHITECTURE COMMAND...
         -o Acquire::Languages=none -o APT::Update::Error-Mode=any -o Acquire::Check-Valid-Until=false "${@:5}"
 }
 
+# This machine's architecture as Debian calls it, the folder of its libraries, and its C library's dynamic linker.
+debian_architecture() {
+    dpkg --print-architecture
+}
+
+multiarch() {
+    echo "$(uname -m)-linux-gnu"
+}
+
+dynamic_linker() {
+    case $(uname -m) in
+    x86_64) echo /lib64/ld-linux-x86-64.so.2 ;;
+    *) echo "/lib/ld-linux-$(uname -m).so.1" ;;
+    esac
+}
+
 # --- arm64 on another machine ---------------------------------------------------------------------
 
 # Where scripts/test/sysroot-arm64.sh puts Debian's arm64 packages.

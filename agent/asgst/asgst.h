@@ -3,7 +3,7 @@
  *
  * The API is that of JEP 435 (Asynchronous Stack Trace VM API), which was withdrawn, with ASGST_Method
  * in the place of jmethodID as its author proposed later. It is implemented beside the JVM, by reading
- * HotSpot's own structures (Linux, x86-64, JDK 8 to 27): no JVM has to be changed. Where it differs
+ * HotSpot's own structures (Linux, x86-64 and aarch64, JDK 8 to 27): no JVM has to be changed. Where it differs
  * from the paper: asgst(3).
  *
  * Link with -lnmtagent or open the library; no recording has to run, and it does not matter whether

@@ -11,8 +11,8 @@ static const struct known {
     uint16_t stack_kb;
     const char *name;
 } known[] = {
-    {EM_X86_64, 1024, "x86-64"},    {EM_AARCH64, 2040, "aarch64"}, {EM_386, 512, "x86 (32 bits)"},
-    {EM_ARM, 512, "arm (32 bits)"}, {EM_PPC64, 2048, "ppc64"},     {EM_S390, 1024, "s390x"},
+    {EM_X86_64, 1024, "x86-64"},    {EM_AARCH64, 2040, "aarch64"}, {EM_386, 320, "x86 (32 bits)"},
+    {EM_ARM, 320, "arm (32 bits)"}, {EM_PPC64, 2048, "ppc64"},     {EM_S390, 1024, "s390x"},
     {EM_RISCV, 2048, "riscv64"},
 };
 

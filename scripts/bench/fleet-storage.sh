@@ -14,7 +14,7 @@ hosts=${HOSTS:-10} hours=${HOURS:-2} fleet=${FLEET:-10000} scrapes=${SCRAPES:-60
 jvms=${JVMS:-8} fakes=${FAKES:-8}
 interval=15 # seconds between scrapes, as laid out
 port=${PORT:-29780}
-jdk=${JDK_HOME:-/usr/lib/jvm/java-17-openjdk-amd64}
+jdk=${JDK_HOME:-$(jdk_home 17 || true)}
 promtool=$(PATH=$PATH:build/tools/usr/bin command -v promtool) || {
     echo "fleet-storage: promtool is not installed" >&2
     exit 1

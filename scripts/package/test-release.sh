@@ -12,7 +12,7 @@ set -eu
 build=${1:-build}
 out=$build/release
 version=$(<VERSION)
-name=nmtwatch-$version-linux-x86_64
+name=nmtwatch-$version-linux-$(uname -m)
 image=localhost/nmtwatch:$version
 trial_begin release
 
@@ -26,11 +26,11 @@ cp "$out/SHA256SUMS" "$scratch/first"
 # --- the image -------------------------------------------------------------------------------------
 
 if have skopeo; then
-    step "skopeo reads the layout" skopeo inspect "oci:$out/image-x86_64:$image"
+    step "skopeo reads the layout" skopeo inspect "oci:$out/image-$(uname -m):$image"
     step "skopeo reads the archive" skopeo copy "oci-archive:$out/$name.oci.tar:$image" "dir:$scratch/dir"
 fi
 if have umoci; then
-    step "umoci unpacks it" umoci unpack --rootless --image "$out/image-x86_64:$image" "$scratch/bundle"
+    step "umoci unpacks it" umoci unpack --rootless --image "$out/image-$(uname -m):$image" "$scratch/bundle"
     step "what it unpacks runs" chroot "$scratch/bundle/rootfs" /usr/bin/nmtwatch explain oom-killed
 fi
 
@@ -50,7 +50,7 @@ mirror=$(debian_mirror)
 if have debootstrap && [ -n "$mirror" ]; then
     step "a system with glibc 2.31" nice debootstrap --variant=minbase --include=openjdk-11-jre-headless bullseye "$root" "$mirror"
     mount -t proc proc "$root/proc"
-    cp "$out/nmtwatch_${version}_amd64.deb" "$root/tmp/nmtwatch.deb"
+    cp "$out/nmtwatch_${version}_$(debian_architecture).deb" "$root/tmp/nmtwatch.deb"
     printf '%s\n' 'public class Sleeps { public static void main(String[] none) throws Exception {' \
         'System.out.println("ready"); Thread.sleep(120000); } }' >"$scratch/Sleeps.java"
     "$(jdk_home 17)/bin/javac" --release 8 -nowarn -d "$root/tmp" "$scratch/Sleeps.java" 2>/dev/null

@@ -34,7 +34,7 @@ home=/usr/lib/jvm/java-$version-openjdk-arm64
 [ -x "$sysroot$home/bin/java" ] || { echo "arm64: $sysroot has no JDK $version" >&2 && exit 77; }
 export JAVA_HOME=$home
 [ -z "${ARM64_REGISTERED-}" ] || exec "$@" # it is in such a namespace
-export ARM64_REGISTERED=1
+export ARM64_REGISTERED=aarch64
 
 libraries=/usr/lib:$sysroot/usr/lib
 [ -L "$sysroot/lib" ] || libraries+=:$sysroot/lib # what Debian 12 has there

@@ -63,17 +63,28 @@ folders() {
 }
 
 # Architectures are known to files and folders that are named for one; nobody knows the size of a page. Comments may
-# say what they like.
+# say what they like. Tests may name what other machines print, but have no macros, registers and instructions of one.
 machines() {
-    find analyzers reports nmtwatch agent -name '*.[ch]' -o -name '*.def' |
-        grep -vE '/(x86_64|aarch64)[/.]|^nmtwatch/machine/' | sort | xargs perl -ne '
-            s{/\*.*?(\*/|$)}{}g;
-            print "$ARGV:$.: of one architecture: $_" if !/^\s*\*/ && (
-                /\b(__(x86|i386|aarch64|arm)\w*|REG_R[A-Z0-9]{1,2}|gregs|uc_mcontext|user_(pt_)?regs\w*)\b/ ||
-                /\b(EM_(X86_64|AARCH64)|(AUDIT_ARCH|PERF_REG|UNW_X86|UNW_AARCH64)_)|<asm\/|__builtin_(ia32|cpu)/ ||
-                /x86[-_]64|aarch64|amd64|arm64/ || /(?<!_SC_)PAGE_SIZE/ ||
-                (/\b(4096|0xfff)\b/ && /page/i));
-            close ARGV if eof' 2>/dev/null
+    find analyzers reports nmtwatch agent tests -name '*.[ch]' -o -name '*.def' 2>/dev/null |
+        grep -vE '/(x86_64|aarch64)[/.]|^nmtwatch/machine/' | sort | xargs -r perl -ne '
+        s{/\*.*?(\*/|$)}{}g;
+        my $product = $ARGV !~ m{^tests/};
+        print "$ARGV:$.: of one architecture: $_" if !/^\s*\*/ && (
+            /\b(__(x86|i386|amd64|aarch64|arm|ARM|SSE|AVX)\w*|REG_R[A-Z0-9]{1,2}|gregs|uc_mcontext|user_(pt_)?regs\w*)\b/ ||
+            /\b(AUDIT_ARCH|PERF_REG|UNW_X86|UNW_AARCH64|HWCAP\d?)_|<asm\/|\b__builtin_(ia32|cpu|aarch64|arm)/ ||
+            /<(\w+intrin|arm_\w+|cpuid)\.h>|\b_mm\d*_\w+ ?\(|\b_?_?rdtscp?\b/ ||
+            /\b(__)?asm(__)?\b\s*(__)?(volatile)?(__)?\s*\(\s*($|"(?!"|\.|nop))/ ||
+            ($product && (/\bEM_(?!NONE)[A-Z0-9_]+\b|x86[-_]64|aarch64|amd64|arm64/ ||
+                /"%?([re](ax|bx|cx|dx|si|di|bp|sp|ip)|[xw](29|30)|[xyz]mm\d+)"/ ||
+                /(?<!_SC_)PAGE_SIZE|PAGE_SHIFT/ || (/\b(4096|0xfff|65536)\b|(<<|>>) *12\b/ && /page/i))));
+        close ARGV if eof' 2>/dev/null
+    # Scripts are about an architecture, or run on any.
+    find Makefile scripts tests packaging -name Makefile -o -name '*.sh' -o -name '*.pl' -o -name '*.py' 2>/dev/null |
+        grep -vE 'arm64[^/]*\.sh$|^(Makefile|scripts/lib\.sh|scripts/test/(includes|lint|test)\.sh|scripts/package/(deb|release|static|test-release)\.sh)$' |
+        grep -vE '^tests/(agent/compare|build/hardening|e2e/includes)_test\.sh$' | sort | xargs -r perl -ne '
+        s/(^|\s)#.*//;
+        print "$ARGV:$.: of one architecture: $_" if /x86[-_]64|aarch64|amd64|arm64/;
+        close ARGV if eof' 2>/dev/null
 }
 
 wrong=$(layers && folders && machines)

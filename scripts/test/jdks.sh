@@ -31,7 +31,7 @@ fail() {
 homes() {
     local home version
     for version in "${versions[@]}"; do
-        home=/usr/lib/jvm/java-$version-openjdk-amd64
+        home=/usr/lib/jvm/java-$version-openjdk-$(debian_architecture)
         [ ! -x "$folder$home/bin/java" ] || echo "$version $home"
     done
 }
@@ -94,8 +94,8 @@ fetch() { # VERSION...
     rm -rf "$building"
     mkdir -p "$building"/{debs,root}
     for file; do packages+=("openjdk-$file-jdk-headless" "openjdk-$file-jre-headless"); done
-    debian_apt "$building/apt" "$site" "$suite" amd64 update >"$native.log" 2>&1 &&
-        (cd "$building/debs" && debian_apt "$building/apt" "$site" "$suite" amd64 download \
+    debian_apt "$building/apt" "$site" "$suite" "$(debian_architecture)" update >"$native.log" 2>&1 &&
+        (cd "$building/debs" && debian_apt "$building/apt" "$site" "$suite" "$(debian_architecture)" download \
             "${packages[@]}") >>"$native.log" 2>&1 ||
         fail "$(tail -n 1 "$native.log") (see $native.log)"
     for file in "$building"/debs/*.deb; do dpkg-deb -x "$file" "$building/root"; done
@@ -107,8 +107,8 @@ fetch() { # VERSION...
         find "$home/bin" "$home/lib" -type f \( -perm /111 -o -name '*.so' \) | while read -r file; do
             patchelf --print-rpath "$file" >/dev/null 2>&1 || continue # a script
             ! patchelf --print-interpreter "$file" >/dev/null 2>&1 ||
-                patchelf --set-interpreter "$native/root/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" "$file"
-            patchelf --add-rpath "$native/root/usr/lib/x86_64-linux-gnu" "$file"
+                patchelf --set-interpreter "$native/root/usr/lib/$(multiarch)/$(basename "$(dynamic_linker)")" "$file"
+            patchelf --add-rpath "$native/root/usr/lib/$(multiarch)" "$file"
         done
     done
     rm -rf "$building"/{apt,debs} "$native"

@@ -4,6 +4,7 @@
 # (tests/e2e/arm64_test.sh).
 #
 # usage: test-arm64.sh [PROGRAM...]     these alone
+#        test-arm64.sh --jdks           the rows of arm64 JDKs in the table of README.md (test-jdks.sh)
 #
 # What is left out is printed with its reason: the emulator (qemu-user 7.2) has no such system call, answers in the
 # kernel's place, or there is no second user in the namespace that it runs in.
@@ -22,6 +23,14 @@ declare -A left_out=(
     [unit/agent_sampling/threads_test]="a timer's signal is lost while the emulator ends a thread"
     [unit/profile/exchange_test]="has no other user to become"
 )
+if [ "${1-}" = --jdks ]; then
+    status=0
+    for version in 17 25; do
+        BUILD=$build TAP_PATIENCE=${TAP_PATIENCE:-5} scripts/test/arm64.sh -v "$version" \
+            scripts/test/test-jdks.sh --update || [ $? = 77 ] || status=1
+    done
+    exit $status
+fi
 if [ $# = 0 ]; then
     for program in tests/unit/*/*_test.c tests/unit/*/aarch64/*_test.c tests/golden/*_test.c; do
         [ -e "$program" ] || continue

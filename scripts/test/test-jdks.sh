@@ -5,8 +5,9 @@
 #
 # usage: test-jdks.sh [--quick] [--update] [VERSION...]     BUILD=build, or NMTWATCH=build/nmtwatch
 #
-# --quick: only the JDK's own choice of collector. --update: the matrix, when it is of all JDKs and
-# collectors, goes into README.md.
+# --quick: only the JDK's own choice of collector. COLLECTORS="Z G1": these alone. --update: what was tried goes into
+# the table of README.md; what was not stays there.
+# Run by scripts/test/arm64.sh [-v 25] with BUILD=build/aarch64-linux-gnu it tries that arm64 JDK, in no container.
 # One JVM at a time: about 17 s for each, 12 minutes in all.
 # Column "another user": the JVM is nobody's in its container, nmtwatch is root: JDK 8 lets only its
 # own user in. Column "no container": it runs on this machine, with the folder's C library by its ld.so.
@@ -26,17 +27,31 @@ for argument; do
 done
 NMTWATCH=${NMTWATCH:-${BUILD:-build}/nmtwatch}
 agent=$(realpath -m "${BUILD:-$(dirname "$NMTWATCH")}/libnmtagent.so")
+architecture=$(uname -m | tr _ -)
+emulated=${ARM64_REGISTERED:+true} emulated=${emulated:-false}
+! $emulated || architecture="$ARM64_REGISTERED, emulated"
 folder=$(scripts/test/jdks.sh folder)
 commands=(list check watch triage profile holders)
 collectors=(Serial Parallel G1 ConcMarkSweep Z Shenandoah)
+read -ra tried <<<"${COLLECTORS:-${collectors[*]}}"
+! $quick || tried=(default)
 declare -A cell version # cell[JDK/COLLECTOR], as the matrix shows it
 
-[ -n "$(scripts/test/jdks.sh homes)" ] || skip_all "no JDK 8 to 27 in $folder: make jdks"
+homes() { # "17 /usr/lib/jvm/...", a line each
+    if $emulated; then
+        echo "$("$JAVA_HOME/bin/java" -version 2>&1 | sed -n '1s/[^"]*"\([0-9]*\).*/\1/p') $JAVA_HOME"
+    else
+        scripts/test/jdks.sh homes
+    fi
+}
+
+[ -n "$(homes)" ] || skip_all "no JDK 8 to 27 in $folder: make jdks"
 [ "$(id -u)" = 0 ] || skip_all "refused: chroot and namespaces need root"
-unshare --mount --pid --fork true 2>/dev/null || skip_all "refused: namespaces cannot be made here"
+$emulated || unshare --mount --pid --fork true 2>/dev/null || skip_all "refused: namespaces cannot be made here"
 
 # Nothing is written into the folder: what the JVM sees as /tmp and /mnt is this test's.
-mkdir -p "$SCRATCH/mnt" "$folder/mnt"
+mkdir -p "$SCRATCH/mnt"
+$emulated || mkdir -p "$folder/mnt"
 chmod 755 "$SCRATCH"
 chmod 1777 "$SCRATCH/mnt"
 user=0:0
@@ -48,16 +63,20 @@ inside() { # COMMAND...: as $user in a container of its own
         "$folder" "$SCRATCH/mnt" "$user" "$@"
 }
 beside() { # HOME COMMAND...: HOME's java, as a process of this machine
-    local libraries=$folder/usr/lib/x86_64-linux-gnu java=$folder$1/bin/java
+    local java=$folder$1/bin/java
     shift
-    exec "$folder/lib64/ld-linux-x86-64.so.2" --library-path "$libraries" "$java" "$@"
+    exec "$folder$(dynamic_linker)" --library-path "$folder/usr/lib/$(multiarch)" "$java" "$@"
 }
 
 build() { # by the oldest JDK, for all
     local home
-    home=$(scripts/test/jdks.sh homes | head -n 1 | cut -d ' ' -f 2)
+    home=$(homes | head -n 1 | cut -d ' ' -f 2)
     cp tests/jdks/AnyJdk.java "$SCRATCH/mnt/"
-    (inside "$home/bin/javac" -nowarn -d /mnt /mnt/AnyJdk.java) >"$SCRATCH/javac.log" 2>&1
+    if $emulated; then
+        "$home/bin/javac" -nowarn -d "$SCRATCH/mnt" "$SCRATCH/mnt/AnyJdk.java"
+    else
+        (inside "$home/bin/javac" -nowarn -d /mnt /mnt/AnyJdk.java)
+    fi >"$SCRATCH/javac.log" 2>&1
 }
 
 # --- one JVM -----------------------------------------------------------------------------------
@@ -65,9 +84,10 @@ build() { # by the oldest JDK, for all
 jvm_start() { # HOME COLLECTOR|default [beside]
     local flags=(-XX:NativeMemoryTracking=detail -Xmx192m) run=(inside "$1/bin/java") path=/mnt
     [ "$2" = default ] || flags+=(-XX:+UnlockExperimentalVMOptions "-XX:+Use${2}GC")
-    if [ "${3:-inside}" = beside ]; then
-        run=(beside "$1")
-        path=$SCRATCH/mnt
+    if $emulated; then
+        run=("$1/bin/java") path=$SCRATCH/mnt
+    elif [ "${3:-inside}" = beside ]; then
+        run=(beside "$1") path=$SCRATCH/mnt
     fi
     JVM_LOG=$SCRATCH/jvm.log
     spawn "${run[@]}" "${flags[@]}" -XX:ErrorFile="$path/hs_err.log" -cp "$path" AnyJdk 500 60 300 \
@@ -76,7 +96,7 @@ jvm_start() { # HOME COLLECTOR|default [beside]
     wait_for 40 jvm_is_ready
     grep -q '^ready' "$JVM_LOG" || return
     JVM_PID=$JVM_WAITED
-    [ "${3:-inside}" = beside ] || JVM_PID=$(pgrep -P "$JVM_WAITED")
+    [ "$path" != /mnt ] || JVM_PID=$(pgrep -P "$JVM_WAITED")
 }
 jvm_is_ready() {
     grep -q '^ready' "$JVM_LOG" || ! kill -0 "$JVM_WAITED"
@@ -107,7 +127,7 @@ code_of() { # MOST COMMAND...: runs it; exit codes up to MOST are verdicts
     [ $code -le "$most" ] || echo "exit $code: $(tail -n 2 "$SCRATCH/err" "$SCRATCH/out")"
 }
 expect() { # FILE JQ_FILTER, which is true when all is well
-    jq -e --arg jdk "$jdk" --argjson pid "$JVM_PID" "$2" "$1" >/dev/null 2>&1 ||
+    jq -e --arg jdk "$jdk" --argjson emulated "$emulated" --argjson pid "$JVM_PID" "$2" "$1" >/dev/null 2>&1 ||
         echo "not so: $2: $(head -c 600 "$1")"
 }
 
@@ -122,14 +142,16 @@ looks_check() {
         and (.nmt | has("Class") and has("Internal") and has("Symbol")))'
     expect "$SCRATCH/out" '$jdk == "8" or (.sample.metaspace_used_bytes > 0)'
 }
-# Names come from the class-load log, which JDK 8 has not; nor can its methods be counted from outside.
+# Names come from the class-load log, which JDK 8 has not; nor can its methods be counted from outside. A JVM that is
+# emulated is not observed.
 looks_watch() {
     code_of 2 "$NMTWATCH" watch "$JVM_PID" --for 7s --nmt-interval 2s --warmup 2s \
         --loaders-interval 3s --cpu-pressure ignore --json
     jq -cs . "$SCRATCH/out" >"$SCRATCH/events" 2>/dev/null
-    expect "$SCRATCH/events" 'any(.[]; .type == "loaders") and any(.[]; .internal_growth_bytes) and
-        any(.[]; .type == "end") and all(.[]; .type != "note" or
-            ($jdk == "8" and (.text | startswith("methods are not counted"))))'
+    expect "$SCRATCH/events" 'any(.[]; .type == "loaders") and any(.[]; .internal_growth_bytes) and any(.[]; .type == "end")'
+    # shellcheck disable=SC2016
+    jq -r --arg jdk "$jdk" --argjson emulated "$emulated" '.[] | select(.type == "note") | .text | select(
+        ($jdk == "8" and startswith("methods are not counted")) or ($emulated and test("emulated by")) | not)' "$SCRATCH/events"
     expect "$SCRATCH/events" '$jdk == "8" or any(.[]; .type == "names" and .method == "tap" and
         any(.families[]; .stem == "AnyJdk$Piece"))'
 }
@@ -181,9 +203,13 @@ examine() { # NAME KEY COMMAND...: of the JVM that runs; fills the cell
 }
 
 test_jdk() { # HOME
-    local collector tried=("${collectors[@]}")
-    version[$jdk]=$( (inside "$1/bin/java" -version) 2>&1 | sed -n '1s/[^"]*"\([^"]*\)".*/\1/p')
-    ! $quick || tried=(default)
+    local collector
+    if $emulated; then
+        version[$jdk]=$("$1/bin/java" -version 2>&1)
+    else
+        version[$jdk]=$( (inside "$1/bin/java" -version) 2>&1)
+    fi
+    version[$jdk]=$(sed -n '1s/[^"]*"\([^"]*\)".*/\1/p' <<<"${version[$jdk]}")
     for collector in "${tried[@]}"; do
         if jvm_start "$1" "$collector"; then
             examine "JDK $jdk, $collector" "$jdk/$collector" "${commands[@]}"
@@ -195,7 +221,11 @@ test_jdk() { # HOME
             cell[$jdk/$collector]="does not start"
         fi
     done
-    $quick && return
+    if $quick || [ -n "${COLLECTORS-}" ]; then return; fi
+    if $emulated; then
+        cell[$jdk/user]=- cell[$jdk/beside]=-
+        return
+    fi
     user=65534:65534
     if jvm_start "$1" default; then
         examine "JDK $jdk, another user" "$jdk/user" list check profile
@@ -216,26 +246,47 @@ test_jdk() { # HOME
 # --- the matrix ----------------------------------------------------------------------------------
 
 matrix() {
-    local jdk collector architecture
-    architecture=$(uname -m | tr _ -)
+    local jdk collector
     echo "| JDK | architecture | ${collectors[*]/%/ |} another user | no container |" | sed 's/ConcMarkSweep/CMS/'
     echo "|---|---|${collectors[*]/*/---|}---|---|" | tr -d ' '
     for jdk in "${jdks[@]}"; do
         printf '| %s | %s ' "${version[$jdk]}" "$architecture"
         for collector in "${collectors[@]}" user beside; do
-            printf '| %s ' "${cell[$jdk/$collector]}"
+            printf '| %s ' "${cell[$jdk/$collector]-?}"
         done
         echo '|'
     done
 }
 
-write_readme() { # between its marks; rows of other architectures stay
+# Rows by architecture and version, emulated ones last; of one JDK the first that is given, and what it has not ("?")
+# from the next.
+in_order() {
+    awk -F ' *[|] *' '{
+        version = $2
+        sub(/^1[.]/, "", version)
+        key = sprintf("%d\t%s\t%d\t|", $3 ~ /emulated/, $3, version)
+        for (i = 2; i < NF; i++)
+            if (!((key, i) in cell) || cell[key, i] == "?")
+                cell[key, i] = $i
+        count[key] = NF
+    }
+    END {
+        for (key in count) {
+            row = key
+            for (i = 2; i < count[key]; i++)
+                row = row " " cell[key, i] " |"
+            print row
+        }
+    }' | sort -t "$(printf '\t')" -k 1,1n -k 2,2 -k 3,3n | cut -f 4
+}
+
+write_readme() { # between its marks; rows of what was not tried stay
     local begin='<!-- jdks: begin' end='<!-- jdks: end'
     grep -q "$begin" README.md && grep -q "$end" README.md || return
     {
         sed "/$begin/q" README.md
-        matrix
-        sed -n "/$begin/,/$end/p" README.md | grep '^| [0-9]' | grep -v "| $(uname -m | tr _ -) |"
+        matrix | head -n 2
+        { matrix | tail -n +3 && sed -n "/$begin/,/$end/p" README.md | grep '^| [0-9]'; } | in_order
         sed -n "/$end/,\$p" README.md
     } >"$SCRATCH/README.md" && cp "$SCRATCH/README.md" README.md
 }
@@ -249,9 +300,9 @@ while read -r jdk home; do
     [ ${#wanted[@]} = 0 ] || [[ " ${wanted[*]} " == *" $jdk "* ]] || continue
     jdks+=("$jdk")
     test_jdk "$home" </dev/null
-done < <(scripts/test/jdks.sh homes)
+done < <(homes)
 if ! $quick; then
     matrix | sed 's/^/# /'
-    ! $update || [ ${#wanted[@]} != 0 ] || check "the matrix goes into README.md" write_readme
+    ! $update || check "the rows go into README.md" write_readme
 fi
 done_testing

@@ -41,7 +41,8 @@ fi
 
 AGENT=$(realpath -m "$(dirname "$NMTWATCH")")/libnmtagent.so
 NMTWATCH=$(realpath "$NMTWATCH")
-LIBRARIES=/lib/x86_64-linux-gnu
+LIBRARIES=/lib/$(multiarch)
+MUSL_LIBC=/opt/ld-musl-$(uname -m).so.1
 C_NAMES=()
 declare -A C_PID C_ROOT C_LOG
 
@@ -69,10 +70,12 @@ cp "$NMTWATCH" "$SCRATCH/nmtwatch"
 cp "$AGENT" "$SCRATCH/libnmtagent.so"
 
 image() {
-    local name
-    mkdir -p "$SCRATCH"/image/{lib64,lib/x86_64-linux-gnu,bin,opt/{jdk,agent},app,proc,dev} \
+    local name linker
+    linker=$(dynamic_linker)
+    mkdir -p "$SCRATCH/image${linker%/*}" "$SCRATCH/image$LIBRARIES" \
+        "$SCRATCH"/image/{bin,opt/{jdk,agent},app,proc,dev} \
         "$SCRATCH"/image/{etc/java-17-openjdk,old,elsewhere/tmp,data}
-    cp /lib64/ld-linux-x86-64.so.2 "$SCRATCH/image/lib64/"
+    cp "$linker" "$SCRATCH/image$linker"
     for name in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1 libz.so.1 libgcc_s.so.1 \
         libstdc++.so.6 libcap-ng.so.0; do
         cp -L "$LIBRARIES/$name" "$SCRATCH/image$LIBRARIES/" || return
@@ -82,7 +85,7 @@ image() {
     cp "$AGENT" "$SCRATCH/image/lib/"
     cp "$NMTWATCH" "$SCRATCH/image/bin/"
     echo 'void nothing(void); void nothing(void) {}' >"$SCRATCH/nothing.c"
-    "${CC:-gcc}" -shared -fPIC -o "$SCRATCH/image/opt/ld-musl-x86_64.so.1" "$SCRATCH/nothing.c" &&
+    "${CC:-gcc}" -shared -fPIC -o "$SCRATCH/image$MUSL_LIBC" "$SCRATCH/nothing.c" &&
         "${CC:-gcc}" -O1 -static -o "$SCRATCH/image/bin/deny" tests/e2e/deny.c || return
     cp -al "$SCRATCH/image" "$SCRATCH/image-link"
     cp -al "$SCRATCH/image" "$SCRATCH/image-none"
@@ -123,7 +126,7 @@ pivot() { # ROOT COMMAND...
     shift
     LD_LIBRARY_PATH=/old$LIBRARIES:/old/usr$LIBRARIES /old/usr/bin/umount -l /old || return
     unset LD_LIBRARY_PATH
-    if [ -n "${MUSL-}" ]; then export LD_PRELOAD=/opt/ld-musl-x86_64.so.1; fi
+    if [ -n "${MUSL-}" ]; then export LD_PRELOAD=$MUSL_LIBC; fi
     exec "$@"
 }
 

@@ -130,7 +130,7 @@ END
     exits "$jdk: two first starts at once: stop" 0 "$OURS" profile "$pid" stop
 
     exits "$jdk: no native frames without libunwind" 0 "$OURS" profile "${C_PID[$jdk/box]}" start
-    contains "$jdk: and says why" "$OUTPUT" "libunwind-x86_64.so.8 is not installed"
+    contains "$jdk: and says why" "$OUTPUT" "libunwind-$(uname -m).so.8 is not installed"
     exits "$jdk: stop" 0 "$OURS" profile "${C_PID[$jdk/box]}" stop
 
     pid=${C_PID[$jdk/noexec]}

@@ -37,6 +37,18 @@ holds() { # FILE LINE
 }
 is "no file knows an architecture" "$(holds agent/mem/a.c '#ifdef __aarch64__')" \
     "agent/mem/a.c:1: of one architecture: #ifdef __aarch64__"
+is "nor instructions" "$(holds agent/mem/a.c '    __asm__ volatile("pause");')" \
+    'agent/mem/a.c:1: of one architecture:     __asm__ volatile("pause");'
+is "nor intrinsics" "$(holds analyzers/parse/a.c '#include <immintrin.h>')" \
+    "analyzers/parse/a.c:1: of one architecture: #include <immintrin.h>"
+is "nor registers" "$(holds nmtwatch/jvm/a.c 'static const char name[] = "rdi";')" \
+    'nmtwatch/jvm/a.c:1: of one architecture: static const char name[] = "rdi";'
+is "but what only the compiler reads" "$(holds agent/mem/a.c '    __asm__("" : "+r"(block));')" ""
+is "tests have none of it either" "$(holds tests/unit/mem/a_test.c '#ifdef __x86_64__')" \
+    "tests/unit/mem/a_test.c:1: of one architecture: #ifdef __x86_64__"
+is "but what a JVM prints" "$(holds tests/unit/mem/a_test.c '    "(mixed mode linux-amd64)"')" ""
+is "nor have scripts" "$(holds scripts/a.sh 'java=/usr/lib/jvm/java-17-openjdk-amd64')" \
+    "scripts/a.sh:1: of one architecture: java=/usr/lib/jvm/java-17-openjdk-amd64"
 is "nor the size of a page" "$(holds nmtwatch/jvm/a.c '#define PAGE_BYTES 4096')" \
     "nmtwatch/jvm/a.c:1: of one architecture: #define PAGE_BYTES 4096"
 is "but those that are named for one" "$(holds agent/mem/aarch64/a.c '#ifdef __aarch64__')" ""

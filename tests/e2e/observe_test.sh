@@ -181,7 +181,7 @@ for jdk in $(agent_jdks); do
         grep -qE "^$collector;" "$SCRATCH/$jdk.txt"
     is "$JVM_NAME: and no root is unknown" "$(grep -c '^\[unknown\] \[' "$SCRATCH/$jdk.txt")" 0
     # `go tool pprof`, where Debian's golang is installed: 450 MB that set-up does not ask for.
-    for pprof in /usr/lib/go-*/pkg/tool/linux_amd64/pprof; do
+    for pprof in /usr/lib/go-*/pkg/tool/linux_*/pprof; do
         [ ! -x "$pprof" ] || is "$JVM_NAME: go tool pprof has it on top" \
             "$("$pprof" -top "$SCRATCH/$jdk.pb.gz" 2>/dev/null | awk '/^ *flat / { getline; print $NF; exit }')" "Observed.burn"
     done
