@@ -78,9 +78,9 @@ machines() {
                 /"%?([re](ax|bx|cx|dx|si|di|bp|sp|ip)|[xw](29|30)|[xyz]mm\d+)"/ ||
                 /(?<!_SC_)PAGE_SIZE|PAGE_SHIFT/ || (/\b(4096|0xfff|65536)\b|(<<|>>) *12\b/ && /page/i))));
         close ARGV if eof' 2>/dev/null
-    # Scripts are about an architecture, or run on any.
+    # Scripts are about an architecture, make packages for one, or run on any.
     find Makefile scripts tests packaging -name Makefile -o -name '*.sh' -o -name '*.pl' -o -name '*.py' 2>/dev/null |
-        grep -vE 'arm64[^/]*\.sh$|^(Makefile|scripts/lib\.sh|scripts/test/(includes|lint|test)\.sh|scripts/package/(deb|release|static|test-release)\.sh)$' |
+        grep -vE 'arm64[^/]*\.sh$|^(Makefile|scripts/lib\.sh|scripts/test/(includes|lint|test)\.sh)$|^scripts/package/' |
         grep -vE '^tests/(agent/compare|build/hardening|e2e/includes)_test\.sh$' | sort | xargs -r perl -ne '
         s/(^|\s)#.*//;
         print "$ARGV:$.: of one architecture: $_" if /x86[-_]64|aarch64|amd64|arm64/;
