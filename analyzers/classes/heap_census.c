@@ -1,5 +1,6 @@
 #include "analyzers/classes/heap_census.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/classes/stem_table.h"
 #include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/span.h"
@@ -100,14 +101,8 @@ static enum parse_result learn_names(struct stem_table *table, struct span text)
 
 static struct entry *new_entry(struct entries *entries)
 {
-    if (entries->count == entries->room) {
-        size_t room = entries->room == 0 ? 1024 : entries->room * 2;
-        struct entry *grown = realloc(entries->entry, room * sizeof *grown);
-        if (grown == NULL)
-            return NULL;
-        entries->entry = grown;
-        entries->room = room;
-    }
+    if (!array_room(&entries->entry, &entries->room, entries->count + 1, sizeof *entries->entry))
+        return NULL;
     struct entry *entry = &entries->entry[entries->count++];
     *entry = (struct entry){0};
     return entry;

@@ -1,5 +1,6 @@
 #include "analyzers/heap/holders.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/classes/normalize.h"
 #include "analyzers/parse/class_tables.h"
 
@@ -100,15 +101,10 @@ static void want_text(struct holders *holders, uint32_t node)
     uint32_t array = field_of(heap, node, "value", 5);
     if (array == NO_OBJECT)
         return;
-    if (holders->text_count == holders->text_capacity) {
-        int capacity = holders->text_capacity < 64 ? 64 : holders->text_capacity * 2;
-        struct holder_text *more = realloc(holders->texts, (size_t)capacity * sizeof *more);
-        if (more == NULL) {
-            holders->failed = true;
-            return;
-        }
-        holders->texts = more;
-        holders->text_capacity = capacity;
+    if (!array_room(&holders->texts, &holders->text_capacity, (size_t)holders->text_count + 1,
+                    sizeof *holders->texts)) {
+        holders->failed = true;
+        return;
     }
     uint64_t array_id = heap_id_of(heap, array);
     /* Several strings may share an array: they have its text. */
@@ -694,15 +690,10 @@ static bool keep_path(struct holders *holders, struct held_loader *own)
         free_path(&path);
         return true;
     }
-    if (holders->path_count == holders->path_capacity) {
-        int capacity = holders->path_capacity < 16 ? 16 : holders->path_capacity * 2;
-        struct holder_path *more = realloc(holders->paths, (size_t)capacity * sizeof *more);
-        if (more == NULL) {
-            free_path(&path);
-            return false;
-        }
-        holders->paths = more;
-        holders->path_capacity = capacity;
+    if (!array_room(&holders->paths, &holders->path_capacity, (size_t)holders->path_count + 1,
+                    sizeof *holders->paths)) {
+        free_path(&path);
+        return false;
     }
     path.group = own->group;
     path.loaders = 1;

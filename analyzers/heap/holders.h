@@ -97,10 +97,12 @@ struct holders {
     struct held_loader *loaders;
     int group_count;
     struct holder_group *groups; /* suspects first, most retained first */
-    int path_count, path_capacity;
+    int path_count;
+    size_t path_capacity;
     struct holder_path *paths;
     uint64_t least_wanted, most_wanted; /* arrays */
-    int text_count, text_capacity;
+    int text_count;
+    size_t text_capacity;
     struct holder_text {
         char *text;
     } * texts;

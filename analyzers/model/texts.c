@@ -58,3 +58,21 @@ void texts_free(struct texts *texts)
     }
     texts->pieces = NULL;
 }
+
+#define FIRST_BYTES 2048
+
+bool array_room(void *array, size_t *capacity, size_t wanted, size_t element_bytes)
+{
+    void *at, *more;
+    size_t larger = *capacity > 0 ? *capacity * 2 : FIRST_BYTES / element_bytes + 1;
+    if (wanted <= *capacity)
+        return true;
+    larger = larger < wanted ? wanted : larger;
+    memcpy(&at, array, sizeof at);
+    more = reallocarray(at, larger, element_bytes);
+    if (more == NULL)
+        return false;
+    memcpy(array, &more, sizeof more);
+    *capacity = larger;
+    return true;
+}

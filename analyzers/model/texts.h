@@ -3,12 +3,14 @@
  *
  *   struct texts texts = {0};  texts_copy(&texts, "...") ...  texts_free(&texts);
  *
- * All zero is an empty one. What was taken stays where it is until texts_free. One thread.
+ * All zero is an empty one. What was taken stays where it is until texts_free. One thread. And the one way in
+ * which an array of malloc's grows (array_room).
  */
 #ifndef ANALYZERS_MODEL_TEXTS_H
 #define ANALYZERS_MODEL_TEXTS_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct texts_piece;
@@ -25,5 +27,9 @@ const char *texts_format(struct texts *texts, const char *format, va_list argume
     __attribute__((format(printf, 2, 0)));
 /* Empty again, and ready for use. */
 void texts_free(struct texts *texts);
+
+/* Room for `wanted` elements of so many bytes; array: the address of the pointer to them. False when out of memory:
+ * all is as it was. */
+bool array_room(void *array, size_t *capacity, size_t wanted, size_t element_bytes);
 
 #endif

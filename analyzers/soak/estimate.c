@@ -1,5 +1,6 @@
 #include "analyzers/soak/estimate.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/trend/trend_line.h"
 #include "analyzers/native/internal.h"
 
@@ -221,19 +222,6 @@ struct estimate estimate_difference(struct estimate a, struct estimate b)
 
 /* --- points of a series ----------------------------------------------------------------------- */
 
-static bool reserve(struct points *points)
-{
-    if (points->count < points->capacity)
-        return true;
-    int capacity = points->capacity == 0 ? 64 : points->capacity * 2;
-    struct point *at = realloc(points->at, (size_t)capacity * sizeof *at);
-    if (at == NULL)
-        return false;
-    points->at = at;
-    points->capacity = capacity;
-    return true;
-}
-
 static void halve(struct points *points)
 {
     int kept = 0;
@@ -258,7 +246,7 @@ bool points_add(struct points *points, int64_t ms, double value)
         return true;
     if (points->count == POINTS_MAX)
         halve(points);
-    if (!reserve(points))
+    if (!array_room(&points->at, &points->capacity, (size_t)points->count + 1, sizeof *points->at))
         return false;
     points->at[points->count++] = (struct point){points->sum.ms + (ms - points->sum.ms) / 2,
                                                  points->sum.value / points->pending};

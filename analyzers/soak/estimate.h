@@ -73,7 +73,7 @@ struct point {
 
 struct points {
     int count;
-    int capacity;
+    size_t capacity;
     int each; /* samples that make one point */
     int pending;
     struct point sum; /* of the pending samples */

@@ -1,5 +1,6 @@
 #include "analyzers/text/clean_text.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/text/text_lines.h"
 
 #include <stdio.h>
@@ -54,15 +55,9 @@ char *text_lines_room(struct text_lines *lines, size_t size)
 
 void text_lines_add(struct text_lines *lines, struct span text, int64_t number)
 {
-    if (lines->count == lines->room) {
-        size_t room = lines->room == 0 ? 256 : lines->room * 2;
-        struct text_line *more = realloc(lines->lines, room * sizeof *more);
-        if (more == NULL) {
-            lines->failed = true;
-            return;
-        }
-        lines->lines = more;
-        lines->room = room;
+    if (!array_room(&lines->lines, &lines->room, lines->count + 1, sizeof *lines->lines)) {
+        lines->failed = true;
+        return;
     }
     lines->lines[lines->count++] = (struct text_line){.text = text, .number = number};
 }

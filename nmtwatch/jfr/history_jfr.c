@@ -1,5 +1,6 @@
 #include "nmtwatch/jfr/history_jfr.h"
 
+#include "analyzers/model/texts.h"
 #include "agent/jfr/jfr_metadata.h"
 #include "nmtwatch/process/files.h"
 
@@ -47,13 +48,7 @@ static size_t own_rows(void)
 /* Memory of the bytes is malloc's here (agent/jfr/jfr_bytes.h). */
 bool jfr_bytes_grow(struct jfr_bytes *bytes, size_t wanted)
 {
-    size_t capacity = bytes->capacity * 2 > wanted ? bytes->capacity * 2 : wanted + 4096;
-    uint8_t *more = realloc(bytes->at, capacity);
-    if (more == NULL)
-        return false;
-    bytes->at = more;
-    bytes->capacity = capacity;
-    return true;
+    return array_room(&bytes->at, &bytes->capacity, wanted, 1);
 }
 
 void jfr_bytes_free(struct jfr_bytes *bytes)

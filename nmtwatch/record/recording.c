@@ -1,5 +1,6 @@
 #include "nmtwatch/record/recording.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
 #include <errno.h>
@@ -199,15 +200,9 @@ static bool append(struct recording *recording, const unsigned char *text, size_
         damaged(recording, "the line is longer than %d MiB", RECORDING_LINE_MAX >> 20);
         return false;
     }
-    if (needed > recording->line_capacity) {
-        size_t capacity = needed * 2 < 4096 ? 4096 : needed * 2;
-        char *line = realloc(recording->line, capacity);
-        if (line == NULL) {
-            damaged(recording, "out of memory for the line");
-            return false;
-        }
-        recording->line = line;
-        recording->line_capacity = capacity;
+    if (!array_room(&recording->line, &recording->line_capacity, needed, 1)) {
+        damaged(recording, "out of memory for the line");
+        return false;
     }
     memcpy(recording->line + recording->line_length, text, length);
     recording->line_length = needed;

@@ -1,5 +1,6 @@
 #include "nmtwatch/soak/child.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/parse/proc_text.h"
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/process/messages.h"
@@ -29,7 +30,8 @@ struct process {
 };
 
 struct process_table {
-    int count, capacity;
+    int count;
+    size_t capacity;
     struct process *at; /* by pid */
 };
 
@@ -41,14 +43,8 @@ static int by_pid(const void *a, const void *b)
 
 static bool add(struct process_table *table, const struct process *process)
 {
-    if (table->count == table->capacity) {
-        int capacity = table->capacity == 0 ? 256 : table->capacity * 2;
-        struct process *at = realloc(table->at, (size_t)capacity * sizeof *at);
-        if (at == NULL)
-            return false;
-        table->at = at;
-        table->capacity = capacity;
-    }
+    if (!array_room(&table->at, &table->capacity, (size_t)table->count + 1, sizeof *table->at))
+        return false;
     table->at[table->count++] = *process;
     return true;
 }

@@ -1,5 +1,6 @@
 #include "reports/json/json_out.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
 #include <inttypes.h>
@@ -12,19 +13,8 @@ static bool reserve(struct json_out *out, size_t more)
 {
     if (out->failed)
         return false;
-    if (more <= out->capacity - out->length)
-        return true;
-    size_t capacity = out->capacity ? out->capacity : 2048;
-    while (capacity - out->length < more)
-        capacity *= 2;
-    char *text = realloc(out->text, capacity);
-    if (!text) {
-        out->failed = true;
-        return false;
-    }
-    out->text = text;
-    out->capacity = capacity;
-    return true;
+    out->failed = !array_room(&out->text, &out->capacity, out->length + more, 1);
+    return !out->failed;
 }
 
 static void append(struct json_out *out, const char *text, size_t length)

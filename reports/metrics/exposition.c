@@ -1,5 +1,6 @@
 #include "reports/metrics/exposition.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
 #include <inttypes.h>
@@ -21,17 +22,9 @@ static void append(struct exposition *out, const char *text, size_t length)
 {
     if (out->failed)
         return;
-    if (length >= out->capacity - out->length) {
-        size_t capacity = out->capacity > 0 ? out->capacity : 4096;
-        while (length >= capacity - out->length)
-            capacity *= 2;
-        char *bigger = realloc(out->text, capacity);
-        if (bigger == NULL) {
-            out->failed = true;
-            return;
-        }
-        out->text = bigger;
-        out->capacity = capacity;
+    if (!array_room(&out->text, &out->capacity, out->length + length + 1, 1)) {
+        out->failed = true;
+        return;
     }
     memcpy(out->text + out->length, text, length);
     out->length += length;

@@ -1,5 +1,6 @@
 #include "reports/profile/call_tree.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
@@ -16,18 +17,21 @@ struct name {
 
 struct call_tree {
     struct call_node *nodes;
-    uint32_t node_count, node_capacity;
+    uint32_t node_count;
+    size_t node_capacity;
     uint32_t *node_places; /* hash table of (parent, name) */
     uint32_t node_place_count;
     struct name *names;
-    uint32_t name_count, name_capacity;
+    uint32_t name_count;
+    size_t name_capacity;
     uint32_t *name_places;
     uint32_t name_place_count;
     uint32_t *stack; /* names of the one being added */
-    int stack_capacity;
+    size_t stack_capacity;
     int64_t refused;
     struct call_cell *cells;
-    uint32_t cell_count, cell_capacity;
+    uint32_t cell_count;
+    size_t cell_capacity;
     bool timed;               /* what is added has a time: */
     int64_t now_ms, start_ms; /* this; of slot 0. Slots before it are negative */
     int slot_length;          /* in SLOT_MS */
@@ -57,20 +61,6 @@ static uint64_t hash_of_node(uint32_t parent, uint32_t name)
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
     hash = (hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u;
     return hash ^ hash >> 32;
-}
-
-/* Doubles *array when it is full. */
-static bool have_room(void **array, uint32_t *capacity, uint32_t count, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    uint32_t more = *capacity ? *capacity * 2 : 256;
-    void *bigger = reallocarray(*array, more, size);
-    if (bigger == NULL)
-        return false;
-    *array = bigger;
-    *capacity = more;
-    return true;
 }
 
 static uint32_t node_place(const struct call_tree *tree, uint32_t parent, uint32_t name)
@@ -148,8 +138,7 @@ static uint32_t number_of(struct call_tree *tree, const struct call_frame *frame
     uint32_t place = name_place(tree, frame, hash);
     if (tree->name_places[place] != CALL_TREE_NONE)
         return tree->name_places[place];
-    if (!have_room((void **)&tree->names, &tree->name_capacity, tree->name_count,
-                   sizeof *tree->names))
+    if (!array_room(&tree->names, &tree->name_capacity, tree->name_count + 1, sizeof *tree->names))
         return CALL_TREE_NONE;
     struct name *name = &tree->names[tree->name_count];
     *name = (struct name){.text = strdup(frame->name), .kind = frame->kind, .hash = hash};
@@ -166,8 +155,7 @@ static uint32_t child_of(struct call_tree *tree, uint32_t parent, uint32_t name)
     uint32_t place = node_place(tree, parent, name);
     if (tree->node_places[place] != CALL_TREE_NONE)
         return tree->node_places[place];
-    if (!have_room((void **)&tree->nodes, &tree->node_capacity, tree->node_count,
-                   sizeof *tree->nodes))
+    if (!array_room(&tree->nodes, &tree->node_capacity, tree->node_count + 1, sizeof *tree->nodes))
         return CALL_TREE_NONE;
     tree->nodes[tree->node_count] =
         (struct call_node){.name = name,
@@ -186,7 +174,7 @@ struct call_tree *call_tree_create(void)
         return NULL;
     uint32_t name = number_of(tree, &all);
     if (name == CALL_TREE_NONE ||
-        !have_room((void **)&tree->nodes, &tree->node_capacity, 0, sizeof *tree->nodes)) {
+        !array_room(&tree->nodes, &tree->node_capacity, 1, sizeof *tree->nodes)) {
         call_tree_destroy(tree);
         return NULL;
     }
@@ -202,13 +190,8 @@ struct call_tree *call_tree_create(void)
  * most: they are not shown. */
 static uint32_t leaf_of(struct call_tree *tree, const struct call_frame *frames, int depth)
 {
-    if (depth > tree->stack_capacity) {
-        uint32_t *stack = reallocarray(tree->stack, (size_t)depth, sizeof *stack);
-        if (stack == NULL)
-            return CALL_TREE_NONE;
-        tree->stack = stack;
-        tree->stack_capacity = depth;
-    }
+    if (!array_room(&tree->stack, &tree->stack_capacity, (size_t)depth, sizeof *tree->stack))
+        return CALL_TREE_NONE;
     for (int i = 0; i < depth; i++) {
         tree->stack[i] = number_of(tree, &frames[i]);
         if (tree->stack[i] == CALL_TREE_NONE)
@@ -291,8 +274,7 @@ static void add_cell(struct call_tree *tree, uint32_t node, int64_t samples)
         slot = floor_of(tree->now_ms - tree->start_ms, SLOT_MS[tree->slot_length]);
     }
     if (tree->cell_count == CALL_TREE_CELLS_MAX ||
-        !have_room((void **)&tree->cells, &tree->cell_capacity, tree->cell_count,
-                   sizeof *tree->cells))
+        !array_room(&tree->cells, &tree->cell_capacity, tree->cell_count + 1, sizeof *tree->cells))
         return;
     tree->cells[tree->cell_count++] = (struct call_cell){(int32_t)slot, node, samples};
 }
@@ -604,38 +586,13 @@ struct line {
     size_t depths;
 };
 
-static bool have_depth(struct line *line, size_t depth)
-{
-    if (line->ends != NULL && depth < line->depths)
-        return true;
-    size_t depths = line->depths ? line->depths * 2 : 256;
-    size_t *ends = reallocarray(line->ends, depths, sizeof *ends);
-    if (ends == NULL)
-        return false;
-    line->ends = ends;
-    line->depths = depths;
-    return true;
-}
-
-static bool line_has_room(struct line *line, size_t bytes)
-{
-    if (line->text != NULL && bytes <= line->capacity)
-        return true;
-    char *text = realloc(line->text, bytes * 2);
-    if (text == NULL)
-        return false;
-    line->text = text;
-    line->capacity = bytes * 2;
-    return true;
-}
-
 /* Depths begin at 1 and grow by 1. *length: of the stack up to this frame. */
 static bool put_frame(struct line *line, int depth, const char *name, size_t *length)
 {
-    if (!have_depth(line, (size_t)depth))
+    if (!array_room(&line->ends, &line->depths, (size_t)depth + 1, sizeof *line->ends))
         return false;
     size_t start = depth > 1 ? line->ends[depth - 1] : 0;
-    if (!line_has_room(line, start + 1 + strlen(name) * ESCAPE_GROWTH + 1))
+    if (!array_room(&line->text, &line->capacity, start + 1 + strlen(name) * ESCAPE_GROWTH + 1, 1))
         return false;
     char *at = line->text + start;
     if (depth > 1)
@@ -696,21 +653,16 @@ static bool sum_up(struct toptable *table, uint32_t *open, uint32_t names)
 {
     const struct call_tree *tree = table->tree;
     uint32_t *path = NULL;
-    int depth = 0, left = 0, capacity = 0;
+    int depth = 0, left = 0;
+    size_t capacity = 0;
     for (uint32_t i = 0; i < names; i++)
         table->rows[i] = (struct top_row){.name = i};
     for (uint32_t i = call_tree_next(tree, table->node, &depth); i != CALL_TREE_NONE && depth > 0;
          i = call_tree_next(tree, i, &depth)) {
         const struct call_node *node = call_tree_node(tree, i);
-        if (path == NULL || depth >= capacity) {
-            int more = capacity ? capacity * 2 : 256;
-            uint32_t *longer = reallocarray(path, (size_t)more, sizeof *path);
-            if (longer == NULL) {
-                free(path);
-                return false;
-            }
-            path = longer;
-            capacity = more;
+        if (!array_room(&path, &capacity, (size_t)depth + 1, sizeof *path)) {
+            free(path);
+            return false;
         }
         for (; left >= depth && left > 0; left--) /* the first has no name */
             open[path[left]]--;

@@ -1,5 +1,6 @@
 #include "reports/profile/call_tree.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
 #include <stdlib.h>
@@ -36,15 +37,9 @@ static void put_bytes(struct bytes *out, const void *bytes, size_t length)
 {
     if (length == 0)
         return;
-    if (out->room - out->length < length) {
-        size_t room = (out->length + length) * 2 + 4096;
-        uint8_t *more = out->failed ? NULL : realloc(out->at, room);
-        if (more == NULL) {
-            out->failed = true;
-            return;
-        }
-        out->at = more;
-        out->room = room;
+    if (out->failed || !array_room(&out->at, &out->room, out->length + length, 1)) {
+        out->failed = true;
+        return;
     }
     memcpy(out->at + out->length, bytes, length);
     out->length += length;

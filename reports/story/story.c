@@ -1,5 +1,6 @@
 #include "reports/story/story.h"
 
+#include "analyzers/model/texts.h"
 #include "analyzers/classes/family.h"
 #include "analyzers/judge/level.h"
 #include "analyzers/native/internal.h"
@@ -22,7 +23,7 @@ struct family_flow {
 /* The public struct is the first member: story_event gets back to the rest by a cast. */
 struct story_state {
     struct story story;
-    int point_capacity;
+    size_t point_capacity;
     int64_t samples_per_point; /* doubled each time the points are halved */
     int64_t samples_in_last;
     struct family_flow flows[STORY_FAMILIES_MAX];
@@ -92,20 +93,6 @@ static void halve_points(struct story_state *state)
     state->samples_per_point *= 2;
 }
 
-static bool room_for_point(struct story_state *state)
-{
-    struct story *story = &state->story;
-    if (story->point_count < state->point_capacity)
-        return true;
-    int capacity = state->point_capacity == 0 ? 256 : state->point_capacity * 2;
-    struct story_point *grown = realloc(story->points, (size_t)capacity * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    story->points = grown;
-    state->point_capacity = capacity;
-    return true;
-}
-
 static void add_sample(struct story_state *state, const struct event *event)
 {
     struct story *story = &state->story;
@@ -116,10 +103,13 @@ static void add_sample(struct story_state *state, const struct event *event)
         last_is_full = state->samples_in_last >= state->samples_per_point;
     }
     /* Without memory for more points the last one goes on: coarser, not wrong. */
-    if (story->point_count > 1 && (!last_is_full || !room_for_point(state))) {
+    if (story->point_count > 1 &&
+        (!last_is_full || !array_room(&story->points, &state->point_capacity,
+                                      (size_t)story->point_count + 1, sizeof *story->points))) {
         merge_point(&story->points[story->point_count - 1], &point);
         state->samples_in_last++;
-    } else if (room_for_point(state)) {
+    } else if (array_room(&story->points, &state->point_capacity, (size_t)story->point_count + 1,
+                          sizeof *story->points)) {
         story->points[story->point_count++] = point;
         state->samples_in_last = 1;
     }
