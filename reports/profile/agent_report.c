@@ -395,22 +395,22 @@ static void print_alloc(const json_t *status, FILE *out)
 {
     char line[300];
     const json_t *alloc = json_object_get(status, "alloc");
+    const char *stacks = json_is_false(json_object_get(alloc, "stacks"))
+                             ? "; without stacks, which this engine cannot walk"
+                             : "";
     int64_t chunks = 1;
     if (!json_is_object(alloc))
         return;
     number_of(status, "chunks", &chunks);
     if (chunks == 0)
-        snprintf(line, sizeof line, "one each %s; counted when the first chunk ends",
-                 bytes_of(alloc, "interval_bytes").text);
+        snprintf(line, sizeof line, "one each %s; counted when the first chunk ends%s",
+                 bytes_of(alloc, "interval_bytes").text, stacks);
     else
         snprintf(line, sizeof line,
                  "%s samples, one each %s%s; %s allocated, up to the last chunk%s",
                  count_of(alloc, "samples").text, bytes_of(alloc, "interval_bytes").text,
                  json_integer_value(json_object_get(alloc, "interval_changes")) > 0 ? " now" : "",
-                 bytes_of(alloc, "total_bytes").text,
-                 json_is_false(json_object_get(alloc, "stacks"))
-                     ? "; without stacks, which this engine cannot walk"
-                     : "");
+                 bytes_of(alloc, "total_bytes").text, stacks);
     print_line("allocations", line, out);
 }
 
