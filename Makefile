@@ -19,7 +19,7 @@ ifneq ($(CROSS),)
 SYSROOT ?= $(shell scripts/test/sysroot-arm64.sh folder)
 CPPFLAGS += --sysroot=$(SYSROOT)
 # -B: the sysroot's C library, which has Debian's updates, before the cross compiler's own.
-LDFLAGS += --sysroot=$(SYSROOT) -B$(SYSROOT)/usr/lib/$(CROSS:%-=%)
+override LDFLAGS += --sysroot=$(SYSROOT) -B$(SYSROOT)/usr/lib/$(CROSS:%-=%)
 RUN     := env QEMU_LD_PREFIX=$(SYSROOT) qemu-aarch64-static
 endif
 PREFIX  ?= /usr/local
@@ -46,12 +46,12 @@ ALL_CFLAGS += $(filter -D%,$(FORTIFY))
 endif
 LDFLAGS  ?=
 # Relocations are done at start and read-only from then on.
-LDFLAGS  += -Wl,-z,relro -Wl,-z,now
+override LDFLAGS += -Wl,-z,relro -Wl,-z,now
 ifneq ($(SANITIZE),)
 # Optimized less, to be built in half the time: these warnings guess wrong then. They are on without a sanitizer.
 ALL_CFLAGS += -Og -g1 -Wno-format-truncation -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overread -Wno-clobbered
 ALL_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
-LDFLAGS  += -fsanitize=$(SANITIZE)
+override LDFLAGS += -fsanitize=$(SANITIZE)
 endif
 # jansson, zlib, inih and ncurses are linked in: the binary can be copied alone into a container with a libc.
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -pthread

@@ -40,6 +40,11 @@ else
     fail "the agent" "it was not built"
 fi
 
+# Debian's own among them: a package for another architecture does not link without the sysroot.
+contains "LDFLAGS of the command line come beside those of the Makefile" \
+    "$(make -n BUILD="$SCRATCH/flags" LDFLAGS=-Wl,-O1 "$SCRATCH/flags/nmtwatch" | grep -e "-o $SCRATCH/flags/nmtwatch ")" \
+    "-Wl,-O1 -Wl,-z,relro -Wl,-z,now"
+
 # --- man pages ------------------------------------------------------------------------------------
 
 pages=("$under"/share/man/man1/*.1 "$under"/share/man/man3/*.3)
