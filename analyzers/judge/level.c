@@ -1,3 +1,4 @@
+#include "analyzers/model/texts.h"
 #include "analyzers/judge/level.h"
 
 #include "analyzers/native/internal.h"
@@ -426,17 +427,15 @@ static void describe_ok(const struct check_input *input, struct check_result *re
     int64_t internal = 0, class_metaspace = 0, loaded = 0, unloaded = 0, agent;
     internal_bytes(input->sample, jdk, &internal);
     class_metaspace_bytes(input->sample, &class_metaspace);
-    int used = snprintf(result->reason, sizeof result->reason, "%s %s, Class + Metaspace %s",
-                        internal_meaning(jdk), units_bytes(internal).text,
-                        units_bytes(class_metaspace).text);
+    snprintf(result->reason, sizeof result->reason, "%s %s, Class + Metaspace %s",
+             internal_meaning(jdk), units_bytes(internal).text, units_bytes(class_metaspace).text);
     if (sample_get(input->sample, SAMPLE_CLASSES_LOADED, &loaded)) {
         sample_get(input->sample, SAMPLE_CLASSES_UNLOADED, &unloaded);
-        used += snprintf(result->reason + used, sizeof result->reason - (size_t)used,
-                         ", %s classes", units_count(loaded - unloaded).text);
+        text_add(result->reason, sizeof result->reason, ", %s classes",
+                 units_count(loaded - unloaded).text);
     }
     if (sample_get(input->sample, SAMPLE_AGENT_RESIDENT_BYTES, &agent))
-        snprintf(result->reason + used, sizeof result->reason - (size_t)used, ", agent %s",
-                 units_bytes(agent).text);
+        text_add(result->reason, sizeof result->reason, ", agent %s", units_bytes(agent).text);
 }
 
 void check_result_free(struct check_result *result)

@@ -59,6 +59,15 @@ void texts_free(struct texts *texts)
     texts->pieces = NULL;
 }
 
+void text_add(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
 #define FIRST_BYTES 2048
 
 bool array_room(void *array, size_t *capacity, size_t wanted, size_t element_bytes)

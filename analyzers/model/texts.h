@@ -25,6 +25,9 @@ const char *texts_copy(struct texts *texts, const char *text);
 /* The length of the formatted text is not bounded; NULL when out of memory. */
 const char *texts_format(struct texts *texts, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
+/* Appends to a text of at most size bytes, cut where it is too long. */
+void text_add(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Empty again, and ready for use. */
 void texts_free(struct texts *texts);
 

@@ -1,4 +1,5 @@
 /* What the table of NMT says: categories that grew, advice for each, and the largest as a note. */
+#include "analyzers/model/texts.h"
 #include "analyzers/triage/triage_internal.h"
 
 #include <inttypes.h>
@@ -158,10 +159,10 @@ static void note_largest(const struct jvm_facts *facts, struct triage *out)
         all = facts->nmt_committed_bytes;
     }
     char title[300];
-    int used = snprintf(title, sizeof title, "NMT: %s committed", units_bytes(all).text);
+    snprintf(title, sizeof title, "NMT: %s committed", units_bytes(all).text);
     for (int k = 0; k < 3 && sorted[k] != NULL; k++)
-        used += snprintf(title + used, sizeof title - (size_t)used, "%s%s %s", k == 0 ? ": " : ", ",
-                         sorted[k]->name, units_bytes(sorted[k]->committed_bytes).text);
+        text_add(title, sizeof title, "%s%s %s", k == 0 ? ": " : ", ", sorted[k]->name,
+                 units_bytes(sorted[k]->committed_bytes).text);
     finding_title(finding, "%s", title);
     if (missing >= NOTED_MIN_BYTES && missing > all / GROWN_PART) {
         finding_title(finding, "%s; %s of the total are of categories that are not in the text",

@@ -1,4 +1,5 @@
 /* nmtwatch check: one measurement, one verdict, by the conventions of monitoring plugins. */
+#include "analyzers/model/texts.h"
 #include "analyzers/model/event.h"
 #include "analyzers/classes/loader_table.h"
 #include "analyzers/judge/level.h"
@@ -274,9 +275,8 @@ static int run(int argc, char **argv)
     };
     static struct check_result result;
     check_jvm(&input, &result);
-    size_t used = strlen(result.reason);
     if (target_is_other_machine(&checked.target))
-        snprintf(result.reason + used, sizeof result.reason - used, " (%s)",
+        text_add(result.reason, sizeof result.reason, " (%s)",
                  target_machine(&checked.target).text);
     code = finish(&checked, &result, &options.thresholds, json);
     check_result_free(&result);

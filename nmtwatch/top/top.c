@@ -1,5 +1,6 @@
 #include "nmtwatch/top/top.h"
 
+#include "analyzers/model/texts.h"
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/files.h"
 #include "nmtwatch/process/signals.h"
@@ -250,16 +251,17 @@ static void draw_summary(const struct top *top)
     screen_put(0, 0, width, false, SCREEN_BOLD, line);
     if (width >= 72)
         screen_put(0, width - 8, 8, true, SCREEN_PLAIN, at);
-    int used = snprintf(line, sizeof line, "sorted by %s%s%s; watching takes %.1f %% of a core",
-                        top_column_row(top->order.sort)->key,
-                        top->order.reversed ? ", the other way round" : "",
-                        top->order.tree ? ", by container" : "", top->cpu_percent);
+    snprintf(line, sizeof line, "sorted by %s%s%s; watching takes %.1f %% of a core",
+             top_column_row(top->order.sort)->key,
+             top->order.reversed ? ", the other way round" : "",
+             top->order.tree ? ", by container" : "", top->cpu_percent);
     if (top->filter[0] != '\0')
-        used += snprintf(line + used, sizeof line - (size_t)used, "; filter '%s'", top->filter);
+        text_add(line, sizeof line, "; filter '%s'", top->filter);
     if (job_runs(&top->job))
-        snprintf(line + used, sizeof line - (size_t)used, "; %s is under way (v)", top->job.title);
+        text_add(line, sizeof line, "; %s is under way (v)", top->job.title);
     bool message = top->message[0] != '\0';
-    screen_put(1, 0, width, false, message ? SCREEN_BOLD : SCREEN_DIM, message ? top->message : line);
+    screen_put(1, 0, width, false, message ? SCREEN_BOLD : SCREEN_DIM,
+               message ? top->message : line);
 }
 
 /* Two spaces in the tree: below its container. */

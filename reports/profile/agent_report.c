@@ -1,5 +1,6 @@
 #include "reports/profile/agent_report.h"
 
+#include "analyzers/model/texts.h"
 #include "reports/json/json_fields.h"
 #include "reports/page/page.h"
 #include "reports/text/escape.h"
@@ -297,18 +298,15 @@ static void print_ids(const json_t *status, FILE *out)
     const json_t *ids = json_object_get(status, "jmethodid");
     struct escaped_name policy = text_of(ids, "policy");
     if (policy.text[0] != '\0' && strcmp(policy.text, "none") != 0) {
-        int used = snprintf(line, sizeof line, "%.20s", policy.text);
+        snprintf(line, sizeof line, "%.20s", policy.text);
         if (number_of(ids, "budget_bytes", &count))
-            used +=
-                snprintf(line + used, sizeof line - (size_t)used, " %s", units_bytes(count).text);
-        used += snprintf(line + used, sizeof line - (size_t)used, ": %s classes, %s in the JVM",
-                         count_of(ids, "prepared_classes").text, bytes_of(ids, "asked_bytes").text);
+            text_add(line, sizeof line, " %s", units_bytes(count).text);
+        text_add(line, sizeof line, ": %s classes, %s in the JVM",
+                 count_of(ids, "prepared_classes").text, bytes_of(ids, "asked_bytes").text);
         if (number_of(ids, "skipped_classes", &skipped) && skipped != 0)
-            used += snprintf(line + used, sizeof line - (size_t)used, "; %s beyond the budget",
-                             units_count(skipped).text);
+            text_add(line, sizeof line, "; %s beyond the budget", units_count(skipped).text);
         if (number_of(ids, "predicted_bytes", &predicted) && skipped != 0)
-            snprintf(line + used, sizeof line - (size_t)used,
-                     "; all that were loaded at the start would take %s",
+            text_add(line, sizeof line, "; all that were loaded at the start would take %s",
                      units_bytes(predicted).text);
         print_line("method ids", line, out);
     }
@@ -335,17 +333,15 @@ static void print_lost_stacks(const json_t *status, FILE *out)
     if (!number_of(lost, "over_budget", &over) || !number_of(lost, "late", &late) ||
         over + late == 0)
         return;
-    int used =
-        snprintf(line, sizeof line, "%s, shown as [over budget]: ", units_count(over + late).text);
+    snprintf(line, sizeof line, "%s, shown as [over budget]: ", units_count(over + late).text);
     if (over > 0)
-        used += snprintf(line + used, sizeof line - (size_t)used,
-                         "%s because the %s for the stacks of a chunk were used up (memory=, "
-                         "traces=, or a shorter chunk=)%s",
-                         units_count(over).text, bytes_of(lost, "bound_bytes").text,
-                         late > 0 ? "; " : "");
+        text_add(line, sizeof line,
+                 "%s because the %s for the stacks of a chunk were used up (memory=, "
+                 "traces=, or a shorter chunk=)%s",
+                 units_count(over).text, bytes_of(lost, "bound_bytes").text, late > 0 ? "; " : "");
     if (late > 0)
-        snprintf(line + used, sizeof line - (size_t)used,
-                 "%s because they came faster than room was mapped", units_count(late).text);
+        text_add(line, sizeof line, "%s because they came faster than room was mapped",
+                 units_count(late).text);
     print_line("stacks lost", line, out);
 }
 
@@ -482,13 +478,12 @@ static void print_intervals(const json_t *status, FILE *out)
         return; /* an older agent */
     number_of(status, "wall_interval_ns", &wall_ns);
     number_of(status, "interval_changes", &changes);
-    int used = snprintf(line, sizeof line, "CPU %s",
-                        cpu_ns > 0 ? units_microseconds(cpu_ns / 1000).text : "off");
+    snprintf(line, sizeof line, "CPU %s",
+             cpu_ns > 0 ? units_microseconds(cpu_ns / 1000).text : "off");
     if (wall_ns > 0)
-        used += snprintf(line + used, sizeof line - (size_t)used, ", wall clock %s",
-                         units_microseconds(wall_ns / 1000).text);
+        text_add(line, sizeof line, ", wall clock %s", units_microseconds(wall_ns / 1000).text);
     if (changes > 0)
-        snprintf(line + used, sizeof line - (size_t)used, " now, others before");
+        text_add(line, sizeof line, " now, others before");
     print_line("intervals", line, out);
 }
 
@@ -644,9 +639,7 @@ static void add_sites(struct page *page, const char *heading, const json_t *site
         int64_t bytes;
         for (size_t f = 0; f < json_array_size(frames); f++) {
             const char *frame = json_string_value(json_array_get(frames, f));
-            size_t used = strlen(text);
-            snprintf(text + used, sizeof text - used, "%s%s", f == 0 ? "" : " < ",
-                     frame != NULL ? frame : "?");
+            text_add(text, sizeof text, "%s%s", f == 0 ? "" : " < ", frame != NULL ? frame : "?");
         }
         page_row(page,
                  growth && number_of(site, "bytes", &bytes) ? units_growth(bytes).text

@@ -3,6 +3,7 @@
 #include "reports/json/event_json.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
+#include "analyzers/model/texts.h"
 #include "analyzers/classes/family.h"
 
 #include <ctype.h>
@@ -41,9 +42,7 @@ static void put_line(struct page *page, const struct soak_result *result,
         slope = line->change.slope;
     char budgets[160] = "";
     for (int i = 0; i < line->outcome_count; i++) {
-        size_t length = strlen(budgets);
-        snprintf(budgets + length, sizeof budgets - length, "%s%s", i > 0 ? "," : "",
-                 line->outcomes[i].budget->text);
+        text_add(budgets, sizeof budgets, "%s%s", i > 0 ? "," : "", line->outcomes[i].budget->text);
     }
     page_row(page, line->title, verdict_state_name(verdict->state),
              soak_amount_text(line->unit, (double)verdict->level_bytes).text,
@@ -365,10 +364,10 @@ static void write_jvm(FILE *out, const struct soak_summary *summary, int jvm)
     int before = 0;
     for (int i = 0; i < jvm; i++)
         before += strcmp(summary->results[i]->identity.main, result->identity.main) == 0;
-    int used = snprintf(class_name, sizeof class_name, "nmtwatch.%s",
-                        result->identity.main[0] != '\0' ? result->identity.main : "jvm");
+    snprintf(class_name, sizeof class_name, "nmtwatch.%s",
+             result->identity.main[0] != '\0' ? result->identity.main : "jvm");
     if (before > 0)
-        snprintf(class_name + used, sizeof class_name - (size_t)used, "-%d", before + 1);
+        text_add(class_name, sizeof class_name, "-%d", before + 1);
     int64_t ms = result->last_ms;
     for (int i = 0; i < result->line_count; i++) {
         const struct soak_line *line = &result->lines[i];
@@ -532,8 +531,7 @@ struct soak_text soak_growth_text(enum soak_unit unit, double growth)
 struct soak_text soak_rate_text(enum soak_unit unit, double per_h)
 {
     struct soak_text out = soak_growth_text(unit, per_h);
-    size_t length = strlen(out.text);
-    snprintf(out.text + length, sizeof out.text - length, "/h");
+    text_add(out.text, sizeof out.text, "/h");
     return out;
 }
 
