@@ -138,7 +138,7 @@ inside_private() { # ROOT HOME TMP COMMAND...
     mount -t tmpfs -o mode=1777 none /tmp && exec "${@:4}"
 }
 export -f furnish pivot inside_pivot inside_private
-export SCRATCH LIBRARIES
+export SCRATCH LIBRARIES MUSL_LIBC
 
 contain() { # JDK NAME [WORD=VALUE...] -- [FLAG...]
     local IN=pivot TMP=tmpfs UID_IN=0 USERS='' DENY='' MUSL=''
