@@ -38,7 +38,10 @@ struct summary {
 
 /* --- the verdict: classes alive over time ----------------------------------------------------- */
 
-static bool judge(const struct classlog *log, struct summary *summary)
+#define START_UP_RATE 3 /* so many times the highest rate of the log's second half */
+
+/* Of what stands behind the first buckets. */
+static bool judge_from(const struct summary *summary, int first, struct verdict *verdict)
 {
     struct verdict_options options;
     verdict_options_default(&options);
@@ -54,11 +57,37 @@ static bool judge(const struct classlog *log, struct summary *summary)
         const struct time_bucket *bucket = &summary->time->bucket[i];
         int64_t ms = (int64_t)summary->time->width_ms * (i + 1);
         alive += bucket->loads - bucket->unloads;
-        ok = verdict_feed(series, ms, alive, VERDICT_MISSING) && ok;
+        if (i >= first)
+            ok = verdict_feed(series, ms, alive, VERDICT_MISSING) && ok;
     }
-    (void)log;
-    verdict_ask(series, &summary->verdict);
+    verdict_ask(series, verdict);
     verdict_destroy(series);
+    return ok;
+}
+
+/* Buckets of a start-up: up to the last one whose rate stands out. */
+static int start_up(const struct time_line *time)
+{
+    int middle = time->bucket_count / 2, first = 0;
+    int64_t highest = 1;
+    for (int i = middle; i < time->bucket_count; i++)
+        highest = time->bucket[i].loads > highest ? time->bucket[i].loads : highest;
+    for (int i = 0; i < middle; i++)
+        first = time->bucket[i].loads / START_UP_RATE > highest ? i + 1 : first;
+    return first;
+}
+
+/* A start-up of thousands of classes hides, in a log of a minute or two, what goes on behind it. */
+static bool judge(struct summary *summary)
+{
+    struct verdict behind;
+    int first = summary->timed ? start_up(summary->time) : 0;
+    bool ok = judge_from(summary, 0, &summary->verdict);
+    if (!ok || first == 0 || summary->verdict.answer == VERDICT_GROWING)
+        return ok;
+    ok = judge_from(summary, first, &behind);
+    if (ok && behind.answer == VERDICT_GROWING)
+        summary->verdict = behind;
     return ok;
 }
 
@@ -69,7 +98,7 @@ static bool summarise(const struct classlog *log, int top, struct summary *summa
     summary->time = classlog_time(log);
     summary->timed = classlog_clock(log) != CLASSLOG_LINES;
     summary->count = classlog_families(log, summary->families, top, &summary->other);
-    return summary->count >= 0 && judge(log, summary);
+    return summary->count >= 0 && judge(summary);
 }
 
 /* Is a family still being loaded? The last window of the log, whose length doubles, decides. */

@@ -56,6 +56,15 @@ is "--count counts" "$("$nmtwatch" classlog "$SCRATCH/load.log" --count)" \
 contains "a log that has calmed down" \
     "$("$nmtwatch" classlog "$SCRATCH/stopped.log" --json | jq -r .verdict)" CONVERGED
 
+# A start-up of 5 000 classes in ten seconds, then 20 a second, for 100 s; and the same slowing down, which is a start-up.
+awk 'BEGIN { for (i = 0; i < 5000; i++) printf "[%.3fs][info][class,load] com.app.C%d source: file:/app.jar\n", i / 500, i
+    for (i = 0; i < 1800; i++) printf "[%.3fs][info][class,load] com.acme.Script%d source: x\n", 10 + i / 20, i }' >"$SCRATCH/behind.log"
+awk 'BEGIN { for (i = 0; i < 5000; i++) printf "[%.3fs][info][class,load] com.app.C%d source: file:/app.jar\n", i / 500, i
+    for (i = 0; i < 900; i++) printf "[%.3fs][info][class,load] com.app.D%d source: file:/app.jar\n", 10 - 15 * log(1 - i / 903), i }' \
+    >"$SCRATCH/slower.log"
+is "a constant rate behind a start-up" "$("$nmtwatch" classlog "$SCRATCH/behind.log" --json | jq -r .verdict)" LINEAR
+lacks "a start-up that slows down is no growth" "$("$nmtwatch" classlog "$SCRATCH/slower.log" --json | jq -r .verdict)" LINEAR
+
 printf '[Opened /rt.jar]\n[Loaded a.B from /rt.jar]\n[Unloading class a.B 0x00007f]\nHello\n[Loaded a.C' \
     >"$SCRATCH/jdk8.log"
 is "JDK 8, and a cut line at the end" \
