@@ -235,11 +235,16 @@ $(BUILD)/error_rates: $(call obj,$(VERDICT_TRIALS:%=tests/verdict/%)) $(BUILD)/l
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lm
 
 # Measuring programs for scripts/bench/bench.sh.
-BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
+BENCHES := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(filter-out %/put_times.c,$(wildcard tests/bench/*.c)))
 # The agent's own, without the rest of us.
 $(BUILD)/bench/mem_bench $(BUILD)/bench/timer_bench: $(BUILD)/bench/%: tests/bench/%.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) -ldl -lm -pthread
+# An agent that takes the time of each walk and put: scripts/bench/calltrace.sh.
+$(BUILD)/bench/times/libnmtagent.so: tests/bench/put_times.c $(AGENT_SOURCES:%.c=$(BUILD)/obj-agent/%.o)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(AGENT_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -Wl,--wrap=calltrace_put -Wl,--wrap=recording_buffer_claim \
+	    -o $@ $(filter %.c %.o,$^) -ldl -lm -pthread
 $(BUILD)/bench/%: tests/bench/%.c tests/bench/bench.h $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.a,$^) $(LIBS)

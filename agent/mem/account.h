@@ -46,9 +46,16 @@ struct tally {
 };
 _Static_assert(sizeof(struct tally) == 64, "one line of the cache");
 
+/* Of a call site, by one thread. Signed, as a tally. */
+struct site_tally {
+    _Atomic int64_t bytes;
+    _Atomic int64_t blocks;
+};
+
 struct stripe {
     _Alignas(64) _Atomic uint32_t taken;
     _Atomic int64_t all_reserved_bytes; /* the second count */
+    _Atomic(struct site_tally *) sites; /* SITES of them; NULL until level detail counts here */
     struct tally tally[COMPONENT_COUNT];
 };
 
@@ -240,14 +247,17 @@ void maps_resident(int64_t resident_bytes[COMPONENT_COUNT]);
  * A site is a component and up to four return addresses. The table is open addressing in one map,
  * made by mem_set_level: SITES rows of 80 bytes. A row is claimed by compare-and-swap of its hash
  * and never given up; the 64-bit hash is the identity, so nobody waits for a row to be filled. Row
- * 0 takes what finds no room: nothing is lost, it only has no address.
+ * 0 takes what finds no room: nothing is lost, it only has no address. A thread with a stripe
+ * counts in tallies of its own (64 KB of address space, of which a page or two are touched); the
+ * others, and where there is no memory for that, in the row.
  *
  * Internal to agent/mem. Any thread, never in a signal handler.
  */
-#define SITES       4096
-#define SITES_BYTES ((size_t)SITES * 80)
-#define SITE_FRAMES 4
-#define SITE_NONE   UINT32_MAX /* the block was made below level detail */
+#define SITES              4096
+#define SITES_BYTES        ((size_t)SITES * 80)
+#define SITE_FRAMES        4
+#define SITE_TALLIES_BYTES (SITES * sizeof(struct site_tally))
+#define SITE_NONE          UINT32_MAX /* the block was made below level detail */
 
 /* map: SITES_BYTES of zeroed memory, the table's from now on; NULL: there is none, and nobody has a
  * site. A second one is given back. */

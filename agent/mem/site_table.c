@@ -7,8 +7,7 @@
 struct site {
     _Atomic uint64_t hash; /* 0: free */
     _Atomic(void *) frame[SITE_FRAMES];
-    _Atomic int64_t bytes;
-    _Atomic int64_t blocks;
+    struct site_tally shared;   /* of threads without tallies of their own */
     _Atomic int64_t base_bytes; /* at the baseline */
     _Atomic int64_t base_blocks;
     _Atomic uint32_t component;
@@ -18,6 +17,10 @@ _Static_assert(sizeof(struct site) * SITES == SITES_BYTES, "as said in account.h
 
 #define SITE_OVERFLOW 0
 #define PROBES        64 /* a nearly full table must not make each allocation walk all of it */
+
+/* The first probes go to the first rows: the tallies of a usual number of sites share a page. */
+#define NEAR_PROBES 16
+#define NEAR_ROWS   255
 
 static _Atomic(struct site *) the_sites;
 
@@ -76,6 +79,12 @@ static void fill(struct site *site, enum component component, void *const frames
     atomic_store_explicit(&site->filled, 1, memory_order_release);
 }
 
+static uint32_t row_at(uint64_t hash, uint32_t probe)
+{
+    uint64_t rows = probe < NEAR_PROBES ? NEAR_ROWS : SITES - 1;
+    return 1 + (uint32_t)((hash + probe) % rows);
+}
+
 uint32_t site_of(enum component component, void *const *frame_pointer)
 {
     struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
@@ -85,7 +94,7 @@ uint32_t site_of(enum component component, void *const *frame_pointer)
     walk(frame_pointer, frames);
     uint64_t hash = fold_hash(frames, sizeof frames, component); /* never 0, which is a free row */
     for (uint32_t probe = 0; probe < PROBES; probe++) {
-        uint32_t row = 1 + (uint32_t)((hash + probe) % (SITES - 1));
+        uint32_t row = row_at(hash, probe);
         uint64_t there = atomic_load_explicit(&sites[row].hash, memory_order_relaxed);
         if (there == 0 &&
             atomic_compare_exchange_strong_explicit(&sites[row].hash, &there, hash,
@@ -99,13 +108,51 @@ uint32_t site_of(enum component component, void *const *frame_pointer)
     return SITE_OVERFLOW;
 }
 
+/* Of this thread; NULL: it has none. */
+static struct site_tally *own_tallies(void)
+{
+    struct stripe *stripe = account_own_stripe;
+    if (stripe == NULL)
+        return NULL;
+    struct site_tally *tallies = atomic_load_explicit(&stripe->sites, memory_order_relaxed);
+    if (__builtin_expect(tallies != NULL, 1))
+        return tallies;
+    tallies = maps_new(COMPONENT_ACCOUNTING, SITE_TALLIES_BYTES, SITE_NONE);
+    atomic_store_explicit(&stripe->sites, tallies, memory_order_release);
+    return tallies;
+}
+
 void site_count(uint32_t site, int64_t bytes, int64_t blocks)
 {
     struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
     if (site >= SITES || sites == NULL)
         return;
-    atomic_fetch_add_explicit(&sites[site].bytes, bytes, memory_order_relaxed);
-    atomic_fetch_add_explicit(&sites[site].blocks, blocks, memory_order_relaxed);
+    struct site_tally *own = own_tallies();
+    if (own != NULL) {
+        account_add(&own[site].bytes, bytes);
+        account_add(&own[site].blocks, blocks);
+        return;
+    }
+    atomic_fetch_add_explicit(&sites[site].shared.bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sites[site].shared.blocks, blocks, memory_order_relaxed);
+}
+
+/* What all threads have counted. */
+static void sum_up(struct site *sites, int row, int64_t *bytes, int64_t *blocks)
+{
+    struct account *account = account_get();
+    uint32_t used =
+        account == NULL ? 0 : atomic_load_explicit(&account->stripes_used, memory_order_acquire);
+    *bytes = atomic_load_explicit(&sites[row].shared.bytes, memory_order_relaxed);
+    *blocks = atomic_load_explicit(&sites[row].shared.blocks, memory_order_relaxed);
+    for (uint32_t i = 0; i < used; i++) {
+        struct site_tally *own =
+            atomic_load_explicit(&account->stripe[i].sites, memory_order_acquire);
+        if (own == NULL)
+            continue;
+        *bytes += atomic_load_explicit(&own[row].bytes, memory_order_relaxed);
+        *blocks += atomic_load_explicit(&own[row].blocks, memory_order_relaxed);
+    }
 }
 
 /* Into out, which holds count < max sites or max, most bytes first. */
@@ -131,9 +178,8 @@ static int collect(struct mem_site *out, int max, bool since_baseline)
         struct mem_site site = {
             .component =
                 (enum component)atomic_load_explicit(&from->component, memory_order_relaxed),
-            .bytes = atomic_load_explicit(&from->bytes, memory_order_relaxed),
-            .blocks = atomic_load_explicit(&from->blocks, memory_order_relaxed),
         };
+        sum_up(sites, row, &site.bytes, &site.blocks);
         for (int i = 0; i < SITE_FRAMES; i++)
             site.frame[i] = atomic_load_explicit(&from->frame[i], memory_order_relaxed);
         if (row == SITE_OVERFLOW)
@@ -163,12 +209,9 @@ void site_baseline(void)
 {
     struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
     for (int row = 0; sites != NULL && row < SITES; row++) {
-        struct site *site = &sites[row];
-        atomic_store_explicit(&site->base_bytes,
-                              atomic_load_explicit(&site->bytes, memory_order_relaxed),
-                              memory_order_relaxed);
-        atomic_store_explicit(&site->base_blocks,
-                              atomic_load_explicit(&site->blocks, memory_order_relaxed),
-                              memory_order_relaxed);
+        int64_t bytes, blocks;
+        sum_up(sites, row, &bytes, &blocks);
+        atomic_store_explicit(&sites[row].base_bytes, bytes, memory_order_relaxed);
+        atomic_store_explicit(&sites[row].base_blocks, blocks, memory_order_relaxed);
     }
 }

@@ -125,8 +125,16 @@ static void check_the_end(const struct mem_snapshot *before)
     }
     if (!after.consistent || mem_damaged() != 0)
         fail("damage, or the second count differs");
-    if (after.total.reserved_bytes != before->total.reserved_bytes)
+    /* Of the account itself: each stripe that counts sites has a map for it. */
+    int64_t own_bytes = after.component[COMPONENT_ACCOUNTING].reserved_bytes -
+                        before->component[COMPONENT_ACCOUNTING].reserved_bytes;
+    if (after.total.reserved_bytes - own_bytes != before->total.reserved_bytes ||
+        own_bytes % (int64_t)SITE_TALLIES_BYTES != 0 ||
+        own_bytes > (int64_t)SITE_TALLIES_BYTES * THREAD_STRIPES)
         fail("something is left");
+    struct mem_site left[10];
+    if (mem_sites(left, 10) != 0)
+        fail("a site is left");
     if (atomic_load(&made) != atomic_load(&freed))
         fail("made and freed differ");
     if (atomic_load(&pieces) == 0)

@@ -3,18 +3,18 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import javax.management.ObjectName;
 
 /**
- * The same work again and again, under one profiler after the other and under none, in one JVM: what a
- * slice of work takes differs by the profiler alone. Starting, the first half of a slice, and stopping are not counted.
+ * The same work again and again, sampled and not, in one JVM and one recording: what a slice of work takes differs by
+ * the samples alone. Slices come in blocks of four, off on on off and on off off on in turns, so that what grows or
+ * shrinks meanwhile (heap, caches, other machines) adds nothing, and as many slices of either follow the command that
+ * switches. A block more than is printed comes first: it fills tables and learns methods.
  *
- * <pre>SampleCost random|scrabble SLICE_SECONDS ROUNDS FOLDER NAME=LIBRARY,OPTIONS...</pre>
+ * <pre>SampleCost random|scrabble SLICE_SECONDS BLOCKS LIBRARY BEGIN ON OFF END</pre>
  *
- * Prints for each slice: name ("none" as well), round, nanoseconds of CPU of the thread that works, and of
- * the profiler's own threads. FOLDER/NAME-ROUND.jfr is the recording, '/' in the name written as '-'.
+ * The last four are options of the library. Prints for each slice: on or off, block (-1 first), nanoseconds of CPU of the
+ * thread that works, and of the profiler's own threads.
  */
 public final class SampleCost {
     private static volatile long sink;
@@ -22,50 +22,42 @@ public final class SampleCost {
     public static void main(String[] args) throws Exception {
         boolean random = args[0].equals("random");
         double seconds = Double.parseDouble(args[1]);
-        int rounds = Integer.parseInt(args[2]);
-        List<String> names = new ArrayList<>(List.of("none"));
-        List<String> flags = new ArrayList<>(List.of(""));
-        for (int i = 4; i < args.length; i++) {
-            names.add(args[i].substring(0, args[i].indexOf('=')));
-            flags.add(args[i].substring(args[i].indexOf('=') + 1));
+        int blocks = Integer.parseInt(args[2]);
+        long amount = amount(random, seconds);
+        load(args[3], args[4]);
+        boolean was = true;
+        for (int block = -1; block < blocks; block++) {
+            for (int slice = 0; slice < 4; slice++) {
+                boolean on = (slice == 1 || slice == 2) == (block % 2 == 0);
+                if (on != was) {
+                    load(args[3], on ? args[5] : args[6]);
+                }
+                was = on;
+                long own = own();
+                long began = cpu();
+                work(random, amount);
+                long took = cpu() - began;
+                System.out.println((on ? "on " : "off ") + block + " " + took + " " + (own() - own));
+            }
         }
-        work(random, 1);
+        load(args[3], args[7]);
+    }
+
+    /** Of work, that takes so long when all is compiled. */
+    private static long amount(boolean random, double seconds) {
+        for (long began = System.nanoTime(); System.nanoTime() - began < 5_000_000_000L;) {
+            work(random, 1);
+        }
         long amount = 1;
-        for (long took = 0; took < seconds * 0.7e9; amount *= 2) {
+        for (long took = 0; took < 500_000_000L; amount *= 2) {
             long began = cpu();
             work(random, amount);
             took = cpu() - began;
-        }
-        amount /= 2;
-        for (int slice = 0; slice < 4; slice++) {
-            work(random, amount);
-        }
-        for (int round = 0; round < rounds; round++) {
-            for (int i = 0; i < names.size(); i++) {
-                int which = (i + round) % names.size();
-                slice(names.get(which), flags.get(which), Path.of(args[3]), round, random, amount);
+            if (took >= 500_000_000L) {
+                return Math.max(1, Math.round(amount * seconds * 1e9 / took));
             }
         }
-    }
-
-    private static void slice(String name, String flag, Path folder, int round, boolean random, long amount)
-            throws Exception {
-        Path file = folder.resolve(name.replace('/', '-') + "-" + round + ".jfr");
-        String library = flag.isEmpty() ? null : flag.substring(0, flag.indexOf(','));
-        if (library != null) {
-            load(library, flag.substring(flag.indexOf(',') + 1) + ",file=" + file);
-        }
-        System.gc();
-        work(random, amount / 2); // fills tables and learns methods
-        long own = own();
-        long began = cpu();
-        work(random, amount);
-        long took = cpu() - began;
-        own = own() - own;
-        if (library != null) {
-            load(library, "stop");
-        }
-        System.out.println(name + " " + round + " " + took + " " + own);
+        return amount;
     }
 
     private static void load(String library, String options) throws Exception {
