@@ -195,8 +195,8 @@ static void write_families(const struct snapshot *snapshot, struct exposition *o
                "Generated classes seen to be unloaded, by who makes them.");
     else
         family(out, "nmtwatch_family_loads", EXPOSITION_COUNTER, "",
-               "Generated classes seen to be loaded, by who makes them. Names are looked at on "
-               "suspicion only.");
+               "Generated classes seen to be loaded, by who makes them. Names are read above "
+               "the trigger rate only (suspicion_rate_per_s).");
     for (int i = 0; i < snapshot->family_count; i++) {
         const struct family_view *view = &snapshot->families[i];
         of(out, &snapshot->targets[view->target]);

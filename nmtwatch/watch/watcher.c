@@ -188,7 +188,7 @@ bool ask_expensive(struct watcher *watcher, enum question question, enum expensi
     }
     if (predicted_us > cap_us) {
         snprintf(reason, sizeof reason,
-                 "would stop the application for about %.0f ms%s, too long without a suspicion",
+                 "would stop the application for about %.0f ms%s, too long below the trigger rate",
                  (double)predicted_us / 1000, busy);
         emit_skip(watcher, command, predicted_us, reason);
         return false;

@@ -7,7 +7,7 @@
  *   each NMT tick        VM.native_memory summary, VM.metaspace basic                no safepoint
  *   every few ticks      VM.classloader_stats         a safepoint: only when cheap by prediction
  *   each --histogram     GC.class_histogram -all        a safepoint: when asked for; pause budget
- *   on suspicion         the class-load log (JDK 9+)                                 no safepoint
+ *   above trigger rate   the class-load log (JDK 9+)                                 no safepoint
  *   when that fails      VM.classes, VM.class_hierarchy, GC.class_histogram -all  pause budget
  *
  * What it learns goes to its judge and, as the same events, to the sink (output, recording).
