@@ -29,7 +29,7 @@ start_other() { # NAME JDK FLAGS... -- MAIN ARGS...
     local name=$1 home
     home=$(JDK=$2 scripts/workloads.sh jdk)
     shift 2
-    spawn "$home/bin/java" -Xmx128m "$@" >"$SCRATCH/${name//\//-}.log" 2>&1
+    spawn "$home/bin/java" -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@" >"$SCRATCH/${name//\//-}.log" 2>&1
     OTHER[$name]=$SPAWNED
 }
 for jdk in $jdks; do

@@ -72,7 +72,8 @@ tap_is_there() {
 spawn "$NMTWATCH" watch "$FAKE" --json --for 60s --warmup 1s --timeout 200ms --observe never >"$SCRATCH/stopped"
 watch=$SPAWNED
 check "the class-load log is on" wait_for 20 tap_is_there
-guard=$(grep -l "^PPid:[[:space:]]*$watch\$" /proc/[0-9]*/status 2>/dev/null | head -n 1 | cut -d / -f 3)
+# By its name, too: a watch has other children, which end by themselves.
+guard=$(pgrep -P "$watch" -x nmtwatch-guard)
 kill -STOP "$FAKE"
 {
     kill -KILL "$watch"
