@@ -1,5 +1,5 @@
 /*
- * folder: a folder of the test's own, for group_setup and group_teardown of cmocka. Whatever the
+ * folder: a folder of the test's own, for setup and teardown of cmocka, and files in it. Whatever the
  * test leaves in it goes with it.
  */
 #ifndef TESTS_UNIT_FOLDER_H
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static char folder[64];
 
@@ -30,6 +31,21 @@ static inline int folder_remove(void **state)
 {
     (void)state;
     return nftw(folder, folder_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* A file below it, with this text and the folders above it. */
+static inline void folder_put(const char *path, const char *text)
+{
+    char whole[512];
+    snprintf(whole, sizeof whole, "%s%s", folder, path);
+    for (char *slash = whole + strlen(folder) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+        *slash = '\0';
+        mkdir(whole, 0700);
+        *slash = '/';
+    }
+    FILE *file = fopen(whole, "w");
+    if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0)
+        abort();
 }
 
 #endif

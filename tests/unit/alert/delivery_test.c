@@ -6,6 +6,7 @@
 
 #include "nmtwatch/alert/delivery.h"
 #include "nmtwatch/alert/queue.h"
+#include "tests/unit/folder.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -22,7 +23,6 @@ static struct texts texts; /* of all findings here */
 /* The receiver is a socket of this very process, asked between two steps; the loop's clock is the
  * test's, so that minutes of backoff take no time. */
 
-static char folder[64];
 static int listener = -1, connection = -1;
 static int status = 200;
 static const char *more = ""; /* header lines of the answer */
@@ -140,9 +140,7 @@ static void give(struct delivery *delivery, const char *target, enum finding_kin
 
 static int setup(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/nmtwatch-delivery.XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_int_equal(folder_make(state), 0);
     status = 200;
     more = "";
     body_count = 0;
@@ -167,15 +165,12 @@ static int files(const char *suffix)
 
 static int teardown(void **state)
 {
-    char command[128];
-    (void)state;
     if (connection >= 0)
         close(connection);
     if (listener >= 0)
         close(listener);
     connection = listener = -1;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    return folder_remove(state);
 }
 
 static void test_webhook_gets_both_edges_once(void **state)

@@ -2,6 +2,7 @@
 #include "agent/jfr/jfr_writer.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/jfr/jfr_live.h"
+#include "tests/unit/folder.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,24 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[64], path[128], error[700];
+static char path[128], error[700];
 
 static int setup(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/jfr_classes_test.XXXXXX");
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(state) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/app.jfr", folder);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -199,5 +190,5 @@ int main(void)
         cmocka_unit_test(objects_of_the_last_chunk_are_live),
         cmocka_unit_test(nothing_lives_in_an_empty_last_chunk),
     };
-    return cmocka_run_group_tests_name("jfr_classes", tests, setup, teardown);
+    return cmocka_run_group_tests_name("jfr_classes", tests, setup, folder_remove);
 }

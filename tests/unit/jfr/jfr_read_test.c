@@ -2,6 +2,7 @@
 #include "agent/jfr/jfr_writer.h"
 #include "nmtwatch/jfr/jfr_profile.h"
 #include "nmtwatch/jfr/jfr_read.h"
+#include "tests/unit/folder.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,24 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[64], path[128], error[700];
+static char path[128], error[700];
 
 static int setup(void **state)
 {
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/jfr_read_test.XXXXXX");
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(state) != 0)
         return -1;
     snprintf(path, sizeof path, "%s/app.jfr", folder);
     return context_setup("tenant;task") ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    char command[128];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -445,5 +436,5 @@ int main(void)
         cmocka_unit_test(allocations_are_bytes_by_stack_and_class),
         cmocka_unit_test(changed_bytes_are_survived),
     };
-    return cmocka_run_group_tests_name("jfr_read", tests, setup, teardown);
+    return cmocka_run_group_tests_name("jfr_read", tests, setup, folder_remove);
 }

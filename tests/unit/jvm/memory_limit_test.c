@@ -1,4 +1,5 @@
 #include "nmtwatch/jvm/proc.h"
+#include "tests/unit/folder.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,23 +13,6 @@
 
 #include <sys/stat.h>
 
-static char folder[] = "/tmp/memory_limit_test.XXXXXX";
-
-static void put(const char *path, const char *text)
-{
-    char name[256];
-    snprintf(name, sizeof name, "%s%s", folder, path);
-    for (char *at = name + strlen(folder) + 1; (at = strchr(at, '/')) != NULL; at++) {
-        *at = '\0';
-        mkdir(name, 0700);
-        *at = '/';
-    }
-    FILE *out = fopen(name, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-}
-
 static int64_t of(const char *cgroup)
 {
     return memory_limit_of(span_of(cgroup, strlen(cgroup)), folder);
@@ -36,26 +20,17 @@ static int64_t of(const char *cgroup)
 
 static int make(void **state)
 {
-    (void)state;
-    if (mkdtemp(folder) == NULL)
+    if (folder_make(state) != 0)
         return -1;
-    put("/pods/memory.max", "2147483648\n");
-    put("/pods/one/memory.max", "max\n");
-    put("/pods/two/memory.max", "1073741824\n");
-    put("/pods/three/memory.max", "4294967296\n");
-    put("/odd/memory.max", "lots\n");
-    put("/empty/memory.max", "");
-    put("/memory/docker/a/memory.limit_in_bytes", "536870912\n");
-    put("/memory/docker/memory.limit_in_bytes", "9223372036854771712\n");
+    folder_put("/pods/memory.max", "2147483648\n");
+    folder_put("/pods/one/memory.max", "max\n");
+    folder_put("/pods/two/memory.max", "1073741824\n");
+    folder_put("/pods/three/memory.max", "4294967296\n");
+    folder_put("/odd/memory.max", "lots\n");
+    folder_put("/empty/memory.max", "");
+    folder_put("/memory/docker/a/memory.limit_in_bytes", "536870912\n");
+    folder_put("/memory/docker/memory.limit_in_bytes", "9223372036854771712\n");
     return 0;
-}
-
-static int forget(void **state)
-{
-    char command[64];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
 }
 
 static void the_smallest_on_the_way_up(void **state)
@@ -95,5 +70,5 @@ int main(void)
         cmocka_unit_test(version_1),
         cmocka_unit_test(none),
     };
-    return cmocka_run_group_tests_name("memory_limit", tests, make, forget);
+    return cmocka_run_group_tests_name("memory_limit", tests, make, folder_remove);
 }

@@ -6,6 +6,7 @@
 
 #include "nmtwatch/record/recording.h"
 #include "nmtwatch/serve/archive.h"
+#include "tests/unit/folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,24 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[64];
 static const struct archive_bounds BOUNDS = {
     .rotate_bytes = 65536, .rotate_ms = 3600000, .keep_bytes = 1 << 20, .keep_ms = 86400000};
-
-static int set_up(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/nmtwatch-archive.XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int tear_down(void **state)
-{
-    char command[96];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static int count_files(void)
 {
@@ -225,7 +210,7 @@ static void test_a_folder_that_is_none(void **state)
     assert_non_null(strstr(error, "/proc/nothing/here"));
 }
 
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
 
 int main(void)
 {

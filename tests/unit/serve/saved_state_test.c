@@ -6,6 +6,7 @@
 
 #include "nmtwatch/jvm/proc.h"
 #include "nmtwatch/serve/saved_state.h"
+#include "tests/unit/folder.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,23 +14,6 @@
 #include <unistd.h>
 
 static struct texts texts; /* of all findings here */
-
-static char folder[64];
-
-static int set_up(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/nmtwatch-state.XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int tear_down(void **state)
-{
-    char command[96];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static struct saved_target *example(int64_t pid)
 {
@@ -211,9 +195,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_comes_back),
         cmocka_unit_test(test_damage_is_survived),
-        cmocka_unit_test_setup_teardown(test_a_restart_finds_its_targets, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_one_that_lives_is_not_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_rubbish_in_the_folder_is_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_restart_finds_its_targets, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(test_one_that_lives_is_not_lost, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(test_rubbish_in_the_folder_is_removed, folder_make,
+                                        folder_remove),
     };
     return cmocka_run_group_tests_name("saved_state", tests, NULL, NULL);
 }
