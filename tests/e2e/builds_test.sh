@@ -23,6 +23,8 @@ END
 chmod +x "$SCRATCH/nmtwatch"
 "${CC:-gcc}" -O2 -shared -fPIC -o "$SCRATCH/fast_time.so" tests/sim/fast_time.c || bail "fast_time.so"
 
+# The builds' own JVMs live for seconds: half the CPU.
+export MAVEN_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" GRADLE_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 builds=()
 build() { # NAME FOLDER-OF-OUTPUT COMMAND...: in a copy of the example, in the background
     builds+=("$1")
