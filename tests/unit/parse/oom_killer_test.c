@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/parse/every_cut.h"
+
 static const char TEXT[] =
     "[1.2] C2 CompilerThre invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=2, "
     "oom_score_adj=0\n"
@@ -106,23 +108,16 @@ static void lines(void **state)
     assert_false(oom_killer_is_line(SPAN_LITERAL("")));
 }
 
-#define READ(text)                                                                                 \
-    do {                                                                                           \
-        struct oom_killer cut_report;                                                              \
-        oom_killer_read(&cut_report, text);                                                        \
-    } while (0)
+static void read_cut(struct span text)
+{
+    struct oom_killer cut;
+    oom_killer_read(&cut, text);
+}
 
-/* Each cut of the text is read within its bytes: a sanitizer would say otherwise. */
 static void every_cut(void **state)
 {
     (void)state;
-    for (size_t cut = 0; cut < sizeof TEXT; cut++) {
-        char *copy = malloc(cut > 0 ? cut : 1);
-        assert_non_null(copy);
-        memcpy(copy, TEXT, cut);
-        READ(span_of(copy, cut));
-        free(copy);
-    }
+    read_every_cut(TEXT, sizeof TEXT, read_cut);
 }
 
 int main(void)
