@@ -9,6 +9,7 @@
 #include "nmtwatch/process/messages.h"
 #include "nmtwatch/record/recording.h"
 #include "reports/metrics/sample_metrics.h"
+#include "reports/text/escape.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,8 +163,7 @@ static void csv_time(FILE *out, int64_t unix_ms, int64_t ms)
 static void csv_text(FILE *out, const char *text)
 {
     fputs(",\"", out);
-    for (; *text != '\0'; text++)
-        fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+    escape_put(ESCAPE_CSV, text, out);
     fputc('"', out);
 }
 

@@ -91,6 +91,8 @@ static const char *quoted(enum escape_for destination, uint32_t code)
         return NULL;
     case ESCAPE_GNUPLOT:
         return code == '\'' ? "''" : NULL;
+    case ESCAPE_CSV:
+        return code == '"' ? "\"\"" : NULL;
     case ESCAPE_PLUGIN:
         return code == '|' ? "/" : NULL;
     case ESCAPE_JSON:
@@ -145,10 +147,17 @@ static size_t next_piece(enum escape_for destination, const unsigned char *at,
     return text != NULL ? strlen(text) : one->length;
 }
 
+static bool is_formula(enum escape_for destination, const char *text)
+{
+    return destination == ESCAPE_CSV && *text != '\0' && strchr("=+-@", *text) != NULL;
+}
+
 size_t escape(enum escape_for destination, const char *text, char *out, size_t size)
 {
     size_t written = 0;
     struct character one;
+    if (is_formula(destination, text) && size > 1)
+        out[written++] = '\'';
     for (const unsigned char *at = (const unsigned char *)text; *at; at += one.length) {
         char visible[16];
         const char *piece;
@@ -165,6 +174,8 @@ size_t escape(enum escape_for destination, const char *text, char *out, size_t s
 void escape_put(enum escape_for destination, const char *text, FILE *out)
 {
     struct character one;
+    if (is_formula(destination, text))
+        fputc('\'', out);
     for (const unsigned char *at = (const unsigned char *)text; *at; at += one.length) {
         char visible[16];
         const char *piece;

@@ -22,6 +22,8 @@ enum escape_for {
     ESCAPE_MARKDOWN, /* a table cell: TERMINAL, and the characters that are markup */
     ESCAPE_GNUPLOT,  /* between 'single quotes', where gnuplot substitutes nothing: TERMINAL, '
                         doubled */
+    ESCAPE_CSV,      /* between "double quotes": TERMINAL, '"' doubled, and a ' in front of what a
+                        spreadsheet would take for a formula (= + - @) */
     ESCAPE_PLUGIN,   /* monitoring-plugin text: TERMINAL, and | becomes / */
     ESCAPE_JSON, /* between "double quotes"; unsafe characters as \u00xx, so it reads back equal */
 };

@@ -65,7 +65,8 @@ zcat "$recording" | jq -c --argjson pid "$pid" 'if .type == "end" then
      families: [{family: "Script#", call_site: "com.acme.Rules.eval:88", classes: 90, stacks: 85}]},
     {type: "histogram", ms, pid: $pid, first_ms: 0, classes: 3, instances: 30, bytes: 3000, rows: [
      {class: "[B", family: "", classes: 1, instances: 20, bytes: 2000, instances_growth: 2, bytes_growth: 200},
-     {class: "a,\"b\"#", family: "unknown:a", classes: 2, instances: 10, bytes: 1000, instances_growth: 1, bytes_growth: 10}]},
+     {class: "a,\"b\"#", family: "unknown:a", classes: 2, instances: 10, bytes: 1000, instances_growth: 1, bytes_growth: 10},
+     {class: "=1+1", family: "", classes: 1, instances: 1, bytes: 16, instances_growth: 0, bytes_growth: 0}]},
     . else . end' |
     gzip >"$SCRATCH/methods.nmt.gz"
 exits "export of methods and callers" 0 "$NMTWATCH" export "$SCRATCH/methods.nmt.gz" -o "$SCRATCH/methods.jfr"
@@ -105,7 +106,8 @@ jfr=$(jfr_of 25)
 exits "class histograms as CSV" 0 "$NMTWATCH" export "$SCRATCH/methods.nmt.gz" --format csv --histograms
 is "a row for each class" "$(sed 's/^[^,]*,[^,]*,//' <<<"$OUTPUT")" 'class,family,classes,instances,bytes
 "[B","",1,20,2000
-"a,""b""#","unknown:a",2,10,1000'
+"a,""b""#","unknown:a",2,10,1000
+"'"'"'=1+1","",1,1,16'
 exits "class histograms as nothing else" 64 "$NMTWATCH" export "$recording" --format openmetrics --histograms
 
 # A recording whose writer was killed, and a profile of the same time.

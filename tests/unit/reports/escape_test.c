@@ -45,6 +45,8 @@ static void test_each_destination_quotes_its_own_syntax(void **state)
         {ESCAPE_GNUPLOT, "it's `id` \"x\" \\n", "it''s `id` \"x\" \\n"},
         {ESCAPE_GNUPLOT, "a\nsystem('x')", "a\\x0asystem(''x'')"},
         {ESCAPE_PLUGIN, "a|b\nc", "a/b\\x0ac"},
+        {ESCAPE_CSV, "=HYPERLINK(\"x\")\n", "'=HYPERLINK(\"\"x\"\")\\x0a"},
+        {ESCAPE_CSV, "a=b,[B", "a=b,[B"},
         {ESCAPE_JSON, "\"\\\n\xc2\x85\xe2\x80\xae", "\\\"\\\\\\n\\u0085\\u202e"},
         {ESCAPE_JSON, "\xff", "\xef\xbf\xbd"},
         {ESCAPE_UTF8, "a\n\xff\xe2\x80\xae", "a\n\xef\xbf\xbd\xe2\x80\xae"},
