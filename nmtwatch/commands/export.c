@@ -427,14 +427,15 @@ static int run(int argc, char **argv)
             close(profile_fd);
         return EXIT_IO;
     }
-    int fd = file ? create_private(output) : STDOUT_FILENO;
-    if (fd < 0) {
+    FILE *out = file ? result_open(output) : NULL;
+    if (file && out == NULL) {
         print_error("nmtwatch export: %s: %s\n", output, strerror(errno));
         replay_close(&replay);
         if (profile_fd >= 0)
             close(profile_fd);
         return EXIT_IO;
     }
+    int fd = file ? fileno(out) : STDOUT_FILENO;
     const struct export_how how = {
         .profile_follows = profile_fd >= 0, .histograms = histograms, .target = target};
     bool good = export_events(&replay, (enum export_format)format, fd, &how, error, sizeof error);
@@ -446,7 +447,7 @@ static int run(int argc, char **argv)
     }
     if (profile_fd >= 0)
         close(profile_fd);
-    if (file && close(fd) != 0 && good) {
+    if (file && !result_close(out, output, good) && good) {
         snprintf(error, sizeof error, "%s", strerror(errno));
         good = false;
     }

@@ -72,24 +72,45 @@ static bool add_line(struct call_tree *tree, char *line)
     return true;
 }
 
+#define LINE_MAX_BYTES ((size_t)4 << 20) /* a longer one is of no collapsed stacks */
+
+enum line_kind { LINE_END, LINE_TEXT, LINE_BINARY, LINE_TOO_LONG };
+
+/* The next line, without its end. */
+static enum line_kind next_line(FILE *in, char line[LINE_MAX_BYTES])
+{
+    enum line_kind kind = LINE_TEXT;
+    size_t length = 0;
+    int c;
+    while ((c = getc_unlocked(in)) != EOF && c != '\n') {
+        if (length + 1 == LINE_MAX_BYTES)
+            return LINE_TOO_LONG;
+        if (c == '\0')
+            kind = LINE_BINARY;
+        line[length++] = (char)c;
+    }
+    line[length] = '\0';
+    return c == EOF && length == 0 ? LINE_END : kind;
+}
+
 static bool read_collapsed(struct source *source, int fd, char *error, size_t error_size)
 {
     FILE *in = fdopen(fd, "r");
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
+    char *line = malloc(LINE_MAX_BYTES);
+    enum line_kind kind;
     source->collapsed = call_tree_create();
-    if (in == NULL || source->collapsed == NULL) {
+    if (in == NULL || line == NULL || source->collapsed == NULL) {
         snprintf(error, error_size, "out of memory");
+        free(line);
         if (in == NULL)
             close(fd);
         else
             fclose(in);
         return false;
     }
-    while ((length = getline(&line, &room, in)) > 0) {
-        if (memchr(line, '\0', (size_t)length) != NULL || !add_line(source->collapsed, line))
-            source->unread += line[0] != '\n' && line[0] != '#';
+    while ((kind = next_line(in, line)) == LINE_TEXT || kind == LINE_BINARY) {
+        if (kind == LINE_BINARY || !add_line(source->collapsed, line))
+            source->unread += kind == LINE_BINARY || (line[0] != '\0' && line[0] != '#');
     }
     bool good = !ferror(in);
     if (!good)
@@ -99,7 +120,7 @@ static bool read_collapsed(struct source *source, int fd, char *error, size_t er
     call_tree_finish(source->collapsed);
     source->tree = source->collapsed;
     source->unit = "samples";
-    if (good && call_tree_samples(source->tree) == 0) {
+    if (good && (kind == LINE_TOO_LONG || call_tree_samples(source->tree) == 0)) {
         snprintf(error, error_size, "%s is neither a JFR file nor collapsed stacks", source->name);
         good = false;
     }

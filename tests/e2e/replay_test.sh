@@ -171,4 +171,7 @@ exits "no recording" 74 "$NMTWATCH" export "$SCRATCH/none" -o "$SCRATCH/none.csv
 check "and no file for it" test ! -e "$SCRATCH/none.csv"
 exits "a full disk" 74 "$NMTWATCH" export "$recording" --format openmetrics -o /dev/full
 check "which is a device still" test -c /dev/full
+exits "a disk that becomes full" 74 bash -c 'trap "" XFSZ; ulimit -f 4; exec "$0" export "$1" --format csv -o "$2"' \
+    "$NMTWATCH" "$recording" "$SCRATCH/half.csv"
+check "no half a file stays" test ! -e "$SCRATCH/half.csv"
 done_testing

@@ -56,4 +56,6 @@ exits "no file" 74 "$NMTWATCH" flamegraph "$SCRATCH/none" -o "$SCRATCH/r.html"
 exits "no profile at all" 64 "$NMTWATCH" flamegraph
 exits "one profile and nowhere to write" 64 "$NMTWATCH" flamegraph "$SCRATCH/after.txt"
 exits "a full disk" 74 "$NMTWATCH" flamegraph "$SCRATCH/after.txt" -o /dev/full
+# Without a bound it would take the memory of the machine.
+exits "a file that is one endless line" 74 timeout 20 "$NMTWATCH" flamegraph /dev/zero -o "$SCRATCH/endless.html"
 done_testing
