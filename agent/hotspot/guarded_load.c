@@ -1,5 +1,16 @@
 /* Signal context. Reaches the loads of the architecture (loads.c). */
+#include "agent/hotspot/faults.h"
 #include "agent/hotspot/load.h"
+
+/* Of loads.c: returns its second argument. */
+extern char load_failed[];
+
+uintptr_t guarded_load_resume(uintptr_t pc)
+{
+    bool ours = pc == (uintptr_t)load_u64 || pc == (uintptr_t)load_u32 ||
+                pc == (uintptr_t)load_u16 || pc == (uintptr_t)load_u8;
+    return ours ? (uintptr_t)load_failed : 0;
+}
 
 /* Two different answers for "cannot be read": what is there cannot be both. */
 static bool load_word(uintptr_t address, uint64_t *word)

@@ -33,6 +33,7 @@ struct machine {
     uint64_t call_stub_code, call_stub_mask; /* its first instructions */
     /* The first instruction of the stub to which a method jumps to throw; where it was is in thrown_at. */
     uint32_t throw_code, throw_mask;
+    uint32_t return_code, return_mask;
     /* What the stub of a method's entry barrier pushes between return address and fp; 0: nothing. */
     uint64_t entry_cookie;
     /* Stubs that have a frame begin it with the caller's fp and the return address, and fp leads there. */

@@ -111,8 +111,7 @@ static bool leave_entry_barrier(struct walk_state *walk)
            method.kind == CODE_METHOD && move_up(walk, pc, sp, load_pointer(fp)) == WALK_ON;
 }
 
-/* A stub that uses fp: the return address lies above what fp leads to. */
-static bool leave_record(struct walk_state *walk)
+bool topmost_leave_record(struct walk_state *walk)
 {
     uintptr_t record = walk->fp, sp = record + 2 * WORD_BYTES;
     if (record < walk->sp || record - walk->sp >= FRAME_MAX || !walk_on_stack(walk, record))
@@ -136,8 +135,8 @@ enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blo
 {
     bool left = leave_thrower(walk, blob) || leave_by_link(walk) || leave_entry_barrier(walk) ||
                 leave_whole_stub(walk, blob) ||
-                (machine.stubs_have_records && leave_record(walk)) ||
-                topmost_find_caller(walk, STUB_WORDS) == WALK_ON || leave_record(walk);
+                (machine.stubs_have_records && topmost_leave_record(walk)) ||
+                topmost_find_caller(walk, STUB_WORDS) == WALK_ON || topmost_leave_record(walk);
     return left ? WALK_ON : WALK_BROKEN;
 }
 

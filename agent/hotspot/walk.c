@@ -9,6 +9,8 @@
 #include "agent/hotspot/scopes.h"
 #include "agent/hotspot/walk_state.h"
 
+#include <stdatomic.h>
+
 /* Frames, those without a Java method included. The sp only grows, so a damaged stack ends anyhow;
  * this bounds how long it takes. */
 #define STEPS_MAX   16384
@@ -118,6 +120,20 @@ static void put_level(struct walk_state *walk, int16_t level, int frames)
         walk->out[walk->depth + i].level = level;
 }
 
+/* Continuation.enterSpecial, met in a whole stack: the one native method that Java code returns to. */
+static _Atomic uintptr_t entry_method;
+
+static bool entry_is_named(void)
+{
+    return layout.thread_cont_entry >= 0 && layout.cont_return_pc != 0;
+}
+
+static void learn_entry_method(const struct code_blob *blob)
+{
+    if (!entry_is_named() && method_is_native(blob->method))
+        atomic_store_explicit(&entry_method, blob->method, memory_order_relaxed);
+}
+
 static enum walk_step step_method(struct walk_state *walk, const struct code_blob *blob)
 {
     uintptr_t pc = place_of(walk, blob);
@@ -129,6 +145,8 @@ static enum walk_step step_method(struct walk_state *walk, const struct code_blo
     /* A word left over from a call that ended. */
     if (walk->called_java && !called_java)
         return WALK_BROKEN;
+    if (walk->called_java)
+        learn_entry_method(blob);
     put_level(walk, level, frames);
     if (waits && pc == walk->pc && described && called_java && frames < room)
         frame_cache_keep(pc, blob, out, frames, level);
@@ -180,18 +198,38 @@ static bool move_above_fetched(struct walk_state *walk)
     return found != 0;
 }
 
+static void put_entry_method(struct walk_state *walk)
+{
+    uintptr_t method = atomic_load_explicit(&entry_method, memory_order_relaxed);
+    if (method_is_plausible(method) && method_is_native(method))
+        put(walk, (struct walked_frame){
+                      .method = method, .bci = FRAME_BCI_NATIVE_METHOD, .type = FRAME_TYPE_NATIVE});
+}
+
+/* The entry itself is known by its method only, which is never unloaded. While frames are fetched fp is that of
+ * its frame. */
+static enum walk_step step_unnamed_entry(struct walk_state *walk)
+{
+    bool fetches = walk->topmost || walk->called_native;
+    walk->called_java = true;
+    if (fetches && topmost_leave_record(walk)) {
+        put_entry_method(walk);
+        return WALK_ON;
+    }
+    if (fetches && (!walk_on_stack(walk, walk->sp) || !move_above_fetched(walk)))
+        return WALK_BROKEN;
+    put_entry_method(walk);
+    return topmost_find_caller(walk, ENTRY_WORDS);
+}
+
 /* A virtual thread that was unmounted deep in its stack comes back with its innermost frames only;
  * the last of them returns into a stub that fetches more. The rest is not on this stack; what goes
  * on is the carrier, from the entry of the continuation. Where this JVM's tables do not name
  * that (JDK 21), from the frame after it. */
 static enum walk_step step_continuation(struct walk_state *walk)
 {
-    if (layout.thread_cont_entry < 0 || layout.cont_return_pc == 0) {
-        if ((walk->topmost || walk->called_native) &&
-            (!walk_on_stack(walk, walk->sp) || !move_above_fetched(walk)))
-            return WALK_BROKEN;
-        return topmost_find_caller(walk, ENTRY_WORDS);
-    }
+    if (!entry_is_named())
+        return step_unnamed_entry(walk);
     /* The entry lies where its frame begins. */
     uintptr_t entry = load_pointer(walk->thread + (uintptr_t)layout.thread_cont_entry);
     if (entry < walk->sp || !walk_on_stack(walk, entry))

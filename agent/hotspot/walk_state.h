@@ -122,6 +122,8 @@ enum walk_step topmost_method(struct walk_state *walk, const struct code_blob *b
 enum walk_step topmost_stub(struct walk_state *walk, const struct code_blob *blob);
 /* By the return address that comes first in so many words from sp. */
 enum walk_step topmost_find_caller(struct walk_state *walk, int words);
+/* By the return address above what fp leads to, in a stub that uses fp; false: there is none. */
+bool topmost_leave_record(struct walk_state *walk);
 /* In the interpreter, without a frame of it: a method is being entered, and is put here. */
 enum walk_step topmost_interpreted(struct walk_state *walk);
 

@@ -2,12 +2,14 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-/* How often a reader looks at a stripe whose two counts differ. A change takes nanoseconds, so only
- * a writer that was descheduled (the reader yields) or vanished (fork) makes them differ for
- * longer. */
-#define READ_TRIES 1000
+/* How often a reader looks at a stripe whose two counts differ, and how often after that with a
+ * millisecond between. A change takes nanoseconds, so only a writer that was descheduled (it may be for many time
+ * slices; sched_yield does not wait for it: a thousand took 0.8 ms) or vanished (fork) makes them differ for longer. */
+#define READ_YIELDS 100
+#define READ_WAITS  500
 
 static _Atomic(struct account *) the_account;
 
@@ -229,7 +231,7 @@ void account_look_at_peak(enum component component)
 static bool read_stripe(const struct stripe *stripe, struct tally_sum read[COMPONENT_COUNT],
                         int64_t *all_reserved_bytes)
 {
-    for (int tries = 0; tries < READ_TRIES; tries++) {
+    for (int tries = 0; tries < READ_YIELDS + READ_WAITS; tries++) {
         int64_t sum_bytes = 0;
         *all_reserved_bytes =
             atomic_load_explicit(&stripe->all_reserved_bytes, memory_order_acquire);
@@ -246,7 +248,10 @@ static bool read_stripe(const struct stripe *stripe, struct tally_sum read[COMPO
         }
         if (sum_bytes == *all_reserved_bytes)
             return true;
-        sched_yield();
+        if (tries < READ_YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     return false;
 }

@@ -294,14 +294,15 @@ static uint64_t put_new(struct seen_methods *seen, struct wanted *wanted)
     return number;
 }
 
-/* A number that is the same only if no class was announced and no safepoint begun in between. */
+/* A number that is the same only if no class was announced and no safepoint begun in between. Not a sum: a thread
+ * may see the one count new and the other old. */
 static uint64_t moment_of(const struct seen_methods *seen)
 {
     uint64_t safepoints;
     /* Acquire; partner: the release in seen_methods_class_loaded. What is read below is read after
      * it: a class that is announced later makes the comparison one of before. */
     uint64_t announced = atomic_load_explicit(&seen->announced, memory_order_acquire);
-    return safepoints_count(&safepoints) ? announced + safepoints : SEEN_NEVER;
+    return safepoints_count(&safepoints) ? (announced << 32) + safepoints : SEEN_NEVER;
 }
 
 /* --- found before ----------------------------------------------------------------------------- */

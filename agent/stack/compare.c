@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #define DEPTH_MAX 1024
 #define ROOMS     32 /* handlers at the same time */
@@ -21,7 +22,7 @@
 
 static struct room {
     _Atomic bool taken;
-    struct frame frames[DEPTH_MAX];
+    struct frame frames[DEPTH_MAX], returned[DEPTH_MAX];
 } rooms[ROOMS];
 
 struct side {
@@ -36,6 +37,7 @@ struct side {
 enum outcome {
     IDENTICAL,
     PLACE_AFTER_CALL,
+    AT_RETURN,
     FRAME_GONE,
     CUT_SHORT,
     OTHER_BCI,
@@ -49,6 +51,7 @@ enum outcome {
 static const char *const NAMES[OUTCOMES] = {
     [IDENTICAL] = "identical",
     [PLACE_AFTER_CALL] = "place_after_call",
+    [AT_RETURN] = "at_return",
     [FRAME_GONE] = "frame_gone",    /* AGCT misses the caller: see frame_is_gone */
     [CUT_SHORT] = "agct_cut_short", /* the same as far as it goes, and without an end */
     [OTHER_BCI] = "other_bci",
@@ -153,9 +156,41 @@ static bool frame_is_gone(void *ucontext)
            frame_part_at(&blob, registers.pc) != FRAME_WHOLE;
 }
 
-static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
-                     enum walk_code agct_code, struct frame *frames, int most)
+/*
+ * At the last instruction of a compiled method AsyncGetCallTrace takes the frame to be there still, and the
+ * caller's frame for another one. It is asked again for where the thread will be when that instruction has run: then
+ * ours has to be the frames of this method, and that.
+ */
+static bool same_after_return(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
+                              const struct frame *vm, int vm_depth, struct frame *returned)
 {
+    struct registers registers;
+    struct code_blob blob;
+    enum walk_code code;
+    registers_read(ucontext, &registers);
+    if (!code_cache_find(registers.pc, &blob) || blob.kind != CODE_METHOD ||
+        (load_u32(registers.pc, 0) & machine.return_mask) != machine.return_code)
+        return false;
+    ucontext_t after = *(const ucontext_t *)ucontext;
+    /* It takes the place after its pc. */
+    registers.pc = (registers.link != 0 ? registers.link : return_address_at(registers.sp)) - 1;
+    registers.sp += (uintptr_t)machine.call_pushed_bytes;
+    registers_write(&after, &registers);
+    int callers = agct_walk(env, &after, returned, DEPTH_MAX, &code), own = vm_depth - callers;
+    if (callers <= 0 || own <= 0 || own > agct_depth)
+        return false;
+    for (int i = 0; i < vm_depth; i++) {
+        struct frame frame = i < own ? agct[i] : returned[i - own];
+        if (frame.value != 0 && agct_method(frame) != vm[i].value)
+            return false;
+    }
+    return true;
+}
+
+static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int agct_depth,
+                     enum walk_code agct_code, struct room *room, int most)
+{
+    struct frame *frames = room->frames;
     enum walk_code code;
     engine_vm_places_as_agct = false;
     int depth = engine_vm_walk(env, ucontext, frames, most, &code);
@@ -170,6 +205,9 @@ static void walk_too(JNIEnv *env, void *ucontext, const struct frame *agct, int 
             outcome = PLACE_AFTER_CALL;
         else
             depth = engine_vm_walk(env, ucontext, frames, most, &code);
+        if (outcome == OTHER_STACK &&
+            same_after_return(env, ucontext, agct, agct_depth, frames, depth, room->returned))
+            outcome = AT_RETURN;
     }
     if (outcome == OTHER_STACK && depth > 0 && frame_is_gone(ucontext) &&
         (agct[0].value == 0 || agct_method(agct[0]) == frames[0].value))
@@ -188,7 +226,7 @@ int compare_walk(JNIEnv *env, void *ucontext, struct frame *out, int max, enum w
     for (int i = 0; i < ROOMS; i++) {
         if (atomic_exchange(&rooms[i].taken, true))
             continue;
-        walk_too(env, ucontext, out, depth < most ? depth : most, *code, rooms[i].frames, most);
+        walk_too(env, ucontext, out, depth < most ? depth : most, *code, &rooms[i], most);
         atomic_store(&rooms[i].taken, false);
         return depth;
     }
@@ -247,7 +285,7 @@ static void put_place(uintptr_t pc, FILE *out)
         fputc(letter, out);
     fprintf(out, " +%" PRIdPTR " complete at %d, frame of %d, code", (intptr_t)(pc - blob.code),
             blob.frame_complete, blob.frame_bytes);
-    for (int i = -8; i < 8; i++)
+    for (int i = -32; i < 32; i++)
         fprintf(out, "%s%02x", i == 0 ? " > " : " ", load_u8(pc + (uintptr_t)(intptr_t)i, 0));
 }
 

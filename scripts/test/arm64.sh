@@ -6,10 +6,10 @@
 #
 # usage: arm64.sh [-v 25] [-p 65536] COMMAND...
 #
-#   -v 25      JDK 25 of Debian unstable, and the C library it was built for
+#   -v 25      JDK 25 (21) of Debian unstable, and the C library it was built for
 #   -p BYTES   with that page size
 #
-# JAVA_HOME is the arm64 JDK's. What is missing is said, with exit status 77.
+# JAVA_HOME is the arm64 JDK's, ARM64_JDK its version. What is missing is said, with exit status 77.
 
 set -eu
 at=$PWD
@@ -29,10 +29,10 @@ if lacking=$(arm64_lacking); then
     exit 77
 fi
 sysroot=$(sysroot_arm64)
-[ "$version" != 25 ] || sysroot=$sysroot/sid
+[ "$version" = 17 ] || sysroot=$sysroot/sid
 home=/usr/lib/jvm/java-$version-openjdk-arm64
 [ -x "$sysroot$home/bin/java" ] || { echo "arm64: $sysroot has no JDK $version" >&2 && exit 77; }
-export JAVA_HOME=$home
+export JAVA_HOME=$home ARM64_JDK=$version
 [ -z "${ARM64_REGISTERED-}" ] || exec "$@" # it is in such a namespace
 export ARM64_REGISTERED=aarch64
 

@@ -9,8 +9,8 @@
 #        sysroot-arm64.sh lacking    one line: what this machine lacks to run arm64 programs; else nothing
 #
 # The packages come from the mirror that this machine's apt uses (or $NMTWATCH_MIRROR), of the release
-# whose cross compiler is installed; JDK 25 of Debian unstable is put beside them, in FOLDER/sid, with
-# the C library it was built for. They are unpacked, not configured. Absolute links are made relative: they must
+# whose cross compiler is installed; JDK 21 and 25 of Debian unstable are put beside them, in FOLDER/sid,
+# with the C library they were built for. They are unpacked, not configured. Absolute links are made relative: they must
 # not lead out of the folder. A folder is complete or not there: it is built beside its place and moved.
 # A minute and 1.5 GB; to build it anew, remove it.
 
@@ -58,6 +58,23 @@ unpack() { # ROOT SUITE PACKAGE...: with what they depend on
     [ -e "$root/lib" ] || ln -s usr/lib "$root/lib"
 }
 
+# Its JDKs 21 and 25, and the C library they were built for.
+newer_jdks() {
+    [ ! -x "$folder/sid/usr/lib/jvm/java-21-openjdk-arm64/bin/java" ] || return 0
+    (unpack "$building/sid" sid libc6 libstdc++6 openjdk-21-jdk-headless openjdk-25-jdk-headless) || {
+        echo "sysroot-arm64: no JDK 21 and 25; their tests are skipped"
+        return
+    }
+    tidy "$building/sid"
+    rm -rf "$folder/sid"
+    mv "$building/sid" "$folder/sid"
+}
+
+# Descriptions of CPUs and terminals, pages and documentation are for people.
+tidy() { # ROOT
+    rm -rf "$1"/usr/share/{doc,man,locale,info}
+}
+
 build() {
     local suite
     command -v apt-get >/dev/null || fail "this is no Debian: apt-get is missing"
@@ -69,27 +86,27 @@ build() {
         fail "$(dirname "$folder") cannot be made: set NMTWATCH_SYSROOT_ARM64 to a place that can be written"
     exec 9>"$folder.lock"
     flock 9
-    ! complete || return 0 # built while this one waited
-    [ ! -e "$folder" ] || fail "$folder is in the way: move it or set NMTWATCH_SYSROOT_ARM64"
     [ "$(df --output=avail -BM "$(dirname "$folder")" | tail -n 1 | tr -dc 0-9)" -ge 2000 ] ||
         fail "less than 2 GB are free in $(dirname "$folder")"
     rm -rf --one-file-system "$building"
     trap 'rm -rf --one-file-system "$building"' EXIT
     : >"$log"
-    echo "sysroot-arm64: building $folder"
-    unpack "$building/root" "$suite" libc6-dev libunwind-dev libjansson-dev zlib1g-dev libinih-dev \
-        libncurses-dev libmicrohttpd-dev libcurl4-gnutls-dev libcmocka-dev libstdc++6 openjdk-17-jdk-headless
-    (unpack "$building/root/sid" sid libc6 libstdc++6 openjdk-25-jdk-headless) ||
-        echo "sysroot-arm64: no JDK 25; its tests are skipped"
-    # Descriptions of CPUs and terminals, pages and documentation are for people.
-    rm -rf "$building"/root/{,sid/}usr/share/{doc,man,locale,info}
-    touch "$building/root/complete"
-    mv "$building/root" "$folder"
+    if ! complete; then # no other has built it while this one waited
+        [ ! -e "$folder" ] || fail "$folder is in the way: move it or set NMTWATCH_SYSROOT_ARM64"
+        echo "sysroot-arm64: building $folder"
+        unpack "$building/root" "$suite" libc6-dev libunwind-dev libjansson-dev zlib1g-dev libinih-dev \
+            libncurses-dev libmicrohttpd-dev libcurl4-gnutls-dev libcmocka-dev libstdc++6 openjdk-17-jdk-headless
+        tidy "$building/root"
+        touch "$building/root/complete"
+        mv "$building/root" "$folder"
+    fi
+    newer_jdks
+    rm -rf "$building"
 }
 
 case ${1:-build} in
 build)
-    complete || build
+    complete && [ -x "$folder/sid/usr/lib/jvm/java-21-openjdk-arm64/bin/java" ] || build
     [ -e "$folder/var/lib/dpkg/status" ] ||
         echo "sysroot-arm64: $folder is of an older version: for packages (make deb, make release) remove it and build it anew"
     echo "sysroot-arm64: $folder has $(arm64_lacking || echo "all that \`make test-arm64\` needs")"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # test-arm64: what an emulator can show of the arm64 programs: unit and golden tests of both libraries, the fake
-# JVM's, an arm64 JVM under nmtwatch and under the agent, and both stack engines in the same handler. Minutes. `make test` has its short form
-# (tests/e2e/arm64_test.sh).
+# JVM's, an arm64 JVM under nmtwatch and under the agent, the lock-free parts, and both stack engines in the same handler
+# (JDK 17, 21, 25). Minutes. `make test` has its short form (tests/e2e/arm64_test.sh).
 #
 # usage: test-arm64.sh [PROGRAM...]     these alone
 #        test-arm64.sh --jdks           the rows of arm64 JDKs in the table of README.md (test-jdks.sh)
@@ -18,6 +18,7 @@ if lacking=$(arm64_lacking); then
 fi
 make -s -j "$(nproc)" CROSS=aarch64-linux-gnu- all unit-tests "$build/fake_receiver" || exit 1
 
+newer=() # JDKs
 declare -A left_out=(
     [unit/agent_control/published_test]="/proc/self/stat is the emulator's"
     [unit/agent_sampling/threads_test]="a timer's signal is lost while the emulator ends a thread"
@@ -43,6 +44,11 @@ if [ $# = 0 ]; then
     done
     set -- "$@" NMTWATCH="$build/nmtwatch" FAKE_JVM="$build/fake_jvm" \
         tests/sim/{lifecycle,failures,perfdata,analyze,classlog,plan,report,series}_test.sh \
-        tests/agent/compare_test.sh NMTWATCH=build/nmtwatch ARM64_FULL=1 tests/e2e/arm64_test.sh
+        tests/agent/compare_test.sh tests/stress/tsan_test.sh NMTWATCH=build/nmtwatch ARM64_FULL=1 tests/e2e/arm64_test.sh
+    newer=(21 25)
 fi
-exec scripts/test/arm64.sh scripts/test/run-tests.sh -j 2 "$@"
+# What fails leaves its logs: each run begins with none.
+scripts/test/arm64.sh scripts/test/run-tests.sh -j 2 "$@" || exit
+for version in "${newer[@]}"; do
+    scripts/test/arm64.sh -v "$version" scripts/test/run-tests.sh tests/agent/compare_test.sh || exit
+done

@@ -8,7 +8,10 @@
 # counted apart, and so are stacks of which AsyncGetCallTrace has only the first frames, and those of threads in
 # the last instructions of a compiled method, where it misses the caller (frame_gone). Samples of
 # threads that have no Java frame at all are not counted.
-# In scripts/test/arm64.sh: javac of the arm64 JDK, shortened.
+# At the last instruction of a method, where its frame is gone, it takes the caller's for that: there (at_return)
+# it is asked again for the place that the instruction leads to, and says the same.
+# In scripts/test/arm64.sh: javac of that arm64 JDK, shortened, and virtual threads; on 21 and 25 with signed return
+# addresses (-XX:UseBranchProtection).
 # timeout: 600
 . "$(dirname "$0")/../tap.sh"
 
@@ -17,14 +20,23 @@ GONE_PERMILLE=10
 RESCUED_PERMILLE=850
 if [ -n "${ARM64_REGISTERED-}" ]; then
     SAME_PERMILLE=990
-    build=build/aarch64-linux-gnu classes=3 rounds=2 seconds=400 versions=(17)
-    cross=(CROSS=aarch64-linux-gnu-)
+    build=build/aarch64-linux-gnu classes=3 rounds=2 seconds=400
+    cross=(CROSS=aarch64-linux-gnu-) flags=()
     unset MAKEFLAGS MAKELEVEL
+    if [ "$ARM64_JDK" != 17 ]; then
+        export QEMU_CPU=max # one that can sign
+        flags=(-XX:UseBranchProtection=standard) classes=1
+    fi
+    case $ARM64_JDK in
+    17) versions=(17) virtual=() ;;
+    21) versions=() virtual=(21) ;;
+    *) versions=("$ARM64_JDK") virtual=("$ARM64_JDK") ;;
+    esac
     home() { # VERSION
-        [ "$1" = 25 ] || echo "$JAVA_HOME"
+        echo "$JAVA_HOME"
     }
 else
-    build=build classes=60 rounds=40 seconds=100 versions=(17 25) cross=()
+    build=build classes=60 rounds=40 seconds=100 versions=(17 25) virtual=(25) cross=() flags=()
     home() { # VERSION
         JDK=$1 scripts/workloads.sh jdk 2>/dev/null
     }
@@ -39,7 +51,7 @@ figure() { # NAME
 
 # At 1 kHz under the agent; then what it found.
 compare() { # NAME HOME FLAG-PREFIX COMMAND...
-    local name=$1 home=$2 prefix=$3 same methods after gone cut other found lost
+    local name=$1 home=$2 prefix=$3 same methods after gone cut returning other found lost
     shift 3
     rm -f "$SCRATCH/figures"
     if ! NMTAGENT_COMPARE=$SCRATCH/figures timeout $((seconds * TAP_PATIENCE)) "$home/bin/$1" \
@@ -49,11 +61,11 @@ compare() { # NAME HOME FLAG-PREFIX COMMAND...
         return
     fi
     same=$(figure identical) methods=$(figure same_methods)
-    after=$(figure place_after_call) gone=$(figure frame_gone) cut=$(figure agct_cut_short)
+    after=$(figure place_after_call) gone=$(figure frame_gone) cut=$(figure agct_cut_short) returning=$(figure at_return)
     other=$(($(figure other_bci) + $(figure other_stack)))
     found=$(($(figure rescued_whole) + $(figure rescued_part))) lost=$(figure lost)
-    echo "# $name: of $((same + after + gone + cut + other)) stacks of AGCT $same identical," \
-        "$methods in each method, $after but for the place after a call, $gone at the end of a method, $cut where AGCT stops" \
+    echo "# $name: of $((same + after + gone + cut + returning + other)) stacks of AGCT $same identical," \
+        "$methods in each method, $after but for the place after a call, $gone at the end of a method, $returning at its return, $cut where AGCT stops" \
         "early, $other others;" \
         "of $((found + lost)) failures of AGCT $found with frames ($(figure rescued_whole) whole)"
     if [ $((same + after + other)) -lt 100 ]; then
@@ -93,24 +105,25 @@ sources() { # FILES: small classes with generics and lambdas
 sources $classes
 mkdir "$SCRATCH/classes"
 for version in "${versions[@]}"; do
-    home=$(home $version)
+    home=$(home "$version")
     if [ -z "$home" ]; then
         skip "JDK $version" "no JDK $version in /usr/lib/jvm"
         continue
     fi
-    compare "javac, JDK $version" "$home" -J javac -d "$SCRATCH/classes" "$SCRATCH/C.java"
+    compare "javac, JDK $version" "$home" -J javac "${flags[@]/#/-J}" -d "$SCRATCH/classes" "$SCRATCH/C.java"
     # Only where `make bench-agent` has fetched it: two more minutes.
     if [ -e build/tools/bench/h2.jar ]; then
         if [ ! -e "$SCRATCH/h2/H2Load.class" ]; then
             "$home/bin/javac" --release 17 -d "$SCRATCH/h2" tests/bench/java/H2Load.java
         fi
-        compare "H2, JDK $version" "$home" "" java -Xmx256m -cp "build/tools/bench/h2.jar:$SCRATCH/h2" \
+        compare "H2, JDK $version" "$home" "" java "${flags[@]}" -Xmx256m -cp "build/tools/bench/h2.jar:$SCRATCH/h2" \
             H2Load $rounds
     fi
 done
-home=$(home 25)
-if [ -n "$home" ]; then
-    "$home/bin/javac" --release 17 -d "$SCRATCH/classes" tests/workloads/agent/VirtualThreads.java
-    compare "virtual threads, JDK 25" "$home" "" java -cp "$SCRATCH/classes" VirtualThreads 8
-fi
+for version in "${virtual[@]}"; do
+    home=$(home "$version")
+    [ -n "$home" ] || continue
+    "$(JDK=17 scripts/workloads.sh jdk)/bin/javac" --release 17 -d "$SCRATCH/classes" tests/workloads/agent/VirtualThreads.java
+    compare "virtual threads, JDK $version" "$home" "" java "${flags[@]}" -cp "$SCRATCH/classes" VirtualThreads 8
+done
 done_testing

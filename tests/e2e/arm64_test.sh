@@ -96,25 +96,34 @@ kill_jvm "$JVM_PID"
 is "the JVM did not crash" "$(jvm_crash)" ""
 
 # Classes come and go: those that were unloaded keep their names. ARM64_SECONDS=600: the endurance of `make stress`.
-if [ -n "${ARM64_FULL-}" ]; then
-    java_start agentpath "-agentpath:$AGENT=start,engine=vm,cpu=10ms,alloc=64k,chunk=10s,file=$SCRATCH/agentpath/x.jfr" \
-        -XX:+UseSerialGC -Xmx96m -XX:MaxMetaspaceSize=24m
+endures() { # NAME: that JVM, with a profiler that began with it or was attached
     wait_for 60 jvm_said ready
+    if [ "$1" = loaded ]; then
+        exits "$1: starts" 0 profile start --engine vm --cpu 10ms --alloc 64k --chunk 10s --file "$JVM_OUT/x.jfr"
+    fi
     sleep "${ARM64_SECONDS:-12}"
-    check "agentpath: a collection" "$JAVA_HOME/bin/jcmd" "$JVM_PID" GC.run
+    check "$1: a collection" "$JAVA_HOME/bin/jcmd" "$JVM_PID" GC.run
     sleep 8
-    exits "agentpath: status" 0 profile status --json
+    exits "$1: status" 0 profile status --json
     jq -c '{signals, samples, stored, faults, dropped, walks, methods}' <<<"$OUTPUT" | sed 's/^/# /'
-    check "agentpath: all samples are stored, but for those under way" [ "$(jq '.samples - .stored' <<<"$OUTPUT")" -le 2 ]
-    exits "agentpath: memory" 0 profile memory
-    exits "agentpath: stops" 0 profile stop
+    check "$1: all samples are stored, but for those under way" [ "$(jq '.samples - .stored' <<<"$OUTPUT")" -le 2 ]
+    exits "$1: memory" 0 profile memory
+    exits "$1: stops" 0 profile stop
     has_events "$JVM_OUT/x.jfr" jdk.ExecutionSample
     read -r frames lines mixed unnamed < <("$JFR" print --events jdk.ExecutionSample --stack-depth 24 "$JVM_OUT/x.jfr" |
         victims 2>"$SCRATCH/wrong")
-    check "agentpath: $frames frames of classes that come and go" [ "$frames" -gt 50 ]
-    is "agentpath: each has its name, that of the class that ran, and a line of its source" "$lines $mixed $unnamed" "0 0 0"
-    check "agentpath: $(jvm_unloaded) classes were unloaded" [ "$(jvm_unloaded)" -gt 100 ]
+    check "$1: $frames frames of classes that come and go" [ "$frames" -gt 50 ]
+    is "$1: each has its name, that of the class that ran, and a line of its source" "$lines $mixed $unnamed" "0 0 0"
+    check "$1: $(jvm_unloaded) classes were unloaded" [ "$(jvm_unloaded)" -gt 100 ]
     kill_jvm "$JVM_PID"
-    is "agentpath: the JVM did not crash" "$(jvm_crash)" ""
+    is "$1: the JVM did not crash" "$(jvm_crash)" ""
+}
+
+if [ -n "${ARM64_FULL-}" ]; then
+    small=(-XX:+UseSerialGC -Xmx96m -XX:MaxMetaspaceSize=24m)
+    java_start agentpath "-agentpath:$AGENT=start,engine=vm,cpu=10ms,alloc=64k,chunk=10s,file=$SCRATCH/agentpath/x.jfr" "${small[@]}"
+    endures agentpath
+    java_start loaded "${small[@]}"
+    endures loaded
 fi
 done_testing

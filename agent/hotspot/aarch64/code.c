@@ -20,7 +20,7 @@ const struct machine machine = {
     .sender_sp_slot = -1,
     .last_sp_slot = -2,
     .interpreted_bcp = -7,
-    .entry_bytes = 2 * INSTRUCTION_BYTES, /* stp x29, x30, [sp, #-16]!; mov x29, sp */
+    .entry_bytes = 3 * INSTRUCTION_BYTES, /* [sign x30;] stp x29, x30, [sp, #-16]!; mov x29, sp */
     .call_stub_begin = 384,
     .call_stub_rest = 192,
     .call_stub_frame = 384,               /* 28 or 29 words are saved, then come the arguments */
@@ -28,6 +28,8 @@ const struct machine machine = {
     .call_stub_mask = UINT64_MAX,
     .throw_code = 0xa9bf0ffd, /* stp x29, x3, [sp, #-16]! */
     .throw_mask = UINT32_MAX,
+    .return_code = 0xd65f03c0,
+    .return_mask = UINT32_MAX,
     .entry_cookie = 0,
     .stubs_have_records = true,
     .syscall_code = 0xd4000001, /* svc #0 */
@@ -120,10 +122,21 @@ static bool is_addition(uint32_t code)
     return (code & 0xff8003ff) == 0x910003ff || code == 0x8b2863ff;
 }
 
+/* mov sp, x29 */
+static bool is_sp_from_fp(uint32_t code)
+{
+    return code == 0x910003bf;
+}
+
+static bool is_return(uint32_t code)
+{
+    return code == machine.return_code;
+}
+
 /* ret; b; br */
 static bool is_leaving(uint32_t code)
 {
-    return code == 0xd65f03c0 || (code & 0xfc000000) == 0x14000000 ||
+    return is_return(code) || (code & 0xfc000000) == 0x14000000 ||
            (code & 0xfffffc1f) == 0xd61f0000;
 }
 
@@ -162,6 +175,21 @@ static bool is_poll_stub(uintptr_t pc)
     return false;
 }
 
+/* A native method's wrapper makes and leaves small frames of its own around calls of a collector's barrier, and comes
+ * to its end from several places: what tells is what stands between here and ret. */
+static enum frame_part part_of_wrapper(uintptr_t pc)
+{
+    enum frame_part part = is_pop_pair(instruction_at(pc)) ? FRAME_PUSHED : FRAME_BARE;
+    for (int ahead = 0; ahead < EPILOGUE_MAX; ahead++, pc += INSTRUCTION_BYTES) {
+        uint32_t code = instruction_at(pc);
+        if (is_return(code))
+            return part;
+        if (is_leaving(code) || is_sp_from_fp(code) || (ahead > 0 && is_pop_pair(code)))
+            break;
+    }
+    return FRAME_WHOLE;
+}
+
 /* From the end of a method back to where its registers were loaded. */
 static enum frame_part part_before_return(uintptr_t pc)
 {
@@ -190,9 +218,9 @@ enum frame_part frame_part_at(const struct code_blob *blob, uintptr_t pc)
 {
     if ((intptr_t)(pc - blob->code) < blob->frame_complete)
         return part_after(blob, pc);
-    if (!method_is_native(blob->method) && is_poll_stub(pc))
-        return FRAME_BARE;
-    return part_before_return(pc);
+    if (method_is_native(blob->method))
+        return part_of_wrapper(pc);
+    return is_poll_stub(pc) ? FRAME_BARE : part_before_return(pc);
 }
 
 /* Together with the return address. */

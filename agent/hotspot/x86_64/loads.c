@@ -1,7 +1,4 @@
 /* x86-64. Signal context. Reaches nothing. */
-#include "agent/hotspot/faults.h"
-#include "agent/hotspot/load.h"
-
 #define LOAD(name, instruction)                                                                    \
     ".globl " name "\n"                                                                            \
     ".hidden " name "\n"                                                                           \
@@ -15,12 +12,3 @@ __asm__(".text\n"
         ".p2align 4\n" LOAD("load_u64", "movq (%rdi), %rax") LOAD("load_u32", "movl (%rdi), %eax")
             LOAD("load_u16", "movzwl (%rdi), %eax") LOAD("load_u8", "movzbl (%rdi), %eax")
                 LOAD("load_failed", "movq %rsi, %rax"));
-
-extern char load_failed[];
-
-uintptr_t guarded_load_resume(uintptr_t pc)
-{
-    bool ours = pc == (uintptr_t)load_u64 || pc == (uintptr_t)load_u32 ||
-                pc == (uintptr_t)load_u16 || pc == (uintptr_t)load_u8;
-    return ours ? (uintptr_t)load_failed : 0;
-}

@@ -214,6 +214,49 @@ static void knows_how_much_of_a_frame_there_is(void **state)
     }
 }
 
+/* On aarch64 the wrapper of a native method makes a frame within its own where it calls a barrier of a collector; that
+ * it leaves it is not its end. */
+static void a_frame_within_a_wrapper_is_not_its_own(void **state)
+{
+    static const uint32_t instructions[] = {
+        0x910003bf, /* 20: mov sp, x29 */
+        0xa8c17bfd, /* 24: ldp x29, x30, [sp], #16 */
+        0xf9428f82, /* 28: ldr x2, [x28, #1304] */
+        0xf900805f, /* 2c: str xzr, [x2, #256] */
+        0x910003bf, /* 30: mov sp, x29 */
+        0xa8c17bfd, /* 34: ldp x29, x30, [sp], #16 */
+        0xf9400788, /* 38: ldr x8, [x28, #8] */
+        0xb5000048, /* 3c: cbnz x8 */
+        0xd65f03c0, /* 40: ret */
+        0x17ea7c7e, /* 44: b: somewhere else */
+        0xf9400788, /* 48: and here it ends, too */
+        0xb5000048, /* 4c: cbnz x8 */
+        0xd65f03c0, /* 50: ret */
+    };
+    static const struct {
+        uintptr_t offset, sp;
+        bool in_link;
+    } places[] = {{0x20, 0x200, false}, {0x24, 0x200, false}, {0x28, 0x210, false},
+                  {0x2c, 0x210, false}, {0x34, 0x220, false}, {0x38, 0x230, true},
+                  {0x3c, 0x230, true},  {0x40, 0x230, true},  {0x48, 0x230, true},
+                  {0x4c, 0x230, true}};
+    (void)state;
+    if (machine.instruction_bytes == 1)
+        return;
+    build(25);
+    uintptr_t top = fake_code(0x800, 0x400, fake_method(4, true), 4, "nmethod") + 128;
+    memcpy(fake_at(top + 0x20, sizeof instructions), instructions, sizeof instructions);
+    put_word(S + 0x200, S + 0x220);
+    put_word(S + 0x208, top + 0x18);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        uintptr_t link = places[i].in_link ? FAKE_CALL_STUB : top + 0x18;
+        assert_int_equal(walk_called(top + places[i].offset, S + places[i].sp, S + 0x300, link), 2);
+        assert_int_equal(code, WALK_OK);
+        frame_is(0, fake_method(4, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_NATIVE);
+        frame_is(1, fake_method(3, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_INTERPRETED);
+    }
+}
+
 /* A stub that has pushed three words, on top of the compiled frame. */
 static void finds_the_caller_of_a_stub(void **state)
 {
@@ -381,6 +424,27 @@ static void goes_on_at_the_carrier_while_frames_are_fetched(void **state)
     put_word(S + 0x1e0, 0);
     assert_int_equal(walk_java_from_call(&start, frames, MAX, &code), 0);
     assert_int_equal(code, WALK_UNKNOWN_JAVA);
+
+    /* Once a whole stack has shown the method of the entry, that is named. */
+    uintptr_t enter = fake_code(0xc00, 0x200, fake_method(6, true), 4, "nmethod") + 128;
+    interpreted(S + 0x200, fake_method(1, false), 42, enter + 0x40, S + 0x210, S + 0x300);
+    assert_int_equal(walk(FAKE_INTERPRETER + 16, S + 0x100, S + 0x200), 3);
+    frame_is(1, fake_method(6, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_NATIVE);
+    put_word(S + 0x1e0, stub + 16);
+    put_word(S + 0x208, compiled + 0x40);
+    assert_int_equal(walk_java_from_call(&start, frames, MAX, &code), 3);
+    assert_int_equal(code, WALK_OK);
+    frame_is(0, fake_method(6, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_NATIVE);
+    frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
+
+    /* And before the first word that returns into the stub is written, by fp. */
+    put_word(S + 0x1e0, 0);
+    put_word(S + 0x200, S + 0x300);
+    start.fp = S + 0x200;
+    assert_int_equal(walk_java_from_call(&start, frames, MAX, &code), 3);
+    assert_int_equal(code, WALK_OK);
+    frame_is(0, fake_method(6, true), FRAME_BCI_NATIVE_METHOD, FRAME_TYPE_NATIVE);
+    frame_is(1, fake_method(2, false), 0, FRAME_TYPE_COMPILED);
 }
 
 static void damaged_stacks_end(void **state)
@@ -465,6 +529,7 @@ int main(void)
         cmocka_unit_test(remembers_the_calls_of_compiled_code),
         cmocka_unit_test(begins_at_the_anchor_outside_of_java),
         cmocka_unit_test(knows_how_much_of_a_frame_there_is),
+        cmocka_unit_test(a_frame_within_a_wrapper_is_not_its_own),
         cmocka_unit_test(finds_the_caller_of_a_stub),
         cmocka_unit_test(does_not_believe_what_is_left_over),
         cmocka_unit_test(only_a_described_call_called_java),
