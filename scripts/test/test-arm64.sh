@@ -16,7 +16,7 @@ if lacking=$(arm64_lacking); then
     echo "test-arm64: $lacking" >&2
     exit 1
 fi
-make -s -j "$(nproc)" CROSS=aarch64-linux-gnu- all unit-tests "$build/fake_receiver" || exit 1
+make -s -j "$(nproc)" CROSS=aarch64-linux-gnu- all unit-tests stress-programs "$build/fake_receiver" || exit 1
 
 newer=() # JDKs
 declare -A left_out=(
@@ -44,7 +44,7 @@ if [ $# = 0 ]; then
     done
     set -- "$@" NMTWATCH="$build/nmtwatch" FAKE_JVM="$build/fake_jvm" \
         tests/sim/{lifecycle,failures,perfdata,analyze,classlog,plan,report,series}_test.sh \
-        tests/agent/compare_test.sh tests/stress/tsan_test.sh NMTWATCH=build/nmtwatch ARM64_FULL=1 tests/e2e/arm64_test.sh
+        tests/agent/compare_test.sh STRESS_PROGRAMS="$build/stress" tests/stress/tsan_test.sh NMTWATCH=build/nmtwatch ARM64_FULL=1 tests/e2e/arm64_test.sh
     newer=(21 25)
 fi
 # What fails leaves its logs: each run begins with none.
