@@ -50,8 +50,10 @@ public final class Observed {
             }
             case "cpu" -> {
                 long end = System.nanoTime() + number * 1_000_000_000L;
-                while (System.nanoTime() < end) {
-                    deep(60);
+                while (System.nanoTime() < end && !Stage.isThere("enough")) {
+                    for (long next = System.nanoTime() + 100_000_000L; System.nanoTime() < next;) {
+                        deep(60);
+                    }
                 }
             }
             case "allocate" -> {

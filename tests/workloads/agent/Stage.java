@@ -3,7 +3,7 @@ import java.nio.file.Path;
 
 /**
  * What a test and a workload send each other: "ready" and "result ..." on standard output, and files
- * that the test makes. The properties {@code go} and {@code leave} name them; without one there is
+ * that the test makes. The properties {@code go}, {@code enough} and {@code leave} name them; without one there is
  * nothing to wait for.
  */
 final class Stage {
@@ -15,6 +15,11 @@ final class Stage {
     static void result(Object result) throws InterruptedException {
         System.out.println("result " + result);
         waitFor("leave");
+    }
+
+    static boolean isThere(String property) {
+        String file = System.getProperty(property);
+        return file != null && Files.exists(Path.of(file));
     }
 
     static void waitFor(String property) throws InterruptedException {
