@@ -25,6 +25,14 @@ uint8_t load_u8(uintptr_t address, uint8_t instead);
 /* False: not all of it can be read; out holds what could, then zeros. */
 bool load_bytes(uintptr_t address, void *out, size_t size);
 
+/* For another reader: one of the above by its load_bytes. */
+#define LOAD_BY_BYTES(type, name)                                                                  \
+    type name(uintptr_t address, type instead)                                                     \
+    {                                                                                              \
+        type value;                                                                                \
+        return load_bytes(address, &value, sizeof value) ? value : instead;                        \
+    }
+
 static inline uintptr_t load_pointer(uintptr_t address)
 {
     return (uintptr_t)load_u64(address, 0);

@@ -532,41 +532,35 @@ static bool take(struct part *part, size_t bytes, const uint8_t **at)
     return true;
 }
 
+/* Passes a count and so many entries: bytes, the last of them a type, and a value of it if there are values. */
+static size_t pass_entries(struct part *part, size_t bytes, bool values)
+{
+    const uint8_t *at;
+    if (!take(part, 2, &at))
+        return 0;
+    for (uint16_t n = be16(at); n > 0; n--) {
+        if (!take(part, bytes, &at))
+            return 0;
+        int size = type_size(at[bytes - 1], part->id_size);
+        if (size == 0)
+            return SIZE_MAX;
+        if (values && !take(part, (size_t)size, &at))
+            return 0;
+    }
+    return 1;
+}
+
 /* How long a CLASS_DUMP is; 0: longer than what there is; SIZE_MAX: not known. */
 static size_t class_dump_length(struct part part)
 {
     const uint8_t *start = part.at, *at;
-    size_t id = (size_t)part.id_size;
-    if (!take(&part, 7 * id + 8 + 2, &at))
+    size_t id = (size_t)part.id_size, good;
+    if (!take(&part, 7 * id + 8, &at))
         return 0;
-    for (uint16_t n = be16(at + 7 * id + 8); n > 0; n--) {
-        if (!take(&part, 3, &at))
-            return 0;
-        int size = type_size(at[2], part.id_size);
-        if (size == 0)
-            return SIZE_MAX;
-        if (!take(&part, (size_t)size, &at))
-            return 0;
-    }
-    if (!take(&part, 2, &at))
-        return 0;
-    for (uint16_t n = be16(at); n > 0; n--) {
-        if (!take(&part, id + 1, &at))
-            return 0;
-        int size = type_size(at[id], part.id_size);
-        if (size == 0)
-            return SIZE_MAX;
-        if (!take(&part, (size_t)size, &at))
-            return 0;
-    }
-    if (!take(&part, 2, &at))
-        return 0;
-    for (uint16_t n = be16(at); n > 0; n--) {
-        if (!take(&part, id + 1, &at))
-            return 0;
-        if (type_size(at[id], part.id_size) == 0)
-            return SIZE_MAX;
-    }
+    if ((good = pass_entries(&part, 3, true)) != 1 || /* the pool's constants, statics, fields */
+        (good = pass_entries(&part, id + 1, true)) != 1 ||
+        (good = pass_entries(&part, id + 1, false)) != 1)
+        return good;
     return (size_t)(part.at - start);
 }
 

@@ -109,29 +109,10 @@ bool load_bytes(uintptr_t address, void *out, size_t size)
     return true;
 }
 
-uint64_t load_u64(uintptr_t address, uint64_t instead)
-{
-    uint64_t value;
-    return load_bytes(address, &value, sizeof value) ? value : instead;
-}
-
-uint32_t load_u32(uintptr_t address, uint32_t instead)
-{
-    uint32_t value;
-    return load_bytes(address, &value, sizeof value) ? value : instead;
-}
-
-uint16_t load_u16(uintptr_t address, uint16_t instead)
-{
-    uint16_t value;
-    return load_bytes(address, &value, sizeof value) ? value : instead;
-}
-
-uint8_t load_u8(uintptr_t address, uint8_t instead)
-{
-    uint8_t value;
-    return load_bytes(address, &value, sizeof value) ? value : instead;
-}
+LOAD_BY_BYTES(uint64_t, load_u64)
+LOAD_BY_BYTES(uint32_t, load_u32)
+LOAD_BY_BYTES(uint16_t, load_u16)
+LOAD_BY_BYTES(uint8_t, load_u8)
 
 /* A word for each page: bit 63 is set where it is resident, bit 62 where it is swapped. */
 bool remote_present(uintptr_t low, size_t count, bool *present)
