@@ -50,6 +50,111 @@ struct serve {
     int64_t now_ms;
 };
 
+/* --- service manager -------------------------------------------------------------------------- */
+
+/* The state of `serve` for systemd (sd_notify's protocol: a datagram to the socket that $NOTIFY_SOCKET names).
+ * Without that variable nothing happens. Beside a helper it is the helper that sends: systemd need not believe
+ * anybody else (NotifyAccess=main). */
+
+#define RELOADING "RELOADING=1\nMONOTONIC_USEC="
+#define STATUS    "STATUS="
+
+static void notify(const char *message)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = getenv("NOTIFY_SOCKET");
+    if (path == NULL || (path[0] != '/' && path[0] != '@') ||
+        strlen(path) >= sizeof address.sun_path)
+        return;
+    size_t length = strlen(path);
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@')
+        address.sun_path[0] = '\0'; /* an abstract socket */
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+    /* No manager listens. */
+    if (sendto(fd, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&address, size) < 0) {
+    }
+    close(fd);
+}
+
+static void notify_manager(const char *message)
+{
+    if (privileged_apart())
+        privileged_do(PRIVILEGED_NOTIFY, 0, 0, message);
+    else
+        notify(message);
+}
+
+static bool is_ours(const char *message)
+{
+    static const char *const words[] = {"READY=1", "STOPPING=1", "WATCHDOG=1"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(message, words[i]) == 0)
+            return true;
+    }
+    if (strncmp(message, RELOADING, strlen(RELOADING)) == 0)
+        return strspn(message + strlen(RELOADING), "0123456789") ==
+               strlen(message + strlen(RELOADING));
+    if (strncmp(message, STATUS, strlen(STATUS)) != 0)
+        return false;
+    for (const char *at = message; *at != '\0'; at++) {
+        if (*at < ' ' || *at > '~')
+            return false;
+    }
+    return true;
+}
+
+bool service_pass_on(const char *message)
+{
+    bool good = is_ours(message);
+    if (good)
+        notify(message);
+    return good;
+}
+
+static void service_ready(void)
+{
+    notify_manager("READY=1");
+}
+
+static void service_reloading(void)
+{
+    char message[64];
+    snprintf(message, sizeof message, RELOADING "%" PRId64, clock_us(CLOCK_MONOTONIC));
+    notify_manager(message);
+}
+
+static void service_stopping(void)
+{
+    notify_manager("STOPPING=1");
+}
+
+static void service_status(const char *sentence)
+{
+    char message[256];
+    snprintf(message, sizeof message, STATUS "%s", sentence);
+    notify_manager(message);
+}
+
+/* Twice as often as systemd wants it. */
+/* How often service_alive has to be called, milliseconds; 0: nobody waits for it. */
+static int64_t service_watchdog_ms(void)
+{
+    const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    if (us == NULL || (pid != NULL && strtol(pid, NULL, 10) != (long)getpid()))
+        return 0;
+    int64_t ms = strtoll(us, NULL, 10) / 2000;
+    return ms > 0 ? ms : 0;
+}
+
+static void service_alive(void)
+{
+    notify_manager("WATCHDOG=1");
+}
+
 /* --- what it says ----------------------------------------------------------------------------- */
 
 static void say(const char *sentence)
@@ -460,104 +565,4 @@ int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms)
     }
     free(options);
     return code;
-}
-
-/* --- service manager -------------------------------------------------------------------------- */
-
-#define RELOADING "RELOADING=1\nMONOTONIC_USEC="
-#define STATUS    "STATUS="
-
-static void notify(const char *message)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const char *path = getenv("NOTIFY_SOCKET");
-    if (path == NULL || (path[0] != '/' && path[0] != '@') ||
-        strlen(path) >= sizeof address.sun_path)
-        return;
-    size_t length = strlen(path);
-    memcpy(address.sun_path, path, length);
-    if (path[0] == '@')
-        address.sun_path[0] = '\0'; /* an abstract socket */
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return;
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-    /* No manager listens. */
-    if (sendto(fd, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&address, size) < 0) {
-    }
-    close(fd);
-}
-
-static void notify_manager(const char *message)
-{
-    if (privileged_apart())
-        privileged_do(PRIVILEGED_NOTIFY, 0, 0, message);
-    else
-        notify(message);
-}
-
-static bool is_ours(const char *message)
-{
-    static const char *const words[] = {"READY=1", "STOPPING=1", "WATCHDOG=1"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strcmp(message, words[i]) == 0)
-            return true;
-    }
-    if (strncmp(message, RELOADING, strlen(RELOADING)) == 0)
-        return strspn(message + strlen(RELOADING), "0123456789") ==
-               strlen(message + strlen(RELOADING));
-    if (strncmp(message, STATUS, strlen(STATUS)) != 0)
-        return false;
-    for (const char *at = message; *at != '\0'; at++) {
-        if (*at < ' ' || *at > '~')
-            return false;
-    }
-    return true;
-}
-
-bool service_pass_on(const char *message)
-{
-    bool good = is_ours(message);
-    if (good)
-        notify(message);
-    return good;
-}
-
-void service_ready(void)
-{
-    notify_manager("READY=1");
-}
-
-void service_reloading(void)
-{
-    char message[64];
-    snprintf(message, sizeof message, RELOADING "%" PRId64, clock_us(CLOCK_MONOTONIC));
-    notify_manager(message);
-}
-
-void service_stopping(void)
-{
-    notify_manager("STOPPING=1");
-}
-
-void service_status(const char *sentence)
-{
-    char message[256];
-    snprintf(message, sizeof message, STATUS "%s", sentence);
-    notify_manager(message);
-}
-
-/* Twice as often as systemd wants it. */
-int64_t service_watchdog_ms(void)
-{
-    const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-    if (us == NULL || (pid != NULL && strtol(pid, NULL, 10) != (long)getpid()))
-        return 0;
-    int64_t ms = strtoll(us, NULL, 10) / 2000;
-    return ms > 0 ? ms : 0;
-}
-
-void service_alive(void)
-{
-    notify_manager("WATCHDOG=1");
 }

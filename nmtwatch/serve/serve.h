@@ -20,20 +20,7 @@ typedef bool serve_configure_fn(void *context, struct serve_options *options, ch
 /* for_ms: stop after that; 0: never. */
 int serve_run(serve_configure_fn *configure, void *context, int64_t for_ms);
 
-/*
- * service: reports the state of `serve` to systemd (sd_notify's protocol: a datagram to the socket that
- * $NOTIFY_SOCKET names). Without that variable nothing happens. Beside a helper it is the helper that
- * sends: systemd need not believe anybody else (NotifyAccess=main). One thread.
- */
-void service_ready(void);
-void service_reloading(void);
-void service_stopping(void);
-void service_status(const char *sentence);
-/* How often service_alive has to be called, milliseconds; 0: nobody waits for it. */
-int64_t service_watchdog_ms(void);
-void service_alive(void);
-
-/* For the helper: sends a message of the other process. False: it is none of those above. */
+/* For the helper: sends a message of the other process. False: it is none that the service sends. */
 bool service_pass_on(const char *message);
 
 #endif

@@ -40,26 +40,14 @@ struct soak_summary {
     bool failed_command; /* the command ended by itself, and not with 0 */
 };
 
-const char *soak_answer_name(enum soak_answer answer); /* "PASS" "FAIL" "UNDECIDED" */
-
 struct soak_text {
     char text[SOAK_TEXT_MAX];
 };
 
-/* "+1.2 MB/h" "-30/h"; "[-0.1, +2.3] MB/h" */
-struct soak_text soak_rate_text(enum soak_unit unit, double per_h);
+/* "[-0.1, +2.3] MB/h" */
 struct soak_text soak_interval_text(enum soak_unit unit, struct estimate estimate);
 struct soak_text soak_amount_text(enum soak_unit unit, double amount); /* "12.3 MB" "4 711" */
 struct soak_text soak_growth_text(enum soak_unit unit, double growth); /* "+1.2 MB" */
-
-/* Why the line has its answer, one sentence. */
-struct soak_text soak_line_text(const struct soak_result *result, const struct soak_line *line);
-/* The whole, one sentence that names what grows, and the family with its fix. */
-struct soak_text soak_sentence(const struct soak_summary *summary);
-/* What to do about it; empty when there is nothing. */
-struct soak_text soak_advice(const struct soak_summary *summary);
-/* Lines that people want to see: those that count, those that are large or moved. */
-bool soak_line_matters(const struct soak_line *line);
 
 /* Begins the page and fills it; to be freed by the caller. */
 void soak_page(const struct soak_summary *summary, struct page *page);
