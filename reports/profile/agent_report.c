@@ -418,8 +418,8 @@ static void print_classes(const json_t *classes, FILE *out)
     const json_t *most = json_array_get(json_object_get(classes, "top"), 0);
     if (!json_is_object(classes))
         return;
-    snprintf(line, sizeof line, "%s loaded, %s unloaded", count_of(classes, "loaded").text,
-             count_of(classes, "unloaded").text);
+    snprintf(line, sizeof line, "%s loaded since the start, %s unloaded",
+             count_of(classes, "loaded").text, count_of(classes, "unloaded").text);
     print_line("classes", line, out);
     int64_t loaded = 0;
     if (!json_is_object(most) || !number_of(most, "loaded", &loaded) || loaded == 0)
