@@ -156,7 +156,8 @@ static bool try_take(struct account *account, int index)
 
 static struct stripe *borrow_stripe(struct account *account)
 {
-    unsigned start = (unsigned)((uintptr_t)&account_own_stripe >> 12);
+    /* Stacks, and so these addresses, are multiples of 2 MB from each other where pages have 64 KB. */
+    unsigned start = (uint32_t)((uintptr_t)&account_own_stripe >> 12) * UINT32_C(2654435761) >> 16;
     for (;;) {
         for (unsigned i = 0; i < BORROWED_STRIPES; i++) {
             int index = THREAD_STRIPES + (int)((start + i) % BORROWED_STRIPES);

@@ -276,6 +276,20 @@ static bool announces_main(struct span option)
     return is_one_of(option, names, sizeof(names) / sizeof(names[0]));
 }
 
+static bool is_java(struct span piece)
+{
+    return span_equals(piece, SPAN_LITERAL("java")) || span_ends_with(piece, SPAN_LITERAL("/java"));
+}
+
+struct span proc_emulated_cmdline(struct span cmdline)
+{
+    struct span rest = cmdline, piece;
+    while (take_piece(&rest, &piece) && !is_java(piece))
+        cmdline = rest;
+    struct span next = rest;
+    return take_piece(&next, &piece) && is_java(piece) ? rest : cmdline;
+}
+
 void jvm_options_from_cmdline(struct jvm_options *options, struct span cmdline)
 {
     struct span piece;

@@ -82,6 +82,9 @@ struct jvm_options {
     struct span main;     /* main class, module or jar; empty while not seen */
 };
 
+/* The launcher's part of the command line of a process that an emulator runs. Before it stand the emulator, its options
+ * and, as binfmt_misc may hand it over, the program once more. Empty: there is no `java` in it. */
+struct span proc_emulated_cmdline(struct span cmdline);
 /* /proc/PID/cmdline: pieces that end with NUL, the executable first. Ends at the main class: what
  * follows are the program's own arguments. */
 void jvm_options_from_cmdline(struct jvm_options *options, struct span cmdline);

@@ -322,12 +322,17 @@ static bool started_by_launcher(pid_t pid)
 
 /* The flags of the command line and of the environment; false when that may not be all: a
  * file of arguments (@file, -XX:Flags) is not read. main points into cmdline. */
-static bool options_from_proc(pid_t pid, struct jvm_options *options, struct span cmdline)
+static bool options_from_proc(const struct target *target, struct jvm_options *options,
+                              struct span cmdline)
 {
-    struct span environment = proc_read(pid, "environ");
+    struct span environment = proc_read(target->pid, "environ");
     feed_environment(options, environment, "JAVA_TOOL_OPTIONS");
     feed_environment(options, environment, "JDK_JAVA_OPTIONS");
-    bool launcher = started_by_launcher(pid);
+    bool launcher = started_by_launcher(target->pid);
+    if (target_is_emulated(target)) {
+        cmdline = proc_emulated_cmdline(cmdline);
+        launcher = cmdline.len > 0;
+    }
     if (launcher)
         jvm_options_from_cmdline(options, cmdline);
     feed_environment(options, environment, "_JAVA_OPTIONS");
@@ -387,7 +392,7 @@ void target_refresh_identity(struct target *target)
     /* The JVM's own list of flags holds every source; /proc is the second best. */
     struct jvm_options options = {0}, from_proc = {0};
     struct span cmdline = proc_read(target->pid, "cmdline");
-    bool complete = options_from_proc(target->pid, &from_proc, cmdline);
+    bool complete = options_from_proc(target, &from_proc, cmdline);
     if (have_args) {
         jvm_options_from_string(&options, span_from_cstr(flags));
         jvm_options_from_string(&options, span_from_cstr(args));

@@ -23,6 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     promise_inside(text, proc_environ_value(text, SPAN_LITERAL("A")));
     struct jvm_options options = {0};
+    promise_inside(text, proc_emulated_cmdline(text));
     jvm_options_from_cmdline(&options, text);
     promise_inside(text, options.main);
     jvm_options_from_string(&options, text);

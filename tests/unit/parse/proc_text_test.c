@@ -169,6 +169,26 @@ static void the_command_line_ends_at_the_program(void **state)
     }
 }
 
+static void an_emulator_stands_before_the_launcher(void **state)
+{
+    (void)state;
+    static const struct {
+        struct span cmdline, launcher;
+    } cases[] = {
+        {SPAN_INIT("/usr/bin/qemu-aarch64\0/jdk/bin/java\0-Xmx1g\0java\0"),
+         SPAN_INIT("/jdk/bin/java\0-Xmx1g\0java\0")},
+        {SPAN_INIT("qemu\0-cpu\0max\0/jdk/bin/java\0java\0-Xmx1g\0Main\0"),
+         SPAN_INIT("java\0-Xmx1g\0Main\0")},
+        {SPAN_INIT("qemu\0/jdk/bin/java\0/jdk/bin/java\0-cp\0/java\0Main"),
+         SPAN_INIT("/jdk/bin/java\0-cp\0/java\0Main")},
+        {SPAN_INIT("java\0"), SPAN_INIT("java\0")},
+        {SPAN_INIT("qemu\0/opt/server\0-Xmx1g"), SPAN_INIT("")},
+        {SPAN_INIT(""), SPAN_INIT("")},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_true(span_equals(proc_emulated_cmdline(cases[i].cmdline), cases[i].launcher));
+}
+
 static void later_sources_win(void **state)
 {
     (void)state;
@@ -198,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_mapping_has_a_path_or_none),
         cmocka_unit_test(an_unset_variable_is_not_an_empty_one),
         cmocka_unit_test(the_command_line_ends_at_the_program),
+        cmocka_unit_test(an_emulator_stands_before_the_launcher),
         cmocka_unit_test(later_sources_win),
     };
     return cmocka_run_group_tests_name("parse/proc_text", tests, NULL, NULL);
