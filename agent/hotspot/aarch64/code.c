@@ -82,7 +82,8 @@ uintptr_t code_call_target(uintptr_t pc)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-#define PROLOGUE_MAX 64 /* instructions that are looked at */
+#define PROLOGUE_MAX    64 /* instructions that are looked at */
+#define WRAPPER_END_MAX 12 /* from where a native method's wrapper has left its frame to ret */
 #define EPILOGUE_MAX                                                                               \
     8 /* from where the registers are back to ret, a poll or a check for an exception */
 
@@ -175,16 +176,16 @@ static bool is_poll_stub(uintptr_t pc)
     return false;
 }
 
-/* A native method's wrapper makes and leaves small frames of its own around calls of a collector's barrier, and comes
- * to its end from several places: what tells is what stands between here and ret. */
+/* A native method's wrapper makes and leaves small frames of its own around calls of a collector's barrier, and between
+ * its own and ret there may be a poll (JDK 25): what tells is what stands between here and ret. */
 static enum frame_part part_of_wrapper(uintptr_t pc)
 {
     enum frame_part part = is_pop_pair(instruction_at(pc)) ? FRAME_PUSHED : FRAME_BARE;
-    for (int ahead = 0; ahead < EPILOGUE_MAX; ahead++, pc += INSTRUCTION_BYTES) {
+    for (int ahead = 0; ahead < WRAPPER_END_MAX; ahead++, pc += INSTRUCTION_BYTES) {
         uint32_t code = instruction_at(pc);
         if (is_return(code))
             return part;
-        if (is_leaving(code) || is_sp_from_fp(code) || (ahead > 0 && is_pop_pair(code)))
+        if (is_sp_from_fp(code) || (ahead > 0 && is_pop_pair(code)))
             break;
     }
     return FRAME_WHOLE;

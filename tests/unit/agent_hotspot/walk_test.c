@@ -225,21 +225,23 @@ static void a_frame_within_a_wrapper_is_not_its_own(void **state)
         0xf900805f, /* 2c: str xzr, [x2, #256] */
         0x910003bf, /* 30: mov sp, x29 */
         0xa8c17bfd, /* 34: ldp x29, x30, [sp], #16 */
-        0xf9400788, /* 38: ldr x8, [x28, #8] */
-        0xb5000048, /* 3c: cbnz x8 */
-        0xd65f03c0, /* 40: ret */
-        0x17ea7c7e, /* 44: b: somewhere else */
-        0xf9400788, /* 48: and here it ends, too */
-        0xb5000048, /* 4c: cbnz x8 */
-        0xd65f03c0, /* 50: ret */
+        0xd503239f, /* 38: autiaz */
+        0xf9401788, /* 3c: ldr x8, [x28, #40] */
+        0x36000088, /* 40: tbz x8, #0: 0x50 */
+        0x10ffffe8, /* 44: adr x8 */
+        0xf902a388, /* 48: str x8, [x28, #1344] */
+        0x17ea9493, /* 4c: b: to the safepoint */
+        0xf9400788, /* 50: ldr x8, [x28, #8] */
+        0xb5000048, /* 54: cbnz x8 */
+        0xd65f03c0, /* 58: ret */
     };
     static const struct {
         uintptr_t offset, sp;
         bool in_link;
     } places[] = {{0x20, 0x200, false}, {0x24, 0x200, false}, {0x28, 0x210, false},
                   {0x2c, 0x210, false}, {0x34, 0x220, false}, {0x38, 0x230, true},
-                  {0x3c, 0x230, true},  {0x40, 0x230, true},  {0x48, 0x230, true},
-                  {0x4c, 0x230, true}};
+                  {0x3c, 0x230, true},  {0x4c, 0x230, true},  {0x50, 0x230, true},
+                  {0x54, 0x230, true},  {0x58, 0x230, true}};
     (void)state;
     if (machine.instruction_bytes == 1)
         return;
