@@ -20,7 +20,6 @@
 
 #include <jni.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define ALLOC_THREADS_MAX 65536

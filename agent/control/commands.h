@@ -10,7 +10,6 @@
 #define AGENT_CONTROL_COMMANDS_H
 
 #include <jvmti.h>
-#include <stdbool.h>
 
 /* Once. */
 void commands_setup(JavaVM *vm, jvmtiEnv *jvmti);

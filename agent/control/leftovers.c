@@ -4,7 +4,6 @@
 #include "agent/jfr/chunk_file.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

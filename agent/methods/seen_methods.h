@@ -41,7 +41,6 @@
 #ifndef AGENT_METHODS_SEEN_METHODS_H
 #define AGENT_METHODS_SEEN_METHODS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -18,7 +18,6 @@
 
 #include <jvmti.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct thread_names {

@@ -10,7 +10,6 @@
 #ifndef AGENT_SAMPLING_WALL_H
 #define AGENT_SAMPLING_WALL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

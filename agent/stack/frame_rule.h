@@ -15,7 +15,6 @@
 #ifndef AGENT_STACK_FRAME_RULE_H
 #define AGENT_STACK_FRAME_RULE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum frame_rule_kind {

@@ -5,7 +5,6 @@
 #include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/span.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define STEMS_MAX         16384

@@ -2,7 +2,6 @@
 #include "analyzers/triage/triage_internal.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 
 #include "nmtwatch/process/clock.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -16,7 +16,6 @@
 
 #include "nmtwatch/jvm/target.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -17,7 +17,6 @@
 #include "reports/json/event_json.h"
 #include "reports/watch/watch_view.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

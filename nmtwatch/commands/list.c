@@ -7,7 +7,6 @@
 #include "nmtwatch/jvm/target.h"
 #include "nmtwatch/jvm/perfdata.h"
 #include "nmtwatch/jvm/proc.h"
-#include "reports/text/escape.h"
 #include "reports/json/json_out.h"
 #include "reports/page/terminal.h"
 #include "reports/text/units.h"

@@ -14,7 +14,6 @@
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

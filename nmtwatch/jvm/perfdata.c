@@ -4,7 +4,6 @@
 #include "nmtwatch/jvm/privileged.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #include "nmtwatch/process/messages.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

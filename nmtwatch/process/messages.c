@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 __attribute__((format(printf, 2, 0))) static void write_line(FILE *out, const char *format,
                                                              va_list arguments)

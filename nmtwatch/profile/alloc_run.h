@@ -14,7 +14,6 @@
 #include "nmtwatch/profile/start_options.h"
 #include "nmtwatch/jvm/target.h"
 
-#include <stddef.h>
 
 #define ALLOC_INTERVAL_DEFAULT "512K"
 

@@ -3,7 +3,6 @@
 #include "analyzers/classes/family.h"
 #include "reports/metrics/sample_metrics.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -22,7 +22,6 @@
 #include "nmtwatch/serve/snapshot.h"
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 struct web;

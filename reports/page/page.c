@@ -4,7 +4,6 @@
 #include "reports/text/escape.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void *take(struct page *page, size_t size)
