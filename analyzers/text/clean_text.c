@@ -406,7 +406,8 @@ static bool has_row_numbers(struct span text)
            span_starts_with(rest, SPAN_LITERAL("Total "));
 }
 
-/* The bytes of a separator between groups of three digits: , . ' _ and thin blanks (already ' '). */
+/* The bytes of a separator between groups of three digits. A blank is one only between '=' or a sign and a
+ * unit: "committed=1 317 037KB". */
 static bool is_separator(char c)
 {
     return c == ',' || c == '.' || c == '\'' || c == '_';
@@ -421,7 +422,8 @@ static size_t grouped_end(struct span text, size_t i)
     if (i - start == 0 || i - start > 3 || (text.ptr[start] == '0' && i - start > 1))
         return 0;
     char separator = i < text.len ? text.ptr[i] : '\0';
-    if (!is_separator(separator))
+    bool blank = separator == ' ' && start > 0 && strchr("=+-", text.ptr[start - 1]) != NULL;
+    if (!is_separator(separator) && !blank)
         return 0;
     while (i + 3 < text.len + 0 && text.ptr[i] == separator && is_digit(text.ptr[i + 1]) &&
            is_digit(text.ptr[i + 2]) && is_digit(text.ptr[i + 3])) {
@@ -431,6 +433,10 @@ static size_t grouped_end(struct span text, size_t i)
             break;
     }
     bool ends = i >= text.len || !is_digit(text.ptr[i]);
+    if (blank) {
+        struct span unit = span_skip(text, i + 1 < text.len ? i + 1 : text.len);
+        ends = unit.len > 0 && strchr("KMG", text.ptr[i]) != NULL && unit.ptr[0] == 'B';
+    }
     return groups > 0 && ends ? i : 0;
 }
 
@@ -468,8 +474,8 @@ static bool take_digit_groups(struct text_lines *lines, struct text_line *line)
     struct span text = line->text;
     bool candidate = false;
     for (size_t i = 1; i + 1 < text.len && !candidate; i++)
-        candidate =
-            is_separator(text.ptr[i]) && is_digit(text.ptr[i - 1]) && is_digit(text.ptr[i + 1]);
+        candidate = (is_separator(text.ptr[i]) || text.ptr[i] == ' ') &&
+                    is_digit(text.ptr[i - 1]) && is_digit(text.ptr[i + 1]);
     if (!candidate || !has_row_numbers(text) || span_find(text, SPAN_LITERAL("[0x")) >= 0)
         return false;
     char *out = text_lines_room(lines, text.len);

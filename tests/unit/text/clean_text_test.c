@@ -129,6 +129,11 @@ static void numbers_of_rows_lose_their_groups(void **state)
     (void)state;
     becomes("Total: reserved=1,234,567KB, committed=1.234KB\n",
             "Total: reserved=1234567KB, committed=1234KB\n");
+    becomes("Total: reserved=1 234 567KB +1 000KB, committed=1\xc2\xa0"
+            "234KB\n",
+            "Total: reserved=1234567KB +1000KB, committed=1234KB\n");
+    becomes("(malloc=1 234 #5 678)\n(used=12 345 KB)\n",
+            "(malloc=1 234 #5 678)\n(used=12 345 KB)\n");
     becomes("(waste=0KB =0,00%)\n", "(waste=0KB =0.00%)\n");
     becomes("   1:     1,234,567     98,765,432  [B\nx\n",
             "   1:     1234567     98765432  [B\nx\n");
