@@ -159,7 +159,7 @@ static void sample(const char *manner, const char *what, double value)
     printf("mem_%s_%s %.4f\n", manner, what, value);
 }
 
-/* Samples THREADS MANNER NANOSECONDS, interleaved. */
+/* Samples ROUND THREADS MANNER NANOSECONDS, interleaved. */
 static void scale(int rounds, char **numbers)
 {
     static const enum manner manners[] = {USED, SUMMARY_USED, DETAIL_USED};
@@ -173,7 +173,7 @@ static void scale(int rounds, char **numbers)
                 int m = (first + i * step) % 3;
                 double ns = run_threads(manners[m], (unsigned)threads);
                 if (round >= 0)
-                    printf("%d %s %.2f\n", threads, names[m], ns);
+                    printf("%d %d %s %.2f\n", round, threads, names[m], ns);
             }
         }
     }
