@@ -141,17 +141,18 @@ tally() { # PROGRAM LOG
     [ ! -e "$2.wrong" ] || cat "$2.wrong" >>"$2"
 }
 
-# Whether a quarter of the processors' time was idle since the last call.
+# Whether a quarter of the processors' time was idle since the last call, and no quota held us back.
 read_processors() {
     local user nice kernel idle wait rest
     read -r _ user nice kernel idle wait rest </proc/stat
     now_idle=$((idle + wait))
     now_all=$((now_idle + user + nice + kernel + ${rest// /+}))
+    throttled=$(sed -n 's/^throttled_usec //p' /sys/fs/cgroup/cpu.stat 2>/dev/null)
 }
 are_idle() {
-    local idle=$now_idle all=$now_all
+    local idle=$now_idle all=$now_all held=$throttled
     read_processors
-    [ $(((now_idle - idle) * 4)) -ge $((now_all - all)) ]
+    [ "$throttled" = "$held" ] && [ $(((now_idle - idle) * 4)) -ge $((now_all - all)) ]
 }
 
 # Until another program may start.

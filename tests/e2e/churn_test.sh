@@ -19,7 +19,7 @@ for jdk in 17 25; do
 done
 [ ${#FLEET_NAMES[@]} != 0 ] || done_testing
 fleet_ready
-fleet_watch 75s --cpu-pressure ignore
+fleet_watch 60s --cpu-pressure ignore
 for name in "${FLEET_NAMES[@]}"; do
     raised=$(fleet_alerts "$name" | jq -r 'select(.state == "raised") | .id' | sort -u | tr '\n' ' ')
     case " $raised" in
