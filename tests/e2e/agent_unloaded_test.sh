@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
 
-count=$((6000 * AGENT_SCALE))
+count=$((4000 * AGENT_SCALE))
 
 # Loads, samples and unloads, all in one chunk; then has the chunk written. The samples in print.
 churn_once() { # JDK ENGINE COLLECTOR CLASSES [OPTIONS]
@@ -53,7 +53,7 @@ names_stay() { # JDK COLLECTOR
 # whole, the losses are in the recording.
 over_budget() { # JDK
     local over
-    churn_once "$1" vm Serial $((count * 6)) ,memory=8M,traces=64M
+    churn_once "$1" vm Serial $((count * 9)) ,memory=8M,traces=64M
     over=$(jq '.status.methods.over_budget' "$SCRATCH/stop")
     check "$JVM_NAME: a small budget ends ($over frames)" [ "$over" -gt 0 ]
     is "$JVM_NAME: every sample is stored" \
