@@ -23,7 +23,6 @@
 #include "agent/mem/fold_hash.h"
 #include "agent/mem/mem.h"
 
-
 #define HANDLERS_MAX   16
 #define METHODS_MAX    65535 /* of a class file */
 #define BUCKETS_FIRST  1024

@@ -184,9 +184,10 @@ static bool of_metaspace(const struct jvm_facts *facts, struct finding *finding)
                   committed >= 0 ? size_text(committed).text : "",
                   max > 0 ? limit : "no limit is in the text",
                   used < 64 * MB ? "; it is small: not the memory that is looked for" : "");
-    finding_advice(finding, "%s",
-                   "Whether it grows needs two samples: jcmd PID VM.metaspace, twice; then jcmd PID "
-                   "VM.classloader_stats for whose classes they are.");
+    finding_advice(
+        finding, "%s",
+        "Whether it grows needs two samples: jcmd PID VM.metaspace, twice; then jcmd PID "
+        "VM.classloader_stats for whose classes they are.");
     finding_add_int(finding, "metaspace_used_bytes", used);
     if (committed >= 0)
         finding_add_int(finding, "metaspace_committed_bytes", committed);

@@ -14,7 +14,6 @@
 #include "nmtwatch/profile/start_options.h"
 #include "nmtwatch/jvm/target.h"
 
-
 #define ALLOC_INTERVAL_DEFAULT "512K"
 
 struct alloc_run {

@@ -10,7 +10,6 @@
 #include "nmtwatch/serve/member.h"
 #include "reports/page/terminal.h"
 
-
 /* Writes it as text for a terminal of so many columns. False when out of memory. */
 bool detail_write(const struct member *member, const struct terminal *terminal, bool utf8);
 

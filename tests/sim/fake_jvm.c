@@ -298,8 +298,8 @@ static void map_libjvm(void)
         unlink(path);
         rmdir(folder);
     }
-    bool mapped = fd >= 0 &&
-                  mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED;
+    bool mapped =
+        fd >= 0 && mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED;
     if (!mapped)
         die("mapping libjvm.so");
     close(fd);
