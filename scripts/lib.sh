@@ -112,7 +112,7 @@ trial_begin() { # NAME
     # Also another user's programs are run from there.
     chmod 755 "$scratch"
     root=$scratch/root
-    trap 'umount "$root/proc" 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
+    trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$scratch"' EXIT
 }
 step() { # NAME COMMAND...
     local name=$1

@@ -20,7 +20,7 @@ trial_begin deb
 architecture=$(dpkg-deb -f "$package" Architecture)
 version=$(dpkg-deb -f "$package" Version)
 case $architecture in
-amd64) machine=x86-64 ;;
+amd64) machine=X86-64 ;;
 arm64) machine=AArch64 ;;
 *) fail "it is for $architecture" ;;
 esac
@@ -76,9 +76,10 @@ fi
 command -v debootstrap >/dev/null || fail "debootstrap is missing"
 mirror=$(debian_mirror)
 [ -n "$mirror" ] || fail "apt knows no Debian archive here: set NMTWATCH_MIRROR"
+# /run is of what runs; adduser keeps the files that it has changed, as NAME-.
 files() {
     (cd "$root" && find . -xdev \( -path ./proc -o -path ./var/lib/dpkg -o -path ./var/cache \
-        -o -path ./var/log -o -path ./tmp \) -prune -o -print | LC_ALL=C sort)
+        -o -path ./var/log -o -path ./tmp -o -path ./run -o -path './etc/*-' \) -prune -o -print | LC_ALL=C sort)
 }
 
 echo "building a system in $root"
