@@ -72,16 +72,15 @@ void text_add(char *text, size_t size, const char *format, ...)
 
 bool array_room(void *array, size_t *capacity, size_t wanted, size_t element_bytes)
 {
-    void *at, *more;
+    void **elements = array, *more;
     size_t larger = *capacity > 0 ? *capacity * 2 : FIRST_BYTES / element_bytes + 1;
     if (wanted <= *capacity)
         return true;
     larger = larger < wanted ? wanted : larger;
-    memcpy(&at, array, sizeof at);
-    more = reallocarray(at, larger, element_bytes);
+    more = reallocarray(*elements, larger, element_bytes);
     if (more == NULL)
         return false;
-    memcpy(array, &more, sizeof more);
+    *elements = more;
     *capacity = larger;
     return true;
 }
