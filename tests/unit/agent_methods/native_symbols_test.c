@@ -103,12 +103,14 @@ static void what_was_looked_up_is_not_read_again(void **state)
 
 #define ADDRESSES 40000
 
+/* There may be some of another architecture. */
 static void *open_libjvm(void)
 {
-    glob_t found;
+    glob_t found = {0};
     void *library = NULL;
-    if (glob("/usr/lib/jvm/*/lib/server/libjvm.so", 0, NULL, &found) == 0)
-        library = dlopen(found.gl_pathv[0], RTLD_LAZY);
+    glob("/usr/lib/jvm/*/lib/server/libjvm.so", 0, NULL, &found);
+    for (size_t i = 0; i < found.gl_pathc && library == NULL; i++)
+        library = dlopen(found.gl_pathv[i], RTLD_LAZY);
     globfree(&found);
     return library;
 }
