@@ -116,6 +116,28 @@ static size_t bullet(struct span text)
     return 0;
 }
 
+/* Lines as a list of JSON or a column of CSV has them: "words", */
+static size_t end_of_quoted(struct span text)
+{
+    while (text.len > 0 && strchr(" \t\r", text.ptr[text.len - 1]) != NULL)
+        text.len--;
+    if (text.len > 0 && text.ptr[text.len - 1] == ',')
+        text.len--;
+    return text.len > 0 && text.ptr[text.len - 1] == '"' ? text.len - 1 : 0;
+}
+
+static size_t quoted(struct span text)
+{
+    size_t i = skip_blanks(text, 0), end = i + end_of_quoted(from(text, i));
+    if (at(text, i) != '"' || end <= i)
+        return 0;
+    for (size_t k = i + 1; k < end; k++) {
+        if (text.ptr[k] == '"' && text.ptr[k - 1] != '\\')
+            return 0;
+    }
+    return i + 1;
+}
+
 /* `cat -n`: a number and a tab. */
 static size_t numbered(struct span text)
 {
@@ -274,11 +296,11 @@ static size_t stream(struct span text)
     return i + 1 == text.len || at(text, i + 1) == ' ' ? with_blank(text, i + 1) : 0;
 }
 
-/* "app-1  | ": compose; "INFO   | jvm 1    | 2024/05/01 10:00:00 | ": the service wrapper. */
+/* "app-1  | ": compose; "app.1.x7abc@node1  | ": a swarm; "INFO   | jvm 1    | 2024/05/01 10:00:00 | ": the service wrapper. */
 static size_t service(struct span text)
 {
     size_t i = 0;
-    while (is_name(at(text, i)) && i < TOKEN_MAX)
+    while ((is_name(at(text, i)) || at(text, i) == '@') && i < TOKEN_MAX)
         i++;
     if (i == 0)
         return 0;
@@ -425,6 +447,7 @@ static const struct {
     {dashes, REMOVED_COMMENT, 3},
     {bar, REMOVED_PIPE, 3},
     {bullet, REMOVED_BULLET, 2},
+    {quoted, REMOVED_QUOTED, 3},
     {numbered, REMOVED_PREFIX, 3},
     {timestamp, REMOVED_TIMESTAMP, 3},
     {syslog_line, REMOVED_TIMESTAMP, 2},
@@ -478,6 +501,8 @@ static void peel(struct text_lines *lines, size_t first, size_t end, enum remove
         line->text = from(line->text, (size_t)line->peel);
         line->peel = 0;
         lines->removed[removed]++;
+        if (removed == REMOVED_QUOTED)
+            line->text.len = end_of_quoted(line->text);
         if (removed == REMOVED_PIPE && span_ends_with(span_trim(line->text), SPAN_LITERAL("|"))) {
             line->text = span_trim(line->text);
             line->text.len--;

@@ -62,6 +62,7 @@ static void what_stands_in_front_goes(void **state)
         "\xe2\x80\xa2 ",
         "2026-05-01T10:00:00.00+0200 [APP/PROC/WEB/0] OUT ",
         "\x1b[36mapp-1  |\x1b[0m ",
+        "shop_app.1.x7abc@node1    | ",
     };
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         char raw[4096];
@@ -82,6 +83,8 @@ static void layers_go_one_after_the_other(void **state)
             "{\"log\":\"2026-05-01T10:00:00Z \\u003e - Code\\n\"}\n"
             "{\"log\":\"2026-05-01T10:00:00Z \\u003e done\\n\"}\n",
             "Total: reserved=1KB\n- Code\ndone\n");
+    becomes("    \"Total: reserved=1KB\",\n    \"\",\n    \"- Code\",\n    \"  (malloc=2KB)\"\n",
+            "Total: reserved=1KB\n\n- Code\n  (malloc=2KB)\n");
     becomes("<pre>\n&gt; a &lt;b&gt;\n&gt; c\n</pre>\n", "\na <b>\nc\n\n");
 }
 
@@ -96,6 +99,7 @@ static void what_is_not_certain_stays(void **state)
         "[2026-05-01T10:00:02.000+0000][0.3s][info][gc] z\n",
         "java.lang.Object/null\n|--A/null\n|  |--B/null\n|  |--C/null\n|--D/null\n",
         "2026-05-01T10:00:00.752+0000: 75.691 s\n",
+        "\"a\",\"b\"\n\"c\",\"d\"\n\"e\",\"f\"\n",
         "#\n# A fatal error has been detected by the Java Runtime Environment:\n#\n#  SIGSEGV\n#\n",
         " num     #instances         #bytes  class name\n-----\n   1:   12   34  [B\n",
         "Usage: 12.34 MB used, 1.500 MB free\nwaste: 12.345 KB\n",
