@@ -58,7 +58,7 @@ run() { # LOAD PROFILER INTERVAL BLOCKS
     esac
     rm -f "$file"
     taskset -c 0 "$jdk/bin/java" -Xms128m -Xmx128m -XX:+UseSerialGC -XX:+AlwaysPreTouch -Xbatch -cp "$classes" \
-        SampleCost "$1" "$slice" "$4" "$library" "${commands[@]}" >"$SCRATCH/out" 2>&1 || {
+        "SampleCost" "$1" "$slice" "$4" "$library" "${commands[@]}" >"$SCRATCH/out" 2>&1 || {
         echo "bench-sample: $2: $(grep -m 1 -i -E "exception|error" "$SCRATCH/out")" >&2
         exit 1
     }
