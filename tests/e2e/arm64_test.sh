@@ -71,11 +71,13 @@ if [ "$(uname -m)" != aarch64 ]; then
         exits "nor is it observed: $mode" 32 "$OURS" observe "$JVM_PID" $mode --for 1s
         contains "$mode: why" "$OUTPUT" "it is aarch64, emulated by qemu"
     done
+    contains "plan: its stacks" "$("$OURS" plan --from "$JVM_PID" --look 0)" "-Xss2040k"
 fi
 exits "the agent is attached" 0 profile start --cpu 10ms --alloc 64k --file "$JVM_OUT/x.jfr"
 contains "it walks stacks by HotSpot's structures" "$OUTPUT" "engine vm"
 contains "by POSIX timers" "$OUTPUT" "timer posix"
 sleep 3
+exits "the program of this machine asks it, too" 0 "$OURS" profile "$JVM_PID" status
 exits "it stops" 0 profile stop
 has_events "$JVM_OUT/x.jfr" jdk.ExecutionSample
 has_events "$JVM_OUT/x.jfr" jdk.ObjectAllocationSample
