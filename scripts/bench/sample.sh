@@ -8,7 +8,8 @@
 # One JVM for each row does the same work again and again (tests/bench/java/SampleCost.java) in short slices, sampled and
 # not, in blocks of four: off on on off, then on off off on. The loads: random, stacks of 40 frames that hardly ever
 # repeat, the worst a storage of stacks can meet, in small loops; scrabble, an application with streams and lambdas,
-# whose data take the caches. All on one processor; starting, the first block and stopping are not counted. Intervals below
+# whose data take the caches. All on one processor; starting, the first block and stopping are not counted; own
+# threads are looked at in a last stretch that is sampled throughout. Intervals below
 # 5 ms get a fifth of the blocks. Two loads at two intervals take five minutes of CPU for one profiler. Prints
 # medians of the blocks, microseconds of CPU a sample:
 #   all       the work's CPU time beyond that of the same block without samples, and that of the profiler's own threads
@@ -64,12 +65,13 @@ run() { # LOAD PROFILER INTERVAL BLOCKS
     }
     samples=$("$jdk/bin/jfr" summary "$file" | awk '$1 == "jdk.ExecutionSample" { print $2 }')
     # Every slice does the same work, so each that is sampled has as many samples as another.
-    grep -E '^(on|off) -?[0-9]+ [0-9]+ [0-9]+$' "$SCRATCH/out" | awk -v samples="${samples:-0}" '
+    grep -E '^(on|off) -?[0-9]+ [0-9]+ [0-9]+$' "$SCRATCH/out" | awk -v samples="${samples:-0}" -v last="$4" '
         $1 == "on" { slices++ }
-        $2 >= 0 { took[$1, $2] += $3; own += $4; if ($2 >= blocks) blocks = $2 + 1 }
-        END { each = 2 * samples / slices; if (each == 0 || blocks == 0) exit 1
-            own /= blocks # it works for earlier slices too
-            for (b = 0; b < blocks; b++) {
+        $2 == last { own += $4; own_slices++ }
+        { took[$1, $2] += $3 }
+        END { if (samples == 0 || own_slices == 0) exit 1
+            each = 2 * samples / slices; own = 2 * own / own_slices
+            for (b = 0; b < last; b++) {
                 more = took["on", b] - took["off", b] + own
                 print more / 1000 / each, own / 1000 / each, more * 100 / took["off", b] } }'
 }

@@ -9,7 +9,8 @@ import javax.management.ObjectName;
  * The same work again and again, sampled and not, in one JVM and one recording: what a slice of work takes differs by
  * the samples alone. Slices come in blocks of four, off on on off and on off off on in turns, so that what grows or
  * shrinks meanwhile (heap, caches, other machines) adds nothing, and as many slices of either follow the command that
- * switches. A block more than is printed comes first: it fills tables and learns methods.
+ * switches. A block that does not count comes first: it fills tables and learns methods. The last one has a slice for each four
+ * blocks, and four, all of them on: there the profiler's own threads have the work that they always have.
  *
  * <pre>SampleCost random|scrabble SLICE_SECONDS BLOCKS LIBRARY BEGIN ON OFF END</pre>
  *
@@ -26,9 +27,9 @@ public final class SampleCost {
         long amount = amount(random, seconds);
         load(args[3], args[4]);
         boolean was = true;
-        for (int block = -1; block < blocks; block++) {
-            for (int slice = 0; slice < 4; slice++) {
-                boolean on = (slice == 1 || slice == 2) == (block % 2 == 0);
+        for (int block = -1; block <= blocks; block++) {
+            for (int slice = 0; slice < (block < blocks ? 4 : 4 + blocks / 4); slice++) {
+                boolean on = block == blocks || (slice == 1 || slice == 2) == (block % 2 == 0);
                 if (on != was) {
                     load(args[3], on ? args[5] : args[6]);
                 }
