@@ -426,6 +426,7 @@ struct recorder {
     struct json_out line;
     char error[320];
     char name[160]; /* the path, fit for a sentence */
+    size_t filled;  /* bytes of the chunk that are to be written */
     unsigned char chunk[16384];
 };
 
@@ -487,19 +488,25 @@ static void put_back(struct recorder *recorder)
     }
 }
 
-/* Deflates the line and writes it; *at moves behind it. */
-static bool write_deflated(struct recorder *recorder, const char *text, size_t length, off_t *at)
+/* Deflates the line behind what the chunk has; a full chunk is written, and *at moves behind it. */
+static bool deflate_line(struct recorder *recorder, const char *text, size_t length, off_t *at)
 {
     z_stream *stream = &recorder->deflate;
+    unsigned room;
 
     stream->next_in = (unsigned char *)text;
     stream->avail_in = (unsigned)length;
     do {
-        stream->next_out = recorder->chunk;
-        stream->avail_out = sizeof recorder->chunk;
+        room = (unsigned)(sizeof recorder->chunk - TRAILER_BYTES - recorder->filled);
+        stream->next_out = recorder->chunk + recorder->filled;
+        stream->avail_out = room;
         deflate(stream, Z_SYNC_FLUSH);
-        if (!write_all(recorder, recorder->chunk, sizeof recorder->chunk - stream->avail_out, at))
-            return false;
+        recorder->filled += room - stream->avail_out;
+        if (stream->avail_out == 0) {
+            if (!write_all(recorder, recorder->chunk, recorder->filled, at))
+                return false;
+            recorder->filled = 0;
+        }
     } while (stream->avail_out == 0);
     return true;
 }
@@ -518,7 +525,7 @@ static bool end_member(struct recorder *recorder)
     return true;
 }
 
-static bool begin_member(struct recorder *recorder, off_t *at)
+static void begin_member(struct recorder *recorder)
 {
     static const unsigned char HEADER[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
 
@@ -526,15 +533,18 @@ static bool begin_member(struct recorder *recorder, off_t *at)
     recorder->member_lines = 0;
     recorder->crc = 0;
     recorder->length = 0;
-    return write_all(recorder, HEADER, sizeof HEADER, at);
+    memcpy(recorder->chunk, HEADER, sizeof HEADER);
+    recorder->filled = sizeof HEADER;
 }
 
+/* The line and the trailer behind it go into the file by one write where they fit into the chunk: a
+ * process that is killed leaves the file whole. */
 static bool write_line(struct recorder *recorder, const char *text)
 {
     size_t length = recorder->line.length;
     uint32_t crc_before, length_before;
-    unsigned char end[TRAILER_BYTES];
-    off_t at, behind;
+    size_t trailer_bytes = recorder->stream ? 0 : TRAILER_BYTES;
+    off_t at;
 
     if (recorder->error[0])
         return false;
@@ -543,23 +553,23 @@ static bool write_line(struct recorder *recorder, const char *text)
     if (recorder->member_lines == MEMBER_LINES && !end_member(recorder))
         goto failed;
     at = recorder->end_bytes;
-    if (!recorder->member_open && !begin_member(recorder, &at))
-        goto failed;
-    if (!write_deflated(recorder, text, length, &at))
+    recorder->filled = 0;
+    if (!recorder->member_open)
+        begin_member(recorder);
+    if (!deflate_line(recorder, text, length, &at))
         goto failed;
 
-    behind = at;
     crc_before = recorder->crc;
     length_before = recorder->length;
     recorder->crc = (uint32_t)crc32(recorder->crc, (const unsigned char *)text, (unsigned)length);
     recorder->length += (uint32_t)length;
-    trailer(recorder, end);
-    if (!recorder->stream && !write_all(recorder, end, sizeof end, &behind)) {
+    trailer(recorder, recorder->chunk + recorder->filled);
+    if (!write_all(recorder, recorder->chunk, recorder->filled + trailer_bytes, &at)) {
         recorder->crc = crc_before;
         recorder->length = length_before;
         goto failed;
     }
-    recorder->end_bytes = at;
+    recorder->end_bytes = at - (off_t)trailer_bytes;
     recorder->member_open = true;
     recorder->member_lines++;
     recorder->lines++;
