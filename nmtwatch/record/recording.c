@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -623,12 +624,66 @@ static int open_file(const char *path, bool force, char *reason, size_t reason_s
     return fd;
 }
 
+/* A file that has no name until its first line is in it: a process that is killed meanwhile leaves
+ * nothing. -1: this file system has none such. */
+static int open_unnamed(const char *path)
+{
+    char *copy = strdup(path);
+    int fd = copy == NULL ? -1 : open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+    free(copy);
+    return fd;
+}
+
+static bool give_name(int fd, const char *path)
+{
+    char unnamed[32];
+
+    snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, unnamed, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* The file with its header in it. */
+static bool begin_file(struct recorder *recorder, const char *path, bool force,
+                       const struct recording_header *header, char *reason, size_t reason_size)
+{
+    bool done;
+
+    recorder->fd = open_file(path, force, reason, reason_size);
+    if (recorder->fd < 0)
+        return false;
+    done = write_line(recorder, event_json_header(&recorder->line, header));
+    if (!done && !force)
+        unlink(path); /* it is ours, and empty */
+    return done;
+}
+
+/* The same, and the name comes last. False: nothing is left, it has to be made by name, which also
+ * finds what is to be told. */
+static bool begin_unnamed(struct recorder *recorder, const char *path,
+                          const struct recording_header *header)
+{
+    recorder->fd = open_unnamed(path);
+    if (recorder->fd >= 0 && write_line(recorder, event_json_header(&recorder->line, header)) &&
+        give_name(recorder->fd, path))
+        return true;
+    if (recorder->fd >= 0)
+        close(recorder->fd);
+    recorder->fd = -1;
+    recorder->member_open = false;
+    recorder->end_bytes = 0;
+    recorder->lines = 0;
+    recorder->error[0] = '\0';
+    return false;
+}
+
 struct recorder *recorder_create(const char *path, bool force,
                                  const struct recording_header *header, char *error,
                                  size_t error_size)
 {
     struct recorder *recorder = calloc(1, sizeof *recorder);
     char reason[128];
+    bool done;
 
     if (recorder == NULL || deflateInit2(&recorder->deflate, 6, Z_DEFLATED, -WINDOW_BITS, MEM_LEVEL,
                                          Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -640,21 +695,22 @@ struct recorder *recorder_create(const char *path, bool force,
     escape(ESCAPE_TERMINAL, recorder->stream ? "stdout" : path, recorder->name,
            sizeof recorder->name);
     recorder->pid = header->target.pid;
-    recorder->fd = recorder->stream ? take_stdout(reason, sizeof reason)
-                                    : open_file(path, force, reason, sizeof reason);
-    if (recorder->fd < 0) {
+    if (recorder->stream) {
+        recorder->fd = take_stdout(reason, sizeof reason);
+        done =
+            recorder->fd >= 0 && write_line(recorder, event_json_header(&recorder->line, header));
+    } else {
+        done = (!force && begin_unnamed(recorder, path, header)) ||
+               begin_file(recorder, path, force, header, reason, sizeof reason);
+    }
+    if (done)
+        return recorder;
+    if (recorder->fd < 0)
         snprintf(error, error_size, "cannot record to %s: %s", recorder->name, reason);
-        recorder_destroy(recorder);
-        return NULL;
-    }
-    if (!write_line(recorder, event_json_header(&recorder->line, header))) {
+    else
         snprintf(error, error_size, "%s", recorder->error);
-        if (!recorder->stream && !force)
-            unlink(path); /* it is ours, and empty */
-        recorder_destroy(recorder);
-        return NULL;
-    }
-    return recorder;
+    recorder_destroy(recorder);
+    return NULL;
 }
 
 bool recorder_event(struct recorder *recorder, const struct event *event)

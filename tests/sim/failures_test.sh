@@ -109,7 +109,7 @@ is "its name in JSON" "$("$NMTWATCH" list --json | jq -r --argjson pid "$FAKE" '
 end_fake "own architecture"
 
 fake --libjvm "$SCRATCH/riscv64/libjvm.so" --answer nmt
-other_machine "a JVM of another architecture" profile "$FAKE" start
+other_machine "a JVM of another architecture" profile "$FAKE" start --agent "$SCRATCH/own/libjvm.so"
 contains "both are named" "$OUTPUT" "the JVM is riscv64, emulated; the agent is $own: "
 for mode in cpu classes alloc rss jmethodids methods; do
     other_machine "observe $mode" observe "$FAKE" "$mode" --for 1s
