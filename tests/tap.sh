@@ -86,6 +86,10 @@ skip() { # NAME WHY
     echo "ok $TAP_COUNT - $1 # SKIP $2"
 }
 
+emulated() { # The programs under test run by an emulator: scripts/test/arm64.sh.
+    [ -n "${ARM64_REGISTERED-}" ]
+}
+
 skip_all() { # WHY
     skip "$(basename "$0" .sh)" "$1"
     done_testing

@@ -109,7 +109,7 @@ run_one() { # PROGRAM LOG
     fi
 }
 
-# cmocka writes "not ok N # SKIP", after "# skipped: REASON" (tests/unit/skip.h); everybody else
+# cmocka writes "not ok N # SKIP NAME", after "# skipped: REASON" (tests/unit/skip.h); everybody else
 # "ok N - NAME # SKIP REASON".
 tally() { # PROGRAM LOG
     awk -v program="$1" -v log_file="$2" '
@@ -118,8 +118,12 @@ tally() { # PROGRAM LOG
             name = $0
             sub(/^(not )?ok [0-9]* *-* */, "", name)
             at = index(name, "# SKIP")
-            if (length(name) > at + 6) reason = substr(name, at + 7)
-            name = substr(name, 1, at - 2)
+            if (reason == "") {
+                reason = substr(name, at + 7)
+                name = substr(name, 1, at - 2)
+            } else {
+                name = substr(name, at + 7)
+            }
             if (reason ~ /^(no JDK |refused: |not installed: )/) {
                 skipped++
                 print program ": " name ": " reason >(log_file ".skips")

@@ -22,6 +22,10 @@ newer=() # JDKs
 declare -A left_out=(
     [unit/agent_control/published_test]="/proc/self/stat is the emulator's"
     [unit/agent_sampling/threads_test]="a timer's signal is lost while the emulator ends a thread"
+    [unit/jvm/rooted_test]="has no openat2"
+    [unit/jvm/attach_test]="starts no program by a descriptor (fexecve)"
+    [unit/jvm/target_test]="starts no program by a descriptor (fexecve)"
+    [unit/serve/helper_test]="starts no program by a descriptor (fexecve)"
     [unit/profile/exchange_test]="has no other user to become"
 )
 if [ "${1-}" = --jdks ]; then

@@ -32,7 +32,9 @@ cp $golden/jdk17/nmt_summary.txt "$box/photo.jpg"
 gzip -c $golden/jdk17/nmt_summary.txt >"$box/notes"
 is "a name says nothing" "$(analyze '[.inputs[].kind]' "$box/photo.jpg")" '["nmt-summary"]'
 is "packed, under any name" "$(analyze '[.inputs[].kind]' "$box/notes")" '["nmt-summary"]'
-for packer in xz zstd bzip2; do
+packers=(xz zstd bzip2)
+! emulated || packers=(xz zstd) # the sysroot has no libbz2
+for packer in "${packers[@]}"; do
     need "$packer"
     "$packer" -c $golden/jdk17/nmt_summary.txt >"$box/packed"
     is "packed by $packer" "$(analyze '[.inputs[].kind]' "$box/packed")" '["nmt-summary"]'
@@ -213,7 +215,7 @@ while [ "$(stat -c %s "$large" 2>/dev/null || echo 0)" -lt 68000000 ]; do
 done
 echo 'Exception in thread "main" java.lang.OutOfMemoryError: Metaspace' >>"$large"
 loads=$(grep -c 'class,load' "$large")
-if [ "${SANITIZED:-0}" = 0 ] && ! nm -a "$NMTWATCH" 2>/dev/null | grep -q __asan; then
+if ! emulated && [ "${SANITIZED:-0}" = 0 ] && ! nm -a "$NMTWATCH" 2>/dev/null | grep -q __asan; then
     is "a class log of 68 MB is read in less memory than it has bytes" \
         "$( (ulimit -v 40000 && "$NMTWATCH" analyze --json "$large" 2>/dev/null) |
             jq -c '[(.findings[] | .id), .inputs[0].kind] | unique')" \

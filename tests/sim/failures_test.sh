@@ -41,10 +41,14 @@ fake --args "-XX:+DisableAttachMechanism"
 refused "attach disabled" attach-disabled 14
 end_fake "attach disabled"
 
-fake --no-sigquit
-refused "no handler for SIGQUIT" attach-disabled 14
-check "no handler for SIGQUIT: still alive" kill -0 "$FAKE"
-end_fake "no handler for SIGQUIT"
+if emulated; then
+    skip "no handler for SIGQUIT" "refused: the emulator handles every signal"
+else
+    fake --no-sigquit
+    refused "no handler for SIGQUIT" attach-disabled 14
+    check "no handler for SIGQUIT: still alive" kill -0 "$FAKE"
+    end_fake "no handler for SIGQUIT"
+fi
 
 fake --socket stale
 refused "stale socket" stale-socket 15
@@ -89,38 +93,45 @@ other_machine() { # NAME COMMAND...: 32, and the JVM was neither asked nor signa
     is "$1: nothing was done to it" "$(compgen -G "/tmp/nmtwatch-????????????????";
         compgen -G "/tmp/.*_pid$FAKE")" ""
 }
-own=$("$NMTWATCH" doctor --json | jq -r '.checks[] | select(.name == "architecture").found | sub("nmtwatch is "; "")')
-mkdir "$SCRATCH/own" "$SCRATCH/riscv64"
-dd if="$NMTWATCH" of="$SCRATCH/own/libjvm.so" bs=4096 count=1 status=none
-library "$SCRATCH/riscv64/libjvm.so" 2 1 '\03\0\0363\0'
-library "$SCRATCH/s390x.so" 2 2 '\0\03\0\026'
-library "$SCRATCH/arm.so" 1 1 '\03\0\050\0'
-cp "$SCRATCH/riscv64/libjvm.so" "$SCRATCH/riscv64.so"
+architectures() {
+    own=$("$NMTWATCH" doctor --json | jq -r '.checks[] | select(.name == "architecture").found | sub("nmtwatch is "; "")')
+    mkdir "$SCRATCH/own" "$SCRATCH/riscv64"
+    dd if="$NMTWATCH" of="$SCRATCH/own/libjvm.so" bs=4096 count=1 status=none
+    library "$SCRATCH/riscv64/libjvm.so" 2 1 '\03\0\0363\0'
+    library "$SCRATCH/s390x.so" 2 2 '\0\03\0\026'
+    library "$SCRATCH/arm.so" 1 1 '\03\0\050\0'
+    cp "$SCRATCH/riscv64/libjvm.so" "$SCRATCH/riscv64.so"
 
-fake --libjvm "$SCRATCH/own/libjvm.so"
-other_machine "an agent of another architecture" profile "$FAKE" start --agent "$SCRATCH/riscv64.so"
-contains "both are named" "$OUTPUT" "the JVM is $own; the agent is riscv64: $SCRATCH/riscv64.so"
-other_machine "of the other order of bytes" profile "$FAKE" --for 1s --agent "$SCRATCH/s390x.so" -o "$SCRATCH/x.txt"
-contains "both are named" "$OUTPUT" "the JVM is $own; the agent is s390x"
-other_machine "of 32 bits" profile "$FAKE" start --agent "$SCRATCH/arm.so"
-contains "both are named" "$OUTPUT" "the JVM is $own; the agent is arm (32 bits)"
-lacks "list: no column where all JVMs are of this architecture" "$("$NMTWATCH" list)" ARCHITECTURE
-is "its name in JSON" "$("$NMTWATCH" list --json | jq -r --argjson pid "$FAKE" '.jvms[] | select(.pid == $pid) | [.architecture, .emulated] | join(" ")')" "$own false"
-end_fake "own architecture"
+    fake --libjvm "$SCRATCH/own/libjvm.so"
+    other_machine "an agent of another architecture" profile "$FAKE" start --agent "$SCRATCH/riscv64.so"
+    contains "both are named" "$OUTPUT" "the JVM is $own; the agent is riscv64: $SCRATCH/riscv64.so"
+    other_machine "of the other order of bytes" profile "$FAKE" --for 1s --agent "$SCRATCH/s390x.so" -o "$SCRATCH/x.txt"
+    contains "both are named" "$OUTPUT" "the JVM is $own; the agent is s390x"
+    other_machine "of 32 bits" profile "$FAKE" start --agent "$SCRATCH/arm.so"
+    contains "both are named" "$OUTPUT" "the JVM is $own; the agent is arm (32 bits)"
+    lacks "list: no column where all JVMs are of this architecture" "$("$NMTWATCH" list)" ARCHITECTURE
+    is "its name in JSON" "$("$NMTWATCH" list --json | jq -r --argjson pid "$FAKE" '.jvms[] | select(.pid == $pid) | [.architecture, .emulated] | join(" ")')" "$own false"
+    end_fake "own architecture"
 
-fake --libjvm "$SCRATCH/riscv64/libjvm.so" --answer nmt
-other_machine "a JVM of another architecture" profile "$FAKE" start --agent "$SCRATCH/own/libjvm.so"
-contains "both are named" "$OUTPUT" "the JVM is riscv64, emulated; the agent is $own: "
-for mode in cpu classes alloc rss jmethodids methods; do
-    other_machine "observe $mode" observe "$FAKE" "$mode" --for 1s
-    contains "observe $mode: the reason" "$OUTPUT" "it is riscv64, emulated: this nmtwatch observes JVMs of $own"
-done
-contains "list" "$("$NMTWATCH" list | grep "$FAKE ")" "riscv64, emulated"
-contains "doctor" "$("$NMTWATCH" doctor "$FAKE")" "riscv64, emulated"
-exits "check" 0 "$NMTWATCH" check "$FAKE"
-contains "check says it" "$OUTPUT" "(riscv64, emulated) |"
-exits "an agent of the JVM's architecture is handed to it" 23 "$NMTWATCH" profile "$FAKE" start --agent "$SCRATCH/riscv64.so"
-end_fake "another architecture"
+    fake --libjvm "$SCRATCH/riscv64/libjvm.so" --answer nmt
+    other_machine "a JVM of another architecture" profile "$FAKE" start --agent "$SCRATCH/own/libjvm.so"
+    contains "both are named" "$OUTPUT" "the JVM is riscv64, emulated; the agent is $own: "
+    for mode in cpu classes alloc rss jmethodids methods; do
+        other_machine "observe $mode" observe "$FAKE" "$mode" --for 1s
+        contains "observe $mode: the reason" "$OUTPUT" "it is riscv64, emulated: this nmtwatch observes JVMs of $own"
+    done
+    contains "list" "$("$NMTWATCH" list | grep "$FAKE ")" "riscv64, emulated"
+    contains "doctor" "$("$NMTWATCH" doctor "$FAKE")" "riscv64, emulated"
+    exits "check" 0 "$NMTWATCH" check "$FAKE"
+    contains "check says it" "$OUTPUT" "(riscv64, emulated) |"
+    exits "an agent of the JVM's architecture is handed to it" 23 "$NMTWATCH" profile "$FAKE" start --agent "$SCRATCH/riscv64.so"
+    end_fake "another architecture"
+}
+if emulated; then
+    skip "architectures" "refused: what is started here is emulated"
+else
+    architectures
+fi
 
 sleep 60 &
 TAP_PIDS+=($!)

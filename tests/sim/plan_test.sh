@@ -8,6 +8,8 @@ NMTWATCH=${NMTWATCH:-build/nmtwatch}
 need_built "$NMTWATCH"
 need jq
 golden=tests/golden/plan
+stack_bytes=$("$NMTWATCH" plan --classes 1 --json | jq .input.stack_bytes)
+other_stacks="refused: the texts are those of stacks of 1 MB"
 
 # --- what it prints -----------------------------------------------------------------------------
 
@@ -16,7 +18,11 @@ prints() { # NAME CODE ARGUMENTS...: the text of golden/NAME
     shift 2
     exits "$name: exit code" "$code" "$NMTWATCH" plan "$@"
     [ -z "${UPDATE_GOLDEN-}" ] || printf '%s\n' "$OUTPUT" >"$golden/$name.golden"
-    is "$name: as before" "$OUTPUT" "$(cat "$golden/$name.golden")"
+    if [ "$stack_bytes" = 1048576 ]; then
+        is "$name: as before" "$OUTPUT" "$(cat "$golden/$name.golden")"
+    else
+        skip "$name: as before" "$other_stacks"
+    fi
 }
 prints ordinary 0 --classes 40000 --methods-per-class 15 --threads 300 --heap 1G
 prints churn 1 --classes 1M --churn 5/s --for 7d --jdk 25 --heap 4G --limit 16G
@@ -40,7 +46,8 @@ done
 command=$(sed -n 's/^    \$ nmtwatch plan //p' docs/capacity.md | head -n 1)
 # shellcheck disable=SC2086 # words
 "$NMTWATCH" plan $command >"$SCRATCH/guide"
-is "docs/capacity.md: each line that it quotes of plan $command" "$(
+[ "$stack_bytes" = 1048576 ] || skip "docs/capacity.md quotes plan" "$other_stacks"
+[ "$stack_bytes" != 1048576 ] || is "docs/capacity.md: each line that it quotes of plan $command" "$(
     sed -n '/^    \$ nmtwatch plan /,/^## /{ /^    \$/d; s/^    //p; }' docs/capacity.md |
         grep -v '\.\.\.$' | while IFS= read -r line; do
         grep -qxF -- "$line" <(sed 's/ *$//' "$SCRATCH/guide") || echo "$line"

@@ -59,8 +59,12 @@ fi
 mkdir "$SCRATCH/empty"
 OUTPUT=$(PATH=$SCRATCH/empty "$nmtwatch" report "$recording" -o "$SCRATCH/bare" 2>&1)
 is "without gnuplot the report is written" "$?" 0
-contains "and says so" "$OUTPUT" "gnuplot is not installed"
-check "in the page too" grep -q "gnuplot is not installed" "$SCRATCH/bare/report.html"
+if emulated; then
+    skip "and says so" "refused: the emulator does not pass on that a program is missing"
+else
+    contains "and says so" "$OUTPUT" "gnuplot is not installed"
+    check "in the page too" grep -q "gnuplot is not installed" "$SCRATCH/bare/report.html"
+fi
 printf '#!/bin/sh\necho "no such terminal" >&2\nexit 1\n' >"$SCRATCH/empty/gnuplot"
 chmod +x "$SCRATCH/empty/gnuplot"
 OUTPUT=$(PATH=$SCRATCH/empty:$PATH "$nmtwatch" report "$recording" -o "$SCRATCH/bad" 2>&1)

@@ -515,7 +515,8 @@ static void refuses_what_belongs_to_somebody_else(void **state)
         snprintf(foretold, sizeof foretold, "%s/foretold.jfr", folder);
         snprintf(chunk, sizeof chunk, "%s%s", foretold, suffixes[i]);
         close(open(chunk, O_CREAT | O_WRONLY, 0666));
-        assert_int_equal(chown(chunk, 12345, 12345), 0);
+        if (chown(chunk, 12345, 12345) != 0)
+            skip_because("refused: chown, here are no other users");
         refuses(foretold, "another user");
         assert_int_equal(size_of(chunk), 0);
         unlink(chunk);
