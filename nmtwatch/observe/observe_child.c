@@ -117,9 +117,6 @@ _Noreturn static void be_child(const struct target *target, struct observe_reque
 {
     struct observe_result result = {0};
     struct rusage used;
-    /* A socket of the attached JVM, a pipe whose end tells somebody something: none may stay open here. */
-    close_range(3, (unsigned)fd - 1, 0);
-    close_range((unsigned)fd + 1, ~0U, 0);
     bound_itself(&request);
     request.options.stop_fd = fd;
     int texts = memfd_create("observed", MFD_CLOEXEC);
@@ -144,6 +141,10 @@ pid_t observe_child_fork(const struct target *target, const struct observe_reque
     pthread_sigmask(SIG_BLOCK, &all, &before);
     pid_t pid = fork();
     if (pid == 0) {
+        /* A socket of the attached JVM, a pipe whose end tells somebody something: none may stay open here.
+         * Before signals are caught, which opens a descriptor. */
+        close_range(3, (unsigned)fd - 1, 0);
+        close_range((unsigned)fd + 1, ~0U, 0);
         if (!signals_catch_in_child())
             _exit(EXIT_IO);
         pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -18,7 +18,7 @@
 SAME_PERMILLE=997
 GONE_PERMILLE=10
 RESCUED_PERMILLE=850
-if [ -n "${ARM64_REGISTERED-}" ]; then
+if emulated; then
     SAME_PERMILLE=990
     build=build/aarch64-linux-gnu classes=3 rounds=2 seconds=400
     cross=(CROSS=aarch64-linux-gnu-) flags=()

@@ -5,7 +5,7 @@
 # timeout: 240
 . "$(dirname "$0")/../tap.sh"
 
-if [ -z "${ARM64_REGISTERED-}" ]; then
+if ! emulated; then
     ! lacking=$(arm64_lacking) || skip_all "not installed: $lacking"
     refusal=$(scripts/test/arm64.sh true 2>&1) || skip_all "refused: $refusal"
     rm -rf "$SCRATCH"

@@ -35,4 +35,19 @@ for name in "${FLEET_NAMES[@]}"; do
     contains "$name: the log shows a safepoint when there is one" \
         "$(operations "$SCRATCH/safepoints-$jdk.log")" ClassLoaderStatsOperation
 done
+
+# An observation waits for what it observes, in a process of its own: that takes milliseconds of CPU, five seconds long.
+jdk=${FLEET_NAMES[0]%/*} FLEET_NAMES=()
+fleet_start "$jdk" hidden --mode explode --rate 20 --seconds 60
+fleet_ready
+fleet_watch 14s
+problem=$(jq -r 'select(.type == "callers") | .problem' "$SCRATCH/watch.jsonl" | sort -u | tail -n 1)
+observed=$(jq -r 'select(.type == "callers" and .last and .classes > 0) | .for_ms' "$SCRATCH/watch.jsonl" | tail -n 1)
+if [ -n "$problem" ]; then
+    skip "$jdk/hidden: observed" "refused: $problem"
+else
+    is "$jdk/hidden: it was observed" "$observed" 5000
+    check "$jdk/hidden: in less than a fifth of a processor" jq -se \
+        'last(.[] | select(.type == "end")).cost.cpu_ms < 1000' "$SCRATCH/watch.jsonl"
+fi
 done_testing
