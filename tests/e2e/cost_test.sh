@@ -40,7 +40,7 @@ done
 jdk=${FLEET_NAMES[0]%/*} FLEET_NAMES=()
 fleet_start "$jdk" hidden --mode explode --rate 20 --seconds 60
 fleet_ready
-fleet_watch 14s
+fleet_watch 20s
 problem=$(jq -r 'select(.type == "callers") | .problem' "$SCRATCH/watch.jsonl" | sort -u | tail -n 1)
 observed=$(jq -r 'select(.type == "callers" and .last and .classes > 0) | .for_ms' "$SCRATCH/watch.jsonl" | tail -n 1)
 if [ -n "$problem" ]; then

@@ -78,6 +78,7 @@ push_tests() {
     "$NMTWATCH" observe "$JVM_PID" cpu --for 100ms --push "$store" >/dev/null 2>"$SCRATCH/error"
     is "$JVM_NAME: refused: one line" "$? $(wc -l <"$SCRATCH/error")" "74 1"
     mood 503
+    : >"$received"
     spawn "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms --cpu-interval 2ms --push "$store" \
         --push-queue "$SCRATCH/queue" --push-name "a shop" >/dev/null 2>"$SCRATCH/error"
     wait_for 20 received 503 'pprof.*&sampleRate=500'
