@@ -88,10 +88,10 @@ static int unknown_command(const char *name)
 static void print_overview(FILE *out)
 {
     fprintf(out, "Usage: nmtwatch VERB [OPTION]... [PID]...\n\n"
-                 "Whose native memory grows in a HotSpot JVM, why, does it converge, and what to"
-                 " change.\n\n");
+                 "Whose native memory grows in a HotSpot JVM, why, does it converge, and what\n"
+                 "to change.\n\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\n`nmtwatch help VERB` lists the options of one.\n");
 }
 

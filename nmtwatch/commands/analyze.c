@@ -625,24 +625,22 @@ static int run(int argc, char **argv)
 
 const struct command command_analyze = {
     .name = "analyze",
-    .summary = "diagnosis of saved files: jcmd outputs, class-load logs, hs_err files",
-    .usage =
-        "Usage: nmtwatch analyze FILE|DIR|-... [options]\n"
-        "\n"
-        "Recognises each text by its content (JDK 8 to 27; gz, xz, zst, bz2 too; several\n"
-        "replies in one file; pasted pieces with quotes, timestamps, JSON around them):\n"
-        "VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
-        "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
-        "PerfCounter.print, class-load and GC logs of any size, hs_err files and VM.info,\n"
-        "VM.flags, jstat, smaps, recordings; and what stands beside them in a ticket:\n"
-        "OutOfMemoryError lines, the kernel's OOM killer, OOMKilled pods, top, ps, pmap,\n"
-        "docker stats, kubectl top, /proc/PID/status, tables of Eclipse MAT. Of heap dumps: who\n"
-        "holds class loaders (nmtwatch holders).\n"
-        "Two summaries of one JVM are two measurements; the files' times say which was first. "
-        "With\n"
-        "several JVMs a text that names no process id stands for itself.\n"
-        "\n"
-        "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing could\n"
-        "be read.\n",
+    .summary = "diagnosis of saved files: jcmd output, class-load logs, hs_err",
+    .usage = "Usage: nmtwatch analyze FILE|DIR|-... [options]\n"
+             "\n"
+             "Recognises each text by its content (JDK 8 to 27; gz, xz, zst, bz2 too; several\n"
+             "replies in one file; pasted pieces with quotes, timestamps, JSON around them):\n"
+             "VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
+             "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
+             "PerfCounter.print, class-load and GC logs of any size, hs_err files and\n"
+             "VM.info, VM.flags, jstat, smaps, recordings; and what stands beside them in a\n"
+             "ticket: OutOfMemoryError lines, the kernel's OOM killer, OOMKilled pods, top,\n"
+             "ps, pmap, docker stats, kubectl top, /proc/PID/status, tables of Eclipse MAT.\n"
+             "Of heap dumps: who holds class loaders (nmtwatch holders). Two summaries of one\n"
+             "JVM are two measurements; the files' times say which was first. With several\n"
+             "JVMs a text that names no process id stands for itself.\n"
+             "\n"
+             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing\n"
+             "could be read.\n",
     .run = run,
 };

@@ -286,14 +286,13 @@ static int run(int argc, char **argv)
 const struct command command_check = {
     .name = "check",
     .summary = "one measurement of a JVM, one verdict (monitoring plugin)",
-    .usage =
-        "Usage: nmtwatch check PID [options]\n"
-        "\n"
-        "One measurement: /proc, hsperfdata, one NMT summary, and class-loader statistics where\n"
-        "they would stop the JVM for less than 20 ms. The first line is the verdict, figures\n"
-        "follow the '|', further lines are findings.\n"
-        "\n"
-        "Exit: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (also when NMT is off, the JVM cannot be\n"
-        "asked, the data is partial, or the command line is wrong).\n",
+    .usage = "Usage: nmtwatch check PID [options]\n"
+             "\n"
+             "One measurement: /proc, hsperfdata, one NMT summary, and class-loader\n"
+             "statistics where they would stop the JVM for less than 20 ms. The first line is\n"
+             "the verdict, figures follow the '|', further lines are findings.\n"
+             "\n"
+             "Exit: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN (also when NMT is off, the JVM\n"
+             "cannot be asked, the data is partial, or the command line is wrong).\n",
     .run = run,
 };

@@ -388,15 +388,15 @@ static int run(int argc, char **argv)
 
 const struct command command_classlog = {
     .name = "classlog",
-    .summary = "a class-load log of any size: families, rates, whether loads continue",
-    .usage =
-        "Usage: nmtwatch classlog FILE|- [--top N] [--json] [--count] [--follow]\n"
-        "\n"
-        "Reads the logs of -Xlog:class+load,class+unload (JDK 9 and later, any decorations) and\n"
-        "of -XX:+TraceClassLoading or -verbose:class (JDK 8), plain or gzipped, mixed with other\n"
-        "output or not. Rows are normalised names and their sources; `names` counts different\n"
-        "names, `same name` the loads of the most frequent one.\n"
-        "\n"
-        "Exit: 0 read, 64 usage, 74 the file cannot be read.\n",
+    .summary = "a class-load log of any size: families, rates, do loads go on?",
+    .usage = "Usage: nmtwatch classlog FILE|- [--top N] [--json] [--count] [--follow]\n"
+             "\n"
+             "Reads the logs of -Xlog:class+load,class+unload (JDK 9 and later, any\n"
+             "decorations) and of -XX:+TraceClassLoading or -verbose:class (JDK 8), plain or\n"
+             "gzipped, mixed with other output or not. Rows are normalised names and their\n"
+             "sources; `names` counts different names, `same name` the loads of the most\n"
+             "frequent one.\n"
+             "\n"
+             "Exit: 0 read, 64 usage, 74 the file cannot be read.\n",
     .run = run,
 };

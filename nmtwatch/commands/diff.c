@@ -176,15 +176,14 @@ static int run(int argc, char **argv)
 const struct command command_diff = {
     .name = "diff",
     .summary = "what changed between two recordings, or two moments of one",
-    .usage =
-        "Usage: nmtwatch diff A[@TIME] B[@TIME] [options]\n"
-        "       nmtwatch diff FILE --from TIME [--to TIME] [options]\n"
-        "\n"
-        "Compares series, NMT categories, class families and class loaders at two moments; TIME\n"
-        "counts from the start of the recording, and without one it is the end. Largest change\n"
-        "first; the interval separates a change from the noise within the window before each "
-        "moment.\n"
-        "\n"
-        "Exit: 0 done, 64 usage, 74 a recording cannot be read.\n",
+    .usage = "Usage: nmtwatch diff A[@TIME] B[@TIME] [options]\n"
+             "       nmtwatch diff FILE --from TIME [--to TIME] [options]\n"
+             "\n"
+             "Compares series, NMT categories, class families and class loaders at two\n"
+             "moments; TIME counts from the start of the recording, and without one it is the\n"
+             "end. Largest change first; the interval separates a change from the noise\n"
+             "within the window before each moment.\n"
+             "\n"
+             "Exit: 0 done, 64 usage, 74 a recording cannot be read.\n",
     .run = run,
 };

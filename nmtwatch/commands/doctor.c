@@ -591,17 +591,16 @@ static int run(int argc, char **argv)
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "what can be used here, what is missing, and the line that mends it",
-    .usage =
-        "Usage: nmtwatch doctor [PID] [--json]\n"
-        "\n"
-        "Checks this machine (/proc, containers, architecture, rights, memory of other processes,\n"
-        "perf events, uprobes, pressure, the agent, libraries) and each JVM (architecture, "
-        "attach,\n"
-        "Native Memory Tracking, hsperfdata, version, whether the agent fits). Each check says "
-        "what it is used for and,\n"
-        "where something is missing, what to change. Rights are tried, not guessed: run it as\n"
-        "the user that will run nmtwatch. No JVM is asked or signalled.\n"
-        "Exit code 0: all checks passed; 1: something is missing or limited; 10-32: PID cannot\n"
-        "be looked at.\n",
+    .usage = "Usage: nmtwatch doctor [PID] [--json]\n"
+             "\n"
+             "Checks this machine (/proc, containers, architecture, rights, memory of other\n"
+             "processes, perf events, uprobes, pressure, the agent, libraries) and each JVM\n"
+             "(architecture, attach, Native Memory Tracking, hsperfdata, version, whether the\n"
+             "agent fits). Each check says what it is used for and, where something is\n"
+             "missing, what to change. Rights are tried, not guessed: run it as the user that\n"
+             "will run nmtwatch. No JVM is asked or signalled.\n"
+             "\n"
+             "Exit codes: 0 all checks passed, 1 something is missing or limited, 10-32 PID\n"
+             "cannot be looked at.\n",
     .run = run,
 };

@@ -148,15 +148,15 @@ static int run(int argc, char **argv)
 
 const struct command command_explain = {
     .name = "explain",
-    .summary = "the runbook of a finding: what it means, what to run, what to change",
-    .usage =
-        "Usage: nmtwatch explain [FINDING] [--json]\n"
-        "\n"
-        "Prints the runbook of a finding, in Markdown. The runbooks are part of the program:\n"
-        "no other file is needed. FINDING is the id that an alert, a report or JSON output\n"
-        "shows (class-explosion), the name of a page (profiler-cost) or a family of generated\n"
-        "classes (groovy-shell). Without it: all findings and pages, one line each.\n"
-        "\n"
-        "Exit codes: 0 printed, 64 usage or an unknown id, 74 writing failed.\n",
+    .summary = "the runbook of a finding: meaning, commands, what to change",
+    .usage = "Usage: nmtwatch explain [FINDING] [--json]\n"
+             "\n"
+             "Prints the runbook of a finding, in Markdown. The runbooks are part of the\n"
+             "program: no other file is needed. FINDING is the id that an alert, a report or\n"
+             "JSON output shows (class-explosion), the name of a page (profiler-cost) or a\n"
+             "family of generated classes (groovy-shell). Without it: all findings and pages,\n"
+             "one line each.\n"
+             "\n"
+             "Exit codes: 0 printed, 64 usage or an unknown id, 74 writing failed.\n",
     .run = run,
 };

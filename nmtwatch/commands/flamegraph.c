@@ -268,22 +268,21 @@ static int run(int argc, char **argv)
 const struct command command_flamegraph = {
     .name = "flamegraph",
     .summary = "a profile as a flame graph, or what differs between two",
-    .usage =
-        "Usage: nmtwatch flamegraph PROFILE -o FILE.html\n"
-        "       nmtwatch flamegraph BEFORE AFTER [-o FILE.html] [--absolute]\n"
-        "\n"
-        "A profile is a JFR file of the agent, or collapsed stacks (\"a;b;c 12\") of any\n"
-        "profiler. Of two, frames are as wide as they are in AFTER, red where they take more\n"
-        "than in BEFORE and blue where they take less, and a table names the methods that\n"
-        "changed most, and those that are new or gone. Without -o the table is\n"
-        "printed. Shares are compared: the profiles need not be of the same length; with\n"
-        "--absolute samples are; the page switches between both.\n"
-        "\n"
-        "The page needs no network. A click (Enter) zooms, the search counts, arrow keys move,\n"
-        "Escape shows all again; the address keeps what is shown. A JFR file has a heat map of\n"
-        "its samples over time: click a column, or drag over a span, for its flame graph.\n"
-        "A stack without Java frames begins with its thread (\"C2 CompilerThread\", \"G1 "
-        "Conc#0\").\n"
-        "Numbers are left out where there are more than four (\"GC Thread#*\").\n",
+    .usage = "Usage: nmtwatch flamegraph PROFILE -o FILE.html\n"
+             "       nmtwatch flamegraph BEFORE AFTER [-o FILE.html] [--absolute]\n"
+             "\n"
+             "A profile is a JFR file of the agent, or collapsed stacks (\"a;b;c 12\") of any\n"
+             "profiler. Of two, frames are as wide as they are in AFTER, red where they take\n"
+             "more than in BEFORE and blue where they take less, and a table names the\n"
+             "methods that changed most, and those that are new or gone. Without -o the table\n"
+             "is printed. Shares are compared: the profiles need not be of the same length;\n"
+             "with --absolute samples are; the page switches between both.\n"
+             "\n"
+             "The page needs no network. A click (Enter) zooms, the search counts, arrow keys\n"
+             "move, Escape shows all again; the address keeps what is shown. A JFR file has a\n"
+             "heat map of its samples over time: click a column, or drag over a span, for its\n"
+             "flame graph. A stack without Java frames begins with its thread (\"C2\n"
+             "CompilerThread\", \"G1 Conc#0\"). Numbers are left out where there are more than\n"
+             "four (\"GC Thread#*\").\n",
     .run = run,
 };

@@ -175,23 +175,23 @@ static int run(int argc, char **argv)
 const struct command command_holders = {
     .name = "holders",
     .summary = "what keeps class loaders from being unloaded: paths in a heap dump",
-    .usage =
-        "Usage: nmtwatch holders [EARLIER.hprof] HEAP.hprof[.gz] [options]\n"
-        "       nmtwatch holders PID --allow-pause [--keep] [options]\n"
-        "\n"
-        "Reads a heap dump (HPROF 1.0.1 and 1.0.2 of JDK 8 to 27, plain or gzipped) and says\n"
-        "which class loaders exist more often than they should, what they retain, the\n"
-        "shortest strong path from a GC root to each, and where to cut it.\n"
-        "\n"
-        "With an earlier dump it also says which loaders are new and which paths hold more.\n"
-        "\n"
-        "Of a PID a dump is taken first, into a private folder in its /tmp, and removed again.\n"
-        "It stops the application: what that costs is predicted and said, and done only with\n"
-        "--allow-pause.\n"
-        "\n"
-        "Exit: 0 nothing is held that should be gone (what only soft references hold is reported,\n"
-        "the JVM lets go of it before memory runs out), 1 WARNING: something is, 10-32 the JVM\n"
-        "could not be asked, 64 usage, or --allow-pause is missing, 74 the dump cannot be read,\n"
-        "there is no room for it, or it was interrupted.\n",
+    .usage = "Usage: nmtwatch holders [EARLIER.hprof] HEAP.hprof[.gz] [options]\n"
+             "       nmtwatch holders PID --allow-pause [--keep] [options]\n"
+             "\n"
+             "Reads a heap dump (HPROF 1.0.1 and 1.0.2 of JDK 8 to 27, plain or gzipped) and\n"
+             "says which class loaders exist more often than they should, what they retain,\n"
+             "the shortest strong path from a GC root to each, and where to cut it.\n"
+             "\n"
+             "With an earlier dump it also says which loaders are new and which paths hold\n"
+             "more.\n"
+             "\n"
+             "Of a PID a dump is taken first, into a private folder in its /tmp, and removed\n"
+             "again. It stops the application: what that costs is predicted and said, and\n"
+             "done only with --allow-pause.\n"
+             "\n"
+             "Exit: 0 nothing is held that should be gone (what only soft references hold is\n"
+             "reported, the JVM lets go of it before memory runs out), 1 WARNING: something\n"
+             "is, 10-32 the JVM could not be asked, 64 usage, or --allow-pause is missing, 74\n"
+             "the dump cannot be read, there is no room for it, or it was interrupted.\n",
     .run = run,
 };

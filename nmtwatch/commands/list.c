@@ -261,17 +261,20 @@ static int run(int argc, char **argv)
 const struct command command_list = {
     .name = "list",
     .summary = "the HotSpot JVMs of this host, containers included",
-    .usage =
-        "Usage: nmtwatch list [--json]\n"
-        "\n"
-        "Lists every HotSpot JVM this user may see, in containers and chroots too: process id\n"
-        "(and the id inside of its own namespace), user, JDK, level of Native Memory\n"
-        "Tracking, time since start, classes loaded and unloaded, resident memory, main class\n"
-        "or jar; and the architecture, where a JVM is not of nmtwatch's or is emulated. Reads "
-        "/proc and hsperfdata only: no JVM is asked or signalled.\n"
-        "Removes what libnmtagent.so left in /tmp when its JVM was killed: /tmp/.nmtagent_PID\n"
-        "and the unfinished chunk of a recording (NAME.chunk, in which nothing can be read).\n"
-        "Files of a live process are locked and are not removed.\n"
-        "A value that is not available is shown as ?, in JSON as null.\n",
+    .usage = "Usage: nmtwatch list [--json]\n"
+             "\n"
+             "Lists every HotSpot JVM this user may see, in containers and chroots too:\n"
+             "process id (and the id inside of its own namespace), user, JDK, level of Native\n"
+             "Memory Tracking, time since start, classes loaded and unloaded, resident\n"
+             "memory, main class or jar; and the architecture, where a JVM is not of\n"
+             "nmtwatch's or is emulated. Reads /proc and hsperfdata only: no JVM is asked or\n"
+             "signalled.\n"
+             "\n"
+             "Removes what libnmtagent.so left in /tmp when its JVM was killed:\n"
+             "/tmp/.nmtagent_PID and the unfinished chunk of a recording (NAME.chunk, in\n"
+             "which nothing can be read). Files of a live process are locked and are not\n"
+             "removed.\n"
+             "\n"
+             "A value that is not available is shown as ?, in JSON as null.\n",
     .run = run,
 };

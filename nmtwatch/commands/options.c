@@ -3,6 +3,7 @@
 #include "nmtwatch/process/clock.h"
 #include "nmtwatch/process/signals.h"
 #include "nmtwatch/process/messages.h"
+#include "reports/page/terminal.h"
 #include "reports/text/escape.h"
 #include "reports/text/units.h"
 #include "nmtwatch/commands/config.h"
@@ -200,21 +201,30 @@ static void describe(const struct option_row *row, char *out, size_t size)
              row->letter ? ", " : "  ", name, row->value ? " " : "", row->value ? row->value : "");
 }
 
+/* What an option is for begins in the same column for all; behind a longer name on a line of its own. */
+#define NAME_COLUMNS_MAX 28
+
 static void print_help(const struct command *command, const struct option_row *rows, size_t count)
 {
     static const struct option_row help = {'h', "help", NULL, NULL, NULL, "this text"};
+    const struct terminal terminal = {.out = stdout};
     char left[80];
     int width = 20;
     for (size_t i = 0; i < count; i++) {
         describe(&rows[i], left, sizeof left);
-        width = (int)strlen(left) > width ? (int)strlen(left) : width;
+        int columns = (int)strlen(left);
+        width = columns > width && columns <= NAME_COLUMNS_MAX ? columns : width;
     }
     fputs(command->usage, stdout);
     printf("\nOptions:\n");
     for (size_t i = 0; i <= count; i++) {
         const struct option_row *row = i < count ? &rows[i] : &help;
         describe(row, left, sizeof left);
-        printf("  %-*s  %s\n", width, left, row->help);
+        if ((int)strlen(left) > width)
+            printf("  %s\n%*s", left, width + 4, "");
+        else
+            printf("  %-*s  ", width, left);
+        terminal_continued(&terminal, width + 4, width + 4, row->help);
     }
 }
 

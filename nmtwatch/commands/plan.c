@@ -265,17 +265,17 @@ static int run(int argc, char **argv)
 
 const struct command command_plan = {
     .name = "plan",
-    .summary = "capacity: memory of classes and of a profiler, and whether one is suitable",
-    .usage =
-        "Usage: nmtwatch plan --classes N [--methods-per-class M] [--jdk V] [options]\n"
-        "       nmtwatch plan --from PID|FILE [options]\n"
-        "\n"
-        "The memory of a profiler that preallocates jmethodIDs, component by component: as\n"
-        "documented, as expected by measured formulas, and as measured where a JVM or a recording\n"
-        "is given; what classes take; what the container must hold, with flags to paste; what\n"
-        "more of each would mean; how long the memory lasts at the present rate.\n"
-        "\n"
-        "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-32 the JVM could not be asked,\n"
-        "64 usage, 74 the recording cannot be read.\n",
+    .summary = "capacity: memory of classes and of a profiler; is it suitable?",
+    .usage = "Usage: nmtwatch plan --classes N [--methods-per-class M] [--jdk V] [options]\n"
+             "       nmtwatch plan --from PID|FILE [options]\n"
+             "\n"
+             "The memory of a profiler that preallocates jmethodIDs, component by component:\n"
+             "as documented, as expected by measured formulas, and as measured where a JVM or\n"
+             "a recording is given; what classes take; what the container must hold, with\n"
+             "flags to paste; what more of each would mean; how long the memory lasts at the\n"
+             "present rate.\n"
+             "\n"
+             "Exit: 0 APPROPRIATE, 1 CAUTION, 2 NOT APPROPRIATE, 10-32 the JVM could not be\n"
+             "asked, 64 usage, 74 the recording cannot be read.\n",
     .run = run,
 };

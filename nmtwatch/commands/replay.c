@@ -112,15 +112,14 @@ static int run(int argc, char **argv)
 const struct command command_replay = {
     .name = "replay",
     .summary = "judge a recording: the alerts of the live run again",
-    .usage =
-        "Usage: nmtwatch replay FILE [options]\n"
-        "\n"
-        "Feeds a recording (gzip or plain JSON lines, - for standard input) to the same judge\n"
-        "that judged the live run, at the thresholds the recording was made with: it\n"
-        "raises the same alerts. A damaged tail is read up to the damage, with a warning that "
-        "names\n"
-        "the byte.\n"
-        "\n"
-        "Exit: 0 no alert, 1 a WARNING, 2 a CRITICAL one, 64 usage, 74 the file cannot be read.\n",
+    .usage = "Usage: nmtwatch replay FILE [options]\n"
+             "\n"
+             "Feeds a recording (gzip or plain JSON lines, - for standard input) to the same\n"
+             "judge that judged the live run, at the thresholds the recording was made with:\n"
+             "it raises the same alerts. A damaged tail is read up to the damage, with a\n"
+             "warning that names the byte.\n"
+             "\n"
+             "Exit: 0 no alert, 1 a WARNING, 2 a CRITICAL one, 64 usage, 74 the file cannot\n"
+             "be read.\n",
     .run = run,
 };

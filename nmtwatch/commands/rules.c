@@ -60,11 +60,11 @@ const struct command command_rules = {
     .summary = "the thresholds as Prometheus alerting rules",
     .usage = "Usage: nmtwatch rules [--config FILE] [--runbooks URL] [--json]\n"
              "\n"
-             "Prints a rule file for Prometheus, one rule for each kind of finding, made from the\n"
-             "same table of thresholds as the alerts of `watch`. Check it with `promtool check\n"
-             "rules`. Series jvm_* and process_* are those of Prometheus' client_java, which\n"
-             "`nmtwatch serve` exports as well; nmtwatch_* are those of `nmtwatch serve` alone.\n"
-             "The rules use keep_firing_for: Prometheus 2.42 or later.\n"
+             "Prints a rule file for Prometheus, one rule for each kind of finding, made from\n"
+             "the same table of thresholds as the alerts of `watch`. Check it with `promtool\n"
+             "check rules`. Series jvm_* and process_* are those of Prometheus' client_java,\n"
+             "which `nmtwatch serve` exports as well; nmtwatch_* are those of `nmtwatch\n"
+             "serve` alone. The rules use keep_firing_for: Prometheus 2.42 or later.\n"
              "\n"
              "Exit codes: 0 printed, 64 usage or a bad configuration, 74 writing failed.\n",
     .run = run,

@@ -52,24 +52,23 @@ static int run(int argc, char **argv)
 const struct command command_serve = {
     .name = "serve",
     .summary = "a daemon for all JVMs of a host: Prometheus metrics, a page, alerts",
-    .usage =
-        "Usage: nmtwatch serve [--config FILE] [--listen ADDR:PORT] [options]\n"
-        "\n"
-        "Watches every JVM of this host as they come and go, as `watch` does: free sources each\n"
-        "second, NMT every few, what stops the application only within the pause budget. Answers\n"
-        "HTTP from its last snapshot; a scrape never touches a JVM:\n"
-        "\n"
-        "  /metrics            for Prometheus (OpenMetrics when asked for)\n"
-        "  /                   a page: targets, verdicts, findings with advice\n"
-        "  /api/v1/targets     the same as JSON\n"
-        "  /api/v1/findings\n"
-        "  /healthz            200 while the watching goes on\n"
-        "\n"
-        "Reads only; listens on this host only unless configured otherwise. docs/serve.md "
-        "describes the\n"
-        "configuration and the unit for systemd.\n"
-        "\n"
-        "Exit: 0 stopped by SIGINT or SIGTERM, 64 usage or configuration, 74 cannot listen or\n"
-        "write.\n",
+    .usage = "Usage: nmtwatch serve [--config FILE] [--listen ADDR:PORT] [options]\n"
+             "\n"
+             "Watches every JVM of this host as they come and go, as `watch` does: free\n"
+             "sources each second, NMT every few, what stops the application only within the\n"
+             "pause budget. Answers HTTP from its last snapshot; a scrape never touches a\n"
+             "JVM:\n"
+             "\n"
+             "  /metrics            for Prometheus (OpenMetrics when asked for)\n"
+             "  /                   a page: targets, verdicts, findings with advice\n"
+             "  /api/v1/targets     the same as JSON\n"
+             "  /api/v1/findings\n"
+             "  /healthz            200 while the watching goes on\n"
+             "\n"
+             "Reads only; listens on this host only unless configured otherwise.\n"
+             "docs/serve.md describes the configuration and the unit for systemd.\n"
+             "\n"
+             "Exit: 0 stopped by SIGINT or SIGTERM, 64 usage or configuration, 74 cannot\n"
+             "listen or write.\n",
     .run = run,
 };

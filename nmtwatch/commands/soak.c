@@ -349,25 +349,26 @@ static int run(int argc, char **argv)
 const struct command command_soak = {
     .name = "soak",
     .summary = "run a command under watch: does its memory converge?",
-    .usage =
-        "Usage: nmtwatch soak [options] -- COMMAND [ARGUMENT]...\n"
-        "       nmtwatch soak [options] PID\n"
-        "       nmtwatch soak [options] --replay FILE\n"
-        "\n"
-        "Starts a command and watches the JVMs it starts (through mvn, gradle or a script, too),\n"
-        "or follows a JVM that runs; records; and says at the end whether native memory\n"
-        "converges. The command keeps its input, output and signals. What grows is named with its\n"
-        "95 % interval, a class explosion with its generator and the fix.\n"
-        "\n"
-        "Budgets: internal, metaspace (Class + Metaspace), total (NMT without the heap), rss,\n"
-        "classes, threads, or an NMT category: thread, other, symbol, java-heap, ...; AMOUNT/h is\n"
-        "a slope that is allowed, AMOUNT a height, +AMOUNT growth since warm-up.\n"
-        "\n"
-        "With --against the question is whether it is worse than that recording, not whether it\n"
-        "grows: growth that was there before passes.\n"
-        "\n"
-        "Exit: 0 converged, 1 growth or a budget broken, 2 usage, 3 no verdict (too short, JVM\n"
-        "gone, NMT off, the command failed), 74 a file, 126 the command could not be started, 127\n"
-        "it was not found.\n",
+    .usage = "Usage: nmtwatch soak [options] -- COMMAND [ARGUMENT]...\n"
+             "       nmtwatch soak [options] PID\n"
+             "       nmtwatch soak [options] --replay FILE\n"
+             "\n"
+             "Starts a command and watches the JVMs it starts (through mvn, gradle or a\n"
+             "script, too), or follows a JVM that runs; records; and says at the end whether\n"
+             "native memory converges. The command keeps its input, output and signals. What\n"
+             "grows is named with its 95 % interval, a class explosion with its generator and\n"
+             "the fix.\n"
+             "\n"
+             "Budgets: internal, metaspace (Class + Metaspace), total (NMT without the heap),\n"
+             "rss, classes, threads, or an NMT category: thread, other, symbol, java-heap,\n"
+             "...; AMOUNT/h is a slope that is allowed, AMOUNT a height, +AMOUNT growth since\n"
+             "warm-up.\n"
+             "\n"
+             "With --against the question is whether it is worse than that recording, not\n"
+             "whether it grows: growth that was there before passes.\n"
+             "\n"
+             "Exit: 0 converged, 1 growth or a budget broken, 2 usage, 3 no verdict (too\n"
+             "short, JVM gone, NMT off, the command failed), 74 a file, 126 the command could\n"
+             "not be started, 127 it was not found.\n",
     .run = run,
 };

@@ -45,8 +45,8 @@ static int run(int argc, char **argv)
     struct option_row rows[WATCH_OPTION_COUNT + 8] = {
         {0, "sort", "COLUMN", take_sort, &options.order.sort, "sort by this column (rss)"},
         {0, "columns", "COLUMN,...", take_columns, &options.columns,
-         "pid,main,jdk,rss,heap,nmt,class,internal,classes,loads,unloads,verdict,finding,trend "
-         "(those chosen last, else all; as many as fit)"},
+         "of pid, main, jdk, rss, heap, nmt, class, internal, classes, loads, unloads, verdict, "
+         "finding, trend (those chosen last, else all; as many as fit)"},
         {0, "filter", "TEXT", option_take_text, &options.order.filter,
          "only JVMs with this in name, pid, JDK, container or finding"},
         {0, "tree", NULL, NULL, &options.order.tree, "JVMs below their container"},
@@ -85,18 +85,22 @@ static int run(int argc, char **argv)
 const struct command command_top = {
     .name = "top",
     .summary = "all JVMs of this host on one screen",
-    .usage =
-        "Usage: nmtwatch top [PID] [options]\n"
-        "\n"
-        "All JVMs on one screen, refreshed each second: memory, classes, verdict, the highest\n"
-        "finding. Enter (or a PID) opens one: categories of native memory with what has changed,\n"
-        "findings with their fix, families of classes, class loaders, the cost of watching.\n"
-        "Keys: ? shows them all; < > sort, / filter, c columns, T tree by container, t triage,\n"
-        "o observe or profile, r record, b new baseline, q quit. The mouse works.\n"
-        "It watches as nmtwatch watch does, with the same options. Where no screen can be drawn\n"
-        "(a pipe, TERM=dumb) it is nmtwatch watch --all. nmtwatch alone on a terminal starts it.\n"
-        "\n"
-        "Exit: 0 quit, 10-32 the PID cannot be watched, 64 usage, 74 out of memory; as nmtwatch\n"
-        "watch where no screen can be drawn.\n",
+    .usage = "Usage: nmtwatch top [PID] [options]\n"
+             "\n"
+             "All JVMs on one screen, refreshed each second: memory, classes, verdict, the\n"
+             "highest finding. Enter (or a PID) opens one: categories of native memory with\n"
+             "what has changed, findings with their fix, families of classes, class loaders,\n"
+             "the cost of watching.\n"
+             "\n"
+             "Keys: ? shows them all; < > sort, / filter, c columns, T tree by container, t\n"
+             "triage, o observe or profile, r record, b new baseline, q quit. The mouse\n"
+             "works.\n"
+             "\n"
+             "It watches as nmtwatch watch does, with the same options. Where no screen can\n"
+             "be drawn (a pipe, TERM=dumb) it is nmtwatch watch --all. nmtwatch alone on a\n"
+             "terminal starts it.\n"
+             "\n"
+             "Exit: 0 quit, 10-32 the PID cannot be watched, 64 usage, 74 out of memory; as\n"
+             "nmtwatch watch where no screen can be drawn.\n",
     .run = run,
 };

@@ -269,17 +269,16 @@ static int run(int argc, char **argv)
 const struct command command_triage = {
     .name = "triage",
     .summary = "the diagnosis of one JVM: whose memory it is, in about a minute",
-    .usage =
-        "Usage: nmtwatch triage PID [--for 60s] [--level gentle|thorough] [-o DIR]\n"
-        "\n"
-        "Asks the JVM in order of cost, watches its class loads, asks again, and names the\n"
-        "culprit and its fix. The folder holds report.html, ticket.md, findings.json and\n"
-        "the raw texts; `nmtwatch analyze DIR/raw` reads them again. Passwords and tokens that\n"
-        "are recognized in the command line are replaced by ***; check before you share them.\n"
-        "With --heap it also takes a heap dump and says who holds class loaders (nmtwatch\n"
-        "holders): holders.html, holders.md.\n"
-        "\n"
-        "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-32 the JVM could not be\n"
-        "asked, 64 usage, 74 the folder cannot be written.\n",
+    .usage = "Usage: nmtwatch triage PID [--for 60s] [--level gentle|thorough] [-o DIR]\n"
+             "\n"
+             "Asks the JVM in order of cost, watches its class loads, asks again, and names\n"
+             "the culprit and its fix. The folder holds report.html, ticket.md, findings.json\n"
+             "and the raw texts; `nmtwatch analyze DIR/raw` reads them again. Passwords and\n"
+             "tokens that are recognized in the command line are replaced by ***; check\n"
+             "before you share them. With --heap it also takes a heap dump and says who holds\n"
+             "class loaders (nmtwatch holders): holders.html, holders.md.\n"
+             "\n"
+             "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 10-32 the JVM could not\n"
+             "be asked, 64 usage, 74 the folder cannot be written.\n",
     .run = run,
 };

@@ -309,21 +309,20 @@ static int run(int argc, char **argv)
 const struct command command_verdict = {
     .name = "verdict",
     .summary = "does a series of numbers grow, and how",
-    .usage =
-        "Usage: nmtwatch verdict FILE.csv|- [--limit BYTES] [--regressor-column] [--sparse] "
-        "[--json]\n"
-        "\n"
-        "Reads lines `seconds,bytes[,classes_loaded_total]` and says whether the series grows "
-        "now:\n"
-        "  CONVERGED, SAWTOOTH (level), STEPPED            it does not          exit 0\n"
-        "  LINEAR, ACCELERATING, SLOWING                   it does              exit 1\n"
-        "  TOO_SHORT, WARMING, RESTARTED (too recently)    not known yet        exit 3\n"
-        "with the slope and its 95 % interval, judged for the newest window without\n"
-        "a change of trend.\n"
-        "An empty value is a gap. A header line, blank lines, # comments, CR LF, decimal seconds "
-        "and\n"
-        "gzip are understood; bad lines are counted and reported.\n"
-        "\n"
-        "Exit: 0, 1 and 3 as above, 64 usage, 74 the file cannot be read or has no usable line.\n",
+    .usage = "Usage: nmtwatch verdict FILE.csv|- [--limit BYTES] [--regressor-column]\n"
+             "                        [--sparse] [--json]\n"
+             "\n"
+             "Reads lines `seconds,bytes[,classes_loaded_total]` and says whether the series\n"
+             "grows now:\n"
+             "  CONVERGED, SAWTOOTH (level), STEPPED            it does not          exit 0\n"
+             "  LINEAR, ACCELERATING, SLOWING                   it does              exit 1\n"
+             "  TOO_SHORT, WARMING, RESTARTED (too recently)    not known yet        exit 3\n"
+             "with the slope and its 95 % interval, judged for the newest window without a\n"
+             "change of trend. An empty value is a gap. A header line, blank lines, #\n"
+             "comments, CR LF, decimal seconds and gzip are understood; bad lines are counted\n"
+             "and reported.\n"
+             "\n"
+             "Exit: 0, 1 and 3 as above, 64 usage, 74 the file cannot be read or has no\n"
+             "usable line.\n",
     .run = run,
 };

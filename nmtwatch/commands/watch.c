@@ -31,14 +31,13 @@ static int run_record(int argc, char **argv)
 const struct command command_record = {
     .name = "record",
     .summary = "record a JVM to a file",
-    .usage =
-        "Usage: nmtwatch record PID -o FILE.nmt.gz [options]\n"
-        "\n"
-        "Watches one JVM and writes everything it learns: gzip members of JSON lines, whole\n"
-        "after every line (zcat FILE | jq works while it runs; kill -9 loses at most the last\n"
-        "sample).\n"
-        "\n"
-        "Exit: as nmtwatch watch.\n",
+    .usage = "Usage: nmtwatch record PID -o FILE.nmt.gz [options]\n"
+             "\n"
+             "Watches one JVM and writes everything it learns: gzip members of JSON lines,\n"
+             "whole after every line (zcat FILE | jq works while it runs; kill -9 loses at\n"
+             "most the last sample).\n"
+             "\n"
+             "Exit: as nmtwatch watch.\n",
     .run = run_record,
 };
 
@@ -74,14 +73,14 @@ static int run(int argc, char **argv)
 const struct command command_watch = {
     .name = "watch",
     .summary = "watch JVMs live: memory, classes, alerts",
-    .usage =
-        "Usage: nmtwatch watch PID... | --all [options]\n"
-        "\n"
-        "Watches JVMs: free sources each interval, NMT every few seconds, names of classes only\n"
-        "above the trigger rate, expensive commands only within the pause budget.\n"
-        "Raises and clears alerts; prints what the watching cost.\n"
-        "\n"
-        "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-32 the JVM could not\n"
-        "be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be written.\n",
+    .usage = "Usage: nmtwatch watch PID... | --all [options]\n"
+             "\n"
+             "Watches JVMs: free sources each interval, NMT every few seconds, names of\n"
+             "classes only above the trigger rate, expensive commands only within the pause\n"
+             "budget. Raises and clears alerts; prints what the watching cost.\n"
+             "\n"
+             "Exit: 0 no alert, 1 a WARNING was raised, 2 a CRITICAL one, 10-32 the JVM could\n"
+             "not be watched (docs/exit-codes.md), 64 usage, 74 the recording could not be\n"
+             "written.\n",
     .run = run,
 };

@@ -10,7 +10,7 @@ _nmtwatch_verbs() { # PROGRAM
 _nmtwatch_options() { # HELP [NAME]
     awk -v wanted="${2-}" '
         /^Options:/ { options = 1; next }
-        !options { next }
+        !options || !/^  (-|    --)/ { next }
         {
             sub(/^ +/, "")
             sub(/  .*/, "")

@@ -84,7 +84,8 @@ page() { # VERB SUMMARY, help on standard input
             part = "options"
             next
         }
-        part == "options" { option($0); next }
+        part == "options" && /^  (-|    --)/ { if (row != "") option(row); row = $0; next }
+        part == "options" { sub(/ +$/, "", row); sub(/^ +/, (row ~ /  [^ -]/ ? " " : "  ")); row = row $0; next }
         /^$/ { flush(); close_literal(); next }
         /^  / {
             flush()
@@ -94,6 +95,7 @@ page() { # VERB SUMMARY, help on standard input
         }
         { close_literal(); paragraph = paragraph " " $0; sub(/^ /, "", paragraph) }
         END {
+            if (row != "") option(row)
             print ".El"
             if (exits != "") { print ".Sh EXIT STATUS"; prose(exits) }
             print ".Sh SEE ALSO\n.Xr nmtwatch 1"

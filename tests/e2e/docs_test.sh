@@ -127,6 +127,10 @@ is "the man page has every verb" "$(while read -r verb; do
     grep -q "^\.It Cm $verb\$\|^\.Cm $verb\$\|^\.Nm\$" docs/nmtwatch.1 && grep -q "^\.Cm $verb\$" docs/nmtwatch.1 ||
         echo "$verb"
 done <"$SCRATCH/verbs")" ""
+is "help has no line of more than 80 columns, and none that ends with a space" "$({
+    "$NMTWATCH" help
+    while read -r verb; do "$NMTWATCH" help "$verb" </dev/null; done <"$SCRATCH/verbs"
+} | LC_ALL=C.UTF-8 grep -E '^.{81}| $')" ""
 is "every relative link leads somewhere" "$(for text in "${texts[@]}"; do
     grep -oE '\]\([^)#:]+' "$text" | cut -c 3- | while read -r link; do
         [ -e "$(dirname "$text")/$link" ] || echo "$text: $link"
