@@ -1,14 +1,16 @@
 #!/bin/bash
 # includes: every include points downwards, so that there is no circle: from a layer to a lower one, and
-# within a layer to a folder that comes later in the order of docs/architecture.md. And what is of one architecture
-# stands in a file or folder of that name.
+# within a layer to a folder that comes later in the order of docs/architecture.md. No headers include each other in a
+# circle, nor do the parts of agent/control. Code of one architecture stands in a file or folder of that name.
 # usage: includes.sh [TREE]     prints what does not; exit 1 when there is any
 set -u
 cd "${1:-$(dirname "$0")/../..}" || exit 2
 
 # FILE:LINE:INCLUDED of everything but tests
 list() {
-    grep -rnoE '#include "[^"]+"' --include='*.[ch]' analyzers reports nmtwatch agent | sed -E 's/#include "(.*)"/\1/'
+    grep -rnoE '^[[:blank:]]*#[[:blank:]]*include[[:blank:]]*["<](analyzers|reports|nmtwatch|agent|tests)/[^">]+' \
+        --include='*.[ch]' --include='*.def' analyzers reports nmtwatch agent |
+        sed -E 's/:[[:blank:]]*#[[:blank:]]*include[[:blank:]]*["<]/:/'
 }
 
 # The agent stands alone but for a leaf; nmtwatch knows of it what goes over the wire: options, answers,
@@ -23,7 +25,9 @@ layers() {
         # The walker of the agent, over another process, and how it weighs allocations.
         layer == "nmtwatch" && $1 ~ /^nmtwatch\/observe\// &&
             $3 ~ /^agent\/(alloc\/weights|hotspot\/(layout|load|walk)|methods\/(method_reading|symbol_name)|classdef\/class_graph|stack\/(call_frame|frame_rule)|calltrace\/frame|mem\/fold_hash)\.h$/ { next }
-        $1 == "nmtwatch/jfr/history_jfr.c" && $3 ~ /^agent\/jfr\/jfr_(metadata\.h|table\.def)$/ { next } # the format
+        # The format.
+        $1 ~ /^nmtwatch\/jfr\/history_(jfr\.c|types\.def)$/ &&
+            $3 ~ /^agent\/jfr\/jfr_(metadata\.h|(table|types|base_types)\.def)$/ { next }
         layer == "agent" && $3 == "analyzers/classes/normalize.h" { next }
         { print $1 ":" $2 ": " $3 " is not of a lower layer" }'
 }
@@ -49,7 +53,6 @@ folders() {
         {
             split($0, part, ":")
             from = part[1]; to = part[3]
-            if (to !~ /\.h$/) next
             sub(/\/[^\/]*$/, "", from); sub(/\/[^\/]*$/, "", to)
             # What is of an architecture (agent/hotspot/x86_64) is a part of its folder.
             sub(/^[^\/]*\/[^\/]*/, "&\n", from); sub(/\n.*/, "", from)
@@ -60,6 +63,36 @@ folders() {
             else if (!(to in rank) || rank[to] < rank[from])
                 print part[1] ":" part[2] ": " part[3] " is not below " from
         }' docs/architecture.md <(list)
+}
+
+# The edges of a graph: FROM TO. Of headers, and of the parts of agent/control: a file and its header are one, and so is
+# a header that has no file of its own (profiler_parts.h) with the part that its name begins with.
+edges() {
+    list | awk -F: '
+        { from[NR] = $1; to[NR] = $3 }
+        function part(file) { sub(/\.[a-z]+$/, "", file); return file }
+        { parts[part($1)]; if ($1 ~ /\.c$/) own[part($1)] }
+        function owner(name,   at) {
+            if (name in own) return name
+            for (at = name; sub(/_[^_\/]*$/, "", at);) if (at in parts) return at
+            return name
+        }
+        END {
+            for (i = 1; i <= NR; i++) {
+                if (to[i] !~ /\.h$/) continue
+                if (from[i] ~ /\.h$/) print from[i], to[i]
+                if (from[i] !~ /^agent\/control\// || to[i] !~ /^agent\/control\//) continue
+                a = owner(part(from[i])); b = owner(part(to[i]))
+                if (a != b) print a, b
+            }
+        }'
+}
+
+circles() {
+    edges | tsort 2>&1 >/dev/null | awk '
+        /contains a loop/ { if (files != "") print "a circle:" files; files = ""; next }
+        { files = files " " $2 }
+        END { if (files != "") print "a circle:" files }'
 }
 
 # Architectures are known to files and folders that are named for one; nobody knows the size of a page. Comments may
@@ -87,7 +120,7 @@ machines() {
         close ARGV if eof' 2>/dev/null
 }
 
-wrong=$(layers && folders && machines)
+wrong=$(layers && folders && circles && machines)
 [ -z "$wrong" ] || {
     echo "$wrong"
     exit 1

@@ -29,6 +29,29 @@ mkdir "$tree/agent/other"
 is "a folder without a place is named" "$(from agent/other/a.c agent/mem/mem.h)" \
     "agent/other: not in the order of docs/architecture.md
 1"
+is "nor in a table" "$(from analyzers/parse/a.def analyzers/model/b.def)" \
+    "analyzers/parse/a.def:1: analyzers/model/b.def is not below analyzers/parse
+1"
+is "nor with blanks and angle brackets" "$(
+    echo '#  include  <analyzers/model/b.h>' >"$tree/analyzers/parse/a.c"
+    scripts/test/includes.sh "$tree"
+    rm "$tree/analyzers/parse/a.c"
+)" "analyzers/parse/a.c:1: analyzers/model/b.h is not below analyzers/parse"
+circle() { # FILE INCLUDED...
+    local i
+    for ((i = 1; i < $#; i += 2)); do
+        mkdir -p "$(dirname "$tree/${!i}")"
+        echo "#include \"${*:i+1:1}\"" >>"$tree/${!i}"
+    done
+    scripts/test/includes.sh "$tree" | tr ' ' '\n' | grep / | sort | tr '\n' ' '
+    for ((i = 1; i < $#; i += 2)); do rm -f "$tree/${!i}"; done
+}
+is "headers in a circle are seen" "$(circle analyzers/parse/a.h analyzers/parse/b.h analyzers/parse/b.h \
+    analyzers/parse/c.h analyzers/parse/c.h analyzers/parse/a.h)" "analyzers/parse/a.h analyzers/parse/b.h analyzers/parse/c.h "
+is "and parts of agent/control" "$(circle agent/control/a.c agent/control/b.h agent/control/b.c agent/control/a_parts.h \
+    agent/control/a.c agent/control/a_parts.h)" "agent/control/a agent/control/b "
+is "but not a part and its own header" "$(circle agent/control/a.c agent/control/a_parts.h \
+    agent/control/a_parts.h agent/control/a.h)" ""
 holds() { # FILE LINE
     mkdir -p "$(dirname "$tree/$1")"
     echo "$2" >"$tree/$1"
