@@ -15,6 +15,7 @@
 #define OTHER           "[other families]"
 #define IDS_ELSEWHERE   26 /* since this JDK */
 #define OWN_CLASSES_MIN 200
+#define SLOTS_MIN       8
 
 struct walk {
     struct loaded_methods *out;
@@ -107,6 +108,7 @@ static bool take_class(struct walk *walk, uintptr_t klass, uintptr_t loader, boo
         add_to_family(walk, klass, name, methods);
     out->classes++;
     out->methods += methods;
+    out->slots += methods > SLOTS_MIN ? methods : SLOTS_MIN;
     out->own_classes += !boot;
     out->own_methods += boot ? 0 : methods;
     return true;

@@ -2,6 +2,8 @@
 
 #include "analyzers/parse/span.h"
 
+#include <math.h>
+
 #define JNI_HOLDS_METHOD_IDS_SINCE 26
 
 bool internal_has_jni(int jdk_major)
@@ -59,6 +61,12 @@ static double list_capacity(double ids)
 
 struct jmethodid_cost jmethodid_cost(int jdk_major, struct jmethodid_load load)
 {
+    return jmethodid_cost_counted(jdk_major, load, fmax(load.methods_per_class, SLOTS_MIN));
+}
+
+struct jmethodid_cost jmethodid_cost_counted(int jdk_major, struct jmethodid_load load,
+                                             double slots_per_class)
+{
     struct jmethodid_cost cost = {0};
     if (load.classes <= 0 || load.methods_per_class < 0.0)
         return cost;
@@ -74,7 +82,7 @@ struct jmethodid_cost jmethodid_cost(int jdk_major, struct jmethodid_load load)
         cost.nmt_header_bytes = whole(header * ((methods + 1.0) * classes + 2.0 * loaders));
         return cost;
     }
-    double slots = 8.0 * (methods < SLOTS_MIN ? SLOTS_MIN : methods) * classes;
+    double slots = 8.0 * slots_per_class * classes;
     double nodes = 24.0 * classes + 16.0 * loaders;
     cost.nmt_header_bytes = whole(header * 3.0 * classes);
     if (jdk_major == 8) {
@@ -86,6 +94,17 @@ struct jmethodid_cost jmethodid_cost(int jdk_major, struct jmethodid_load load)
     cost.kept_class_bytes = whole(nodes);
     cost.internal_bytes = cost.kept_internal_bytes = whole(slots);
     return cost;
+}
+
+void jmethodid_cost_add(struct jmethodid_cost *cost, const struct jmethodid_cost *further)
+{
+    cost->class_bytes = saturated_add(cost->class_bytes, further->class_bytes);
+    cost->internal_bytes = saturated_add(cost->internal_bytes, further->internal_bytes);
+    cost->jni_bytes = saturated_add(cost->jni_bytes, further->jni_bytes);
+    cost->kept_class_bytes = saturated_add(cost->kept_class_bytes, further->kept_class_bytes);
+    cost->kept_internal_bytes =
+        saturated_add(cost->kept_internal_bytes, further->kept_internal_bytes);
+    cost->nmt_header_bytes = saturated_add(cost->nmt_header_bytes, further->nmt_header_bytes);
 }
 
 int64_t jmethodid_loaded_bytes(const struct jmethodid_cost *cost)

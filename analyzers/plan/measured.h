@@ -13,6 +13,7 @@
 #define ANALYZERS_PLAN_MEASURED_H
 
 #include "analyzers/model/event.h"
+#include "analyzers/native/internal.h"
 #include "analyzers/plan/plan_input.h"
 
 #define PLAN_GROWTH_CLASSES_MIN 200 /* between two measurements */
@@ -36,6 +37,8 @@ struct plan_measured {
     int64_t classes, loaded, unloaded, loaders, threads;
     double loads_per_s, unloads_per_s; /* below 0: not known */
     double methods_per_class;          /* counted; below 0: not known */
+    struct jmethodid_load counted; /* of all that are there; no classes: they were not counted */
+    double counted_slots;          /* of a class in the mean */
 
     int64_t rss_bytes, nmt_bytes;
     int64_t heap_bytes;      /* reserved: what -Xmx allows */

@@ -56,12 +56,37 @@ static void classes(struct plan_core *core, const struct plan_input *input,
                                 : core->classes_bytes;
 }
 
-static void jmethod_ids(struct plan_core *core, const struct plan_input *input)
+/* Those that were counted at what they have, further ones at the application's mean. */
+static struct jmethodid_cost loaded_ids(const struct plan_input *input,
+                                        const struct plan_measured *measured,
+                                        struct class_load load)
+{
+    struct jmethodid_load counted = measured->counted,
+                          rest = {.classes = load.classes,
+                                  .methods_per_class = load.methods_per_class,
+                                  .loaders = load.loaders};
+    if (counted.classes <= 0 || input->slot[PLAN_METHODS_PER_CLASS].given ||
+        input->slot[PLAN_LOADERS].given)
+        return jmethodid_cost(input->jdk_major, rest);
+    if (counted.classes > load.classes) {
+        counted.loaders =
+            plan_whole((double)counted.loaders * (double)load.classes / (double)counted.classes);
+        counted.classes = load.classes;
+    }
+    struct jmethodid_cost cost =
+        jmethodid_cost_counted(input->jdk_major, counted, measured->counted_slots);
+    rest.classes -= counted.classes;
+    rest.loaders -= counted.loaders;
+    struct jmethodid_cost further = jmethodid_cost(input->jdk_major, rest);
+    jmethodid_cost_add(&cost, &further);
+    return cost;
+}
+
+static void jmethod_ids(struct plan_core *core, const struct plan_input *input,
+                        const struct plan_measured *measured)
 {
     struct class_load load = class_load_of(input, core->classes);
-    core->ids =
-        jmethodid_cost(input->jdk_major,
-                       (struct jmethodid_load){load.classes, load.methods_per_class, load.loaders});
+    core->ids = loaded_ids(input, measured, load);
     int64_t churned = plan_whole(plan_input_churned(input));
     /* Where the churned ones have loaders of their own, these are churned with them. */
     double each = fmax(1.0, (double)load.classes / (double)load.loaders);
@@ -79,7 +104,7 @@ static void plan_core_make(struct plan_core *core, const struct plan_input *inpu
     memset(core, 0, sizeof *core);
     core->classes = plan_whole(plan_input_get(input, PLAN_CLASSES) + plan_input_grown(input));
     classes(core, input, measured);
-    jmethod_ids(core, input);
+    jmethod_ids(core, input, measured);
     double stack = fmin(STACK_TOUCHED, plan_input_get(input, PLAN_STACK));
     if (measured->thread_bytes >= 0 && measured->threads > 0)
         stack = (double)measured->thread_bytes / (double)measured->threads;
@@ -240,6 +265,12 @@ static void size(struct plan *plan, const struct plan_core *core)
     sizing_make(&plan->sizing, &needs);
 }
 
+static double ids_per_class(const struct plan *plan)
+{
+    return plan->classes > 0 ? (double)jmethodid_loaded_bytes(&plan->ids) / (double)plan->classes
+                             : 0.0;
+}
+
 /* How fast it grows: by the recording's verdict; else by what comes and stays, and by what churn
  * leaves behind. */
 static double growth_per_s(const struct plan *plan)
@@ -253,11 +284,8 @@ static double growth_per_s(const struct plan *plan)
         measured->loads_per_s > measured->unloads_per_s)
         staying =
             measured->loads_per_s - (measured->unloads_per_s > 0.0 ? measured->unloads_per_s : 0.0);
-    double ids = plan->classes > 0
-                     ? (double)jmethodid_loaded_bytes(&plan->ids) / (double)plan->classes
-                     : 0.0;
     double kept = horizon > 0.0 ? (double)plan->ids_kept_bytes / horizon : 0.0;
-    return staying * (plan->bytes_per_class + ids) + kept;
+    return staying * (plan->bytes_per_class + ids_per_class(plan)) + kept;
 }
 
 static double seconds_until(int64_t limit, int64_t now, double per_s)
@@ -299,6 +327,7 @@ static void judge(struct plan *plan)
         .jdk_major = input->jdk_major,
         .methods_per_class = plan_input_get(input, PLAN_METHODS_PER_CLASS),
         .loaders = (int64_t)plan_input_get(input, PLAN_LOADERS),
+        .ids_per_class = plan->measured.counted.classes > 0 ? ids_per_class(plan) : 0.0,
         .counted = true,
         .loaded = plan->classes + (int64_t)gone,
         .unloaded = (int64_t)gone,

@@ -39,6 +39,8 @@ void suitability_take_level(struct suitability_facts *facts, const struct level 
 
 static double ids_mb(const struct suitability_facts *facts)
 {
+    if (facts->ids_per_class > 0.0)
+        return facts->ids_per_class * (double)facts->loaded / MB;
     int64_t loaders = facts->loaders > 0 ? facts->loaders : facts->loaded > 0 ? facts->loaded : 1;
     struct jmethodid_cost cost =
         jmethodid_cost(facts->jdk_major,

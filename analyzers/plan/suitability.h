@@ -56,6 +56,7 @@ struct suitability_facts {
     int jdk_major;            /* 0: not known */
     double methods_per_class; /* for what jmethodIDs of all classes would cost */
     int64_t loaders;          /* 0: one for each class */
+    double ids_per_class;     /* its bytes, where the classes were counted; 0: by the two above */
     bool counted;             /* the next two are known */
     int64_t loaded;           /* classes in all, since the start or up to the end of the plan */
     int64_t unloaded;

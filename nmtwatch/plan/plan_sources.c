@@ -295,8 +295,13 @@ static void count_methods(struct plan_measured *measured, const struct target *t
 {
     struct loaded_methods methods;
     char unused[200];
-    if (loaded_methods_read(target, &methods, unused, sizeof unused) && methods.classes > 0)
+    if (loaded_methods_read(target, &methods, unused, sizeof unused) && methods.classes > 0) {
+        double classes = (double)methods.classes;
         measured->methods_per_class = round(loaded_methods_per_class(&methods) * 10.0) / 10.0;
+        measured->counted = (struct jmethodid_load){
+            methods.classes, (double)methods.methods / classes, methods.loaders};
+        measured->counted_slots = (double)methods.slots / classes;
+    }
     loaded_methods_free(&methods);
 }
 

@@ -78,6 +78,7 @@ static void sums(void **state)
     assert_int_equal(out.methods, 125);
     assert_int_equal(out.own_classes, 2);
     assert_int_equal(out.own_methods, 22);
+    assert_int_equal(out.slots, 15 + 8 + 100 + 8);
     assert_int_equal(out.torn, 0);
 }
 

@@ -228,6 +228,43 @@ static void measured_comes_first(void **state)
 }
 
 /* A recording that ends too early to tell. */
+/* JDK 17: 3 000 classes of 100 methods in 300 loaders, 721 of 17.7 of the JDK in four: 5 095 000 bytes came when
+ * all ids were asked for. At the application's 100 for each class it was foretold 18 % more. */
+static void ids_of_what_was_counted(void **state)
+{
+    struct plan_measured measured;
+    (void)state;
+    plan_measured_none(&measured);
+    measured.have = true;
+    measured.classes = measured.loaded = 3721;
+    measured.basis = PLAN_BASIS_MEAN;
+    measured.bytes_per_class = 5000;
+    measured.class_bytes = 18605000;
+    measured.methods_per_class = 100.0;
+    measured.counted = (struct jmethodid_load){3721, 312782.0 / 3721.0, 304};
+    measured.counted_slots = 314520.0 / 3721.0;
+    plan_input_default(&input);
+    plan_measured_input(&measured, &input);
+    plan_make(&plan, &input, &measured);
+    int64_t now = plan.figures[PLAN_PART_JMETHOD_IDS].expected_bytes;
+    assert_in_range(now, 5095000 * 0.97, 5095000 * 1.03);
+    assert_non_null(strstr(plan.reason, "would be 4.9 MB"));
+
+    /* 1 000 more at the application's mean, 1 632 bytes; fewer as many less. */
+    plan_input_set(&input, PLAN_CLASSES, 4721);
+    plan_make(&plan, &input, &measured);
+    int64_t then = plan.figures[PLAN_PART_JMETHOD_IDS].expected_bytes;
+    assert_in_range(then - now, 1632000, 1650000);
+    plan_input_set(&input, PLAN_CLASSES, 1000);
+    plan_make(&plan, &input, &measured);
+    assert_in_range(plan.figures[PLAN_PART_JMETHOD_IDS].expected_bytes, now * 0.26, now * 0.28);
+    /* Whoever says what the classes have is believed. */
+    plan_input_set(&input, PLAN_CLASSES, 3721);
+    plan_input_set(&input, PLAN_METHODS_PER_CLASS, 1);
+    plan_make(&plan, &input, &measured);
+    assert_in_range(plan.figures[PLAN_PART_JMETHOD_IDS].expected_bytes, 380000, 460000);
+}
+
 static void nobody_can_tell(void **state)
 {
     (void)state;
@@ -281,6 +318,7 @@ int main(void)
         cmocka_unit_test(limits),
         cmocka_unit_test(what_more_means),
         cmocka_unit_test(measured_comes_first),
+        cmocka_unit_test(ids_of_what_was_counted),
         cmocka_unit_test(nobody_can_tell),
         cmocka_unit_test(the_largest),
     };
