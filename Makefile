@@ -60,7 +60,7 @@ LIBS := -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -
 HEAP := object_ids heap heap_scan walk retained holders holder_cause holders_baseline
 PARSE := span redact jcmd_reply nmt_row nmt_summary metaspace class_tables \
          class_log hsperfdata proc_text nmt_detail text_kind hs_err oom_lines tool_tables
-CLEAN := clean_text prefixes wraps
+CLEAN := clean_text prefixes json_texts wraps
 MODEL := texts units memory_reply event
 TREND := rate history drawdown trend_line curve_fit window verdict verdict_ask
 CLASSES := normalize family stem_table census heap_census loader_table

@@ -148,11 +148,10 @@ static size_t count_of(struct span text, struct span what)
 static bool is_escaped(struct span text)
 {
     size_t real = count_of(text, SPAN_LITERAL("\n"));
-    if (real > 40 || text.len > ((size_t)64 << 20))
+    if (real > 40 || text.len > CLEAN_TEXT_MAX || json_holds_texts(text))
         return false;
     size_t escaped = count_of(text, SPAN_LITERAL("\\n"));
-    struct span front = span_trim(text); /* a JSON line is unescaped as such */
-    bool plain = span_find(text, SPAN_LITERAL(":\\")) < 0 && front.len > 0 && front.ptr[0] != '{';
+    bool plain = span_find(text, SPAN_LITERAL(":\\")) < 0 && text.len > 0;
     size_t fewest = plain && text.len < 4096 ? 1 : 4;
     if (real <= 2 && escaped >= fewest && escaped * 400 >= text.len)
         return true;
@@ -187,17 +186,37 @@ static void split_escaped(struct text_lines *lines, struct span text)
     }
 }
 
+/* More lines end with a carriage return alone than with anything else. */
+static bool ends_in_returns(struct span text)
+{
+    size_t alone = 0, others = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        others += text.ptr[i] == '\n';
+        alone += text.ptr[i] == '\r' && (i + 1 == text.len || text.ptr[i + 1] != '\n');
+    }
+    return alone > others;
+}
+
+static const char *next_end(struct span text)
+{
+    size_t i = 0;
+    while (i < text.len && text.ptr[i] != '\n' && text.ptr[i] != '\r')
+        i++;
+    return i < text.len ? text.ptr + i : NULL;
+}
+
 static void split(struct text_lines *lines, struct span text)
 {
     int64_t number = 0;
-    bool mac = text.len > 0 && memchr(text.ptr, '\n', text.len) == NULL;
+    bool mac = ends_in_returns(text);
     while (text.len > 0 && !lines->failed) {
-        const char *end = memchr(text.ptr, mac ? '\r' : '\n', text.len);
+        const char *end = mac ? next_end(text) : memchr(text.ptr, '\n', text.len);
         size_t length = end == NULL ? text.len : (size_t)(end - text.ptr);
         struct span line = span_of(text.ptr, length);
         while (line.len > 0 && line.ptr[line.len - 1] == '\r')
             line.len--;
-        lines->removed[REMOVED_CARRIAGE_RETURN] += line.len < length;
+        lines->removed[REMOVED_CARRIAGE_RETURN] +=
+            line.len < length || (end != NULL && *end == '\r');
         struct span content = span_trim(line);
         if (content.len > 0 && content.ptr + content.len < line.ptr + line.len) {
             line.len = (size_t)(content.ptr + content.len - line.ptr);
@@ -216,6 +235,27 @@ static bool is_blank(const struct text_line *line)
     return span_trim(line->text).len == 0;
 }
 
+/* "text" and "java {.numberLines}" behind a fence; a row of the text has more words or other signs. */
+static bool is_language(struct span text)
+{
+    text = span_trim(text);
+    for (size_t i = 0; i < text.len; i++) {
+        if (strchr(" :=()", text.ptr[i]) != NULL)
+            return i > 0 && i + 1 < text.len && text.ptr[i] == ' ' && text.ptr[i + 1] == '{';
+    }
+    return text.len < 40;
+}
+
+/* "|---|:--:|", below the head of a table. */
+static bool is_table_rule(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (strchr("|-: ", text.ptr[i]) == NULL)
+            return false;
+    }
+    return text.len > 4 && text.ptr[0] == '|' && span_find(text, SPAN_LITERAL("---")) > 0;
+}
+
 /* "```text", "~~~", "/" "**", "*" "/", "{noformat}", "[code]": a blank line instead. */
 static bool is_mark(struct span text)
 {
@@ -228,10 +268,11 @@ static bool is_mark(struct span text)
     };
     text = span_trim(text);
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        if (span_starts_with(text, starts[i]) && text.len < 40 &&
-            span_find(text, SPAN_LITERAL("=")) < 0)
+        if (span_starts_with(text, starts[i]) && is_language(span_skip(text, starts[i].len)))
             return true;
     }
+    if (is_table_rule(text))
+        return true;
     for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) {
         if (span_equals(text, wholes[i]))
             return true;
@@ -250,6 +291,9 @@ static bool take_marks(struct text_lines *lines)
         struct span text = span_trim(line->text);
         if (is_mark(line->text))
             line->text.len = 0;
+        else if (span_starts_with(text,
+                                  SPAN_LITERAL("```"))) /* its first row is behind the fence */
+            line->text = span_skip(text, 3);
         else if (text.len > 3 && span_ends_with(text, SPAN_LITERAL("```")))
             line->text =
                 span_of(line->text.ptr, (size_t)(text.ptr - line->text.ptr) + text.len - 3);

@@ -9,6 +9,7 @@
 #define RUN_MIN      3
 #define MOST_PERCENT 60
 #define TOKEN_MAX    80
+#define ALONE_MIN    5 /* numbers with nothing but a blank behind them are line numbers from here on */
 
 static bool is_digit(char c)
 {
@@ -18,6 +19,11 @@ static bool is_digit(char c)
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_name(char c)
+{
+    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '/';
 }
 
 static bool is_blank(struct span text)
@@ -95,7 +101,8 @@ static size_t dashes(struct span text)
 static size_t bar(struct span text)
 {
     size_t i = skip_blanks(text, 0);
-    if (at(text, i) != '|' || has(text, "|--") || has(text, "+--"))
+    bool closed = span_ends_with(span_trim(text), SPAN_LITERAL(" |"));
+    if (at(text, i) != '|' || (!closed && (has(text, "|--") || has(text, "+--"))))
         return 0;
     return with_blank(text, i + 1);
 }
@@ -136,15 +143,6 @@ static size_t quoted(struct span text)
             return 0;
     }
     return i + 1;
-}
-
-/* `cat -n`: a number and a tab. */
-static size_t numbered(struct span text)
-{
-    size_t i = skip_blanks(text, 0), digits = i;
-    while (is_digit(at(text, i)))
-        i++;
-    return i > digits && i - digits <= 7 && at(text, i) == '\t' ? i + 1 : 0;
 }
 
 /* --- times ------------------------------------------------------------------------------------ */
@@ -277,12 +275,94 @@ static size_t kernel_time(struct span text)
                : 0;
 }
 
-/* --- prefixes of containers and loggers ------------------------------------------------------- */
+/* --- numbers of lines ------------------------------------------------------------------------- */
 
-static bool is_name(char c)
+struct line_number {
+    struct span file; /* of grep; empty: none */
+    int64_t number;
+    size_t prefix; /* bytes; 0: the line has no number in front */
+    bool alone;    /* nothing but a blank is behind the number: it may be the first word of a row */
+};
+
+/* A histogram's row, where only the number is left of it. */
+static bool is_counts(struct span text)
 {
-    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '/';
+    int64_t number;
+    text = span_trim(text);
+    return span_take_unsigned(&text, &number) && span_take(&text, SPAN_LITERAL(" ")) &&
+           (text = span_trim(text), span_take_unsigned(&text, &number)) && at(text, 0) == ' ';
 }
+
+static bool is_all_digits(struct span text)
+{
+    int64_t number;
+    return span_take_unsigned(&text, &number) && text.len == 0;
+}
+
+/* "12:" and "file:12:" of grep, "  12<tab>" of cat and nl, "  12 " of less and vi, "  12 " and a bar of bat. */
+static struct line_number line_number(struct span text)
+{
+    const struct line_number none = {.prefix = 0};
+    struct line_number found = none;
+    size_t start = 0, i = 0;
+    while (is_name(at(text, i)) && i < TOKEN_MAX)
+        i++;
+    if (at(text, i) == ':' && i > 0 && !is_all_digits(span_of(text.ptr, i))) {
+        found.file = span_of(text.ptr, i);
+        start = i + 1;
+    } else {
+        start = skip_blanks(text, 0);
+    }
+    for (i = start; is_digit(at(text, i));)
+        i++;
+    struct span number = span_of(text.ptr + start, i - start);
+    bool grep = at(text, i) == ':' && (start == 0 || found.file.len > 0);
+    if (number.len > 7 || !span_take_unsigned(&number, &found.number) ||
+        (found.file.len > 0 && (!grep || date_end(text, 0) > 0)) || clock_end(text, start) > 0)
+        return none;
+    size_t bar_at = skip_blanks(text, i);
+    if (grep || at(text, i) == '\t')
+        found.prefix = i + 1;
+    else if (span_starts_with(from(text, bar_at), SPAN_LITERAL("\xe2\x94\x82")))
+        found.prefix = with_blank(text, bar_at + 3);
+    else if (at(text, i) == ' ' || i == text.len)
+        found.prefix = with_blank(text, i);
+    found.alone = found.prefix == i + 1 && at(text, i) == ' ';
+    return found;
+}
+
+static size_t numbered(struct span text)
+{
+    return line_number(text).prefix;
+}
+
+/* They go up from line to line; where only a blank is behind them, by one: a process table's do not. The ranks
+ * of a histogram are none, nor are numbers in the middle of a block. */
+static bool are_line_numbers(const struct text_lines *lines, size_t first, size_t end)
+{
+    struct line_number last = {.prefix = 0};
+    int64_t alone = 0, last_line = 0, counts = 0, of = 0, begin = -1;
+    for (size_t i = first; i < end; i++) {
+        if (lines->lines[i].peel == 0)
+            continue;
+        struct line_number found = line_number(lines->lines[i].text);
+        int64_t step = found.number - last.number;
+        bool next = step == 1 || step == (int64_t)i - last_line;
+        bool same = last.prefix > 0 && span_equals(found.file, last.file);
+        if (same && (step <= 0 || (found.alone && !next)))
+            return false;
+        alone += found.alone;
+        counts += is_counts(from(lines->lines[i].text, found.prefix));
+        begin = of++ == 0 ? found.number : begin;
+        last = found;
+        last_line = (int64_t)i;
+    }
+    bool middle = first > 0 && begin != 1 && !is_blank(lines->lines[first - 1].text);
+    return !middle && counts * 2 < of &&
+           (alone == 0 || alone >= ALONE_MIN || (begin == 1 && of > 1));
+}
+
+/* --- prefixes of containers and loggers ------------------------------------------------------- */
 
 /* "stdout F " of the container runtime interface. */
 static size_t stream(struct span text)
@@ -448,7 +528,7 @@ static const struct {
     {bar, REMOVED_PIPE, 3},
     {bullet, REMOVED_BULLET, 2},
     {quoted, REMOVED_QUOTED, 3},
-    {numbered, REMOVED_PREFIX, 3},
+    {numbered, REMOVED_NUMBER, 8},
     {timestamp, REMOVED_TIMESTAMP, 3},
     {syslog_line, REMOVED_TIMESTAMP, 2},
     {kernel_time, REMOVED_TIMESTAMP, 2},
@@ -482,6 +562,8 @@ static bool is_error_file_head(struct span text)
 static bool may_go(const struct text_lines *lines, size_t first, size_t end,
                    size_t (*take)(struct span))
 {
+    if (take == numbered)
+        return are_line_numbers(lines, first, end);
     if (take != hash)
         return true;
     for (size_t i = first; i < end; i++) {
@@ -503,9 +585,12 @@ static void peel(struct text_lines *lines, size_t first, size_t end, enum remove
         lines->removed[removed]++;
         if (removed == REMOVED_QUOTED)
             line->text.len = end_of_quoted(line->text);
-        if (removed == REMOVED_PIPE && span_ends_with(span_trim(line->text), SPAN_LITERAL("|"))) {
-            line->text = span_trim(line->text);
-            line->text.len--;
+        struct span trimmed = span_trim(line->text);
+        if (removed == REMOVED_PIPE && span_ends_with(trimmed, SPAN_LITERAL("|"))) {
+            const char *start = line->text.ptr;
+            trimmed.len--;
+            trimmed = span_trim(trimmed);
+            line->text = span_of(start, (size_t)(trimmed.ptr + trimmed.len - start));
         }
     }
 }
@@ -524,7 +609,8 @@ static bool take_kind(struct text_lines *lines, size_t kind)
     }
     if (have == 0)
         return false;
-    int64_t least = KINDS[kind].run_min; /* of a table of two lines, both */
+    int64_t least =
+        KINDS[kind].run_min < RUN_MIN ? KINDS[kind].run_min : RUN_MIN; /* of two lines, both */
     if (have == of && of == 2 && least > 2)
         least = 2;
     if (have >= least && have * 100 >= of * MOST_PERCENT) {

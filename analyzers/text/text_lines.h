@@ -32,7 +32,12 @@ void text_lines_add(struct text_lines *lines, struct span text, int64_t number);
 
 /* One look at what stands in front of the lines; true when something was taken. */
 bool prefixes_take(struct text_lines *lines);
-/* One look at what is inside of lines: colours, entities, blanks, JSON. True: something changed. */
+/* One look at what is inside of lines: colours, entities, blanks; and json_take. True: something changed. */
 bool wraps_take(struct text_lines *lines);
+
+/* One look for values of JSON that hold texts, each in a line or over several. True: texts took their place. */
+bool json_take(struct text_lines *lines);
+/* The text begins with such a value. */
+bool json_holds_texts(struct span text);
 
 #endif

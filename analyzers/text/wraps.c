@@ -1,10 +1,7 @@
-/* What is inside of lines: colours, HTML, blanks of other alphabets, JSON around a line. */
+/* What is inside of lines: colours, HTML, blanks of other alphabets. */
 #include "analyzers/text/text_lines.h"
 
-#include <stdlib.h>
 #include <strings.h>
-
-#define JSON_PERCENT 60
 
 static char at(struct span text, size_t i)
 {
@@ -163,131 +160,9 @@ static bool rewrite(struct text_lines *lines, struct text_line *line)
     return any;
 }
 
-/* --- JSON around a line ----------------------------------------------------------------------- */
-
-/* The end of a string that begins behind its quote; text.len: it has none. */
-static size_t string_end(struct span text, size_t i)
-{
-    while (i < text.len && text.ptr[i] != '"')
-        i += text.ptr[i] == '\\' ? 2 : 1;
-    return i < text.len ? i : text.len;
-}
-
-/* The message of {"log":"...\n","stream":"stdout"}; false: there is none. */
-static bool json_message(struct span text, struct span *message)
-{
-    static const char *const keys[] = {"log",      "message", "msg",  "MESSAGE", "textPayload",
-                                       "@message", "line",    "text", "event",   "short_message"};
-    text = span_trim(text);
-    if (text.len > 0 && text.ptr[text.len - 1] == ',')
-        text.len--;
-    if (at(text, 0) != '{' || text.len < 2 || text.ptr[text.len - 1] != '}')
-        return false;
-    int best = -1;
-    for (size_t i = 1; i < text.len;) {
-        if (text.ptr[i] != '"') {
-            i++;
-            continue;
-        }
-        size_t end = string_end(text, i + 1), value = end + 1;
-        struct span key = span_of(text.ptr + i + 1, end - i - 1);
-        while (at(text, value) == ' ')
-            value++;
-        i = end + 1;
-        if (at(text, value) != ':')
-            continue;
-        value++;
-        while (at(text, value) == ' ')
-            value++;
-        if (at(text, value) != '"')
-            continue;
-        size_t value_end = string_end(text, value + 1);
-        if (value_end == text.len)
-            return false;
-        i = value_end + 1;
-        for (int k = 0; k < (int)(sizeof keys / sizeof *keys); k++) {
-            if (!span_equals(key, span_from_cstr(keys[k])) || (best >= 0 && best <= k))
-                continue;
-            best = k;
-            *message = span_of(text.ptr + value + 1, value_end - value - 1);
-        }
-    }
-    return best >= 0;
-}
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* out has room for the text's length. */
-static size_t unescape(struct span text, char *out)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] != '\\' || i + 1 == text.len) {
-            out[used++] = text.ptr[i];
-            continue;
-        }
-        char c = text.ptr[++i];
-        if (c == 'u' && i + 4 < text.len && hex(text.ptr[i + 1]) >= 0 &&
-            hex(text.ptr[i + 2]) >= 0 && hex(text.ptr[i + 3]) >= 0 && hex(text.ptr[i + 4]) >= 0) {
-            unsigned code = 0;
-            for (int k = 1; k <= 4; k++)
-                code = code << 4 | (unsigned)hex(text.ptr[i + (size_t)k]);
-            used += utf8_put(out + used,
-                             code); /* surrogates one by one: such texts hold none that matter */
-            i += 4;
-        } else {
-            out[used++] = (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c);
-        }
-    }
-    return used;
-}
-
-static bool take_json(struct text_lines *lines)
-{
-    int64_t have = 0, of = 0;
-    struct span message;
-    for (size_t i = 0; i < lines->count; i++) {
-        if (lines->lines[i].gone || span_trim(lines->lines[i].text).len == 0)
-            continue;
-        of++;
-        have += json_message(lines->lines[i].text, &message);
-    }
-    if (have == 0 || have * 100 < of * JSON_PERCENT)
-        return false;
-    struct text_line *old = lines->lines;
-    size_t count = lines->count;
-    lines->lines = NULL;
-    lines->count = lines->room = 0;
-    for (size_t i = 0; i < count && !lines->failed; i++) {
-        if (old[i].gone)
-            continue;
-        if (!json_message(old[i].text, &message)) {
-            text_lines_add(lines, old[i].text, old[i].number);
-            continue;
-        }
-        lines->removed[REMOVED_JSON]++;
-        char *out = text_lines_room(lines, message.len);
-        if (out == NULL)
-            break;
-        struct span rest = span_of(out, unescape(message, out)), line;
-        if (rest.len == 0)
-            text_lines_add(lines, rest, old[i].number);
-        while (span_take_line(&rest, &line))
-            text_lines_add(lines, line, old[i].number);
-    }
-    free(old);
-    return true;
-}
-
 bool wraps_take(struct text_lines *lines)
 {
-    bool any = take_json(lines);
+    bool any = json_take(lines);
     for (size_t i = 0; i < lines->count && !lines->failed; i++) {
         if (!lines->lines[i].gone)
             any = rewrite(lines, &lines->lines[i]) || any;

@@ -629,7 +629,7 @@ const struct command command_analyze = {
     .usage = "Usage: nmtwatch analyze FILE|DIR|-... [options]\n"
              "\n"
              "Recognises each text by its content (JDK 8 to 27; gz, xz, zst, bz2 too; several\n"
-             "replies in one file; pasted pieces with quotes, timestamps, JSON around them):\n"
+             "replies in one file; pasted pieces with quotes, timestamps, line numbers, JSON):\n"
              "VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
              "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
              "PerfCounter.print, class-load and GC logs of any size, hs_err files and\n"

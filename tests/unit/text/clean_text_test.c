@@ -160,6 +160,85 @@ static void lines_keep_their_numbers(void **state)
     clean_text_free(&clean);
 }
 
+/* As grep, cat, less and bat number lines; ranks and places of a table are no line numbers. */
+static void line_numbers_go(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before;
+        int width;
+        const char *behind;
+    } forms[] = {{"", 1, ":"},  {"nmt.txt:", 1, ":"}, {"", 6, "\t"},
+                 {"", 6, "  "}, {"", 1, " "},         {"", 4, " \xe2\x94\x82 "}};
+    static const char *const kept[] = {
+        "   1:  12  34  [B\n   2:  56  78  [C\n   3:  1  2  x\n1000:  1  2  y\n1001:  1  2  z\n",
+        " 1 root\n 2 root\n 3 root\n17 root\n18 root\n",
+        "- node\n10:0x1\n11:0x2\n12:0x3\n13:0x4\n14:0x5\n15:0x6\n16:0x7\n17:0x8\n- x\n- y\n- z\n- "
+        "z\n- z\n- z\n",
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char raw[4096];
+        size_t used = 0;
+        int number = 0;
+        struct span rest = SPAN_LITERAL(ROWS), line;
+        while (span_take_line(&rest, &line)) {
+            used += (size_t)snprintf(raw + used, sizeof raw - used, "%s%*d%s", forms[i].before,
+                                     forms[i].width, ++number, forms[i].behind);
+            used +=
+                (size_t)snprintf(raw + used, sizeof raw - used, "%.*s\n", (int)line.len, line.ptr);
+        }
+        becomes(raw, ROWS);
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        becomes(kept[i], kept[i]);
+}
+
+#define ESCAPED_ROWS                                                                               \
+    "Native Memory Tracking:\\n\\nTotal: reserved=20KB, committed=12KB\\n"                         \
+    "-                 Internal (reserved=20KB, committed=12KB)\\n"                                \
+    "                            (malloc=12KB #3)\\n"
+
+/* Exports of journald, Slack, CloudWatch and Jira; a string alone; a text twice counts once. */
+static void values_of_json_hold_texts(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "\"" ESCAPED_ROWS "\"\n",
+        "{\"level\":\"INFO\",\"message\":\"" ESCAPED_ROWS "\"}\n",
+        "{\n  \"level\": \"INFO\",\n  \"message\": \"" ESCAPED_ROWS "\",\n  \"n\": [1, {}]\n}\n",
+        "{\n  \"events\": [\n    {\n      \"timestamp\": 1,\n      \"message\": \"" ESCAPED_ROWS
+        "\"\n    }\n  ]\n}\n",
+        "{\"id\":\"1\",\"output\":\"" ESCAPED_ROWS "\",\"again\":\"" ESCAPED_ROWS "\"}\n",
+        "[{\"blocks\":[{\"text\":\"" ESCAPED_ROWS "\"}],\"user\":\"U\",\"text\":\"" ESCAPED_ROWS
+        "\"}]\n",
+        "{\n\t\"PRIORITY\" : \"6\",\n\t\"MESSAGE\" : \"Native Memory Tracking:\"\n}\n"
+        "{\n\t\"MESSAGE\" : \"\"\n}\n"
+        "{\n\t\"MESSAGE\" : \"Total: reserved=20KB, committed=12KB\"\n}\n"
+        "{\n\t\"MESSAGE\" : \"-                 Internal (reserved=20KB, committed=12KB)\"\n}\n"
+        "{\n\t\"MESSAGE\" : [ 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, "
+        "32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 40, 109, 97, 108, 108, 111, 99, 61, 49, 50, "
+        "75, 66, 32, 35, 51, 41 ]\n}\n",
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        becomes(values[i], ROWS);
+    becomes("{ int a;\n  b = \"x\";\n}\n[main]\n", "{ int a;\n  b = \"x\";\n}\n[main]\n");
+    struct clean_text clean;
+    struct span raw = SPAN_LITERAL("[\n {\"message\": \"a\"},\n {\n  \"message\": \"b\"}]\n");
+    assert_true(clean_text_make(&clean, raw));
+    assert_true(span_equals(clean.text, SPAN_LITERAL("a\nb\n")));
+    assert_int_equal(clean_text_line(&clean, clean.text.ptr + 2), 4);
+    clean_text_free(&clean);
+}
+
+static void tables_fences_and_old_line_ends(void **state)
+{
+    (void)state;
+    becomes("| out |\n|-----|\n| 12: |\n| |--A |\n|   (x) |\n", "out\n\n12:\n|--A\n  (x)\n");
+    becomes("```12:\nTotal: 1\n```text\n```\n", "12:\nTotal: 1\n\n\n");
+    becomes("a\rb\r\rc\r", "a\nb\n\nc\n");
+    becomes("a\rb\rc\n", "a\nb\nc\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +248,9 @@ int main(void)
         cmocka_unit_test(what_is_not_certain_stays),
         cmocka_unit_test(encodings),
         cmocka_unit_test(numbers_of_rows_lose_their_groups),
+        cmocka_unit_test(line_numbers_go),
+        cmocka_unit_test(values_of_json_hold_texts),
+        cmocka_unit_test(tables_fences_and_old_line_ends),
         cmocka_unit_test(lines_keep_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
