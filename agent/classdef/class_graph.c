@@ -9,13 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS_MAX       (16 << 20)
-#define METHODS_MAX     65535 /* of a class file */
-#define PLACES          (2 * LOADED_FAMILIES_MAX)
-#define OTHER           "[other families]"
-#define IDS_ELSEWHERE   26 /* since this JDK */
-#define OWN_CLASSES_MIN 200
-#define SLOTS_MIN       8
+#define STEPS_MAX     (16 << 20)
+#define METHODS_MAX   65535 /* of a class file */
+#define PLACES        (2 * LOADED_FAMILIES_MAX)
+#define OTHER         "[other families]"
+#define IDS_ELSEWHERE 26 /* since this JDK */
+#define SLOTS_MIN     8
 
 struct walk {
     struct loaded_methods *out;
@@ -169,11 +168,4 @@ bool class_graph_walk(struct loaded_methods *out, struct loaded_families *famili
     if (families != NULL)
         qsort(families->family, out->family_count, sizeof *families->family, by_methods);
     return true;
-}
-
-double loaded_methods_per_class(const struct loaded_methods *methods)
-{
-    if (methods->own_classes >= OWN_CLASSES_MIN)
-        return (double)methods->own_methods / (double)methods->own_classes;
-    return methods->classes > 0 ? (double)methods->methods / (double)methods->classes : 0.0;
 }

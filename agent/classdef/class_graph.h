@@ -48,8 +48,6 @@ struct loaded_methods {
  * JVM's tables do not tell, or there are more than STEPS_MAX class loaders and classes. */
 bool class_graph_walk(struct loaded_methods *out, struct loaded_families *families, char *error,
                       size_t error_size);
-/* A class's methods in the mean: of the application's where there are enough of them. */
-double loaded_methods_per_class(const struct loaded_methods *methods);
 /* As people know it. False: it is no class. */
 bool class_graph_name(uintptr_t klass, char out[CLASS_NAME_MAX]);
 

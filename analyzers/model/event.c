@@ -1,5 +1,7 @@
 #include "analyzers/model/event.h"
 
+#define OWN_CLASSES_MIN 200
+
 const char *census_method_name(enum census_method method)
 {
     static const char *const NAMES[CENSUS_METHOD_COUNT] = {
@@ -28,6 +30,13 @@ const char *methods_source_name(int64_t source)
     static const char *const NAMES[METHODS_SOURCE_COUNT] = {
         [METHODS_MEAN] = "mean", [METHODS_AGENT] = "agent", [METHODS_COUNTED] = "counted"};
     return source >= 0 && source < METHODS_SOURCE_COUNT ? NAMES[source] : "?";
+}
+
+double methods_per_class(const struct methods_event *methods)
+{
+    if (methods->own_classes >= OWN_CLASSES_MIN)
+        return (double)methods->own_methods / (double)methods->own_classes;
+    return methods->classes > 0 ? (double)methods->methods / (double)methods->classes : 0.0;
 }
 
 void methods_keep(struct kept_methods *kept, const struct methods_event *event)

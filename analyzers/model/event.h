@@ -224,6 +224,8 @@ struct kept_methods {
     struct methods_event event; /* methods 0: there was none */
     struct method_family rows[EVENT_ROWS_MAX];
 };
+/* A class's methods in the mean: of the application's where there are enough of them; 0: none were counted. */
+double methods_per_class(const struct methods_event *methods);
 void methods_keep(struct kept_methods *kept, const struct methods_event *event);
 
 /* A command that stopped the target, or would have. */

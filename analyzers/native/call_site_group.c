@@ -242,7 +242,10 @@ static void predict(struct explained *out, const struct explained_facts *facts, 
     int64_t unloaded = facts->now.classes_unloaded > 0 ? facts->now.classes_unloaded : 0;
     int64_t alive = loaded > unloaded ? loaded - unloaded : 0;
     int64_t loaders = facts->now.loaders > 0 ? facts->now.loaders : 1;
-    out->alive = jmethodid_cost(facts->jdk_major, (struct jmethodid_load){alive, methods, loaders});
+    /* The JDK's own classes have more methods, or fewer, than the application's. */
+    double each =
+        facts->id_classes > 0 ? (double)facts->id_methods / (double)facts->id_classes : methods;
+    out->alive = jmethodid_cost(facts->jdk_major, (struct jmethodid_load){alive, each, loaders});
     /* A class that was unloaded took its loader with it, or was hidden: one block each. */
     struct jmethodid_cost gone =
         jmethodid_cost(facts->jdk_major, (struct jmethodid_load){unloaded, methods, unloaded});

@@ -61,7 +61,7 @@ static double list_capacity(double ids)
 
 struct jmethodid_cost jmethodid_cost(int jdk_major, struct jmethodid_load load)
 {
-    return jmethodid_cost_counted(jdk_major, load, fmax(load.methods_per_class, SLOTS_MIN));
+    return jmethodid_cost_counted(jdk_major, load, 0.0);
 }
 
 struct jmethodid_cost jmethodid_cost_counted(int jdk_major, struct jmethodid_load load,
@@ -82,7 +82,7 @@ struct jmethodid_cost jmethodid_cost_counted(int jdk_major, struct jmethodid_loa
         cost.nmt_header_bytes = whole(header * ((methods + 1.0) * classes + 2.0 * loaders));
         return cost;
     }
-    double slots = 8.0 * slots_per_class * classes;
+    double slots = 8.0 * fmax(slots_per_class, fmax(methods, SLOTS_MIN)) * classes;
     double nodes = 24.0 * classes + 16.0 * loaders;
     cost.nmt_header_bytes = whole(header * 3.0 * classes);
     if (jdk_major == 8) {

@@ -68,7 +68,7 @@ struct jmethodid_cost {
 
 /* jdk_major 0 (unknown) is taken for 17. */
 struct jmethodid_cost jmethodid_cost(int jdk_major, struct jmethodid_load load);
-/* slots_per_class: the mean of max(n,8), counted; jmethodid_cost takes that of the mean n. */
+/* slots_per_class: the mean of max(n,8); 0: not counted, that of the mean n. */
 struct jmethodid_cost jmethodid_cost_counted(int jdk_major, struct jmethodid_load load,
                                              double slots_per_class);
 void jmethodid_cost_add(struct jmethodid_cost *cost, const struct jmethodid_cost *further);

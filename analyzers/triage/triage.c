@@ -229,9 +229,10 @@ void triage_suitability(const struct jvm_facts *facts, struct triage *out)
 {
     const struct finding *explosion = worst_of(out, FINDING_CLASS_EXPLOSION);
     const struct finding *churn = worst_of(out, FINDING_CLASS_CHURN);
+    double methods = methods_per_class(&facts->methods.event);
     struct suitability_facts inputs = {
         .jdk_major = facts->identity.jdk_major,
-        .methods_per_class = TYPICAL_METHODS_PER_CLASS,
+        .methods_per_class = methods > 0.0 ? methods : TYPICAL_METHODS_PER_CLASS,
         .explosion = explosion != NULL ? explosion->family : NULL,
         .loader_leak = worst_of(out, FINDING_REDEPLOY_LEAK) != NULL,
         .churn = churn != NULL ? churn->family : NULL,

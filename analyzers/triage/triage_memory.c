@@ -424,6 +424,7 @@ void triage_agents(const struct jvm_facts *facts, struct triage *out)
         .id_classes = facts->ids.classes,
         .id_methods = facts->ids.methods,
         .id_loaders = facts->ids.loaders,
+        .methods_per_class = methods_per_class(&facts->methods.event),
         .agents_known = facts->agents_known,
         .agent_count = facts->agent_count,
         .agents = agents,

@@ -59,8 +59,18 @@ void loaded_methods_free(struct loaded_methods *methods)
 
 /* --- as a table and as JSON -------------------------------------------------------------------- */
 
+struct methods_event loaded_methods_sums(const struct loaded_methods *methods)
+{
+    return (struct methods_event){.loaders = methods->loaders,
+                                  .classes = methods->classes,
+                                  .methods = methods->methods,
+                                  .own_classes = methods->own_classes,
+                                  .own_methods = methods->own_methods};
+}
+
 static bool write_json(const struct loaded_methods *methods, const struct target *target, FILE *out)
 {
+    const struct methods_event sums = loaded_methods_sums(methods);
     struct json_out json = {0};
     json_out_begin(&json, NULL, '{');
     json_out_text(&json, "observed", "methods");
@@ -71,7 +81,7 @@ static bool write_json(const struct loaded_methods *methods, const struct target
     json_out_int(&json, "methods", methods->methods);
     json_out_int(&json, "own_classes", methods->own_classes);
     json_out_int(&json, "own_methods", methods->own_methods);
-    json_out_real(&json, "methods_per_class", loaded_methods_per_class(methods));
+    json_out_real(&json, "methods_per_class", methods_per_class(&sums));
     json_out_int_if(&json, "jmethodids", methods->ids >= 0, methods->ids);
     json_out_int(&json, "family_count", (int64_t)methods->family_count);
     json_out_begin(&json, "families", '[');
@@ -91,10 +101,6 @@ bool methods_table_write(const struct methods_event *methods, const struct targe
                          int64_t ids, bool by_agent, FILE *out)
 {
     static const char *const HEADS[] = {"#classes", "#methods", "#a class", "family", NULL};
-    const struct loaded_methods sums = {.classes = methods->classes,
-                                        .methods = methods->methods,
-                                        .own_classes = methods->own_classes,
-                                        .own_methods = methods->own_methods};
     struct page page;
     char each[32];
     fprintf(out, "pid %d (%s): %s methods in %s classes of %s class loaders%s\n", (int)target->pid,
@@ -103,7 +109,7 @@ bool methods_table_write(const struct methods_event *methods, const struct targe
             by_agent ? ", counted by the agent" : "");
     fprintf(out, "Without the boot loader's: %s in %s classes, %.1f a class\n",
             units_count(methods->own_methods).text, units_count(methods->own_classes).text,
-            loaded_methods_per_class(&sums));
+            methods_per_class(methods));
     if (ids >= 0)
         fprintf(out, "jmethodIDs: %s\n", units_count(ids).text);
     fputc('\n', out);
@@ -123,12 +129,8 @@ static bool write_table(const struct loaded_methods *methods, const struct targe
                         FILE *out)
 {
     struct method_family rows[ROWS];
-    struct methods_event event = {.loaders = methods->loaders,
-                                  .classes = methods->classes,
-                                  .methods = methods->methods,
-                                  .own_classes = methods->own_classes,
-                                  .own_methods = methods->own_methods,
-                                  .rows = rows};
+    struct methods_event event = loaded_methods_sums(methods);
+    event.rows = rows;
     for (size_t i = 0; i < methods->family_count && i < ROWS; i++) {
         const struct loaded_family *family = &methods->families->family[i];
         struct method_family *row = &rows[event.row_count++];

@@ -23,6 +23,8 @@
 /* False with one sentence. loaded_methods_free in either case. */
 bool loaded_methods_read(const struct target *target, struct loaded_methods *out, char *error,
                          size_t error_size);
+/* Without families. */
+struct methods_event loaded_methods_sums(const struct loaded_methods *methods);
 /* PROFILE_TOP: one object, one line (docs/json/observe.md); PROFILE_TOP_TEXT: a table. False: another format,
  * or out failed. */
 bool loaded_methods_write(const struct loaded_methods *methods, const struct target *target,

@@ -290,17 +290,26 @@ static void ask_agent(struct plan_measured *measured, const struct target *targe
     agent_session_close(&session);
 }
 
-/* Where its memory may be read: else the documented mean stays. */
+static void take_count(struct plan_measured *measured, const struct methods_event *methods,
+                       double slots)
+{
+    double each = (double)methods->methods / (double)methods->classes;
+    measured->methods_per_class = round(methods_per_class(methods) * 10.0) / 10.0;
+    measured->counted = (struct jmethodid_load){methods->classes, each, methods->loaders};
+    measured->counted_slots = slots;
+}
+
+/* From outside where its memory may be read; else by the agent; else the usual mean stays. */
 static void count_methods(struct plan_measured *measured, const struct target *target)
 {
     struct loaded_methods methods;
+    struct kept_methods by_agent;
     char unused[200];
     if (loaded_methods_read(target, &methods, unused, sizeof unused) && methods.classes > 0) {
-        double classes = (double)methods.classes;
-        measured->methods_per_class = round(loaded_methods_per_class(&methods) * 10.0) / 10.0;
-        measured->counted = (struct jmethodid_load){
-            methods.classes, (double)methods.methods / classes, methods.loaders};
-        measured->counted_slots = (double)methods.slots / classes;
+        const struct methods_event sums = loaded_methods_sums(&methods);
+        take_count(measured, &sums, (double)methods.slots / (double)methods.classes);
+    } else if (agent_figures_methods(target, &by_agent) && by_agent.event.classes > 0) {
+        take_count(measured, &by_agent.event, 0.0);
     }
     loaded_methods_free(&methods);
 }

@@ -43,6 +43,9 @@ for jdk in $(agent_jdks); do
             (map(select(.type == "tick" and .methods).methods_source) | unique == [1])
             and ([.[] | select(.type == "methods")][-1] | .methods > 5000 and (.families | length == 32)
                 and (.families | map(-.methods) | . == sort))' "$SCRATCH/watch"
+        # A plan too: an agent's count, not the usual 9 a class.
+        is "$JVM_NAME: and so has a plan" "$("$SCRATCH/deny" "$NMTWATCH" plan --from "$JVM_PID" --look 0 --json 2>/dev/null |
+            jq -c '.input.methods_per_class != 9')" true
         profile stop >"$JVM_OUT/stop" 2>&1 || fail "$JVM_NAME: stops" "$(cat "$JVM_OUT/stop")"
         contains "$JVM_NAME: the JDK reads the events" "$("$JVM_JFR" print --events \
             nmtagent.ClassDefinition "$file" 2>&1)" 'family = "ChurnVictim_#"'

@@ -45,6 +45,27 @@ static void growth_by_the_slots_of_each_class_is_an_agent(void **state)
     assert_int_equal(out.unexplained_growth_bytes, 1 << 20);
 }
 
+/* 3 000 classes of 100 methods, 721 of the JDK's with 17.7. */
+static void what_was_counted_is_believed(void **state)
+{
+    (void)state;
+    struct explained out;
+    struct explained_facts facts = {.jdk_major = 17, .now = UNKNOWN, .before = UNKNOWN};
+    facts.now.classes_loaded = 3721;
+    facts.now.classes_unloaded = 0;
+    facts.now.loaders = 304;
+    facts.ids_counted = true;
+    facts.ids = 7;
+    facts.id_classes = 3721;
+    facts.id_methods = 312782;
+    facts.id_loaders = 304;
+    facts.methods_per_class = 100.0;
+    explain_internal(&out, &facts);
+    assert_int_equal(out.preallocates, EXPLAINED_NO);
+    assert_int_equal(out.bytes_per_class_load, 8 * 101 + 800 + 40);
+    assert_in_range(jmethodid_loaded_bytes(&out.alive), 5050000, 5150000);
+}
+
 static void growth_without_it_is_none(void **state)
 {
     (void)state;
@@ -148,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(growth_by_the_slots_of_each_class_is_an_agent),
         cmocka_unit_test(growth_without_it_is_none),
+        cmocka_unit_test(what_was_counted_is_believed),
         cmocka_unit_test(jdk_26_shows_it_in_jni),
         cmocka_unit_test(what_loaders_cost_is_no_agent),
         cmocka_unit_test(few_loads_with_an_agent_are_no_evidence),
