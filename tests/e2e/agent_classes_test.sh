@@ -14,7 +14,8 @@ family() { # NAME: of the answer in $answer
 
 for jdk in $(agent_jdks); do
     file=$SCRATCH/$jdk.jfr
-    jvm_start "$jdk" churn "-agentpath:$AGENT=start,cpu=0,classes=true,chunk=500ms,file=$file" \
+    jvm_start "$jdk" churn -XX:NativeMemoryTracking=summary \
+        "-agentpath:$AGENT=start,cpu=0,classes=true,chunk=500ms,file=$file" \
         ClassChurn $count 1000
     if jvm_wait result 300; then
         status=$(profile status --json)
