@@ -96,6 +96,12 @@ static enum encoding encoding_of(struct span raw)
     return seen >= 16 && high * 10 >= seen * 9 ? ENCODING_UTF16_BE : ENCODING_PLAIN;
 }
 
+bool clean_text_is_utf16(struct span raw)
+{
+    enum encoding encoding = encoding_of(raw);
+    return encoding == ENCODING_UTF16_LE || encoding == ENCODING_UTF16_BE;
+}
+
 static struct span decode_utf16(struct text_lines *lines, struct span raw, bool big)
 {
     const unsigned char *byte = (const unsigned char *)raw.ptr;

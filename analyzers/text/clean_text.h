@@ -41,6 +41,8 @@ struct clean_text {
 
 /* False: out of memory. */
 bool clean_text_make(struct clean_text *clean, struct span raw);
+/* By its first bytes. */
+bool clean_text_is_utf16(struct span raw);
 /* The number (from 1) that the line around `at`, inside of clean->text, has in the text as it was. */
 int64_t clean_text_line(const struct clean_text *clean, const char *at);
 void clean_text_free(struct clean_text *clean);

@@ -1,5 +1,7 @@
 #include "nmtwatch/classlog/log_feed.h"
 
+#include "nmtwatch/process/files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,6 +31,7 @@ static bool start(struct log_feed *feed)
     if (S_ISDIR(status.st_mode))
         return fail(feed, "is a directory");
     feed->inode = status.st_ino;
+    feed->endless = input_is_endless(feed->fd);
     if (!S_ISREG(status.st_mode)) {
         feed->gz = gzdopen(dup(feed->fd), "rb"); /* plain text goes through as it is */
         return feed->gz != NULL || fail(feed, "out of memory");
@@ -64,7 +67,7 @@ static ssize_t read_block(struct log_feed *feed)
     if (feed->gz != NULL) {
         int got = gzread(feed->gz, into, (unsigned)room);
         z_off_t at = gzoffset(feed->gz);
-        feed->bytes = at > 0 ? (int64_t)at : feed->bytes;
+        feed->bytes = at > 0 ? (int64_t)at : feed->bytes + (got > 0 ? got : 0); /* of a pipe */
         return got;
     }
     ssize_t got;
@@ -119,6 +122,12 @@ enum feed_state log_feed_more(struct log_feed *feed, struct classlog *log)
     if (used == 0 && text.len > LINE_BYTES_MAX)
         classlog_feed_last(log, text.ptr, text.len);
     log_feed_used(feed, used);
+    const struct classlog_totals *totals = classlog_totals(log);
+    if (feed->endless && feed->bytes > (int64_t)ENDLESS_BYTES &&
+        totals->loads + totals->unloads == 0) {
+        fail(feed, "no class load in its first 64 MiB, and without an end");
+        return FEED_FAILED;
+    }
     return FEED_MORE;
 }
 

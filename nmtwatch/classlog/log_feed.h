@@ -24,6 +24,7 @@ struct log_feed {
     size_t have;   /* bytes of an incomplete line at its front */
     int64_t bytes; /* read so far, as stored */
     int64_t size;  /* of the file; -1: not known */
+    bool endless;  /* a pipe or a device */
     ino_t inode;
     char error[320];
 };
@@ -37,7 +38,8 @@ enum feed_state { FEED_MORE, FEED_END, FEED_FAILED };
 enum feed_state log_feed_next(struct log_feed *feed, struct span *text);
 /* False: no line ends in a whole block; it is dropped. */
 bool log_feed_used(struct log_feed *feed, size_t used);
-/* Feeds the next block to a class log. FEED_END: nothing more now; FEED_FAILED: see error (what was read counts). */
+/* Feeds the next block to a class log. FEED_END: nothing more now; FEED_FAILED: see error (what was read counts),
+ * also for an endless input without class loads at its front. */
 enum feed_state log_feed_more(struct log_feed *feed, struct classlog *log);
 /* After FEED_END of a followed file: true when it was rotated; reading starts anew. */
 bool log_feed_rotated(struct log_feed *feed, struct classlog *log);

@@ -276,7 +276,7 @@ static bool read_all(const struct saved *saved, struct facts_reader *reader,
         const char *path = saved->files[i].path;
         char error[512];
         struct span text;
-        bool cut;
+        const char *cut;
         int64_t ignored = 0;
         if (progress)
             fprintf(stderr, "\r%d of %d files\x1b[K", i + 1, saved->count);
@@ -306,10 +306,9 @@ static bool read_all(const struct saved *saved, struct facts_reader *reader,
             continue;
         }
         any = true;
-        if (cut) {
+        if (cut != NULL) {
             clear(progress);
-            print_error("nmtwatch analyze: %s: longer than is read, or damaged: its front counts\n",
-                        path);
+            print_error("nmtwatch analyze: %s: %s\n", path, cut);
         }
         struct recorded *recorded =
             recorded_is(text) ? recorded_read(path, error, sizeof error) : NULL;

@@ -302,7 +302,7 @@ static bool read_log(struct log_feed *feed, struct classlog *log, bool follow, b
             if (progress)
                 fputs("\r\x1b[K", stderr);
             print_error("nmtwatch classlog: %s\n", feed->error);
-            if (classlog_totals(log)->lines == 0)
+            if (classlog_totals(log)->loads + classlog_totals(log)->unloads == 0)
                 return false;
             break;
         }

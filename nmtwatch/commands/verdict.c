@@ -4,6 +4,7 @@
 #include "analyzers/trend/verdict.h"
 #include "reports/json/json_out.h"
 #include "reports/text/units.h"
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/process/messages.h"
 #include "reports/text/escape.h"
 
@@ -157,6 +158,11 @@ static bool verdict_csv_read(const char *path, bool regressor_column,
     bool good = true, inside_long = false;
     while (good && gzgets(file, line, sizeof line) != NULL) {
         bool whole_line = strchr(line, '\n') != NULL || gzeof(file);
+        if (csv->values == 0 && gztell(file) > (z_off_t)ENDLESS_BYTES) {
+            snprintf(error, error_size, "%s: no value in its first 64 MiB", escape_name(name).text);
+            good = false;
+            break;
+        }
         if (inside_long) {
             inside_long = !whole_line;
         } else if (!whole_line) {

@@ -36,6 +36,12 @@ bool copy_all(int from, int into)
     }
 }
 
+bool input_is_endless(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && (!S_ISREG(status.st_mode) || status.st_size == 0);
+}
+
 int create_private(const char *path)
 {
     struct stat status;

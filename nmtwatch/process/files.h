@@ -23,6 +23,12 @@ bool result_close(FILE *out, const char *path, bool good);
 /* From where the descriptor stands to its end. */
 bool copy_all(int from, int into);
 
+/* An input without an end of its own (a pipe, a device, a file of the kernel) in whose first bytes nothing was found
+ * that can be used is read no further. */
+#define ENDLESS_BYTES ((size_t)64 << 20)
+/* Anything but a file with a size. */
+bool input_is_endless(int fd);
+
 /* As many descriptors as may be had: a JVM takes four, the usual soft limit of 1024 would end at 250 of
  * them. Where that fails, those beyond it are reported as unwatchable. */
 void raise_fd_limit(void);

@@ -74,7 +74,7 @@ static void mapped_agents(const struct target *target, struct jvm_facts *facts)
 {
     char path[4096], error[256], last[4096] = "";
     struct span text, rest, line;
-    bool cut;
+    const char *cut;
     snprintf(path, sizeof path, "/proc/%d/maps", (int)target->pid);
     if (!saved_read(path, &text, &cut, error, sizeof error))
         return;
@@ -338,7 +338,7 @@ static void read_smaps(struct asking *asking, const struct step *step)
     struct triage_step *record = add_step(asking->live, step->command);
     char path[64], error[300];
     struct span text;
-    bool cut;
+    const char *cut;
     say(asking, step->command);
     snprintf(path, sizeof path, "/proc/%d/smaps", (int)asking->target->pid);
     int64_t began_us = clock_us(CLOCK_MONOTONIC);

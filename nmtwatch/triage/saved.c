@@ -1,5 +1,6 @@
 #include "nmtwatch/triage/saved.h"
 
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/process/messages.h"
 #include "analyzers/text/clean_text.h"
 #include "nmtwatch/classlog/log_feed.h"
@@ -15,7 +16,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define DEPTH_MAX 16
+#define DEPTH_MAX     16
+#define FRONT_CHECKED ((size_t)1 << 20) /* of an endless input: a text has no zero bytes in it */
 
 static bool add_file(struct saved *saved, const char *path, const struct stat *status)
 {
@@ -91,75 +93,6 @@ bool saved_collect(struct saved *saved, char *const *paths, int count, char *err
     if (saved->count > 0)
         qsort(saved->files, (size_t)saved->count, sizeof saved->files[0], as_taken);
     return true;
-}
-
-bool saved_read(const char *path, struct span *text, bool *cut, char *error, size_t error_size)
-{
-    *text = span_of(NULL, 0);
-    *cut = false;
-    gzFile file = strcmp(path, "-") == 0 ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
-    if (file == NULL) {
-        snprintf(error, error_size, "%s: %s", path, errno != 0 ? strerror(errno) : "out of memory");
-        return false;
-    }
-    gzbuffer(file, 1 << 18);
-    size_t capacity = 1 << 16, length = 0;
-    char *bytes = malloc(capacity);
-    int got = 0;
-    while (bytes != NULL &&
-           (got = gzread(file, bytes + length, (unsigned)(capacity - length))) > 0) {
-        length += (size_t)got;
-        if (length < capacity)
-            continue;
-        if ((int64_t)capacity >= SAVED_TEXT_MAX) {
-            *cut = true;
-            break;
-        }
-        char *more = realloc(bytes, capacity * 2);
-        if (more == NULL) {
-            free(bytes);
-            bytes = NULL;
-            break;
-        }
-        bytes = more;
-        capacity *= 2;
-    }
-    int code = Z_OK;
-    const char *words = gzerror(file, &code);
-    if (bytes == NULL)
-        snprintf(error, error_size, "%s: out of memory", path);
-    else if (got < 0 && length == 0)
-        snprintf(error, error_size, "%s: %s", path, code == Z_ERRNO ? strerror(errno) : words);
-    bool ok = bytes != NULL && (got >= 0 || length > 0);
-    /* Damaged, or a gzip member without its end: what is in front of it counts. */
-    *cut = *cut || (length > 0 && (got < 0 || code == Z_BUF_ERROR));
-    gzclose(file);
-    if (!ok) {
-        free(bytes);
-        return false;
-    }
-    *text = span_of(bytes, length);
-    return true;
-}
-
-size_t saved_front(const char *path, char *front, size_t size)
-{
-    struct stat status;
-    if (strcmp(path, "-") == 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-        return 0; /* a pipe, too */
-    gzFile file = gzopen(path, "rb");
-    int got = file == NULL ? 0 : gzread(file, front, (unsigned)size);
-    if (file != NULL)
-        gzclose(file);
-    return got > 0 ? (size_t)got : 0;
-}
-
-void saved_free(struct saved *saved)
-{
-    for (int i = 0; i < saved->count; i++)
-        free(saved->files[i].path);
-    free(saved->files);
-    memset(saved, 0, sizeof *saved);
 }
 
 /* --- unpack ---------------------------------------------------------------------------------- */
@@ -270,6 +203,114 @@ bool unpack(struct span *text, size_t max_bytes, char *error, size_t error_size)
         return grow(packer, function, second, text, max_bytes, error, error_size);
     }
     return true;
+}
+
+/* --- read ------------------------------------------------------------------------------------- */
+
+/* Of an endless input whether more of it is wanted. NULL: yes. */
+static const char *senseless(struct span front)
+{
+    struct text_parts parts;
+    struct text_part part;
+    bool packed = false;
+    for (size_t i = 0; i < sizeof PACKERS / sizeof *PACKERS; i++)
+        packed = packed || span_starts_with(front, PACKERS[i].magic);
+    if (!packed && !clean_text_is_utf16(front) && memchr(front.ptr, '\0', front.len) != NULL)
+        return "no text, and without an end: its first MiB was read";
+    if (packed || front.len < ENDLESS_BYTES)
+        return NULL;
+    text_parts_begin(&parts, front);
+    return text_parts_next(&parts, &part) ? NULL
+                                          : "nothing of a JVM in its first 64 MiB, and without an "
+                                            "end: save it as a file to have "
+                                            "all of it read";
+}
+
+/* To the first byte that was ever written: a log that its rotation cut to nothing goes on where it was, behind a
+ * hole of any size. False: there is none. */
+static bool skip_hole(int fd)
+{
+    return lseek(fd, 0, SEEK_DATA) >= 0 || errno != ENXIO;
+}
+
+bool saved_read(const char *path, struct span *text, const char **cut, char *error,
+                size_t error_size)
+{
+    *text = span_of(NULL, 0);
+    *cut = NULL;
+    int fd =
+        strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool endless = fd >= 0 && input_is_endless(fd), empty = fd >= 0 && !endless && !skip_hole(fd);
+    gzFile file = fd >= 0 ? gzdopen(fd, "rb") : NULL;
+    if (file == NULL) {
+        snprintf(error, error_size, "%s: %s", path, errno != 0 ? strerror(errno) : "out of memory");
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    gzbuffer(file, 1 << 18);
+    size_t capacity = 1 << 16, length = 0;
+    char *bytes = malloc(capacity);
+    int got = 0;
+    while (bytes != NULL && !empty &&
+           (got = gzread(file, bytes + length, (unsigned)(capacity - length))) > 0) {
+        length += (size_t)got;
+        if (length < capacity)
+            continue;
+        if ((int64_t)capacity >= SAVED_TEXT_MAX)
+            *cut = "longer than is read: its front counts";
+        else if (endless && (capacity == FRONT_CHECKED || capacity == ENDLESS_BYTES))
+            *cut = senseless(span_of(bytes, length));
+        if (*cut != NULL) {
+            length = endless && length == ENDLESS_BYTES ? FRONT_CHECKED : length;
+            break;
+        }
+        char *more = realloc(bytes, capacity * 2);
+        if (more == NULL) {
+            free(bytes);
+            bytes = NULL;
+            break;
+        }
+        bytes = more;
+        capacity *= 2;
+    }
+    int code = Z_OK;
+    const char *words = gzerror(file, &code);
+    if (bytes == NULL)
+        snprintf(error, error_size, "%s: out of memory", path);
+    else if (got < 0 && length == 0)
+        snprintf(error, error_size, "%s: %s", path, code == Z_ERRNO ? strerror(errno) : words);
+    bool ok = bytes != NULL && (got >= 0 || length > 0);
+    /* A gzip member without its end, too. */
+    if (*cut == NULL && length > 0 && (got < 0 || code == Z_BUF_ERROR))
+        *cut = "damaged: its front counts";
+    gzclose(file);
+    if (!ok) {
+        free(bytes);
+        return false;
+    }
+    *text = span_of(bytes, length);
+    return true;
+}
+
+size_t saved_front(const char *path, char *front, size_t size)
+{
+    struct stat status;
+    if (strcmp(path, "-") == 0 || stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return 0; /* a pipe, too */
+    gzFile file = gzopen(path, "rb");
+    int got = file == NULL ? 0 : gzread(file, front, (unsigned)size);
+    if (file != NULL)
+        gzclose(file);
+    return got > 0 ? (size_t)got : 0;
+}
+
+void saved_free(struct saved *saved)
+{
+    for (int i = 0; i < saved->count; i++)
+        free(saved->files[i].path);
+    free(saved->files);
+    memset(saved, 0, sizeof *saved);
 }
 
 /* --- large log ------------------------------------------------------------------------------- */

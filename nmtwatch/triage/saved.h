@@ -35,8 +35,10 @@ struct saved {
  * no memory. */
 bool saved_collect(struct saved *saved, char *const *paths, int count, char *error,
                    size_t error_size);
-/* The text is the caller's to free (text->ptr). cut: it was longer than SAVED_TEXT_MAX. */
-bool saved_read(const char *path, struct span *text, bool *cut, char *error, size_t error_size);
+/* The text is the caller's to free (text->ptr). cut: why what is there is not all of it; NULL: it is. An endless
+ * input is read no further when its front is no text, or none that is known. */
+bool saved_read(const char *path, struct span *text, const char **cut, char *error,
+                size_t error_size);
 /* The first bytes of it, at most size; 0: cannot be read, or standard input, which is read once. */
 size_t saved_front(const char *path, char *front, size_t size);
 void saved_free(struct saved *saved);

@@ -92,7 +92,20 @@ for name in empty garbage zeros; do
     exits "$name: no error" 0 "$NMTWATCH" analyze --json "$box/$name"
     is "$name: not recognised" "$(jq -c '[.inputs, .findings, (.unrecognised | length)]' <<<"$OUTPUT")" '[[],[],1]'
 done
-exits "2 GB of nothing: no error" 0 timeout $((60 * TAP_PATIENCE)) "$NMTWATCH" analyze --json "$box/sparse"
+exits "2 GB of nothing: no error" 0 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze --json "$box/sparse"
+cat $golden/jdk17/nmt_summary.txt >>"$box/sparse"
+is "a log behind a hole, as rotation leaves it" "$(analyze '.inputs[].kind' "$box/sparse")" '"nmt-summary"'
+for input in /dev/zero /dev/urandom /proc/self/pagemap; do
+    exits "$input has no end" 0 timeout $((10 * TAP_PATIENCE)) "$NMTWATCH" analyze "$input"
+    contains "$input: said" "$OUTPUT" "analyze: $input: no text, and without an end"
+done
+endless() { yes hello | timeout $((20 * TAP_PATIENCE)) "$NMTWATCH" "$@"; }
+exits "a text without an end" 0 endless analyze -
+contains "... said" "$OUTPUT" "nothing of a JVM in its first 64 MiB"
+for verb in classlog verdict; do
+    exits "$verb of one" 74 endless $verb -
+    contains "... said ($verb)" "$OUTPUT" "in its first 64 MiB"
+done
 rm "$box/sparse"
 printf '7:\n75.302 s\n\0\0\0\n7:\nNative Memory Tracking:\n\nTotal: reserved=1\0KB, committed=1KB\n' >"$box/nul"
 exits "NUL bytes: no crash" 0 "$NMTWATCH" analyze --json "$box/nul"
