@@ -427,7 +427,7 @@ static int run(int argc, char **argv)
             close(profile_fd);
         return EXIT_IO;
     }
-    FILE *out = file ? result_open(output) : NULL;
+    FILE *out = file ? result_open(output, 0) : NULL;
     if (file && out == NULL) {
         print_error("nmtwatch export: %s: %s\n", output, strerror(errno));
         replay_close(&replay);

@@ -196,7 +196,7 @@ static bool write_page(const struct source *before, const struct source *after,
 static int write_output(const char *output, const struct source *before, const struct source *after,
                         const struct profile_difference *difference)
 {
-    FILE *out = result_open(output);
+    FILE *out = result_open(output, 0);
     if (result_close(out, output, out != NULL && write_page(before, after, difference, out)))
         return 0;
     print_error("nmtwatch flamegraph: %s: %s\n", output, strerror(errno));

@@ -29,7 +29,7 @@
 static int write_file(const struct observe_report *report, enum profile_format format,
                       const char *path)
 {
-    FILE *out = result_open(path);
+    FILE *out = result_open(path, 0);
     if (result_close(out, path, out != NULL && observe_report_write(report, format, ROWS, out)))
         return 0;
     print_error("nmtwatch observe: %s: %s\n", path, strerror(errno));
@@ -198,7 +198,7 @@ static void write_text(struct group *group, const struct observed *observed)
         free(text);
         return;
     }
-    FILE *out = result_open(path);
+    FILE *out = result_open(path, 0);
     bool good = result_close(out, path, out != NULL && fwrite(text, 1, bytes, out) == bytes);
     int error = errno;
     free(text);

@@ -212,6 +212,7 @@ struct writing {
     unsigned formats;
     int file_count;
     char files[FILES_MAX][64];
+    int fds[FILES_MAX]; /* written, and without a name until all are */
     int picture_count;
     struct picture pictures[CHART_KIND_COUNT];
     char no_charts[256]; /* why, when there are none */
@@ -313,25 +314,40 @@ bool report_make_directory(const char *path)
 /* A link in the directory may be somebody's trap: it is not followed. */
 static int open_file(const struct writing *writing, const char *name)
 {
-    return openat(writing->directory_fd, name,
-                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return result_create(writing->directory_fd, name, O_NOFOLLOW, 0666);
 }
 
-/* good: all was written; else errno says why not. Closes it, and takes it into the list. */
+static bool fail_file(const struct writing *writing, const char *name)
+{
+    print_error("nmtwatch report: %s/%s: %s\n", escape_name(writing->directory).text, name,
+                strerror(errno));
+    return false;
+}
+
+/* good: all was written; else errno says why not, and it goes. Takes it into the list. */
 static bool end_file(struct writing *writing, const char *name, int fd, bool good)
 {
-    int error = errno;
-    if (fd >= 0 && close(fd) != 0 && good) {
-        good = false;
-        error = errno;
-    }
     if (!good) {
-        print_error("nmtwatch report: %s/%s: %s\n", escape_name(writing->directory).text, name,
-                    strerror(error));
-        return false;
+        int error = errno;
+        result_end(fd, writing->directory_fd, name, false);
+        errno = error;
+        return fail_file(writing, name);
     }
+    writing->fds[writing->file_count] = fd;
     snprintf(writing->files[writing->file_count++], sizeof writing->files[0], "%s", name);
     return true;
+}
+
+/* All files of a report, or none. */
+static bool end_files(struct writing *writing, bool good)
+{
+    bool said = !good;
+    for (int i = 0; i < writing->file_count; i++) {
+        good = result_end(writing->fds[i], writing->directory_fd, writing->files[i], good) && good;
+        if (!good && !said)
+            said = !fail_file(writing, writing->files[i]);
+    }
+    return good;
 }
 
 static bool write_file(struct writing *writing, const char *name, const char *data, size_t size)
@@ -495,7 +511,7 @@ static bool make_report(struct writing *writing, const struct story *story)
         print_error("nmtwatch report: nothing was written: %s\n", writing->no_charts);
         return false;
     }
-    return good;
+    return end_files(writing, good);
 }
 
 static bool print_files(const struct writing *writing, const struct story *story, bool json)
@@ -587,6 +603,7 @@ bool report_add_page(const char *directory, const char *stem, const struct page 
         return false;
     bool good = make_page(&writing, html, page, page_html) &&
                 make_page(&writing, markdown, page, page_markdown);
+    good = end_files(&writing, good);
     close(writing.directory_fd);
     return good;
 }

@@ -6,6 +6,7 @@
 #include "nmtwatch/triage/live.h"
 #include "nmtwatch/watch/watching.h"
 #include "reports/json/event_json.h"
+#include "nmtwatch/process/files.h"
 #include "nmtwatch/process/messages.h"
 
 #include <errno.h>
@@ -58,21 +59,19 @@ static FILE *open_file(const char *folder, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    FILE *file = result_open(path, O_NOFOLLOW);
     if (file == NULL)
         print_error("nmtwatch triage: %s: %s\n", path, strerror(errno));
-    if (file == NULL && fd >= 0)
-        close(fd);
     return file;
 }
 
 static bool close_file(FILE *file, bool ok, const char *folder, const char *name)
 {
-    if (fclose(file) == 0 && ok)
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (result_close(file, path, ok))
         return true;
-    print_error("nmtwatch triage: %s/%s: could not be written: %s\n", folder, name,
-                strerror(errno));
+    print_error("nmtwatch triage: %s: could not be written: %s\n", path, strerror(errno));
     return false;
 }
 

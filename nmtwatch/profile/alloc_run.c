@@ -113,7 +113,7 @@ static int write_output(const struct alloc_run *run, const struct sampled *sampl
                                             .jdk_major = target->identity.jdk_major,
                                             .main = target->identity.main,
                                             .duration_ms = duration_ms};
-        FILE *out = result_open(name);
+        FILE *out = result_open(name, 0);
         if (result_close(out, name, out != NULL && alloc_report_json(&report, out)))
             return 0;
         print_error("nmtwatch profile: %s: %s\n", name, strerror(errno));

@@ -148,7 +148,7 @@ static bool write_format(const struct story *story, enum profile_format format, 
 
 static int write_file(const struct story *story, const struct one_shot *shot, const char *title)
 {
-    FILE *out = result_open(shot->output);
+    FILE *out = result_open(shot->output, 0);
     if (result_close(out, shot->output,
                      out != NULL && write_format(story, shot->format, title, out)))
         return 0;
@@ -388,7 +388,7 @@ bool profile_output_write(int recording, enum profile_format format, bool by_sta
     if (format != PROFILE_JFR &&
         !jfr_profile_read(&profile, recording, "the recording", by_state, error, error_size))
         return false;
-    FILE *out = result_open(output);
+    FILE *out = result_open(output, 0);
     bool good = out != NULL;
     if (good && format == PROFILE_JFR)
         good = lseek(recording, 0, SEEK_SET) == 0 && copy_all(recording, fileno(out));

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -624,25 +623,6 @@ static int open_file(const char *path, bool force, char *reason, size_t reason_s
     return fd;
 }
 
-/* A file that has no name until its first line is in it: a process that is killed meanwhile leaves
- * nothing. -1: this file system has none such. */
-static int open_unnamed(const char *path)
-{
-    char *copy = strdup(path);
-    int fd = copy == NULL ? -1 : open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-
-    free(copy);
-    return fd;
-}
-
-static bool give_name(int fd, const char *path)
-{
-    char unnamed[32];
-
-    snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, unnamed, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
-}
-
 /* The file with its header in it. */
 static bool begin_file(struct recorder *recorder, const char *path, bool force,
                        const struct recording_header *header, char *reason, size_t reason_size)
@@ -658,14 +638,14 @@ static bool begin_file(struct recorder *recorder, const char *path, bool force,
     return done;
 }
 
-/* The same, and the name comes last. False: nothing is left, it has to be made by name, which also
- * finds what is to be told. */
+/* The same, and the name comes last: a process that is killed meanwhile leaves nothing. False: nothing is left, it has
+ * to be made by name, which also finds what is to be told. */
 static bool begin_unnamed(struct recorder *recorder, const char *path,
                           const struct recording_header *header)
 {
-    recorder->fd = open_unnamed(path);
+    recorder->fd = unnamed_create(AT_FDCWD, path, 0600);
     if (recorder->fd >= 0 && write_line(recorder, event_json_header(&recorder->line, header)) &&
-        give_name(recorder->fd, path))
+        unnamed_link(recorder->fd, AT_FDCWD, path))
         return true;
     if (recorder->fd >= 0)
         close(recorder->fd);

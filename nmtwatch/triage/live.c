@@ -182,10 +182,10 @@ static void keep_text(struct asking *asking, const struct step *step, struct spa
              step->file);
     bool cut = text.len > LIVE_TEXT_MAX;
     size_t kept = cut ? LIVE_TEXT_MAX : text.len;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    bool ok = fd >= 0 && write_all(fd, front, (size_t)length) && write_all(fd, text.ptr, kept);
-    if (fd >= 0 && close(fd) != 0)
-        ok = false;
+    int fd = result_create(AT_FDCWD, path, O_NOFOLLOW, 0600);
+    bool ok = result_end(fd, AT_FDCWD, path,
+                         fd >= 0 && write_all(fd, front, (size_t)length) &&
+                             write_all(fd, text.ptr, kept));
     if (!ok)
         snprintf(record->note, sizeof record->note, "its text could not be kept");
     else if (cut)

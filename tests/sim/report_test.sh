@@ -106,4 +106,22 @@ exits "a file that is no recording" 74 "$nmtwatch" report /etc/passwd -o "$SCRAT
 exits "a directory that cannot be" 74 "$nmtwatch" report "$recording" -o /proc/none
 ln -s /dev/full "$SCRATCH/j/report.html"
 exits "a link is not followed" 74 "$nmtwatch" report "$recording" -o "$SCRATCH/j" --format html
+mkdir "$SCRATCH/k"
+ln -s /dev/full "$SCRATCH/k/report.json"
+exits "a file of a report cannot be written" 74 "$nmtwatch" report "$recording" -o "$SCRATCH/k" --format html,md,json,jfr
+is "... then none of them is there" "$(ls -A "$SCRATCH/k")" report.json
+rm "$SCRATCH/k/report.json"
+echo before >"$SCRATCH/k/report.html"
+limited() ( # a full disk, as far as one file of it
+    trap '' XFSZ
+    ulimit -f 4
+    exec "$@"
+)
+exits "a full disk" 74 limited "$nmtwatch" report "$recording" -o "$SCRATCH/k" --format html,md
+is "... leaves what was there" "$(cat "$SCRATCH/k/"*)" before
+exits "... also of an export" 74 limited "$nmtwatch" export "$recording" --format openmetrics -o "$SCRATCH/k/report.html"
+is "... which leaves what was there" "$(cat "$SCRATCH/k/"*)" before
+exits "with room again" 0 "$nmtwatch" report "$recording" -o "$SCRATCH/k" --format html,md
+is "... both are there" "$(cd "$SCRATCH/k" && echo *)" "report.html report.md"
+lacks "... anew" "$(head -c 100 "$SCRATCH/k/report.html")" before
 done_testing
