@@ -1,5 +1,7 @@
 #include "nmtwatch/record/recording.h"
 
+#include "nmtwatch/process/files.h"
+
 #include "analyzers/model/texts.h"
 #include "reports/text/escape.h"
 
