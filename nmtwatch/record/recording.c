@@ -441,7 +441,7 @@ static bool stop(struct recorder *recorder, const char *what, int error)
 }
 
 /* All of it, at *at, which moves on. */
-static bool write_all(struct recorder *recorder, const void *data, size_t size, off_t *at)
+static bool write_at(struct recorder *recorder, const void *data, size_t size, off_t *at)
 {
     const char *from = data;
 
@@ -482,7 +482,7 @@ static void put_back(struct recorder *recorder)
         return;
     if (recorder->member_open) {
         trailer(recorder, end);
-        if (!write_all(recorder, end, sizeof end, &at))
+        if (!write_at(recorder, end, sizeof end, &at))
             at = recorder->end_bytes;
     }
     if (ftruncate(recorder->fd, at) != 0) {
@@ -505,7 +505,7 @@ static bool deflate_line(struct recorder *recorder, const char *text, size_t len
         deflate(stream, Z_SYNC_FLUSH);
         recorder->filled += room - stream->avail_out;
         if (stream->avail_out == 0) {
-            if (!write_all(recorder, recorder->chunk, recorder->filled, at))
+            if (!write_at(recorder, recorder->chunk, recorder->filled, at))
                 return false;
             recorder->filled = 0;
         }
@@ -521,7 +521,7 @@ static bool end_member(struct recorder *recorder)
         return true;
     trailer(recorder, end);
     /* In a file it stands there already; this only moves on. */
-    if (!write_all(recorder, end, sizeof end, &recorder->end_bytes))
+    if (!write_at(recorder, end, sizeof end, &recorder->end_bytes))
         return false;
     recorder->member_open = false;
     return true;
@@ -566,7 +566,7 @@ static bool write_line(struct recorder *recorder, const char *text)
     recorder->crc = (uint32_t)crc32(recorder->crc, (const unsigned char *)text, (unsigned)length);
     recorder->length += (uint32_t)length;
     trailer(recorder, recorder->chunk + recorder->filled);
-    if (!write_all(recorder, recorder->chunk, recorder->filled + trailer_bytes, &at)) {
+    if (!write_at(recorder, recorder->chunk, recorder->filled + trailer_bytes, &at)) {
         recorder->crc = crc_before;
         recorder->length = length_before;
         goto failed;
