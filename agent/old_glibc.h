@@ -4,7 +4,7 @@
  *
  * A symbol is bound to the version that the linker finds: of functions that glibc 2.34 has moved from libpthread and
  * libdl into libc a new one. Their old versions are the same functions; a JVM has both libraries loaded where they are
- * libraries. What glibc has a function for only since later is a system call. tests/build/hardening_test.sh looks.
+ * libraries. Functions of a later glibc are made as system calls. tests/build/hardening_test.sh looks.
  */
 #ifndef NMTWATCH_AGENT_OLD_GLIBC_H
 #define NMTWATCH_AGENT_OLD_GLIBC_H

@@ -4,8 +4,8 @@
  *
  * A static glibc can load libraries and modules only of its own version: of another one they end the process.
  * So nothing is loaded. The libraries that serve, alerts and packed files want on demand are linked in, users are
- * those of /etc/passwd, hosts those of /etc/hosts and of name servers. Users of LDAP or sssd appear as numbers. The linker hands the calls
- * of NAME to __wrap_NAME.
+ * those of /etc/passwd, hosts those of /etc/hosts and of name servers. Users of LDAP or sssd appear as
+ * numbers. The linker hands the calls of NAME to __wrap_NAME.
  */
 #include "nmtwatch/alert/http_post.h"
 #include "nmtwatch/serve/mhd.h"
@@ -140,7 +140,7 @@ struct passwd *__wrap_getpwuid(uid_t uid)
     return find_user(NULL, uid);
 }
 
-/* Nobody asks for these: a user's ~/.netrc (libcurl), and names in OpenSSL's own connections. */
+/* These are not requested: a user's ~/.netrc (libcurl), and names in OpenSSL's own connections. */
 int __wrap_getpwuid_r(uid_t uid, struct passwd *user, char *texts, size_t size,
                       struct passwd **found);
 int __wrap_getpwuid_r(uid_t uid, struct passwd *user, char *texts, size_t size,

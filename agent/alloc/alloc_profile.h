@@ -16,8 +16,8 @@
  * Bounded: samples of a chunk and classes; what finds no room is counted and its bytes stay in the
  * totals of its thread.
  *
- * sample, thread_*: callbacks, on the Java thread that they are of. The others: drain thread, or
- * whoever holds the commands' lock.
+ * sample, thread_*: callbacks, on the Java thread that they are of. The others: drain thread, or the
+ * holder of the lock of the commands.
  */
 #ifndef AGENT_ALLOC_ALLOC_PROFILE_H
 #define AGENT_ALLOC_ALLOC_PROFILE_H
@@ -45,7 +45,8 @@ struct alloc_profile *alloc_profile_create(JavaVM *vm, jvmtiEnv *jvmti, JNIEnv *
 bool alloc_profile_begin(struct alloc_profile *profile, char *error, size_t error_size);
 
 /* Another interval from now on. A thread's next sample comes after a gap that was drawn by the interval
- * before, and is weighed by that one. False with a sentence. Whoever holds the commands' lock. */
+ * before, and is weighed by that one. False with a sentence. The caller holds the lock of the
+ * commands. */
 bool alloc_profile_set_interval(struct alloc_profile *profile, int64_t interval_bytes, char *error,
                                 size_t error_size);
 

@@ -32,7 +32,7 @@ struct alloc_thread {
         gap_bytes; /* by which interval the gap up to its next sample was drawn; 0: not known yet */
     bool ended;
     uint32_t next; /* of the chain, or of the free places; a number + 1 */
-    /* For whoever ends a chunk. */
+    /* Called where a chunk ends. */
     struct weight_sums sums;
     double calibration;
     bool pooled;

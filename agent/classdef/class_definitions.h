@@ -9,9 +9,8 @@
  * that has changed is reported as nmtagent.ClassFamily.
  *
  * Every class is counted; stacks are bounded, too, over all families (STACKS_PER_S), so that a
- * thousand classes a second cost two hundred walks a second at most. What finds no buffer is
- * counted as a stack that was lost. The same counters are the churn detector of the circuit
- * breaker.
+ * thousand classes a second cost two hundred walks a second at most. A definition without a free buffer is
+ * counted as a lost stack. The same counters are the churn detector of the circuit breaker.
  *
  * The lock is held for the counting alone, never over a call into the JVM: the unload event of JDK
  * 8 and 11 comes at a safepoint.

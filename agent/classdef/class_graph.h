@@ -8,7 +8,7 @@
  * Read through load.h at the offsets of `layout`: the agent's own JVM, or another one
  * (nmtwatch/observe/loaded_methods.h). The JVM goes on meanwhile: classes that come or go during the walk
  * may be counted or not, and a list that leads nowhere any more is left. Lists are bounded: one may be a
- * circle. Nothing is written, nobody stands still. Not in a signal handler.
+ * circle. Nothing is written, no thread is stopped. Not in a signal handler.
  */
 #ifndef AGENT_CLASSDEF_CLASS_GRAPH_H
 #define AGENT_CLASSDEF_CLASS_GRAPH_H
@@ -44,8 +44,8 @@ struct loaded_methods {
     size_t family_count;              /* most methods first; the last may be "[other families]" */
 };
 
-/* families: zeroed; NULL: neither names nor jmethodIDs are read, sums alone. False with one sentence: the
- * JVM's tables do not tell, or there are more than STEPS_MAX class loaders and classes. */
+/* families: zeroed; NULL: neither names nor jmethodIDs are read, sums alone. False with one sentence:
+ * the JVM's tables lack it, or there are more than STEPS_MAX class loaders and classes. */
 bool class_graph_walk(struct loaded_methods *out, struct loaded_families *families, char *error,
                       size_t error_size);
 /* As people know it. False: it is no class. */

@@ -10,8 +10,8 @@
  *     +--------+-------------+----------+---------------------------+
  *
  * The checksum is written last (release), and cleared first: a signal that interrupts a write sees
- * a checksum that does not fit, and the sample goes without a context (counted), never with a torn
- * one.
+ * a checksum that does not fit, and the sample goes without a context (counted), never with a
+ * half-written one.
  *
  * Public C API, exported from libnmtagent.so. Any thread, for itself only. No errors: without a
  * running profiler the values are kept and cost nothing.

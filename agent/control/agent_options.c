@@ -341,7 +341,7 @@ static bool take_option(struct piece piece, struct agent_options *options,
         value = (struct piece){equals + 1, piece.length - name.length - 1};
     }
     if (piece.length == 0)
-        return refuse(complaint, "there is nothing between two commas, or after the last one");
+        return refuse(complaint, "an empty option between two commas, or after the last one");
     enum agent_option option = option_of(name);
     if (equals == NULL && option != AGENT_OPTION_COUNT && table[option].type == AGENT_TYPE_BOOL)
         value = (struct piece){"true", 4};

@@ -30,7 +30,7 @@ struct answer {
 };
 
 bool answer_begin(struct answer *answer);
-/* What was written to out before is dropped. */
+/* Earlier output in out is dropped. */
 __attribute__((format(printf, 2, 3))) void answer_refuse(struct answer *answer, const char *format,
                                                          ...);
 /* To the file, or, when path is "", to the JVM's standard error. False with a sentence. */

@@ -12,7 +12,7 @@
  * Own memory is what of the agent's account (agent/mem) is resident and can be given back. JVM
  * growth is what the JVM holds because of us: jmethodIDs, loaded and kept, by the bill of
  * jmethod_ids. Its steps are the documented ones of Internal: +500 MB, +2 GB, +10 GB. Under a churn
- * of classes they are days away while half of each class's ids is lost forever, so a growth that
+ * of classes they are days away while half of each class's ids is never freed, so a growth that
  * would reach `shed` within BREAKER_HORIZON_MS warns as well: each of the last five minutes has to
  * show it, a start-up does not.
  *

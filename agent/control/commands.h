@@ -3,8 +3,8 @@
  *
  *   commands_setup (once)  ->  commands_run ...  ->  commands_vm_death
  *
- * One lock keeps commands apart. The end of the JVM waits for a command in progress, but not for
- * ever: a JVM that wants to exit does exit. Any Java thread; blocking.
+ * One lock keeps commands apart. The end of the JVM waits for a command in progress, for a bounded
+ * time: a JVM that wants to exit does exit. Any Java thread; blocking.
  */
 #ifndef AGENT_CONTROL_COMMANDS_H
 #define AGENT_CONTROL_COMMANDS_H

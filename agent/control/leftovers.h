@@ -4,7 +4,7 @@
  *
  * The agent holds a lock (flock) on both while they are in use, which the kernel takes away when
  * the process ends, in whatever pid namespace it was. So a file is a leftover when its content is
- * the agent's and nobody holds its lock. An unfinished chunk has events only: what names them is
+ * the agent's and its lock is free. An unfinished chunk has events only: what names them is
  * written at its end, so nothing can be read out of it. A finished one that was not joined to its
  * recording yet begins as every JFR file does, and stays. A file without a lock (a file system that
  * cannot lock, an agent of another version) stays as well.

@@ -311,8 +311,9 @@ static bool set_alloc(int64_t interval_bytes, char *error, size_t error_size)
     if (profiler.allocs == NULL)
         snprintf(error, error_size, "it runs without allocations: start it with alloc=512k");
     else if (profiler.live != NULL)
-        snprintf(error, error_size,
-                 "live objects are followed: what one stands for is by the interval it began with");
+        snprintf(
+            error, error_size,
+            "live objects are followed: their weights need the interval that profiling began with");
     else
         return alloc_profile_set_interval(profiler.allocs, interval_bytes, error, error_size);
     return false;

@@ -16,7 +16,7 @@
 #include <jvmti.h>
 #include <stdbool.h>
 
-/* What stops the profiler from a thread of its own: stopping waits for the drain thread, which is
+/* Stops the profiler from a thread of its own: stopping waits for the drain thread, which is
  * the one that finds out. Returns at once; false: there can be no such thread. */
 typedef bool profiler_stop_later_fn(void);
 

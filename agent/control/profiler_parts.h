@@ -1,6 +1,6 @@
 /*
  * profiler_parts: what the profiler is made of, shared by its life (profiler.c), its JVMTI
- * events (profiler_events.c) and its answers (profiler_json.c). Nobody else includes it.
+ * events (profiler_events.c) and its answers (profiler_json.c). No other file includes it.
  *
  * Parts are NULL while they are not there; callbacks see them only inside the gate.
  */
@@ -44,7 +44,7 @@ static inline void callbacks_open(struct callback_gate *gate)
     atomic_store(&gate->open, true);
 }
 
-/* Waits until nobody is inside. */
+/* Waits until no callback is inside. */
 static inline void callbacks_close(struct callback_gate *gate)
 {
     atomic_store(&gate->open, false);

@@ -1,13 +1,13 @@
 /*
- * published: the agent's totals in a small file (wire_formats.h), for whoever watches the JVM:
+ * published: the agent's totals in a small file (wire_formats.h), for programs that watch the JVM:
  * reading it costs the JVM nothing, where a command would have to attach.
  *
  *   published_begin -> published_figures ... -> published_end (removes the file)
  *
  * published_begin first removes what killed JVMs of this user left in /tmp (leftovers.h). The file
- * is made again when somebody has removed it. Written only when a figure has changed. Without the
- * file, /tmp full or read-only, the agent works as before. Setup, drain thread and commands, one at
- * a time.
+ * is made again after it was removed. Written only when a figure has changed. Without the file,
+ * /tmp full or read-only, the agent works as before. Setup, drain thread and commands, one at a
+ * time.
  */
 #ifndef AGENT_CONTROL_PUBLISHED_H
 #define AGENT_CONTROL_PUBLISHED_H

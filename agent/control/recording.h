@@ -4,7 +4,7 @@
  *   recording_create -> recording_turn (a few times a second) / recording_end_chunk ...
  *                    -> recording_destroy
  *
- * Drain thread only (or whoever holds the commands' lock while no drain thread runs).
+ * Drain thread only (or the holder of the lock of the commands while no drain thread runs).
  */
 #ifndef AGENT_CONTROL_RECORDING_H
 #define AGENT_CONTROL_RECORDING_H
@@ -80,7 +80,7 @@ struct recording *recording_create(const struct recording_parts *parts,
                                    size_t error_size);
 /* Moves events from the buffers to the chunk, maps ahead what handlers will need. */
 void recording_turn(struct recording *recording);
-/* Policy lazy: method ids of the classes that samples met. */
+/* Policy lazy: method ids of the sampled classes. */
 void recording_meet(struct recording *recording, JNIEnv *env);
 /* A class was loaded or prepared, or unloaded (name: seen_methods.h). Any thread. */
 void recording_class_loaded(struct recording *recording);
@@ -88,7 +88,7 @@ void recording_class_unloaded(struct recording *recording, const char *name);
 /* Writes the chunk with everything up to now, and begins the next one unless last. False: it is
  * lost; beginning the next one is tried all the same. */
 bool recording_end_chunk(struct recording *recording, JNIEnv *env, bool last);
-/* What comes now cannot be kept: until a chunk can be begun again. */
+/* New events cannot be kept: until a chunk can be begun again. */
 bool recording_is_interrupted(const struct recording *recording);
 /* Any thread: counters may be a moment apart while handlers count. */
 void recording_counts(const struct recording *recording, struct recording_counts *counts);

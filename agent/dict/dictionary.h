@@ -31,7 +31,7 @@ void dictionary_each(const struct dictionary *dictionary, dictionary_visit_fn *v
                      void *context);
 uint32_t dictionary_size(const struct dictionary *dictionary);
 int64_t dictionary_refused(const struct dictionary *dictionary);
-/* Nobody may be inside. */
+/* No handler may be inside. */
 void dictionary_clear(struct dictionary *dictionary);
 void dictionary_destroy(struct dictionary *dictionary);
 
@@ -53,7 +53,7 @@ void dictionary_destroy(struct dictionary *dictionary);
 #define DICTIONARY_TOP_ROWS   128
 #define DICTIONARY_ROWS       8
 #define DICTIONARY_CELLS      3
-/* A million texts need 7 levels. Whose texts go so deep has made them to; they are refused. */
+/* A million texts need 7 levels. Texts that need more were made to collide; they are refused. */
 #define DICTIONARY_LEVELS_MAX 20
 
 struct dictionary_text {

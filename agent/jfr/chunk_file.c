@@ -84,7 +84,7 @@ static bool open_chunk(struct chunk_file *file)
         close(fd);
         return fail(file, "%s: not a regular file", file->chunk_path);
     }
-    /* Its name can be foretold: in /tmp somebody may have made it before, to read along. */
+    /* Its name can be predicted: in /tmp somebody may have made it before, to read along. */
     if (info.st_uid != geteuid()) {
         close(fd);
         return fail(file, "%s: belongs to another user", file->chunk_path);

@@ -7,14 +7,12 @@
  * The chunk being written is FILE.chunk. When it is complete it is renamed to FILE, if there
  * is none; else it is copied to its end, and a copy that fails is cut off again. A process that is
  * killed leaves FILE with complete chunks; only when it dies in the middle of that copy the last
- * one is torn
- * (`nmtwatch` repairs it).
+ * one is truncated (`nmtwatch` repairs it).
  *
- * What FILE was before the recording is renamed to FILE.1, and so does FILE when it would grow
- * beyond max_bytes, and another file that somebody has put in its place meanwhile. Only regular
- * files of this user are ever renamed, and links are not followed. New files have mode 0600: class
- * names may be nobody else's business. FILE.chunk is locked: a second process that records to the
- * same FILE is refused.
+ * An existing FILE is renamed to FILE.1; so is FILE before it would grow beyond max_bytes, and a
+ * file that another process has put in its place. Only regular files of this user are ever
+ * renamed, and links are not followed. New files have mode 0600: class names may be confidential.
+ * FILE.chunk is locked: a second process that records to the same FILE is refused.
  *
  * Errors: one sentence; what belongs to the chunk does nothing and returns false from then on, and
  * the chunk is lost. chunk_file_begin tries again. Drain thread only.
@@ -37,7 +35,7 @@ struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *er
                                    size_t error_size);
 bool chunk_file_begin(struct chunk_file *file);
 bool chunk_file_write(struct chunk_file *file, const void *bytes, size_t length);
-/* What was written is in the file. */
+/* The written bytes are in the file. */
 bool chunk_file_flush(struct chunk_file *file);
 /* Bytes of the chunk so far. */
 int64_t chunk_file_position(const struct chunk_file *file);

@@ -1,8 +1,8 @@
 /*
  * jfr_bytes: encoded values in a growing buffer.
  *
- * Running out of memory is remembered (failed) and nothing more is taken: whoever fills a buffer
- * asks once, at the end. Ownership: free with jfr_bytes_free. Drain thread only.
+ * Running out of memory is remembered (failed) and nothing more is taken: the caller asks once, at the
+ * end. Ownership: free with jfr_bytes_free. Drain thread only.
  */
 #ifndef AGENT_JFR_JFR_BYTES_H
 #define AGENT_JFR_JFR_BYTES_H

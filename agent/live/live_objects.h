@@ -3,15 +3,14 @@
  *
  *   create -> see, sample, gc_finished ..., turn, put_stacks, end_chunk ... -> json -> destroy
  *
- * Each sampled allocation is held by a weak reference until it is collected. What has survived a
- * collection is reported by class and by the stack that allocated it (a site, live_sites.h): how
- * many sampled objects, how many bytes these stand for (alloc/alloc_threads.h), how many collections they
- * have survived, how old the oldest is. Garbage goes after each collection, so that room is for
- * what stays. An object in an old generation that nobody uses any more is there until that
- * generation is collected.
+ * Each sampled allocation is held by a weak reference until it is collected. Objects that survived a
+ * collection are reported by class and by the stack that allocated them (a site, live_sites.h): how many
+ * sampled objects, how many bytes these stand for (alloc/alloc_threads.h), how many collections they
+ * have survived, how old the oldest is. Garbage goes after each collection, so that room is for what
+ * stays. An unreachable object in an old generation is there until that generation is collected.
  *
  * Bounded: max objects; LIVE_SITES_MAX sites, those beyond share their class's site without a
- * stack, or "[other]". What finds no room is counted. Weak references are not kept by us but by the
+ * stack, or "[other]". Objects without room are counted. Weak references are not kept by us but by the
  * JVM: some LIVE_JWEAK_BYTES each.
  *
  * An engine that cannot walk a stack outside of signals gives sites without stacks.

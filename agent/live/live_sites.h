@@ -42,7 +42,7 @@ struct live_sites *live_sites_create(void);
 uint16_t live_sites_hold(struct live_sites *sites, const char *class_name,
                          const struct frame *frames, int depth, bool truncated);
 void live_sites_release(struct live_sites *sites, uint16_t number);
-/* Numbers are below LIVE_SITES_MAX. NULL: nobody holds it. */
+/* Numbers are below LIVE_SITES_MAX. NULL: nothing refers to it. */
 struct live_site *live_sites_at(struct live_sites *sites, uint16_t number);
 int live_sites_count(const struct live_sites *sites);
 void live_sites_destroy(struct live_sites *sites);

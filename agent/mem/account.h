@@ -1,5 +1,5 @@
 /*
- * account: the counters behind mem.h, striped so that counting does not make threads meet.
+ * account: the counters behind mem.h, striped so that threads do not share counters.
  *
  * A thread takes a stripe of its own at its first allocation and gives it back when it ends; what
  * it counted stays in the stripe, and a component is the sum over all stripes. So the usual count
@@ -26,9 +26,9 @@
 #define BORROWED_STRIPES 16
 #define STRIPES          (THREAD_STRIPES + BORROWED_STRIPES)
 
-/* The live bytes of a component are summed up for its peak when a stripe has grown by so much since
- * anybody last did. So a peak is low by at most 16 KB for every thread that allocates; it is high
- * only by what changed while it was summed up. */
+/* The live bytes of a component are summed up for its peak when a stripe has grown by so much
+ * since the last sum. So a peak is low by at most 16 KB for every thread that allocates; it is
+ * high only by what changed while it was summed up. */
 #define PEAK_STEP_BYTES 16384
 
 #define MAPS_LISTED  1024
@@ -246,8 +246,8 @@ void maps_resident(int64_t resident_bytes[COMPONENT_COUNT]);
  *
  * A site is a component and up to four return addresses. The table is open addressing in one map,
  * made by mem_set_level: SITES rows of 80 bytes. A row is claimed by compare-and-swap of its hash
- * and never given up; the 64-bit hash is the identity, so nobody waits for a row to be filled. Row
- * 0 takes what finds no room: nothing is lost, it only has no address. A thread with a stripe
+ * and never given up; the 64-bit hash is the identity, so no thread waits for a row to be filled.
+ * Row 0 takes what finds no room: nothing is lost, it only has no address. A thread with a stripe
  * counts in tallies of its own (64 KB of address space, of which a page or two are touched); the
  * others, and where there is no memory for that, in the row.
  *
@@ -268,7 +268,7 @@ void sites_open(void *map);
 uint32_t site_of(enum component component, void *const *frame_pointer);
 /* Nothing for SITE_NONE. */
 void site_count(uint32_t site, int64_t bytes, int64_t blocks);
-/* What is now is what mem_diff_sites subtracts. */
+/* Stores the present state, which mem_diff_sites subtracts. */
 void site_baseline(void);
 
 #endif

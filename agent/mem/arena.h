@@ -42,7 +42,7 @@ struct arena *arena_create(enum component component, struct mem_budget *budget);
 uint32_t arena_alloc(struct arena *arena, size_t size);
 /* Has one chunk mapped ahead of the present one. False: the budget leaves no room for it. */
 bool arena_refill(struct arena *arena);
-/* Forgets everything; keeps the first chunk and has the kernel take its pages back. Nobody may
+/* Forgets everything; keeps the first chunk and has the kernel take its pages back. No handler may
  * be inside. */
 void arena_reset(struct arena *arena);
 size_t arena_used_bytes(const struct arena *arena);

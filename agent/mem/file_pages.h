@@ -30,8 +30,8 @@ bool file_pages_look(const void *address, size_t size, struct file_pages *pages)
 void file_pages_count(struct component_usage usage[COMPONENT_COUNT]);
 
 /*
- * libraries: which of the loaded libraries are there because of the agent: itself, and what it
- * opened that nobody had opened before. Their pages are its component `agent_code`.
+ * libraries: which of the loaded libraries are there because of the agent: itself, and the
+ * libraries that it opened first. Their pages are its component `agent_code`.
  *
  * Setup context, one thread at a time.
  */
@@ -45,8 +45,9 @@ struct libraries {
 /* Counts the library this function is part of. Once. */
 void libraries_count_own(void);
 
-/* What is loaded now; and, after a dlopen that stays for good, counts what was not. What another
- * thread opens between the two is taken for ours. */
+/* look: stores which libraries are loaded. count_new, after a dlopen that is never closed: counts
+ * those that were not. A library that another thread opens between the two calls counts as the
+ * agent's. */
 void libraries_look(struct libraries *before);
 void libraries_count_new(const struct libraries *before);
 

@@ -2,7 +2,7 @@
  * mem: every byte the agent allocates, and who it belongs to.
  *
  * The problem: a profiler that costs the host tens of megabytes and cannot say where they are. So
- * nobody in agent/ calls malloc, mmap or free but this module, each call names its component
+ * only this module of agent/ calls malloc, mmap or free, each call names its component
  * (components.def), and the sum of the components is the total, always.
  *
  * In the style of scalable NMT: what was malloc'ed carries a header in front of the user's data,
@@ -13,7 +13,7 @@
  *    | site   |comp.| lvl | canary | size (bytes)    | 16-byte aligned       | canary |
  *    +--------+-----+-----+--------+-----------------+-----------------------+--------+
  *
- * Counters are striped by thread, so that counting does not make threads meet. At level `detail`
+ * Counters are striped by thread, so that threads do not share them. At level `detail`
  * the call stack (four frames) of each allocation is kept in a lock-free site table.
  *
  * Arenas are mmap'ed pieces for memory that is never freed one by one: reserved counts from the
@@ -98,8 +98,8 @@ struct mem_snapshot {
 /* Not in a signal handler. */
 void mem_snapshot(struct mem_snapshot *snapshot);
 
-/* Call sites at level detail: address of up to four frames, component, live bytes and blocks. What
- * found no room in the table has no frames and component COMPONENT_COUNT. */
+/* Call sites at level detail: address of up to four frames, component, live bytes and blocks.
+ * Allocations without a row of the table have no frames and component COMPONENT_COUNT. */
 struct mem_site {
     void *frame[4];
     enum component component;

@@ -1,17 +1,16 @@
 /*
  * jmethod_ids: preallocation, what it costs the JVM, and what the JVM keeps of it.
  *
- * AsyncGetCallTrace meets methods without a jmethodID in 92 to 95 % of its frames unless somebody
- * has asked for the ids before: so at ClassPrepare, and once for all loaded classes,
- * GetClassMethods is called and its result given back at once. The ids live in the JVM; this module
- * keeps the bill.
+ * AsyncGetCallTrace meets methods without a jmethodID in 92 to 95 % of its frames unless the ids
+ * were requested before: so at ClassPrepare, and once for all loaded classes, GetClassMethods is
+ * called and its result given back at once. The ids live in the JVM; this module keeps the bill.
  *
- * Whose ids are asked for is the policy:
+ * The policy decides for which classes ids are requested:
  *
  *   none     of no class
  *   lazy     of classes that are found on the stacks of running threads (lazy_ids.c)
  *   budget   of all classes until the predicted bytes reach the budget; those that come later are
- *            counted. What has been asked for counts, whether the class is unloaded or not.
+ *            counted. Requested ids count, whether the class is unloaded or not.
  *   all      of all classes
  *
  * Formula, M methods of a class (checked against NMT on 17 and 25;
@@ -26,7 +25,7 @@
  * In 8..25 a loader's classes share what is left of its last block of slots: the bill follows that
  * block by block. For that it remembers loaders by identity hash, in a table of fixed size: one
  * that was pushed out counts as new, 16 bytes and a shared block too much. A hidden class that is
- * not strong shares with nobody (class_data_is_own): it is the first of a loader. A class without
+ * not strong shares nothing (class_data_is_own): it is the first of a loader. A class without
  * methods costs nothing.
  *
  * Calling context: JVMTI callbacks and drain thread; the counters are atomic.
@@ -57,7 +56,7 @@ void jmethod_ids_prepare(struct jmethod_ids *ids, JNIEnv *env, jclass class);
 /* Every class that is loaded now, if the policy says so. Returns how many were prepared. With a
  * budget they come in an order that mixes loaders: what fits is a fair sample of all. */
 int64_t jmethod_ids_prepare_all(struct jmethod_ids *ids, JNIEnv *env);
-/* Somebody else has asked for a class's methods: so many. any: one of them. */
+/* Other code has asked for a class's methods: so many. any: one of them. */
 void jmethod_ids_charge(struct jmethod_ids *ids, JNIEnv *env, jclass class, jmethodID any,
                         int64_t methods);
 /* ClassUnload extension event, for any class. */
@@ -102,16 +101,16 @@ bool class_data_setup(jvmtiEnv *jvmti, JNIEnv *env);
 bool class_data_is_own(jmethodID method);
 
 /*
- * lazy_ids: jmethodIDs only of classes that are met, for engine agct.
+ * lazy_ids: jmethodIDs only of sampled classes, for engine agct.
  *
- * AsyncGetCallTrace does not say which method it could not name, so who is met has to be found out
- * from outside: when samples had frames without a name since the last turn, the stacks of a few
- * running threads are asked of JVMTI (round robin, each a handshake with that thread; before JDK
- * 17, where it may be a safepoint, one a second). GetStackTrace makes ids of what stands on them;
- * the rest of those classes' methods is asked for with them, so that the next sample that meets one
- * has its name. Code that runs again is named after a second or two; what runs once is not, nor
- * are methods that are always inlined (no thread can be stopped in them) and virtual threads, which
- * nobody lists. Frames without a name are counted (unnamed_frames).
+ * AsyncGetCallTrace does not say which method it could not name, so the methods on stacks have to
+ * be found in another way: when samples had frames without a name since the last turn, the stacks
+ * of a few running threads are asked of JVMTI (round robin, each a handshake with that thread;
+ * before JDK 17, where it may be a safepoint, one a second). GetStackTrace makes ids of what
+ * stands on them; the rest of those classes' methods is asked for with them, so that the next
+ * sample with one has its name. Code that runs again is named after a second or two; what runs
+ * once is not, nor are methods that are always inlined (no thread can be stopped in them) and
+ * virtual threads, which no interface lists. Frames without a name are counted (unnamed_frames).
  *
  * The ids that are known are remembered in a table of fixed size; when it is full no more are asked
  * for. Drain thread.

@@ -39,14 +39,15 @@ void method_facts_end(jvmtiEnv *jvmti, struct method_facts *facts, int64_t *held
  * line_tables: the line number table of a method, small: four bytes an entry where JVMTI's take
  * sixteen (bytecode indexes and lines are 16-bit numbers in a class file).
  *
- * What JVMTI returned is copied and may be given back at once. Component LINE_TABLES. Drain thread.
+ * The memory that JVMTI returned is copied and may be deallocated at once. Component LINE_TABLES. Drain
+ * thread.
  */
 struct line_table;
 
 /* Entries in any order. NULL: there are none, or no memory. */
 struct line_table *line_table_create(const jvmtiLineNumberEntry *entries, jint count);
-/* The same from the table HotSpot keeps behind a method's bytecodes (line_step in method_reading.h). What
- * comes after damage is left out. */
+/* The same from the table HotSpot keeps behind a method's bytecodes (line_step in method_reading.h).
+ * Everything after damage is left out. */
 struct line_table *line_table_decode(const uint8_t *bytes, size_t size, unsigned lowest);
 /* The line of a bytecode index; 0: before the first entry. */
 int line_table_line(const struct line_table *table, int32_t bci);

@@ -7,8 +7,8 @@
  * guessed.
  *
  * Frames of kind FRAME_SEEN are those of seen_methods: their names and line tables come from there,
- * a few times a second and before a chunk is written, and JVMTI is not asked. What is known of them
- * stays as long as seen_methods may hand out their number, and as long as they are asked for.
+ * a few times a second and before a chunk is written, and JVMTI is not asked. Their entries stay
+ * as long as seen_methods may return their number, and as long as they are looked up.
  *
  * Cleanup by age, at each chunk: mark (nothing is referenced), reference (while stacks are
  * written), sweep (age + 1 for what was not; at METHOD_MAP_AGE_MAX it goes, with its line table).

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* What an entry is found by. */
+/* The key of an entry. */
 enum method_kind {
     METHOD_JAVA,     /* jmethodID */
     METHOD_SEEN,     /* number of seen_methods */
@@ -21,7 +21,7 @@ enum method_kind {
     METHOD_ERROR,    /* walk code */
 };
 
-/* What methods that cannot be named share. */
+/* The entry of all methods that cannot be named. */
 enum shared {
     SHARED_VANISHED,
     SHARED_UNREADABLE,

@@ -3,8 +3,8 @@
  * "JavaThread::run".
  *
  * Plain and nested C++ names, constructors and destructors, std; template arguments and parameters
- * are left out. What is not understood (operators, local classes) stays as it is: never guessed.
- * Pure, allocates nothing; any context.
+ * are left out. Names that are not understood (operators, local classes) stay unchanged: never
+ * guessed. Pure, allocates nothing; any context.
  */
 #ifndef AGENT_METHODS_SYMBOL_NAME_H
 #define AGENT_METHODS_SYMBOL_NAME_H

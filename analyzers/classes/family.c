@@ -391,7 +391,7 @@ static bool is_of_loader(const char *label)
     return at != NULL && (strchr(at, '.') != NULL || strchr(at, '$') != NULL);
 }
 
-/* Code of the JDK that makes classes under names that are nobody's: XSLT. */
+/* Code of the JDK that makes classes under names of no application: XSLT. */
 static bool is_jdk_generator(struct span label)
 {
     return span_starts_with(label, SPAN_LITERAL("com.sun.org.apache."));

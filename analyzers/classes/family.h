@@ -16,7 +16,7 @@ enum {
 #undef FAMILY
 };
 
-/* What a family's growth says. A SECONDARY family (LambdaForms, string concat) grows because
+/* What growth of a family means. A SECONDARY family (LambdaForms, string concat) grows because
  * something else does: it is named only when no PRODUCER explains the loads. A HOSTED one (lambdas)
  * is a producer, unless the host in front of its names is generated too. */
 enum family_role { FAMILY_PRODUCER, FAMILY_HOSTED, FAMILY_SECONDARY };
@@ -44,7 +44,7 @@ const struct family *family_by_id(const char *id);
 const struct family *family_at(size_t index);
 size_t family_index(const struct family *family);
 /* The family whose classes live in class loaders of this type (loader_types.def); a type that ends
- * in one of the table's after a dot is a repackaged copy. NULL when it is nobody's. */
+ * in one of the table's after a dot is a repackaged copy. NULL when it belongs to no family. */
 const struct family *family_of_loader(struct span type);
 /* The family whose classes have this source in the class-load log, or NULL. */
 const struct family *family_of_source(struct span source);
@@ -95,7 +95,7 @@ bool pattern_match(const char *pattern, struct span text);
  *   ...
  *
  * Producers are distinguished by the first two parts of their packages (Groovy has three of those).
- * Frames of the JDK are nobody's own decision: lambdas, proxies and reflection are made by it for
+ * Frames of the JDK do not count: lambdas, proxies and reflection are made by it for
  * whoever called.
  *
  * Pure. Any thread.

@@ -67,7 +67,7 @@ static bool is_array(struct span name)
     return name.len > 0 && name.ptr[0] == '[';
 }
 
-/* What a GC fills gaps with (JDK 19 and later; before, int[]): nobody's objects. */
+/* What a GC fills gaps with (JDK 19 and later; before, int[]): objects without an owner. */
 static bool is_filler(struct span name)
 {
     return span_contains(name, SPAN_LITERAL("jdk.internal.vm.Filler"));

@@ -38,8 +38,8 @@ struct name_parts {
 /* Writes the NUL-terminated stem and returns its length. */
 size_t normalize(struct span name, char stem[STEM_MAX], struct name_parts *parts);
 
-/* What in a name may vary without a change of its stem, for a caller who meets many names of one
- * generator: comparing is much cheaper than normalising.
+/* The part of a name that may vary without a change of its stem, for a caller that sees many names of one generator:
+ * comparing is much cheaper than normalising.
  *
  *   Script12$_run_closure1       front "Script", a number, back "$_run_closure1"
  */
@@ -74,8 +74,8 @@ bool name_looks_random(struct span piece);
  *   com/acme/orders/OrderService$1           com.acme.orders.*
  *   Main                                     Main
  *
- * A name with something in it that a generator changes from class to class is its stem; any other is one of its package,
- * so that thirty thousand classes of an application are some hundred families, or its own family
+ * A name with something in it that a generator changes from class to class is its stem; any other is one of
+ * its package, so that thirty thousand classes of an application are some hundred families, or its own family
  * where it has no package.
  *
  * Pure, no allocation, some 200 ns. Any thread; 1.2 KB of stack.

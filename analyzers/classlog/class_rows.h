@@ -23,7 +23,7 @@
 #include "analyzers/model/event.h"
 
 /*
- * time_line: loads and unloads over time, of a log whose length nobody knows beforehand.
+ * time_line: loads and unloads over time, of a log of unknown length.
  *
  * A bucket is 1 ms wide at first. When there are more than TIME_LINE_BUCKETS of them, ten (or six,
  * or whatever leads to the next width of a clock) become one: so a log of any length is held in
@@ -99,7 +99,7 @@ struct class_row {
     struct time_bucket at_mark, at_mark_before;
 };
 
-/* What rows had that gave up their place. */
+/* The sums of rows that were displaced. */
 struct class_fold {
     int64_t loads;
     int64_t unloads;

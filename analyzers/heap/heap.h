@@ -144,7 +144,7 @@ struct heap_counts {
     int64_t classless;    /* instances of a class that is not in the dump */
 };
 
-/* What arrays take, for each base that they may have. */
+/* Sizes of arrays, for each base offset that they may have. */
 struct heap_array_bytes {
     int64_t primitives[4];
     int64_t references[8]; /* [base * 2 + references of 8 bytes] */

@@ -7,9 +7,10 @@
  *
  * A loader's group is its type and its name (that of a web application, say, where a field tells
  * it). A group of several loaders that define classes of the same names is one application loaded
- * several times: suspect. What soft references alone hold the JVM lets go before memory runs out: no
- * suspect, and distinguished. Paths are the shortest over strong references; those that differ only in
- * indexes, numbers in the names of threads and the length of chains are one.
+ * several times: suspect. The JVM clears soft references before memory runs out: loaders that only
+ * these hold are reported separately. Paths are the shortest over
+ * strong references; those that differ only in indexes, numbers in the names of threads and the
+ * length of chains are one.
  *
  * Pure; one thread. The texts belong to the struct.
  */

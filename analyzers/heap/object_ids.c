@@ -130,7 +130,7 @@ bool object_ids_number(struct object_ids *ids, uint32_t first_number)
 {
     uint32_t count = ids->region_count;
     if (count > 0)
-        qsort(ids->regions, count, sizeof(ids->regions[0]), by_key);
+        qsort(ids->regions, count, sizeof ids->regions[0], by_key);
     uint64_t number = first_number;
     for (uint32_t i = 0; i < count; i++) {
         ids->regions[i]->ordinal = i;

@@ -8,8 +8,8 @@
  *      first  32: the number of the first object of the word; others count on by their bits
  *      row    32: where the rows of references of the word's objects begin (heap.h)
  *
- * and 8 MB of heap share a region, which is made when its first object is seen. Words nobody
- * touched cost address space only. Numbers follow addresses, so that neighbours have close numbers.
+ * and 8 MB of heap share a region, which is made when its first object is seen. Words that were not touched cost
+ * address space only. Numbers follow addresses, so that neighbours have close numbers.
  *
  *   object_ids_create -> object_ids_add (any thread) ... -> object_ids_number -> object_ids_find
  *
@@ -125,7 +125,7 @@ struct id_place object_ids_place(const struct object_ids *ids, uint32_t number);
 
 /*
  * id_table: a map from 64-bit identifiers to 32-bit numbers; open addressing, grows, nothing is
- * taken out. Readers may be several while nobody writes.
+ * taken out. Several threads may read while none writes.
  */
 #define ID_TABLE_NONE UINT32_MAX
 

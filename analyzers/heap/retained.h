@@ -5,13 +5,13 @@
  * A dominator tree of the whole heap would take thirty bytes an object. Only loaders are asked
  * about, so only they are marked:
  *
- *   1. What can be reached without passing any of the loaders is retained by none of them (one walk
- *      that stops at loaders).
+ *   1. Objects that can be reached without passing any of the loaders are retained by none of them
+ *      (one walk that stops at loaders).
  *   2. Each of the rest gets the nearest loader that dominates it: that of what refers to it, and
  *      when several refer to it the nearest loader that dominates them all. That is repeated until
  *      nothing changes; a loader's own place among the loaders is found the same way.
  *
- *   3. What each of those takes is seen in the dump again (HEAP_FETCH).
+ *   3. The size of each of those is read in the dump again (HEAP_FETCH).
  *
  * The numbers are the exact ones of a dominator tree (tests/unit/heap compares both). Memory: two
  * bits a node, and four bytes for each node of the second kind.

@@ -2,9 +2,8 @@
  * finding: one thing that is wrong, with its evidence and what to change.
  *
  * The judge raises and clears findings (then they are alerts), `check` lists them. The kinds are
- * rows of findings.def. A finding is small: its texts and its evidence stand in an arena (texts.h)
- * of whoever made it, and live as long as that. It may be copied by value; finding_copy is for who
- * keeps it longer. Any thread.
+ * rows of findings.def. A finding is small: its texts and its evidence are in an arena (texts.h) of its maker,
+ * and live as long as that. It may be copied by value; finding_copy is for who keeps it longer. Any thread.
  */
 #ifndef ANALYZERS_JUDGE_FINDING_H
 #define ANALYZERS_JUDGE_FINDING_H

@@ -98,8 +98,8 @@ void judge_destroy(struct judge *judge);
  * alert that was up stays up without being raised again, and clears when its figure falls.
  * Times go on counting where they stood: the one who resumes feeds events whose ms continue.
  *
- * Ownership: plain data; the texts of findings are those of the judge, until it is fed again, or of
- * whoever read the memory from a file. 30 KB, so on the heap. One thread.
+ * Ownership: plain data; the texts of findings are those of the judge, until it is fed again, or of the
+ * reader of a saved memory. 30 KB, so on the heap. One thread.
  */
 #define JUDGE_MEMORY_EPISODES 48
 #define JUDGE_MEMORY_LOADERS  64

@@ -63,7 +63,7 @@ static struct heap_track *track_of(struct judge *judge, const struct histogram_c
     return place_for(judge, row);
 }
 
-/* Old collections that its growth has outlived; -1: nobody counts them. */
+/* Old collections that its growth has outlived; -1: not counted. */
 static int64_t outlived(const struct judge *judge, const struct heap_track *track)
 {
     const struct heap_moment *moments = judge->heap_moment;

@@ -1,7 +1,7 @@
 /*
  * judge_internal: the inside of a judge, shared by judge.c (events, episodes, view, what outlives a
  * restart), judge_classes.c (counters, churn, class loaders), judge_names.c (families), judge_heap.c
- * (objects) and judge_memory.c (growth, convergence, the agent). Nobody else includes it.
+ * (objects) and judge_memory.c (growth, convergence, the agent). No other file includes it.
  */
 #ifndef ANALYZERS_JUDGE_JUDGE_INTERNAL_H
 #define ANALYZERS_JUDGE_JUDGE_INTERNAL_H

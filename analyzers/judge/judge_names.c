@@ -337,7 +337,7 @@ void judge_callers(struct judge *judge, const struct callers_event *callers)
         return; /* what is known stays */
     judge->caller_count = callers->row_count < EVENT_ROWS_MAX ? callers->row_count : EVENT_ROWS_MAX;
     memcpy(judge->callers, callers->rows, (size_t)judge->caller_count * sizeof *judge->callers);
-    /* Alerts that came before are not raised again; whoever looks at them sees it. */
+    /* Alerts that came before are not raised again; a reader sees it. */
     for (int i = 0; i < judge->episode_count; i++) {
         if (judge->episodes[i].active)
             finding_add_late_caller(&judge->episodes[i].finding, judge->callers,

@@ -8,8 +8,8 @@
  * since the watch began for arithmetic (`ms`): a wall clock may step, `ms` never goes backwards in
  * a live run, and the judge survives a recording in which it does.
  *
- * Ownership: plain data; `rows` of `names`, `loaders`, `histogram`, `callers` and `methods` point to memory of whoever made the event
- * and are valid during the call that passes it on.
+ * Ownership: plain data; `rows` of `names`, `loaders`, `histogram`, `callers` and `methods` point to
+ * memory of the event's maker and are valid during the call that passes it on.
  */
 #ifndef ANALYZERS_MODEL_EVENT_H
 #define ANALYZERS_MODEL_EVENT_H

@@ -2,7 +2,7 @@
  * memory_reply: what a JVM answers about its memory (NMT summary, VM.metaspace) as values of a
  * sample, and the commands that ask for it.
  *
- * Used by whoever asks a JVM or reads saved replies. Any thread.
+ * Used where a JVM is asked and where saved replies are read. Any thread.
  */
 #ifndef ANALYZERS_MODEL_MEMORY_REPLY_H
 #define ANALYZERS_MODEL_MEMORY_REPLY_H

@@ -3,7 +3,7 @@
  *
  *   struct texts texts = {0};  texts_copy(&texts, "...") ...  texts_free(&texts);
  *
- * All zero is an empty one. What was taken stays where it is until texts_free. One thread. And the one way in
+ * All zero is an empty one. Texts stay where they are until texts_free. One thread. And the one way in
  * which an array of malloc's grows (array_room).
  */
 #ifndef ANALYZERS_MODEL_TEXTS_H

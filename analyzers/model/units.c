@@ -17,14 +17,14 @@ static struct units_text scaled(uint64_t number, uint64_t unit, const char *sign
     uint64_t tenths = (number % unit * 10 + unit / 2) / unit;
     struct units_text out;
     if (number % unit == 0) {
-        snprintf(out.text, sizeof(out.text), "%s%llu %s", sign, (unsigned long long)whole, name);
+        snprintf(out.text, sizeof out.text, "%s%llu %s", sign, (unsigned long long)whole, name);
         return out;
     }
     if (tenths == 10) {
         whole++;
         tenths = 0;
     }
-    snprintf(out.text, sizeof(out.text), "%s%llu.%llu %s", sign, (unsigned long long)whole,
+    snprintf(out.text, sizeof out.text, "%s%llu.%llu %s", sign, (unsigned long long)whole,
              (unsigned long long)tenths, name);
     return out;
 }
@@ -35,7 +35,7 @@ static struct units_text bytes_with_sign(int64_t bytes, const char *sign)
     uint64_t number = magnitude(bytes);
     struct units_text out;
     if (number < 1024) {
-        snprintf(out.text, sizeof(out.text), "%s%llu B", sign, (unsigned long long)number);
+        snprintf(out.text, sizeof out.text, "%s%llu B", sign, (unsigned long long)number);
         return out;
     }
     /* 1023.95 and more would read "1024.0": that is one of the next unit. */
@@ -82,12 +82,12 @@ struct units_text units_rate(double per_s)
 {
     struct units_text out;
     if (!isfinite(per_s)) {
-        snprintf(out.text, sizeof(out.text), "-");
+        snprintf(out.text, sizeof out.text, "-");
         return out;
     }
     double size = fabs(per_s);
     int decimals = size == 0 || size >= 1000 ? 0 : size >= 0.995 ? 1 : 2;
-    snprintf(out.text, sizeof(out.text), "%.*f/s", decimals,
+    snprintf(out.text, sizeof out.text, "%.*f/s", decimals,
              size > 1e15 ? copysign(1e15, per_s) : per_s);
     return out;
 }
@@ -95,7 +95,7 @@ struct units_text units_rate(double per_s)
 struct units_text units_count(int64_t count)
 {
     char digits[24];
-    int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)magnitude(count));
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)magnitude(count));
     struct units_text out;
     char *at = out.text;
     if (count < 0)
@@ -126,21 +126,21 @@ struct units_text units_duration(int64_t ms)
     const char *sign = ms < 0 ? "-" : "";
     uint64_t size = magnitude(ms);
     struct units_text out;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         if (size < steps[i].unit_ms)
             continue;
         unsigned long long whole = size / steps[i].unit_ms;
         unsigned long long part = size % steps[i].unit_ms / steps[i].part_ms;
-        int length = snprintf(out.text, sizeof(out.text), "%s%llu %s", sign, whole, steps[i].unit);
+        int length = snprintf(out.text, sizeof out.text, "%s%llu %s", sign, whole, steps[i].unit);
         if (part > 0) {
-            snprintf(out.text + length, sizeof(out.text) - (size_t)length, " %0*llu %s",
+            snprintf(out.text + length, sizeof out.text - (size_t)length, " %0*llu %s",
                      steps[i].part_digits, part, steps[i].part);
         }
         return out;
     }
     if (size >= 1000)
         return scaled(size / 100 * 100, 1000, sign, "s");
-    snprintf(out.text, sizeof(out.text), "%s%llu ms", sign, (unsigned long long)size);
+    snprintf(out.text, sizeof out.text, "%s%llu ms", sign, (unsigned long long)size);
     return out;
 }
 
@@ -150,7 +150,7 @@ struct units_text units_microseconds(int64_t us)
     uint64_t size = magnitude(us);
     if (size < 1000) {
         struct units_text out;
-        snprintf(out.text, sizeof(out.text), "%s%llu us", sign, (unsigned long long)size);
+        snprintf(out.text, sizeof out.text, "%s%llu us", sign, (unsigned long long)size);
         return out;
     }
     if (size < 999950)
@@ -164,7 +164,7 @@ struct units_text units_clock(int64_t ms)
 {
     uint64_t seconds = magnitude(ms) / 1000;
     struct units_text out;
-    snprintf(out.text, sizeof(out.text), "%s%llu:%02llu:%02llu", ms < 0 ? "-" : "",
+    snprintf(out.text, sizeof out.text, "%s%llu:%02llu:%02llu", ms < 0 ? "-" : "",
              (unsigned long long)(seconds / 3600), (unsigned long long)(seconds / 60 % 60),
              (unsigned long long)(seconds % 60));
     return out;
@@ -179,7 +179,7 @@ static bool ends_with(const char *text, const char *ending)
 static struct units_text with_suffix(struct units_text text, const char *suffix)
 {
     size_t length = strlen(text.text);
-    snprintf(text.text + length, sizeof(text.text) - length, "%s", suffix);
+    snprintf(text.text + length, sizeof text.text - length, "%s", suffix);
     return text;
 }
 

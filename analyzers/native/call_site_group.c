@@ -21,7 +21,7 @@ static const struct {
 #undef CALL_SITE_GROUP
 };
 
-/* Libraries of a JDK and of the C library: what runs through them is nobody's doing. */
+/* Libraries of a JDK and of the C library: stacks through them name no owner. */
 static const struct span own_libraries[] = {
     SPAN_INIT("libjvm.so"),
     SPAN_INIT("libjli.so"),
@@ -208,7 +208,7 @@ static int64_t loads_between(const struct explained_facts *facts)
     return facts->now.classes_loaded - facts->before.classes_loaded;
 }
 
-/* What each class loader adds to Internal whoever looks: the names of its locks and its share of a
+/* What each class loader adds to Internal in any case: the names of its locks and its share of a
  * block of weak handles. Measured on JDK 11 (nothing), 17, 21, 25 and 27. */
 static int64_t bytes_per_loader(int jdk_major)
 {
@@ -341,7 +341,8 @@ static bool by_growth(struct explained *out, const struct explained_facts *facts
              "%s grew by %" PRId64 " bytes for each of %" PRId64
              " classes loaded%s; ids of a class with %.0f methods are %.0f bytes there",
              facts->jdk_major >= TABLE_JDK ? "Internal + JNI" : "Internal", (int64_t)per_class,
-             loads, by_loaders > 0 ? ", beside what their loaders cost" : "", methods, expected);
+             loads, by_loaders > 0 ? " (without the cost of their loaders)" : "", methods,
+             expected);
     return true;
 }
 
@@ -381,7 +382,7 @@ void explain_internal(struct explained *out, const struct explained_facts *facts
     struct explained grown = *out;
     bool by_growth_found = by_growth(&grown, facts, methods);
     if (grown.have_growth)
-        *out = grown; /* its figures are of use whoever decides */
+        *out = grown; /* its figures are of use in any case */
     bool no_agent = facts->agents_known && facts->agent_count == 0;
     if (no_agent && out->preallocates == EXPLAINED_CANNOT_TELL)
         by_growth_found = false;

@@ -66,7 +66,8 @@ struct call_site_breakdown call_site_breakdown(const struct call_site_totals *to
  * "An agent preallocates": it asks for the jmethodIDs of every class as it is loaded, because
  * AsyncGetCallTrace needs them. Four kinds of evidence, the strongest that is there decides:
  *
- *   0  the ids themselves, counted in the JVM's structures (nmtwatch/observe): for half of all methods or for nearly none
+ *   0  the ids themselves, counted in the JVM's structures (nmtwatch/observe): for half of all methods or for
+ *      nearly none
  *   1  call sites of an NMT detail: bytes below GetClassMethods against what all classes would cost
  *   2  growth between two measurements: Internal (JNI from 26 on) grows by the slots of every class loaded
  *      (8 max(n,8) bytes, 24 n from 26 on; jmethodid_cost.h), with at least 200 loads between them

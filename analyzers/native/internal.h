@@ -59,7 +59,7 @@ struct jmethodid_cost {
     int64_t class_bytes;
     int64_t internal_bytes;
     int64_t jni_bytes;
-    /* What stays after all of them were unloaded. */
+    /* Bytes that stay after all of them were unloaded. */
     int64_t kept_class_bytes;
     int64_t kept_internal_bytes;
     /* NMT's own headers for these mallocs, while loaded; only when NMT is on. */

@@ -4,14 +4,14 @@
  * /proc/PID/smaps says what is resident and not whose it is; NMT says whose it is and not what is
  * resident. Ranges the JVM printed (heap from GC.heap_info, all mappings from the map of a detail) are
  * found in smaps; malloc is known by glibc's ways ([heap], arenas that begin at multiples of
- * 64 MiB); the rest is anonymous. What NMT knows cannot be resident more than once, therefore
+ * 64 MiB); the rest is anonymous. Memory that NMT knows is resident at most once, therefore
  *
  *   outside NMT >= resident malloc and anonymous memory
  *                  - what NMT says of malloc (headers included) and of mappings without a range
  *
- * which is a lower bound: free memory that glibc keeps counts as outside, too (trimmable), and
- * memory that NMT committed and nobody touched hides some. Two measurements show more than one: the
- * growth of both sides is compared, and what was hidden at both times falls out.
+ * which is a lower bound: free memory that glibc keeps counts as outside, too (trimmable), and committed
+ * memory of NMT that was not touched hides some. Two measurements show more than one: the growth of both
+ * sides is compared, and what was hidden at both times falls out.
  *
  * By version: JDK 8 counts thread stacks as committed in full (they are taken as touched); arenas
  * are printed beside malloc, and Arena Chunk has only what no arena holds, so that malloc, arenas
@@ -57,7 +57,7 @@ struct rss_account {
         int64_t size_bytes;
         int64_t rss_bytes;
     } kind[RSS_KIND_COUNT];
-    int largest_count; /* anonymous mappings nobody claimed, largest first */
+    int largest_count; /* anonymous mappings without a known owner, largest first */
     struct {
         uint64_t low;
         uint64_t high;

@@ -20,7 +20,7 @@ static bool is_level(struct span text)
 {
     static const struct span levels[] = {SPAN_INIT("trace"), SPAN_INIT("debug"), SPAN_INIT("info"),
                                          SPAN_INIT("warning"), SPAN_INIT("error")};
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
         if (span_equals(text, levels[i]))
             return true;
     return false;
@@ -138,7 +138,7 @@ static struct span skip_decorations(struct class_log_line *out, struct span line
     *tags = TAGS_UNSEEN;
     for (int i = 0; i < DECORATIONS_MAX && line.len > 0 && line.ptr[0] == '['; i++) {
         const char *close = memchr(line.ptr, ']', line.len);
-        if (!close)
+        if (close == NULL)
             break;
         size_t taken = (size_t)(close - line.ptr) + 1;
         enum tags seen = read_decoration(out, span_of(line.ptr + 1, taken - 2));
@@ -154,15 +154,15 @@ static struct span skip_decorations(struct class_log_line *out, struct span line
 
 static bool is_name(struct span text, bool one_word)
 {
-    return text.len > 0 && !memchr(text.ptr, '[', text.len) &&
-           !(one_word && memchr(text.ptr, ' ', text.len));
+    return text.len > 0 && memchr(text.ptr, '[', text.len) == NULL &&
+           !(one_word && memchr(text.ptr, ' ', text.len) != NULL);
 }
 
 /* "Gone29 0x00007fa330086000" -> "Gone29" */
 static bool read_unloaded(struct class_log_line *out, struct span text)
 {
     const char *blank = text.len ? memrchr(text.ptr, ' ', text.len) : NULL;
-    if (!blank)
+    if (blank == NULL)
         return false;
     struct span name = span_of(text.ptr, (size_t)(blank - text.ptr));
     struct span address = span_of(blank + 1, text.len - name.len - 1);
@@ -260,7 +260,7 @@ static size_t first_decoration(struct span line, size_t at)
 {
     for (int i = 1; i < DECORATIONS_MAX && at > 0 && line.ptr[at - 1] == ']'; i++) {
         const char *open = memrchr(line.ptr, '[', at);
-        if (!open)
+        if (open == NULL)
             break;
         at = (size_t)(open - line.ptr);
     }
@@ -275,7 +275,7 @@ static bool read_inside(struct class_log_line *out, struct span line)
     struct span rest = line;
     for (int marks = 0; marks < MARKS_MAX && rest.len > 1;) {
         const char *open = memchr(rest.ptr + 1, '[', rest.len - 1);
-        if (!open)
+        if (open == NULL)
             return false;
         rest = span_of(open, rest.len - (size_t)(open - rest.ptr));
         if (span_starts_with(rest, tag)) {

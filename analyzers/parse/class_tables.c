@@ -159,7 +159,7 @@ static bool read_class(struct class_hierarchy_row *row, struct span line)
         line.len -= interface.len;
     }
     const char *slash = line.len ? memrchr(line.ptr, '/', line.len) : NULL;
-    if (!slash || slash == line.ptr)
+    if (slash == NULL || slash == line.ptr)
         return false;
     row->name = span_of(line.ptr, (size_t)(slash - line.ptr));
     return read_loader(span_of(slash + 1, line.len - row->name.len - 1), &row->loader_address);
@@ -310,7 +310,7 @@ static void split_module(struct class_histogram_row *row)
 {
     struct span name = row->name;
     const char *open = name.len ? memrchr(name.ptr, '(', name.len) : NULL;
-    if (!open || open - name.ptr < 2 || open[-1] != ' ' || name.ptr[name.len - 1] != ')')
+    if (open == NULL || open - name.ptr < 2 || open[-1] != ' ' || name.ptr[name.len - 1] != ')')
         return;
     size_t at = (size_t)(open - name.ptr);
     row->name.len = at - 1;

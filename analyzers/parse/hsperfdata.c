@@ -91,7 +91,7 @@ static bool read_entry(const struct hsperfdata *view, size_t start, struct hsper
 
     const char *name = (const char *)at + name_offset;
     const char *end = memchr(name, '\0', (size_t)(length - name_offset));
-    if (!end)
+    if (end == NULL)
         return false;
     entry->name = span_of(name, (size_t)(end - name));
     *entry_bytes = (size_t)length;

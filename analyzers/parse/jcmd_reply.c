@@ -52,7 +52,8 @@ static bool is_exception_line(struct span line)
 {
     const char *colon = line.len ? memchr(line.ptr, ':', line.len) : NULL;
     struct span name = colon ? span_of(line.ptr, (size_t)(colon - line.ptr)) : line;
-    if (name.len == 0 || memchr(name.ptr, ' ', name.len) || !memchr(name.ptr, '.', name.len))
+    if (name.len == 0 || memchr(name.ptr, ' ', name.len) != NULL ||
+        memchr(name.ptr, '.', name.len) == NULL)
         return false;
     return span_ends_with(name, SPAN_LITERAL("Exception")) ||
            span_ends_with(name, SPAN_LITERAL("Error"));
@@ -74,7 +75,7 @@ struct jcmd_reply jcmd_reply_classify(struct span text)
         line = span_trim(line);
         if (line.len == 0)
             continue;
-        for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
             if (span_starts_with(line, refusals[i].prefix))
                 return (struct jcmd_reply){refusals[i].kind, line, rest};
         }

@@ -1,5 +1,5 @@
 /*
- * jcmd_reply: what a diagnostic command answered, before anybody parses a table out of it.
+ * jcmd_reply: what a diagnostic command answered, before a table is parsed out of it.
  *
  * A JVM reports most refusals as a plain English line with result code 0 ("Native memory tracking
  * is not enabled"), others as a Java exception. Text saved from `jcmd PID ... > file` starts with a

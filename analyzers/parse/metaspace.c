@@ -77,7 +77,7 @@ static bool take_amount(struct span *text, int64_t *bytes, bool *exact)
     if (!take_whole(&rest, &whole) || !take_hundredths(&rest, &hundredths) ||
         !span_take(&rest, SPAN_LITERAL(" ")))
         return false;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (!span_take(&rest, units[i].name))
             continue;
         if (__builtin_mul_overflow(whole, units[i].bytes, bytes) ||
@@ -140,7 +140,7 @@ static void read_piece(struct metaspace *metaspace, enum section section, enum p
     piece = span_trim(piece);
     while (piece.len > 0 && piece.ptr[piece.len - 1] == '.')
         piece.len--;
-    for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+    for (size_t i = 0; i < sizeof amounts / sizeof amounts[0]; i++) {
         if (amounts[i].section == section && span_equals(piece, amounts[i].word)) {
             set(metaspace, amounts[i].field[part], bytes);
             metaspace->exact &= exact;
@@ -152,7 +152,7 @@ static void read_amounts(struct metaspace *metaspace, enum section section, stru
 {
     enum part part = BOTH;
     line = span_trim(line);
-    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
         if (span_take(&line, labels[i].label)) {
             part = labels[i].part;
             break;
@@ -196,7 +196,7 @@ static const struct {
  * "unlimited" or, in some versions, 2^64 in the unit of the day ("17179869184.00 GB"). */
 static bool read_setting(struct metaspace *metaspace, struct span line)
 {
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         int64_t bytes = TOO_LARGE;
         bool exact = true;
         if (!span_take(&line, settings[i].label))

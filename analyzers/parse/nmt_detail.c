@@ -84,8 +84,9 @@ static void take_category(struct span *text, struct nmt_site *site)
         if (!span_take(text, marks[i]))
             continue;
         size_t n = 0;
-        while (n < text->len && text->ptr[n] != ')' &&
-               !(text->ptr[n] == ' ' && n + 1 < text->len && strchr("#+-", text->ptr[n + 1])))
+        while (
+            n < text->len && text->ptr[n] != ')' &&
+            !(text->ptr[n] == ' ' && n + 1 < text->len && strchr("#+-", text->ptr[n + 1]) != NULL))
             n++;
         site->category_name = span_of(text->ptr, n);
         site->category = nmt_category_from_name(site->category_name);

@@ -51,7 +51,7 @@ static int64_t take_unit(struct span *text)
         {SPAN_INIT("MB"), 1LL << 20},
         {SPAN_INIT("GB"), 1LL << 30},
     };
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         if (span_take(text, units[i].name))
             return units[i].bytes;
     return 0;
@@ -237,7 +237,7 @@ static const struct form forms[] = {
 
 static const struct form *form_of(struct span content)
 {
-    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         if (span_starts_with(content, forms[i].prefix))
             return &forms[i];
     return NULL;
@@ -248,7 +248,7 @@ static bool read_form(struct nmt_row *row, enum nmt_section *section, const stru
 {
     struct scan scan = {content, 1};
     span_take(&scan.rest, form->prefix);
-    if (!form->read) {
+    if (form->read == NULL) {
         *section = form->opens;
         return true;
     }
@@ -274,7 +274,7 @@ bool nmt_row_read_line(struct nmt_row *row, enum nmt_section *section, struct sp
     take(&scan, "(");
     struct span content = span_trim(scan.rest);
     const struct form *form = form_of(content);
-    if (!form)
+    if (form == NULL)
         return false;
     struct nmt_row before = *row;
     if (read_form(row, section, form, content))
@@ -306,7 +306,7 @@ static const struct {
     const char *name;
     size_t len;
 } CATEGORIES[NMT_CATEGORY_COUNT] = {
-#define NMT_CATEGORY(id, text) [NMT_##id] = {text, sizeof(text) - 1},
+#define NMT_CATEGORY(id, text) [NMT_##id] = {text, sizeof text - 1},
 #include "analyzers/parse/nmt_categories.def"
 #undef NMT_CATEGORY
 };

@@ -22,7 +22,7 @@ enum nmt_category {
 #include "analyzers/parse/nmt_categories.def"
 #undef NMT_CATEGORY
     NMT_CATEGORY_COUNT,
-    NMT_NOT_IN_TABLE = NMT_CATEGORY_COUNT, /* a category of a JDK we have not met */
+    NMT_NOT_IN_TABLE = NMT_CATEGORY_COUNT, /* a category that this program does not know */
 };
 
 /* The name as the JVM prints it; "?" outside the table. */

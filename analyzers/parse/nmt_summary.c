@@ -98,7 +98,7 @@ static enum line_verdict read_line(struct reader *reader, struct span line)
         return read_category(reader, line) ? LINE_TAKEN : LINE_MALFORMED;
     if (reader->summary->row_count == 0)
         return read_head_line(reader, line, content);
-    if (!reader->row || !is_indented(line))
+    if (reader->row == NULL || !is_indented(line))
         return LINE_FOREIGN;
     if (!nmt_row_read_line(reader->row, &reader->section, line))
         count_unknown(reader->summary, line);
@@ -161,13 +161,14 @@ static enum parse_result read_lines(struct reader *reader, struct span *rest)
         if (terminated)
             break;
         /* half a line: of the next command when it cannot be ours */
-        if (summary->row_count == 0 || reader->row || is_indented(line) || line.ptr[0] == '-')
+        if (summary->row_count == 0 || reader->row != NULL || is_indented(line) ||
+            line.ptr[0] == '-')
             return PARSE_INCOMPLETE;
         break;
     }
     if (!nmt_row_has(&summary->total, NMT_ROW_RESERVED_BYTES))
         return rest->len ? PARSE_MALFORMED : PARSE_INCOMPLETE;
-    if (reader->row)
+    if (reader->row != NULL)
         return PARSE_INCOMPLETE; /* the last block was not closed */
     if (summary->row_count > 0)
         return PARSE_OK;

@@ -10,7 +10,7 @@
  * table: nmt_summary_check_total checks it. `consumed` is where the text of another command begins.
  *
  * A value that was not printed is missing, not zero; a delta that was not printed is zero, because
- * a JVM leaves zero deltas out. Categories of JDKs we have not met keep their name, lines inside a
+ * a JVM leaves zero deltas out. Unknown categories keep their name, lines inside a
  * block that are not understood are counted.
  *
  * Ownership: plain data of about 26 KiB; names point into the text. Any thread.
@@ -39,9 +39,9 @@ enum parse_result nmt_summary_parse(struct nmt_summary *summary, struct span tex
                                     size_t *consumed);
 
 /*
- * The same of a text that somebody pasted: any piece of a table, with or without heading and total,
- * its lines at any column, blank lines lost, words between and behind the rows. What is no row is
- * passed over; a row that cannot be read is counted.
+ * The same of a pasted text: any piece of a table, with or without heading and total,
+ * its lines at any column, blank lines lost, words between and behind the rows. Lines that are no
+ * rows are skipped; a row that cannot be read is counted.
  */
 struct nmt_reading {
     int rows; /* that begin a category, read or not */

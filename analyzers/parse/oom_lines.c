@@ -61,7 +61,8 @@ bool oom_line_is_gc(struct span line)
            (span_take(&rest, SPAN_LITERAL("->")) || span_take(&rest, SPAN_LITERAL("(")));
 }
 
-/* rest: behind "Metaspace: ". "34049K(34992K)->34049K(34992K)": used(committed); "20679K->20679K(1067008K)": used(reserved) */
+/* rest: behind "Metaspace: ". "34049K(34992K)->34049K(34992K)": used(committed); "20679K->20679K(1067008K)":
+ * used(reserved) */
 static void take_metaspace(struct oom_lines *lines, struct span rest)
 {
     int64_t before, after, size;

@@ -8,7 +8,7 @@
  *   [warning][os,thread] Failed to start thread "Unknown thread" - pthread_create failed (EAGAIN) ...
  *   [12.3s][info][gc,metaspace] GC(7) Metaspace: 34049K(34992K)->34049K(34992K) NonClass: ...
  *
- * The last kind of error that is met is the one the process ended with; each is counted. Plain data.
+ * The last kind of error in the text is the one the process ended with; each is counted. Plain data.
  * Any thread.
  */
 #ifndef ANALYZERS_PARSE_OOM_LINES_H

@@ -38,7 +38,7 @@ enum parse_result proc_stat_parse(struct proc_stat *stat, struct span text)
     if (!span_take_unsigned(&rest, &stat->pid))
         return PARSE_MALFORMED;
     const char *close = memrchr(text.ptr, ')', text.len);
-    if (!close)
+    if (close == NULL)
         return PARSE_INCOMPLETE;
     if (!span_take(&rest, SPAN_LITERAL(" (")) || close < rest.ptr)
         return PARSE_MALFORMED;
@@ -58,7 +58,7 @@ enum parse_result proc_stat_parse(struct proc_stat *stat, struct span text)
         if (!span_take_word(&rest, &word) || rest.len == 0)
             return PARSE_INCOMPLETE; /* a number at the very end may have lost digits */
         int64_t *field = stat_field(stat, &start_time, number);
-        if (field && (!span_take_i64(&word, field) || word.len > 0 || *field < 0))
+        if (field != NULL && (!span_take_i64(&word, field) || word.len > 0 || *field < 0))
             return PARSE_MALFORMED;
     }
     stat->start_time_ticks = (uint64_t)start_time;
@@ -68,7 +68,7 @@ enum parse_result proc_stat_parse(struct proc_stat *stat, struct span text)
 enum parse_result proc_statm_parse(struct proc_statm *statm, struct span text)
 {
     int64_t *const fields[] = {&statm->size_pages, &statm->resident_pages, &statm->shared_pages};
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         enum parse_result result = take_number(&text, fields[i]);
         if (result != PARSE_OK)
             return result;
@@ -218,7 +218,7 @@ static const struct {
 
 const char *nmt_level_name(enum nmt_level level)
 {
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
         if (levels[i].level == level)
             return levels[i].name.ptr;
     return "unknown";
@@ -232,7 +232,7 @@ static void read_option(struct jvm_options *options, struct span option)
         options->attach_disabled = false;
     } else if (span_take(&option, SPAN_LITERAL("-XX:NativeMemoryTracking="))) {
         options->nmt = NMT_LEVEL_OTHER;
-        for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+        for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
             if (span_equals(option, levels[i].name))
                 options->nmt = levels[i].level;
     }
@@ -266,14 +266,14 @@ static bool takes_next_piece(struct span option)
         SPAN_INIT("--illegal-native-access"),
         SPAN_INIT("--source"),
     };
-    return is_one_of(option, names, sizeof(names) / sizeof(names[0]));
+    return is_one_of(option, names, sizeof names / sizeof names[0]);
 }
 
 /* The next piece is the program. */
 static bool announces_main(struct span option)
 {
     static const struct span names[] = {SPAN_INIT("-jar"), SPAN_INIT("-m"), SPAN_INIT("--module")};
-    return is_one_of(option, names, sizeof(names) / sizeof(names[0]));
+    return is_one_of(option, names, sizeof names / sizeof names[0]);
 }
 
 static bool is_java(struct span piece)
@@ -399,7 +399,7 @@ bool smaps_next(struct smaps *smaps, struct smaps_mapping *mapping)
             line_cursor_give_back(&smaps->lines, line);
             return has_rss;
         }
-        line_cursor_give_back(&smaps->lines, line); /* somebody else's text */
+        line_cursor_give_back(&smaps->lines, line); /* untrusted text */
         return has_rss;
     }
     return has_rss && smaps->lines.result == PARSE_OK;

@@ -4,8 +4,8 @@
  * What is recognized: the value of an option, property or parameter whose name says that it is
  * secret (-Ddb.password=x, --token x, ?apikey=x), the password of user:password@host (Oracle's
  * user/password@ too), "Bearer x", and tokens that are known by their form (AWS, GitHub, GitLab,
- * Slack, Google, Stripe, JWT). A secret without a name or a known form is not: whoever passes the
- * text on looks at it.
+ * Slack, Google, Stripe, JWT). A secret without a name or a known form is not: check the text
+ * before passing it on.
  *
  * Pure, in place, any bytes, one pass over each word.
  */

@@ -116,7 +116,7 @@ bool span_next_line(struct span *rest, struct span *line, bool *terminated)
     *terminated = end != NULL;
     size_t taken = end ? (size_t)(end - rest->ptr) + 1 : rest->len;
     *line = span_of(rest->ptr, end ? taken - 1 : taken);
-    if (end && line->len > 0 && line->ptr[line->len - 1] == '\r')
+    if (end != NULL && line->len > 0 && line->ptr[line->len - 1] == '\r')
         line->len--;
     *rest = span_skip(*rest, taken);
     return true;

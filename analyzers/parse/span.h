@@ -1,5 +1,5 @@
 /*
- * span: a piece of somebody else's text, and the cursor every parser moves over it.
+ * span: a piece of a text, not owned, and the cursor every parser moves over it.
  *
  * All parsers under analyzers/parse are leaves: they take (pointer, length), never allocate, never
  * read past the end, never need a terminating NUL, and fill structs whose spans point back into the
@@ -107,8 +107,7 @@ void span_copy(struct span text, char *out, size_t size);
 /* Writes the UTF-8 of a code, a lone surrogate included; how many bytes that is: 1 to 4. */
 size_t utf8_put(char *out, uint32_t code);
 
-/* A sum of numbers that somebody else has written stays at the end of the range instead of leaving
- * it. */
+/* A sum of untrusted numbers saturates at the end of the range. */
 static inline int64_t saturated_add(int64_t a, int64_t b)
 {
     int64_t sum;

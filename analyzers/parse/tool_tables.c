@@ -145,7 +145,7 @@ static void take_process(struct process_row *row, const struct span_words *heads
     bool named = bare || span_words_find(heads, SPAN_LITERAL("COMMAND")) >= 0 ||
                  span_words_find(heads, SPAN_LITERAL("CMD")) >= 0;
     /* The command is behind all figures: a user named java does not make a JVM. */
-    bool java = !named; /* somebody asked for this process */
+    bool java = !named; /* it names this process */
     for (int i = rss_at + 1; i >= 1 && i < words.count && !java; i++)
         java = is_java(words.word[i]);
     if (!java || (pid_at >= 0 && !span_take_unsigned(&pid, &found.pid)))

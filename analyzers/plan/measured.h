@@ -2,9 +2,9 @@
  * measured: what a measurement of a JVM, or its recording, gives a plan: how large it is, what its classes
  * cost, how fast they come.
  *
- * What one class costs is best known from growth between two measurements, of the categories that classes
- * are in: Class, Metaspace, Module, Symbol and NMT's own headers. Where too few came in between it
- * is the mean over all classes that are there, without those of the class archive (whose memory is
+ * The cost of one class is best measured by growth between two measurements, of the categories that
+ * classes are in: Class, Metaspace, Module, Symbol and NMT's own headers. Where too few came in between
+ * it is the mean over all classes that are there, without those of the class archive (whose memory is
  * mapped and shared), which holds for more of the same kind only.
  *
  * Bytes; -1: not known. Pure; plain data; any thread.
@@ -76,7 +76,7 @@ void plan_measure_rates(struct plan_measured *measured, const struct plan_sample
                         const struct plan_sample *last, double span_s);
 /* Levels above what a JVM has at its start, of one measurement. */
 void plan_measure_level(struct plan_measured *measured, int jdk_major, const struct sample *now);
-/* Gives the input what was measured and nobody has given. */
+/* Fills input that was not given with what was measured. */
 void plan_measured_input(const struct plan_measured *measured, struct plan_input *input);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * plan_input: what a capacity plan is made from, as numbers with a default, a range, and a note
- * whether somebody gave them.
+ * plan_input: what a capacity plan is made from, as numbers with a default, a range, and a note whether
+ * they were given.
  *
  *   plan_input_default -> plan_input_set ... -> plan_input_check
  *

@@ -41,7 +41,7 @@ struct suitability_load_row {
 enum suitability_load suitability_load_of(int64_t loaded);
 const struct suitability_load_row *suitability_load_row(enum suitability_load load);
 
-/* Slower than this nobody calls it a generator: a day of it is 170 000 classes. */
+/* A slower rate is not called a generator: a day of it is 170 000 classes. */
 #define SUITABILITY_LOADING_PER_S 2.0
 
 /* Values are the exit codes of `nmtwatch plan`. */

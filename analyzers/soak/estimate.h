@@ -14,8 +14,8 @@
  * where the slope is certain the line's end, whose standard error is twice that of the mean
  *   difference  b - a; half-widths add in quadrature
  *
- * No interval is narrower than the quantum the values come in. What these intervals hold is the
- * noise within a run: two runs of the same program differ by more. Pure; any thread.
+ * No interval is narrower than the quantum the values come in. These intervals cover the noise
+ * within a run: two runs of the same program differ by more. Pure; any thread.
  */
 #ifndef ANALYZERS_SOAK_ESTIMATE_H
 #define ANALYZERS_SOAK_ESTIMATE_H

@@ -1,14 +1,14 @@
 /*
- * clean_text: a text as somebody pasted it -> the text as the JVM printed it, as far as it
+ * clean_text: a pasted text -> the text as the JVM printed it, as far as it
  * can be found.
  *
  * A stage of its own before recognition (parse/text_kind): it takes away what stands around a text,
  * in tickets, chats and logs: encoding, quotes, comment leaders, indentation, bullets, Markdown,
  * HTML, colours, timestamps and prefixes of loggers and containers, JSON around log lines, doubled
- * blank lines, remarks behind a row, thousands separators. What is in front of lines goes only when
+ * blank lines, remarks behind a row, thousands separators. A prefix of lines is removed only when
  * most lines of the text, or of a run of lines, have it; then the rest is looked at again, until
- * nothing changes (a quote in a JSON log of a container). Nothing is added, no number is changed
- * but for its separators. A line that is not certain stays as it is.
+ * nothing changes (a quote in a JSON log of a container). Nothing is added, no number is changed but
+ * for its separators. A line that is not certain stays as it is.
  *
  *   clean_text_make -> text, removed, clean_text_line ... -> clean_text_free
  *

@@ -376,7 +376,8 @@ static size_t stream(struct span text)
     return i + 1 == text.len || at(text, i + 1) == ' ' ? with_blank(text, i + 1) : 0;
 }
 
-/* "app-1  | ": compose; "app.1.x7abc@node1  | ": a swarm; "INFO   | jvm 1    | 2024/05/01 10:00:00 | ": the service wrapper. */
+/* "app-1  | ": compose; "app.1.x7abc@node1  | ": a swarm; "INFO   | jvm 1    | 2024/05/01 10:00:00 | ": the
+ * service wrapper. */
 static size_t service(struct span text)
 {
     size_t i = 0;

@@ -2,7 +2,7 @@
  * drawdown: how far a series falls by itself, and how often, at every time scale.
  *
  * The problem: the last rise of a sawtooth, the morning of a day and a leak look the same while
- * they last. What distinguishes them is the past: a series that has fallen by 50 MB before has to
+ * they last. The past distinguishes them: a series that has fallen by 50 MB before has to
  * rise by more than that to show anything new. But the falls of mere noise say nothing about a
  * growth of hours, over which noise is averaged away. So falls are measured on averages of 1, 2, 4,
  * 8, ... samples: a sawtooth is there at every scale up to its period, noise shrinks from scale to

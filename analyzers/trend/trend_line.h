@@ -116,8 +116,7 @@ bool theil_sen(const double *x, const double *y, int n, struct theil_sen *out);
  * back: for it, and for steps with heavy tails, the test errs less often than it says. The rates on
  * made series, walks among them, are those of set 3 in docs/internals/error-rates.md.
  *
- * What no statistics can exclude is the first tooth of a slow sawtooth and the first morning of a
- * day.
+ * Statistics cannot exclude the first cycle of a slow sawtooth and the first morning of a daily swing.
  *
  * Pure, no allocation; any thread.
  */
@@ -139,7 +138,7 @@ bool drift_measure(const double *x, const double *y, int n, double quantum, doub
                    struct drift *drift);
 /* Flattens so much that it may be the beginning of a start-up of this time constant, or reaches its end.
  * One that is much longer than the series looks like a line: three times the span is what can be
- * told. */
+ * predicted. */
 bool drift_may_end(const struct drift *drift, const double *x, const double *y, int n,
                    double start_up);
 

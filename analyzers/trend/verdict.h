@@ -1,10 +1,9 @@
 /*
  * verdict: does this series converge? One state, one slope with its interval, one sentence.
  *
- * The problem: "it grew by X" cries wolf after every deployment and passes every slow leak. A
- * verdict speaks of the last homogeneous segment of a series only, demands that growth is certain
- * (interval), relevant (floor) and new (not a height the series has had before), and says "cannot
- * tell" where it cannot.
+ * The problem: "it grew by X" cries wolf after every deployment and passes every slow leak. A verdict is
+ * about the last homogeneous segment of a series only, requires that growth is certain (interval),
+ * relevant (detection limit) and new (above all former levels), and says "cannot tell" otherwise.
  *
  * Shapes and units: times in milliseconds of a monotonic or wall clock (steps backwards are mended,
  * gaps are gaps), values in bytes, the regressor is a cumulative counter (classes loaded in all);

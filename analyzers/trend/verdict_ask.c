@@ -167,7 +167,7 @@ static bool is_new_height(const struct assessed *assessed, const struct window *
 
 /* --- start-up --------------------------------------------------------------------------------- */
 
-/* A plateau, or nearly as well as what fits best: who cannot tell should not alarm. */
+/* A plateau, or nearly as well as what fits best: an undecided verdict raises no alarm. */
 static bool is_plateau(const struct curve_fit *curve_fit)
 {
     const struct curve_parameters *plateau = &curve_fit->fit[CURVE_PLATEAU],

@@ -1,6 +1,6 @@
 /*
  * verdict_internal: the inside of a verdict, shared by verdict.c (what is fed, the sentence) and
- * verdict_ask.c (how it decides). Nobody else includes it.
+ * verdict_ask.c (how it decides). No other file includes it.
  */
 #ifndef ANALYZERS_TREND_VERDICT_INTERNAL_H
 #define ANALYZERS_TREND_VERDICT_INTERNAL_H

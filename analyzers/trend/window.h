@@ -27,7 +27,7 @@
  * many as there are points for a line.
  *
  * pauses: the longest time without a sixteenth of the climb, once it has begun and before the last
- * one; and the time since. What has stood still twice as long as ever before has stopped.
+ * one; and the time since. A series that has been level twice as long as ever before has stopped.
  *
  * roughness: what neighbours usually differ by, beyond their median difference, as a deviation of
  * independent noise. Jumps do not count: they are few.

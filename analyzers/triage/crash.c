@@ -279,7 +279,7 @@ static void threads_sentence(const struct crash *crash, char *out, size_t size)
     if (crash->thread_failed)
         snprintf(out, size, "a thread could not be started");
     else
-        snprintf(out, size, "native memory was refused beside very many threads");
+        snprintf(out, size, "native memory was refused in a process with very many threads");
     if (threads >= 0) {
         snprintf(words, sizeof words, "; the JVM had %" PRId64, threads);
         add(out, size, words);

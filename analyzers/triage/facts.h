@@ -1,5 +1,5 @@
 /*
- * facts: all that is known of one JVM when somebody asks whose memory it is.
+ * facts: all that is known of one JVM, for the question whose memory it is.
  *
  * A live triage fills it from the JVM, an offline one from what people have saved; what follows
  * from it (triage.h) is the same. Every part may be missing, and missing is not zero: each has its
@@ -199,7 +199,7 @@ struct jvm_facts {
     int64_t max_metaspace_bytes;                         /* 0: not limited or not known */
     int64_t container_limit_bytes;                       /* 0: none or not known */
 
-    /* What stands beside a JVM's own texts in a ticket. */
+    /* Texts of a ticket that are not the JVM's own. */
     struct crash crash;     /* an error file */
     struct oom_killer kill; /* reports 0: none */
     bool have_lines;

@@ -35,7 +35,7 @@ static bool ended(const struct facts_jvm *jvm)
     return jvm->facts.crash.have && jvm->facts.crash.end != HS_ERR_NO_END;
 }
 
-/* Of several error files none owns a text that says nothing: NULL when there is nobody else. */
+/* Of several error files none owns a text that says nothing: NULL when there is no other. */
 static struct facts_jvm *busiest(const struct facts_reader *reader)
 {
     struct facts_jvm *most = NULL;

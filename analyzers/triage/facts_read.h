@@ -3,9 +3,9 @@
  *
  * A folder may hold the replies of several JVMs: "<pid>:" lines keep them apart. Texts without one
  * belong to the JVM with the most texts so far, unless facts_reader_expect has seen two process
- * ids: then whose they are would be a guess, and each file without one stands for itself. Several NMT summaries of one JVM are looks, in the
- * order they are fed (the caller sorts by time); of summaries in KB and in GB only the finer are
- * compared.
+ * ids: then whose they are would be a guess, and each file without one stands for itself. Several NMT
+ * summaries of one JVM are looks, in the order they are fed (the caller sorts by time); of summaries in KB
+ * and in GB only the finer are compared.
  *
  *   facts_reader_create -> [facts_reader_expect ...] -> facts_reader_feed for each file -> facts_reader_finish
  *                         -> facts_reader_count, facts_reader_at -> facts_reader_destroy

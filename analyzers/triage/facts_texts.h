@@ -34,7 +34,7 @@ struct facts_jvm {
 bool facts_read_part(struct facts_jvm *jvm, const struct text_part *part,
                      struct facts_input *input);
 
-/* What stands beside a JVM's own texts (facts_ticket.c). text: all of the file from there on. */
+/* Texts that are not the JVM's own (facts_ticket.c). text: all of the file from there on. */
 void facts_read_error_file(struct facts_jvm *jvm, const struct hs_err *file, struct span text);
 void facts_read_ticket(struct facts_jvm *jvm, const struct text_part *part,
                        struct facts_input *input);

@@ -183,7 +183,7 @@ static bool of_metaspace(const struct jvm_facts *facts, struct finding *finding)
                   committed >= 0 ? ", committed " : "",
                   committed >= 0 ? size_text(committed).text : "",
                   max > 0 ? limit : "no limit is in the text",
-                  used < 64 * MB ? "; it is small: not the memory that is looked for" : "");
+                  used < 64 * MB ? "; it is small and not the cause" : "");
     finding_advice(
         finding, "%s",
         "Whether it grows needs two samples: jcmd PID VM.metaspace, twice; then jcmd PID "

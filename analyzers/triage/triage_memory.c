@@ -1,4 +1,4 @@
-/* Memory that is nobody's class: outside NMT, direct buffers, threads, names, redeployments. */
+/* Memory of no class: outside NMT, direct buffers, threads, names, redeployments. */
 #include "analyzers/triage/triage_internal.h"
 
 #include <inttypes.h>
@@ -429,8 +429,8 @@ void triage_agents(const struct jvm_facts *facts, struct triage *out)
         .agent_count = facts->agent_count,
         .agents = agents,
     };
-    /* What looking has brought is nobody's: the first detailed report makes the JVM read its symbol
-     * files, 4 to 5 MB of Internal. */
+    /* Memory used by the measurement itself: the first detailed report makes the JVM read its
+     * symbol files, 4 to 5 MB of Internal. */
     if (inputs.have_before && inputs.now.internal_bytes > facts->symbol_files_grown_bytes)
         inputs.now.internal_bytes -= facts->symbol_files_grown_bytes;
     explain_internal(&out->explained, &inputs);

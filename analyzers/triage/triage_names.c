@@ -77,7 +77,7 @@ static void flow_row(const struct jvm_facts *facts, const struct family_row *row
                   producer_of(row), row->family, units_count(row->loads).text, rate,
                   units_count(row->unloads).text,
                   stopped     ? "it has stopped"
-                  : late >= 0 ? "it goes on to the end"
+                  : late >= 0 ? "it continues to the end"
                               : "whether it continues is not known");
     finding_add_caller(finding, facts->callers, facts->caller_count, row->example);
 }
@@ -97,7 +97,7 @@ static void stock_row(const struct family_row *row, struct triage *out)
                   units_count(row->loads).text, producer_of(row), row->family);
 }
 
-/* The families of a list; secondary ones only when nobody else explains the loads. */
+/* The families of a list; secondary ones only when no other family explains the loads. */
 static bool any_producer(const struct facts_names *names, int64_t least)
 {
     for (int i = 0; i < names->row_count; i++) {

@@ -55,7 +55,7 @@ static void add_plan(const struct jvm_facts *facts, struct finding *finding, int
         input.jdk_major = facts->identity.jdk_major;
         input.jdk_given = true;
     }
-    int64_t classes = 15000; /* of an application server, when nobody counted them */
+    int64_t classes = 15000; /* of an application server, when they were not counted */
     if (facts->have_sample && sample_get(&facts->sample, SAMPLE_CLASSES_LOADED, &value) &&
         value > 0)
         classes = value;

@@ -404,7 +404,7 @@ static void resolve(struct lane *lane, struct queue_entry *entry, int64_t wall_m
     if (!queue_has_room(lane->queue))
         return; /* stays up, and is found by the next sweep */
     if (!queue_read(lane->queue, entry, &texts, &message)) {
-        queue_remove(lane->queue, entry->number); /* somebody has taken its file away */
+        queue_remove(lane->queue, entry->number); /* its file was removed by another process */
         texts_free(&texts);
         return;
     }

@@ -7,7 +7,7 @@
  * goes on when the receiver has said 2xx: what was accepted here survives a restart and kill -9,
  * and comes at least once. A receiver that fails is asked again with backoff, 1 s doubling to 5
  * min, not before its Retry-After. Of one alert the order is kept: a resolution never overtakes.
- * What a receiver refuses for what it is (400, 413, 414, 415, 422) is given up and reported; any other
+ * Messages answered with 400, 413, 414, 415 or 422 are dropped and reported; any other
  * failure may be the receiver's state or its configuration, and is tried until it works.
  *
  * Alertmanager forgets what is not repeated: what is up is sent again each resend interval, and
@@ -43,13 +43,12 @@ struct delivery_options {
 
 struct delivery;
 
-/* Called from inside the others: one sentence that somebody should read. */
+/* Called from inside the others: one sentence for the operator. */
 typedef void delivery_say_fn(void *context, const char *sentence);
 
 struct delivery *delivery_create(const struct delivery_options *options, delivery_say_fn *say,
                                  void *context, char *error, size_t error_size);
-/* target: the label of the JVM; wall_ms: when it happened, since the epoch. What is known already
- * is not taken twice. */
+/* target: the label of the JVM; wall_ms: when it happened, since the epoch. A known change is not taken twice. */
 void delivery_alert(struct delivery *delivery, const char *target, const struct alert *alert,
                     int64_t wall_ms, int64_t now_ms);
 /* A profile for a store (RECEIVER_PYROSCOPE): query as in message.h, 2 000 bytes at most. False: there is no room for

@@ -7,7 +7,7 @@
  * API v2 takes (labels, annotations, startsAt, endsAt), a webhook one JSON object
  * (docs/alerting.md, docs/schema/webhook.json).
  *
- * Plain data; the texts of the finding are somebody else's. Any thread.
+ * Plain data; the texts of the finding belong to the caller. Any thread.
  */
 #ifndef NMTWATCH_ALERT_MESSAGE_H
 #define NMTWATCH_ALERT_MESSAGE_H

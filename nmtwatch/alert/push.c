@@ -62,7 +62,7 @@ int push_possible(const struct push_options *options, char *error, size_t error_
         if (options->name == NULL && options->user_file == NULL && options->ca_file == NULL &&
             options->queue == NULL)
             return 0;
-        snprintf(error, error_size, "--push-name, -user-file, -ca-file and -queue go with --push");
+        snprintf(error, error_size, "--push-name, -user-file, -ca-file and -queue need --push");
         return EXIT_USAGE;
     }
     bool good = receiver_of(options, &receiver, error, error_size) &&

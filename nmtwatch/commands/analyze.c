@@ -105,7 +105,7 @@ static void take_metaspace(const struct analysis *analysis, const char *path,
     const char *and = used > 0 ? "; " : "";
     if (count > 1)
         snprintf(note + used, size - used,
-                 "%sMetaspace: %d VM.classloader_stats stand beside it, none was used", and, count);
+                 "%sMetaspace: %d VM.classloader_stats are beside it, none was used", and, count);
     else if (count == 1)
         snprintf(note + used, size - used, "%sMetaspace: %s VM.classloader_stats beside it", and,
                  holders_metaspace(holders, span_of(beside->text, beside->length))
@@ -151,7 +151,7 @@ static void keep_unrecognised(struct analysis *analysis, const char *file, struc
 static void keep_recorded(struct analysis *analysis, const char *file, struct recorded *recorded)
 {
     struct recorded **more =
-        realloc(analysis->recorded, (size_t)(analysis->recorded_count + 1) * sizeof(*more));
+        realloc(analysis->recorded, (size_t)(analysis->recorded_count + 1) * sizeof *more);
     if (more == NULL) {
         recorded_free(recorded);
         analysis->failed = true;
@@ -632,12 +632,12 @@ const struct command command_analyze = {
              "VM.native_memory summary, detail and their differences, VM.classloader_stats,\n"
              "VM.class_hierarchy, VM.classes, GC.class_histogram, VM.metaspace,\n"
              "PerfCounter.print, class-load and GC logs of any size, hs_err files and\n"
-             "VM.info, VM.flags, jstat, smaps, recordings; and what stands beside them in a\n"
-             "ticket: OutOfMemoryError lines, the kernel's OOM killer, OOMKilled pods, top,\n"
+             "VM.info, VM.flags, jstat, smaps, recordings; and what else a ticket\n"
+             "holds: OutOfMemoryError lines, the kernel's OOM killer, OOMKilled pods, top,\n"
              "ps, pmap, docker stats, kubectl top, /proc/PID/status, tables of Eclipse MAT.\n"
              "Of heap dumps: who holds class loaders (nmtwatch holders). Two summaries of one\n"
              "JVM are two measurements; the files' times say which was first. With several\n"
-             "JVMs a text that names no process id stands for itself.\n"
+             "JVMs a text without a process id is judged by itself.\n"
              "\n"
              "Exit: 0 no finding above a note, 1 WARNING, 2 CRITICAL, 64 usage, 74 nothing\n"
              "could be read.\n",

@@ -22,7 +22,7 @@
 #define PROGRESS_BYTES      (INT64_C(64) << 20)
 #define FOLLOW_WAIT_MS      250
 #define FOLLOW_TELL_MS      5000
-/* Classes, not bytes: fewer than these are nobody's leak. */
+/* Classes, not bytes: fewer than these are no leak. */
 #define FLOOR_CLASSES       50
 #define FLOOR_CLASSES_PER_H 60
 
@@ -116,7 +116,7 @@ static void words_of(const struct summary *summary, char *out, size_t size)
 {
     const struct verdict *verdict = &summary->verdict;
     if (!summary->timed)
-        snprintf(out, size, "the log has no times: whether it goes on is not known");
+        snprintf(out, size, "the log has no times: whether loads continue is not known");
     else if (verdict->have_slope)
         snprintf(out, size, "%s: %.1f classes/h more alive, 95 %% [%.1f, %.1f]",
                  verdict_state_meaning(verdict->state), verdict->slope_bytes_per_h.value,
@@ -231,7 +231,7 @@ static void add_family(struct page *page, const struct class_family *family)
 
 static void print_text(const struct classlog *log, const struct summary *summary)
 {
-    static const char *const HEADS[] = {"#loads", "#unloads", "#names", "#same name", "goes on",
+    static const char *const HEADS[] = {"#loads", "#unloads", "#names", "#same name", "continues",
                                         "family", "name",     "source", NULL};
     const struct classlog_totals *totals = summary->totals;
     char words[320];
@@ -370,7 +370,7 @@ static int run(int argc, char **argv)
     const struct option_row rows[] = {
         {0, "top", "N", option_take_count, &top, "how many rows (20)"},
         {0, "count", NULL, NULL, &count_only, "totals only"},
-        {0, "follow", NULL, NULL, &follow, "go on at the end of a growing file, until interrupted"},
+        {0, "follow", NULL, NULL, &follow, "follow a growing file, until interrupted"},
         {0, "for", "TIME", option_take_duration_ms, &for_ms, "with --follow: stop after this"},
         OPTION_JSON(&json),
     };

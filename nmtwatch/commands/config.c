@@ -17,7 +17,7 @@ struct loading {
     int lines_left;
 };
 
-#define CONFIG_LINES_MAX 10000 /* somebody named a device, or a log */
+#define CONFIG_LINES_MAX 10000 /* a device was named, or a log */
 
 static bool parse_integer(const char *text, int64_t *value)
 {

@@ -1,6 +1,6 @@
 /*
  * nmtwatch doctor: what can be used on this machine and with each JVM, what is missing, and the line that
- * mends it. Each check tries the thing itself where that harms nobody; no JVM is asked or signalled.
+ * mends it. Each check tries the thing itself where that is harmless; no JVM is asked or signalled.
  */
 #include "nmtwatch/alert/http_post.h"
 #include "nmtwatch/commands/options.h"
@@ -64,7 +64,7 @@ __attribute__((format(printf, 6, 7))) static void add(struct checks *checks, enu
 
 static void check_proc(struct checks *checks)
 {
-    const char *serves = "all verbs that look for JVMs";
+    const char *serves = "all verbs that find JVMs";
     if (target_proc_hides_others())
         add(checks, DOCTOR_LIMITED, "proc", serves,
             "run as root, or as a member of the group of the mount's gid= option",
@@ -168,7 +168,7 @@ static void check_memory(struct checks *checks)
     else if (scope == 3)
         add(checks, DOCTOR_MISSING, "memory", serves,
             "boot with kernel.yama.ptrace_scope below 3: it cannot be lowered",
-            "nobody may read the memory of another process: kernel.yama.ptrace_scope is 3");
+            "no process may read the memory of another: kernel.yama.ptrace_scope is 3");
     else if (scope > 0)
         add(checks, DOCTOR_MISSING, "memory", serves,
             "run as root or with CAP_SYS_PTRACE, or: sysctl kernel.yama.ptrace_scope=0",
@@ -231,7 +231,7 @@ static void check_pressure(struct checks *checks)
 {
     const char *serves = "prediction of pauses on a busy machine";
     if (access("/proc/pressure/cpu", R_OK) == 0)
-        add(checks, DOCTOR_OK, "pressure", serves, NULL, "the kernel tells pressure (PSI)");
+        add(checks, DOCTOR_OK, "pressure", serves, NULL, "the kernel reports pressure (PSI)");
     else
         add(checks, DOCTOR_LIMITED, "pressure", serves, "boot with psi=1",
             "no /proc/pressure: the load average is used instead");
@@ -327,7 +327,7 @@ static void check_attach(struct checks *checks, const struct target *target)
     else if ((kind = connect_obstacle(target, &detail)) != FAILURE_NONE)
         failure_set(&failure, kind, who, detail);
     if (kind == FAILURE_NONE)
-        add(checks, DOCTOR_OK, "attach", serves, NULL, "nothing stands in the way of attaching");
+        add(checks, DOCTOR_OK, "attach", serves, NULL, "no obstacle to attaching");
     else
         add(checks, DOCTOR_MISSING, "attach", serves, failure_mend(kind), "%s", failure.sentence);
 }
@@ -435,7 +435,7 @@ static void print_checks(const struct terminal *terminal, const struct checks *c
             continue;
         terminal_labelled(terminal, COLUMN, "for", 6, check->serves);
         if (check->mend != NULL)
-            terminal_labelled(terminal, COLUMN, "mend", 6, check->mend);
+            terminal_labelled(terminal, COLUMN, "fix", 6, check->mend);
     }
 }
 
@@ -565,7 +565,7 @@ static int run(int argc, char **argv)
                 examine(&found, true, json);
             fflush(stdout);
             print_error("nmtwatch doctor: %s\n", failure.sentence);
-            print_error("nmtwatch doctor: mend: %s\n", failure_mend(kind));
+            print_error("nmtwatch doctor: fix: %s\n", failure_mend(kind));
             return failure_exit_code(kind);
         }
         found = (struct discovery){.count = 1, .targets = &target};
@@ -582,7 +582,7 @@ static int run(int argc, char **argv)
     if (found.count == 0)
         print_error("nmtwatch doctor: no HotSpot JVM found\n");
     if (found.unreadable > 0)
-        print_error("nmtwatch doctor: no permission to look at %d process%s: run as root\n",
+        print_error("nmtwatch doctor: no permission to inspect %d process%s: run as root\n",
                     found.unreadable, found.unreadable == 1 ? "" : "es");
     discovery_free(&found);
     return code;
@@ -590,7 +590,7 @@ static int run(int argc, char **argv)
 
 const struct command command_doctor = {
     .name = "doctor",
-    .summary = "what can be used here, what is missing, and the line that mends it",
+    .summary = "what works here, what is missing, and the command that fixes it",
     .usage = "Usage: nmtwatch doctor [PID] [--json]\n"
              "\n"
              "Checks this machine (/proc, containers, architecture, rights, memory of other\n"
@@ -601,6 +601,6 @@ const struct command command_doctor = {
              "will run nmtwatch. No JVM is asked or signalled.\n"
              "\n"
              "Exit codes: 0 all checks passed, 1 something is missing or limited, 10-32 PID\n"
-             "cannot be looked at.\n",
+             "cannot be inspected.\n",
     .run = run,
 };

@@ -397,14 +397,14 @@ static int run(int argc, char **argv)
     if (format < 0)
         return options_error(&command_export, "--format is needed: jfr, openmetrics or csv");
     if (!file && format == EXPORT_JFR && isatty(STDOUT_FILENO))
-        return options_error(&command_export, "a JFR file is nothing for a terminal: -o FILE");
+        return options_error(&command_export, "a JFR file is binary: write it with -o FILE");
 
     if (profile != NULL && format != EXPORT_JFR)
-        return options_error(&command_export, "--profile goes with --format jfr");
+        return options_error(&command_export, "--profile needs --format jfr");
     if (histograms && format != EXPORT_CSV)
-        return options_error(&command_export, "--histograms goes with --format csv");
+        return options_error(&command_export, "--histograms needs --format csv");
     if (target != NULL && format != EXPORT_OPENMETRICS)
-        return options_error(&command_export, "--target goes with --format openmetrics");
+        return options_error(&command_export, "--target needs --format openmetrics");
     if (file && (is_file(output, argv[1]) || (profile != NULL && is_file(output, profile))))
         return options_error(&command_export, "-o names a file that is read");
 

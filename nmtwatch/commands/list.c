@@ -248,7 +248,7 @@ static int run(int argc, char **argv)
     if (found.count == 0)
         print_error("nmtwatch list: no HotSpot JVM found\n");
     if (found.unreadable > 0)
-        print_error("nmtwatch list: no permission to look at %d process%s\n", found.unreadable,
+        print_error("nmtwatch list: no permission to inspect %d process%s\n", found.unreadable,
                     found.unreadable == 1 ? "" : "es");
     if (target_proc_hides_others())
         print_error(

@@ -311,7 +311,7 @@ static bool check_sampler_options(struct observe_options *options, int *code)
     if ((options->activate || every_bytes != 0) && options->mode != OBSERVE_ALLOC)
         wrong = "--activate and --every are for alloc";
     else if (every_bytes != 0 && !options->activate)
-        wrong = "--every goes with --activate";
+        wrong = "--every needs --activate";
     else if (every_bytes != 0 &&
              (every_bytes < HEAP_SAMPLER_EVERY_MIN || every_bytes > HEAP_SAMPLER_EVERY_MAX))
         wrong = "--every: expected 16K to 1G";
@@ -442,7 +442,7 @@ static int run(int argc, char **argv)
         return options_error(&command_observe,
                              many
                                  ? "expected one of cpu, classes, alloc, rss, jmethodids, methods; "
-                                   "a process id goes without --all and --match"
+                                   "--all and --match exclude a process id"
                                  : "expected a process id and one of cpu, classes, alloc, rss, "
                                    "jmethodids, methods");
     if (!check_sampler_options(&arguments.options, &code))
@@ -457,7 +457,7 @@ static int run(int argc, char **argv)
     if (many && arguments.push.url != NULL)
         return options_error(&command_observe, "--push: one JVM at a time");
     if (arguments.at_once > 0 && !many)
-        return options_error(&command_observe, "--at-once goes with --all and --match");
+        return options_error(&command_observe, "--at-once needs --all or --match");
     if (arguments.at_once > AT_ONCE_MAX)
         return options_error(&command_observe, "--at-once: at most %d", AT_ONCE_MAX);
     if (arguments.at_once == 0)
@@ -495,7 +495,7 @@ const struct command command_observe = {
              "\n"
              "Counts are the kernel's and exact. Stacks that found no room or were not walked\n"
              "to their end are counted, by reason. Places that are hit more than 10 000 times\n"
-             "a second are let go, and that is said. Ctrl-C ends it early and shows what\n"
+             "a second are detached, which is reported. Ctrl-C ends it early and shows what\n"
              "there is.\n"
              "\n"
              "With --all or --match every JVM that fits is observed by a process of its own,\n"
@@ -508,7 +508,7 @@ const struct command command_observe = {
              "need a libjvm that is not stripped; classes one that is not, or was built with\n"
              "DTrace probes; those of Debian and Temurin are both.\n"
              "\n"
-             "Exit codes: 0 done, 10 to 32 the JVM could not be looked at (22: the kernel or\n"
+             "Exit codes: 0 done, 10 to 32 the JVM could not be observed (22: the kernel or\n"
              "this JDK does not have what it takes, or an agent uses the sampler; 32: it is\n"
              "of another architecture, or emulated), 64 usage, 74 writing failed, or there\n"
              "were more JVMs than --at-once.\n",

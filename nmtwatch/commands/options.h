@@ -54,9 +54,9 @@ struct option_row {
 bool options_parse(const struct command *command, const struct option_row *rows, size_t row_count,
                    int argc, char **argv, int *operands, int *code);
 
-/* Appends a row for each setting to the `used` first ones; returns how many there are then. What
- * stands on the command line comes into text[], "yes" for a flag, NULL for what was not given. Once
- * a process: the help texts are static. */
+/* Appends a row for each setting to the `used` first ones; returns how many there are then. text[] gets the
+ * values of the command line, "yes" for a flag, NULL for an option that was not given. Once a process: the
+ * help texts are static. */
 size_t options_settings(const struct setting *settings, size_t count, const char *text[],
                         struct option_row *rows, size_t used);
 

@@ -96,7 +96,7 @@ static int alloc_verb(const char *pid, const struct alloc_arguments *arguments,
     bool many = arguments->all || arguments->match != NULL;
     if (many == (pid != NULL))
         return options_error(&command_profile,
-                             many ? "a process id goes without --all and --match"
+                             many ? "--all and --match exclude a process id"
                                   : "a process id is missing, or --all or --match RULES");
     if (run->duration_ms == 0 && (many || arguments->interval != NULL || run->output != NULL))
         return options_error(&command_profile, "how long? --for TIME");
@@ -265,7 +265,7 @@ static int run_command(const char *pid, const char *word, const struct arguments
     command = arguments->sites ? AGENT_SITES : arguments->baseline ? AGENT_BASELINE : command;
     if (arguments->duration_ms != 0 || arguments->output != NULL)
         return options_error(&command_profile,
-                             "--for and -o go without a command: they are all of it");
+                             "--for and -o take no command: they start, stop and write");
     /* Before the JVM is looked at: a bad option is a bad option whatever the pid. */
     if (!start_options_text(&arguments->start, command, NULL, text, sizeof text, error,
                             sizeof error))
@@ -348,10 +348,11 @@ static int run_story(const char *pid, enum story_kind kind, struct arguments *ar
                              "-o '%s': expected a name in .html, .txt, .top, .json, .pb.gz or .jfr",
                              shot.output);
     if (arguments->start.value[OPTION_FILE] != NULL)
-        return options_error(&command_profile, "--file goes with start: the recording is in -o");
+        return options_error(&command_profile,
+                             "--file is an option of start: here -o names the recording");
     const char *classes = arguments->start.value[OPTION_CLASSES];
     if (kind == STORY_CLASSES && classes != NULL && strcmp(classes, "false") == 0)
-        return options_error(&command_profile, "`classes` without --classes: nothing is left");
+        return options_error(&command_profile, "`classes` cannot be combined with classes=false");
     story_shot_options(kind, &arguments->start);
     return run_shot(pid, arguments, &shot, &kind);
 }
@@ -368,7 +369,7 @@ static int run_alloc(const char *pid, struct arguments *arguments)
 static const char *take_wait(const char *value, void *into)
 {
     const char *wrong = option_take_duration_ms(value, into);
-    return wrong == NULL && *(int64_t *)into == 0 ? "more than nothing, such as 10s or 5m" : wrong;
+    return wrong == NULL && *(int64_t *)into == 0 ? "a time above 0, such as 10s or 5m" : wrong;
 }
 
 static int run(int argc, char **argv)
@@ -409,22 +410,21 @@ static int run(int argc, char **argv)
         return code;
     }
     if (arguments.push.url != NULL && arguments.duration_ms == 0)
-        return options_error(&command_profile, "--push goes with --for");
+        return options_error(&command_profile, "--push needs --for");
     bool command = operands == 2 && strcmp(argv[2], "memory") == 0;
     if ((arguments.sites || arguments.baseline) && !command)
-        return options_error(&command_profile, "--sites and --baseline go with `memory`");
+        return options_error(&command_profile, "--sites and --baseline are options of `memory`");
     if (arguments.by_state && operands != 1)
-        return options_error(&command_profile, "--by-state goes with --for and -o alone");
+        return options_error(&command_profile, "--by-state needs --for and -o");
     bool alloc = operands >= 1 && operands <= 2 && strcmp(argv[operands], "alloc") == 0;
     if (alloc && arguments.push.url != NULL)
-        return options_error(
-            &command_profile,
-            "--push does not go with `alloc`; with --for and --alloc SIZE it does");
+        return options_error(&command_profile,
+                             "--push is no option of `alloc`; use --for with --alloc SIZE");
     if (alloc)
         return run_alloc(operands == 2 ? argv[1] : NULL, &arguments);
     if (arguments.alloc.interval != NULL || arguments.alloc.all || arguments.alloc.match != NULL)
         return options_error(&command_profile,
-                             "--alloc-interval, --all and --match go with `alloc`");
+                             "--alloc-interval, --all and --match are options of `alloc`");
     enum story_kind story;
     if (operands == 2 && story_shot_kind(argv[2], &story))
         return run_story(argv[1], story, &arguments);

@@ -168,7 +168,7 @@ static enum gnuplot_result run_gnuplot(const struct streams *streams, char **pic
         return GNUPLOT_OK;
     free(*picture);
     *picture = NULL;
-    snprintf(error, error_size, "gnuplot: it drew nothing");
+    snprintf(error, error_size, "gnuplot: it made no image");
     return GNUPLOT_FAILED;
 }
 
@@ -311,7 +311,7 @@ bool report_make_directory(const char *path)
     return mkdir(partial, 0777) == 0 || errno == EEXIST;
 }
 
-/* A link in the directory may be somebody's trap: it is not followed. */
+/* A link in the directory may be an attack: it is not followed. */
 static int open_file(const struct writing *writing, const char *name)
 {
     return result_create(writing->directory_fd, name, O_NOFOLLOW, 0666);
@@ -585,8 +585,7 @@ static struct story *read_story(struct writing *writing, const char *path)
         return NULL;
     }
     if (story->damage[0] != '\0')
-        print_error("nmtwatch report: warning: %s; reporting what stands before it\n",
-                    story->damage);
+        print_error("nmtwatch report: warning: %s; reporting what precedes it\n", story->damage);
     if (unknown > 0)
         print_error("nmtwatch report: warning: passed by %" PRId64 " lines of a newer nmtwatch\n",
                     unknown);

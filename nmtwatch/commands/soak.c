@@ -329,7 +329,7 @@ static int run(int argc, char **argv)
     while (ours < argc && strcmp(argv[ours], "--") != 0)
         ours++;
     if (ours < argc && ours + 1 == argc)
-        return usage_code(options_error(&command_soak, "nothing stands behind --"));
+        return usage_code(options_error(&command_soak, "no command after --"));
     if (ours < argc)
         options->command = argv + ours + 1;
     if (!options_parse(&command_soak, rows, row_count, ours, argv, &operands, &code))

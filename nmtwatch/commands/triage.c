@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The names of what is written are known beforehand: in a folder of somebody else's (made in /tmp
- * before us, say) they might be links to anywhere. */
+/* The names of what is written are known beforehand: in another user's folder (made in /tmp in
+ * advance, say) they might be links to anywhere. */
 static bool make_folder(const char *path)
 {
     char raw[4096];
@@ -133,7 +133,7 @@ static bool say_secrets(const struct live *live, bool kept)
     if (kept)
         return printf("Passwords and tokens of the command line are in it (--no-redact).\n") > 0;
     return printf("Passwords and tokens recognized in the command line are replaced by *** in it: "
-                  "%d. Look before you pass it on; --no-redact keeps them.\n",
+                  "%d. Check before you share it; --no-redact keeps them.\n",
                   live->secrets) > 0;
 }
 

@@ -394,7 +394,7 @@ static bool start(struct dump_file *file, struct heap *heap)
         memset(heap, 0, sizeof *heap);
         return false;
     }
-    /* How long a gzipped one is nobody knows yet; dumps shrink to a tenth at most. */
+    /* The length of a gzipped one is not known yet; dumps shrink to a tenth at most. */
     uint64_t bytes = file->gzipped ? file->bytes_on_disk * 20 : file->bytes;
     bool ok = heap_create(heap, window.bytes, window.length, bytes) || sentence(file, heap, "");
     if (ok && file->gzipped)

@@ -4,9 +4,9 @@
  *   heap_dump_predict -> (the caller asks, says) -> heap_dump_take -> the descriptor in fd
  *   -> heap_dump_end
  *
- * GC.heap_dump stops the application: a full GC, then all live objects are written. What that takes
- * in time and disk is predicted from what the heap uses; a folder without the room, or one that is
- * memory (tmpfs) of a limited container, is refused before anything is asked.
+ * GC.heap_dump stops the application: a full GC, then all live objects are written. Its time and
+ * disk are predicted from the used heap; a folder without the room, or one that is memory (tmpfs)
+ * of a limited container, is refused before anything is asked.
  *
  * Nothing can stop a JVM that writes a dump, and from JDK 22 on it writes segments beside the dump
  * first: a signal is answered when the JVM is done, so that nothing of it is left.

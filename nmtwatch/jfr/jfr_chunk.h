@@ -18,8 +18,9 @@
 /*
  * jfr_cursor: bytes of a JFR chunk, taken forwards and never behind their end.
  *
- * What does not fit makes the cursor bad, and from then on everything taken is 0 or empty: whoever
- * takes asks once, when done. Integers are LEB128 with a ninth byte of eight bits. No ownership.
+ * A value that does not fit makes the cursor bad; from then on every value taken is 0 or empty:
+ * the caller asks once, when done. Integers are LEB128 with a ninth byte of eight bits. No
+ * ownership.
  */
 
 struct jfr_cursor {
@@ -104,7 +105,7 @@ static inline struct jfr_string jfr_take_string(struct jfr_cursor *cursor)
 /*
  * jfr_schema: the types a chunk declares about itself, read from its metadata event.
  *
- * Spans point into the chunk. What a hostile file may declare is bounded: JFR_TYPES_MAX types,
+ * Spans point into the chunk. Bounds for values that a hostile file declares: JFR_TYPES_MAX types,
  * JFR_FIELDS_MAX fields, elements nested JFR_ELEMENT_DEPTH deep. One thread.
  */
 
@@ -116,7 +117,7 @@ enum jfr_name {
 #define JFR_NAME(id, name) JFR_NAME_##id,
 #include "nmtwatch/jfr/jfr_names.def"
 #undef JFR_NAME
-    JFR_NAMES, /* a field nobody looks at */
+    JFR_NAMES, /* an unused field */
 };
 _Static_assert(JFR_NAMES <= 64, "a bit each");
 
@@ -171,7 +172,7 @@ struct jfr_constant {
     uint64_t id;
     int32_t type;    /* index into the schema */
     uint32_t offset; /* in the chunk; 0, where its header is: an empty place of the table */
-    void *decoded;   /* of whoever decodes that type; NULL: not yet */
+    void *decoded;   /* of the decoder of that type; NULL: not yet */
 };
 
 struct jfr_memory_block;
@@ -225,7 +226,7 @@ static inline const struct jfr_value *jfr_value(const struct jfr_values *values,
 {
     return values->present >> name & 1 ? &values->value[name] : NULL;
 }
-/* Called for each string field nobody knows by name; may be NULL. */
+/* Called for each string field with an unknown name; may be NULL. */
 typedef void jfr_other_fn(void *context, struct span name, const struct jfr_string *string);
 /* Moves the cursor over one value of the type. */
 bool jfr_chunk_decode(struct jfr_chunk *chunk, struct jfr_cursor *cursor, int type,

@@ -43,7 +43,7 @@ struct jfr_profile {
 /* fd stays the caller's. False with one sentence: no recording, or out of memory. */
 bool jfr_profile_read(struct jfr_profile *profile, int fd, const char *name, bool by_state,
                       char *error, size_t error_size);
-/* The samples to show when nobody says which: of CPU time; if there are none, of wall-clock time;
+/* The samples to show by default: of CPU time; if there are none, of wall-clock time;
  * if there are none either, bytes allocated. By state: of wall-clock time first. */
 const struct call_tree *jfr_profile_samples(const struct jfr_profile *profile, const char **unit);
 /* The page of its flame graph, with losses and damage below. False when out failed, or memory. */

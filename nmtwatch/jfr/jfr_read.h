@@ -5,7 +5,7 @@
  *
  * Layouts are taken from the file's own metadata, so execution samples of a JVM's own recording are
  * read as well. Files are hostile: one chunk (1 GB at most) is held in memory at a time, and the
- * work for it is bounded by its length (jfr_chunk.h). What is damaged is read up to the damage:
+ * work for it is bounded by its length (jfr_chunk.h). A damaged file is read up to the damage:
  * jfr_reader_next then ends as at the end, and jfr_reader_damage names the chunk and its byte in
  * the file. One thread.
  */

@@ -1,7 +1,7 @@
 /*
  * jfr_stacks: texts, stacks and threads of a chunk, each decoded once.
  *
- * Texts are NUL-terminated UTF-8 (whatever bytes a name holds: whoever shows it escapes it). What
+ * Texts are NUL-terminated UTF-8 (whatever bytes a name holds: the writer escapes it). What
  * is missing or damaged is NULL. Everything is valid until the next chunk is loaded. One thread.
  */
 #ifndef NMTWATCH_JFR_JFR_STACKS_H

@@ -92,7 +92,7 @@ static void go_back(struct as_target *self)
     if (self->group_count > 0)
         back = set_groups(self->group_count, self->groups) && back;
     if (!set_capabilities(self->capabilities) || !back)
-        abort(); /* never go on as somebody else */
+        abort(); /* never continue as another user */
     if (self->dumpable == 1)
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* other ids have ended that */
     free(self->groups);

@@ -11,10 +11,10 @@
  * neither signal nor trace this process. Only the calling thread changes (raw system calls). Keep
  * the time in between short, and do nothing else in it.
  *
- * Needs CAP_SETUID and CAP_SETGID where the ids differ: as_target_possible. Who we are says nothing
- * of that: root may be without them in a container, and an ordinary user of a unit may have them
- * (AmbientCapabilities=). No other place asks whether we are root in order to know what we may do.
- * Any thread; not in a signal handler.
+ * Needs CAP_SETUID and CAP_SETGID where the ids differ: as_target_possible. The user id of this process
+ * says nothing about that: root may be without them in a container, and an ordinary user of a unit may have
+ * them (AmbientCapabilities=). No other place asks whether we are root in order to know what we may do. Any
+ * thread; not in a signal handler.
  */
 #ifndef NMTWATCH_JVM_AS_TARGET_H
 #define NMTWATCH_JVM_AS_TARGET_H

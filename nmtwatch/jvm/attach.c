@@ -235,7 +235,7 @@ int attach_ask_operation(struct attach *attach, const char *operation, const cha
     attach->failure.kind = FAILURE_NONE;
     attach->state = ATTACH_BUSY;
     attach->deadline_ms = clock_ms(CLOCK_MONOTONIC) + attach->limits.timeout_ms;
-    /* JDK 8 accepts nobody but its own ids, not even root. */
+    /* JDK 8 accepts its own ids only, not even root. */
     int jdk_major = attach->target.identity.jdk_major;
     if (jdk_major > 0 && jdk_major <= 8 && can_become_owner(attach))
         attach->as_owner = true;

@@ -2,7 +2,7 @@
  * attach: HotSpot's attach protocol, as a state machine that never blocks.
  *
  * The JVM's listener is one thread, strictly serial, without time-out: so one command is in flight
- * per target, each step has a deadline, the reply is drained into memory before anybody parses it,
+ * per target, each step has a deadline, the reply is drained into memory before it is parsed,
  * and its size is capped. JDK 24+ streams replies from inside the safepoint by default, so that a
  * slow reader stops the application: where the JVM offers it, `jcmd streaming=0` is asked for.
  *
@@ -13,10 +13,9 @@
  * Opening: the socket is /tmp/.java_pid<nspid> in the target's root. If absent, .attach_pid<nspid>
  * is created (target's cwd, else /tmp), SigCgt is checked for SIGQUIT and the start time for pid
  * reuse, then SIGQUIT is sent, at most once per attach_ask; the file is removed again once the
- * socket is there. A stopped process is not signalled, and a signal that nobody has handled yet
- * keeps its file: without it it means a thread dump. A refused connection is a stale socket: no
- * signal. Connecting is done in a child with the target's uid and gid when the JVM would not accept
- * ours.
+ * socket is there. A stopped process is not signalled, and a signal that was not handled yet keeps
+ * its file: without it it means a thread dump. A refused connection is a stale socket: no signal.
+ * Connecting is done in a child with the target's uid and gid when the JVM would not accept ours.
  *
  * Ownership: attach owns its buffers; the reply is valid until the next attach_ask or _destroy.
  * Calling context: event loop, one thread. SIGPIPE must be ignored (MSG_NOSIGNAL is used as well).
@@ -91,7 +90,7 @@ struct reply_budget;
 
 /* NULL when out of memory. */
 struct reply_budget *reply_budget_create(void);
-/* What is held already stays held. */
+/* Memory that is held stays held. */
 void reply_budget_limit(struct reply_budget *budget, int64_t all_bytes, int64_t user_bytes);
 
 /* A buffer of `have` bytes is to become one of `wanted`: the size it may get, which is smaller than

@@ -69,7 +69,7 @@ void connect_init(struct attach_connect *attempt, const struct target *target)
         .child_fd = -1,
         .fd = -1,
     };
-    /* The descriptor names whoever has the number now; keep it only if that is our target. */
+    /* The descriptor names the process that has the number now; keep it only if that is our target. */
     if (attempt->process_fd >= 0 && !target_still_same(target)) {
         close(attempt->process_fd);
         attempt->process_fd = -1;
@@ -112,8 +112,7 @@ static void trigger_name(const struct attach_connect *attempt, char *name, size_
     snprintf(name, size, ".attach_pid%d", (int)attempt->target->nspid);
 }
 
-/* HotSpot looks into its current folder first, and no further when there is such a file of
- * somebody else's. */
+/* HotSpot looks into its current folder first, and no further when there is such a file of another user. */
 static bool foreign_trigger_in_cwd(const struct attach_connect *attempt)
 {
     char cwd[48], name[32];
@@ -153,7 +152,7 @@ _Noreturn static void guard_main(const struct attach_connect *attempt, int pipe_
     own.tmp_fd = dup2(own.tmp_fd, STDERR_FILENO + 2);
     syscall(SYS_close_range, STDERR_FILENO + 3, ~0U, 0);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        close(fd); /* whoever reads our output does not wait for the guard */
+        close(fd); /* a reader of our output does not wait for the guard */
     do {
         got = read(pipe_fd, &byte, 1);
     } while (got < 0 && errno == EINTR);
@@ -229,12 +228,12 @@ static int create_trigger(struct attach_connect *attempt)
     as_target_end(&self);
     if (error == EEXIST && fstatat(attempt->tmp_fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(status.st_mode) && trusted_owner(attempt, status.st_uid))
-        /* Left by an attach that came to nothing; or somebody attaches right now, and a second signal
+        /* Left by an attach that came to nothing; or another process attaches right now, and a second signal
          * would be a thread dump once the first one has opened the socket. */
         error = is_recent(&status) ? EAGAIN : 0;
     if (fd >= 0) {
         if (fstat(fd, &status) != 0 || !trusted_owner(attempt, status.st_uid))
-            error = EACCES; /* a network file system made it nobody's */
+            error = EACCES; /* a network file system mapped its owner to nobody */
         close(fd);
     }
     attempt->triggered = error == 0;
@@ -297,7 +296,7 @@ enum failure_kind connect_obstacle(const struct target *target, const char **det
     if (target->attach_disabled)
         return FAILURE_ATTACH_DISABLED;
     struct target_state state = target_state_now(target);
-    if (state.stopped) { /* the signal would wait for it, and meet it without us */
+    if (state.stopped) { /* the signal would wait for it, and arrive without us */
         *detail = "the process is stopped (state T)";
         return FAILURE_NO_ANSWER;
     }
@@ -328,7 +327,7 @@ static enum connect_state trigger(struct attach_connect *attempt, int64_t now_ms
         return fail(attempt, FAILURE_FOREIGN_USERS, NULL);
     if (error == EEXIST)
         return fail(attempt, FAILURE_SYSTEM,
-                    "its .attach_pid file belongs to somebody else; remove it");
+                    "its .attach_pid file belongs to another user; remove it");
     if (error == EACCES)
         return fail(attempt, FAILURE_NO_TMP, "its user may not write there");
     if (error != 0)
@@ -366,7 +365,7 @@ static void close_tmp(struct attach_connect *attempt)
     attempt->tmp_fd = -1;
 }
 
-/* Whoever called listen(2) there; 0 is somebody outside of our pid namespace. */
+/* The process that called listen(2) there; 0 is a process outside of our pid namespace. */
 static bool is_of_target(const struct attach_connect *attempt, int fd)
 {
     struct ucred peer;

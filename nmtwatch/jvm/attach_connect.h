@@ -20,8 +20,8 @@
  *
  * HotSpot compares the peer's uid and gid with its own (root passes from JDK 11 on, but a root of
  * another user namespace does not). as_owner therefore connects in a child that takes the target's
- * ids and hands the connected descriptor back: our own ids never change. Who is not root, and has the
- * capabilities for it (a unit's helper), always connects so.
+ * ids and hands the connected descriptor back: our own ids never change. A process that is not root
+ * but has the capabilities (a unit's helper) always connects so.
  *
  * Used by attach.c; connect_obstacle by `doctor` as well. One thread.
  */
@@ -58,7 +58,7 @@ struct attach_connect {
     struct failure failure;
 };
 
-/* What stands in the way of asking a JVM that has no attach socket yet, seen without a signal to it.
+/* The obstacle to asking a JVM that has no attach socket yet, found without a signal to it.
  * detail: for the sentence, or NULL. */
 enum failure_kind connect_obstacle(const struct target *target, const char **detail);
 /* target has to outlive it. */
@@ -71,7 +71,7 @@ void connect_request(struct attach_connect *attempt, const char *request, size_t
 enum connect_state connect_step(struct attach_connect *attempt, int64_t now_ms);
 /* Descriptor to wait for, -1: only for the clock. */
 int connect_fd(const struct attach_connect *attempt);
-/* False when the process ended or its number is somebody else's. */
+/* False when the process ended or another one has its number. */
 bool connect_process_alive(const struct attach_connect *attempt);
 /* Gives up what is under way: child, trigger file, descriptors. */
 void connect_cancel(struct attach_connect *attempt);

@@ -22,14 +22,14 @@
 struct perfdata;
 
 /* target->perfdata. NULL with errno: ENOENT (none: -XX:-UsePerfData, PerfDisableSharedMem), EAGAIN
- * (not accessible yet), EPERM (a link or somebody else's file), EINVAL (not an hsperfdata image).
+ * (not accessible yet), EPERM (a link, or another user's file), EINVAL (not an hsperfdata image).
  */
 /* The file itself, for reading; -1 with errno. */
 struct stat;
 int perfdata_file(const struct target *target, struct stat *status);
 struct perfdata *perfdata_open(const struct target *target);
-/* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD, HEAP_USED, HEAP_COMMITTED as far as they exist. Not the limit of
- * Metaspace: sun.gc.metaspace.maxCapacity is what is reserved, and only as of the last GC.
+/* Sets CLASSES_LOADED, CLASSES_UNLOADED, GC_YOUNG, GC_OLD, HEAP_USED, HEAP_COMMITTED as far as they exist.
+ * Not the limit of Metaspace: sun.gc.metaspace.maxCapacity is what is reserved, and only as of the last GC.
  * False when the file cannot be read any more. */
 bool perfdata_sample(struct perfdata *perfdata, struct sample *sample);
 /* A string counter ("java.property.java.vm.version"); false when absent. */

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define FDS_MAX 4 /* more than anybody sends: what is too much is closed */
+#define FDS_MAX 4 /* more than any caller sends: what is too much is closed */
 
 static int helper_fd = -1;
 

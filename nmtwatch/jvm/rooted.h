@@ -3,9 +3,9 @@
  * and back.
  *
  * "/proc/PID/root/tmp" is not enough. Where the target's /tmp is a link to /data/tmp the kernel
- * would follow it from *our* root, to a folder of the host; and whoever owns the container could
- * make it such a link between two accesses of ours. rooted_open has the kernel resolve the path inside
- * the target's root (openat2, Linux 5.6): links lead where they lead the target, and never out.
+ * would follow it from *our* root, to a folder of the host; and the container's owner could make it
+ * such a link between two accesses of ours. rooted_open has the kernel resolve the path inside the
+ * target's root (openat2, Linux 5.6): links lead where they lead the target, and never out.
  *
  * root is the target's field of that name: "/proc/PID/root", or "" when it shares ours.
  *
@@ -31,7 +31,7 @@ struct target;
  * kernel before 5.6, a seccomp filter) a path that has a link or ".." in it is refused: ELOOP. */
 int rooted_folder(const char *root, const char *path, int flags);
 
-/* What more is asked of a file. */
+/* Further conditions on a file. */
 enum rooted_how {
     ROOTED_LINKS = 0,   /* it may be reached through links, which lead where they lead the target */
     ROOTED_NO_LINK = 1, /* the last name is no link */

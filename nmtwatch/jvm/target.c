@@ -51,7 +51,7 @@ bool target_proc_hides_others(void)
     return text.ptr == NULL;
 }
 
-/* A number that /proc does not show: the kernel still says whether a signal would find somebody */
+/* A number that /proc does not show: the kernel still says whether a signal would find a process */
 static enum failure_kind not_shown(const struct target *target, struct failure *failure)
 {
     if (kill(target->pid, 0) != 0 && errno == EPERM)

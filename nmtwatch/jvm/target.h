@@ -49,7 +49,7 @@ bool target_proc_is_ours(void);
 const char *target_host_root(void);
 /* Whether it keeps other users' processes from us (hidepid). */
 bool target_proc_hides_others(void);
-/* False when the process ended or the pid is somebody else's now. */
+/* False when the process ended or another one has its pid now. */
 bool target_still_same(const struct target *target);
 /* Whether its architecture is known to be another one than this program's, or to be emulated. */
 bool target_is_other_machine(const struct target *target);

@@ -252,7 +252,7 @@ struct allocations *allocations_open(int64_t every_bytes, char *error, size_t er
     if (every_bytes == 0 || (layout.klass_layout_helper >= 0 && layout.narrow_base != 0 &&
                              layout.narrow_shift != 0 && allocations->narrow_shift < 32))
         return allocations;
-    snprintf(error, error_size, "JDK %d does not tell how an object knows its class",
+    snprintf(error, error_size, "the tables of JDK %d do not say where an object's class is",
              layout.jdk_major);
     free(allocations);
     return NULL;

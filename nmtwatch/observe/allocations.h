@@ -26,7 +26,7 @@ struct allocations;
 /* every_bytes: the interval of HotSpot's sampler; 0: TLABs. NULL with a sentence: objects or threads of this
  * JVM cannot be read. */
 struct allocations *allocations_open(int64_t every_bytes, char *error, size_t error_size);
-/* What has been allocated until now does not count. first_interval: by which the JVM has drawn the gap up to the
+/* Earlier allocations do not count. first_interval: by which the JVM has drawn the gap up to the
  * first sample of each thread that is there now; 0: TLABs. */
 void allocations_begin(struct allocations *allocations, int64_t first_interval);
 

@@ -159,7 +159,7 @@ static bool find(const struct elf_file *file, const char *name, size_t size, uin
     return true;
 }
 
-/* What the interval is before anybody changes it. */
+/* The interval before any change. */
 static bool read_first(struct heap_sampler *sampler, const struct elf_file *file)
 {
     uint64_t offset;
@@ -217,13 +217,12 @@ static bool find_all(struct heap_sampler *sampler, const struct target *target, 
         return false;
     }
     if (!is_the_jvm(sampler, target)) {
-        snprintf(error, error_size, "it is not the JVM of its user any more: nothing is written");
+        snprintf(error, error_size, "it is no longer the JVM of its user: nothing is written");
         return false;
     }
     if (!read_first(sampler, file) || !look(sampler, &state)) {
         snprintf(error, error_size,
-                 "the heap sampler's flag and interval are not as they should "
-                 "be: nothing is written");
+                 "the heap sampler's flag and interval have unexpected values: nothing is written");
         return false;
     }
     return true;

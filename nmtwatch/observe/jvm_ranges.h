@@ -9,8 +9,8 @@
  *               with a symbol table)
  *   Thread      stacks of Java's threads
  *
- * What a JVM does not tell (other tables of collectors, stacks of threads that are not Java's, all of JDK 11's
- * Metaspace) has no range. Ranges are reserved memory: much of it may be untouched.
+ * What a JVM does not export (other tables of collectors, stacks of threads that are not Java's, all of JDK
+ * 11's Metaspace) has no range. Ranges are reserved memory: much of it may be untouched.
  *
  * One process at a time, that of stacks_open; one thread; blocking.
  */

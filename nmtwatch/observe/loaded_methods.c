@@ -15,7 +15,9 @@
 
 #define ROWS          30
 #define JSON_FAMILIES 200
-#define TRIES         3 /* a list that was torn is read again: classes were unloaded meanwhile */
+#define TRIES                                                                                      \
+    3 /* a list that changed while it was read is read again: classes were
+                         * unloaded meanwhile */
 
 /* A JVM that has begun has classes; one that has ended has none: what cannot be read is 0. */
 static bool walk(struct loaded_methods *out, struct loaded_families *families, char *error,

@@ -3,8 +3,8 @@
  * from outside by agent/classdef/class_graph.h.
  *
  * 2 to 7 us of CPU a class, mostly the kernel's: 110 ms for 50 000 classes of one loader, 350 ms where each
- * has its own. A reading of another process's memory may wait for ever where that process wants it (a page of
- * a file system of its own): who has something else to do reads in a child (observe_child.h).
+ * has its own. A reading of another process's memory may block for ever where that process arranges it (a
+ * page of a file system of its own): who has something else to do reads in a child (observe_child.h).
  *
  * Blocking; one process at a time, one thread.
  */

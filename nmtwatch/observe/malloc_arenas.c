@@ -13,7 +13,7 @@
 #define DATA_MAX    (1u << 20)
 #define TIME_MAX_MS 1000
 #define LISTS       127
-#define EMPTY_MIN   64 /* lists of an arena that are empty: most are for sizes nobody frees */
+#define EMPTY_MIN   64 /* lists of an arena that are empty: most are for sizes that are never freed */
 #define PIECE_PAGES 512
 #define CHUNK_HEAD  16 /* sizes of the chunk before and of this one, which has three flags */
 #define CHUNK_FLAGS ((uint64_t)7)

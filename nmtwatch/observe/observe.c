@@ -113,7 +113,7 @@ static bool add_place(struct observation *observation, const struct elf_file *fi
     if (!elf_file_offset(file, address, &offset) ||
         !is_as_in_file(observation->library_fd, address, offset)) {
         snprintf(error, error_size, "%s",
-                 remote_still_same() ? "libjvm's code is not as in its file: nothing is attached"
+                 remote_still_same() ? "libjvm's code differs from its file: no probe was attached"
                                      : "the process has ended");
         return false;
     }

@@ -141,7 +141,7 @@ pid_t observe_child_fork(const struct target *target, const struct observe_reque
     pthread_sigmask(SIG_BLOCK, &all, &before);
     pid_t pid = fork();
     if (pid == 0) {
-        /* A socket of the attached JVM, a pipe whose end tells somebody something: none may stay open here.
+        /* A socket of the attached JVM, a pipe whose end is a message: none may stay open here.
          * Before signals are caught, which opens a descriptor. */
         close_range(3, (unsigned)fd - 1, 0);
         close_range((unsigned)fd + 1, ~0U, 0);

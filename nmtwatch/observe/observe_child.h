@@ -1,7 +1,7 @@
 /*
  * observe_child: one observation of a JVM (observe.h, loaded_methods.h) in a process of its own: what
- * observes has state for one JVM, takes seconds, and reads what a stranger's process holds. Whoever started it
- * goes on meanwhile, and a crash there is one sentence here.
+ * observes has state for one JVM, takes seconds, and reads what a stranger's process holds. The process that
+ * started it continues meanwhile, and a crash of the child is one sentence here.
  *
  *   observe_child_start -> poll(observe_child_fd, POLLIN) -> observe_child_ended -> observe_child_text ...
  *                       -> observe_child_close

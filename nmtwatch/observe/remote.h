@@ -52,7 +52,7 @@ struct remote_library {
     int programs;
     bool is_jvm;
     char *path;                 /* as the process names it */
-    void *use;                  /* what somebody else keeps for it ... */
+    void *use;                  /* memory kept for it by other code ... */
     void (*release)(void *use); /* ... and how remote_close gives that back; NULL: nothing */
 };
 /* NULL: none. Maps are read again where an address is new, at most once a second. */

@@ -237,7 +237,7 @@ static const char *const COLLECTS[] = {"GangWorker::",
                                        NULL};
 static const char *const ON_BEHALF[] = {"Unsafe_", NULL};
 
-/* The first that is not the C library: libjvm's own memory is NMT's, that of anybody else is not. */
+/* The first that is not the C library: libjvm's own memory is NMT's, that of other libraries is not. */
 static enum owner owner_of(const struct stack_frame *frames, int depth)
 {
     int at = 0;
@@ -365,7 +365,7 @@ static void compare(const struct mappings *before, const struct mappings *after,
     }
 }
 
-/* What the JVM says of an address, or the form of its mapping; ROW_UNSEEN: who touched it has to tell. */
+/* What the JVM says of an address, or the form of its mapping; ROW_UNSEEN: the stacks that touched it decide. */
 static enum row row_at(const struct rss_watch *watch, uint64_t address,
                        const struct mapping *mapping)
 {
@@ -494,7 +494,7 @@ static void weigh_touches(struct rss_watch *watch, const struct mappings *after)
     }
 }
 
-/* Growth of mappings that nobody was seen to touch: where faults were lost, mappings of the same kind that were seen
+/* Growth of mappings without an observed fault: where faults were lost, mappings of the same kind that were seen
  * stand for it. */
 static void raise_by_unseen(const struct rss_watch *watch, const struct mappings *after)
 {
@@ -566,7 +566,7 @@ static void add_rest(const struct rss_watch *watch, const struct mappings *after
         if (gone[kind] != 0)
             add_row(report, ROW_GIVEN_BACK, gone[kind]);
     }
-    /* What nobody was seen to touch, and what rounding left. */
+    /* Memory without an observed fault, and the rest of rounding. */
     if (total - report->count != 0)
         add_row(report, ROW_UNSEEN, total - report->count);
 }

@@ -7,8 +7,8 @@
  * Growth is that of smaps' Anonymous, mapping by mapping, so that the rows add up to it. What a mapping grew
  * by is divided among the stacks that touched it, in proportion to their faults. A page counts for whom touched
  * it last, and only if it is still there (pagemap); a huge page counts with all its pages; faults
- * that found no room in the ring are added to the next that did. What that leaves wrong changes shares within one
- * mapping and no sum. What nobody was seen to touch is a row of its own.
+ * that found no room in the ring are added to the next that did. The remaining error changes shares within one
+ * mapping, but no sum. Memory without an observed fault is a row of its own.
  *
  * A row is NMT's category where the JVM's structures name the address (jvm_ranges.h). Else it is what the form of the
  * mapping says (malloc arenas, libraries, files) and who touched it: libjvm, Java code (direct buffers), a

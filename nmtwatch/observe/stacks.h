@@ -5,7 +5,7 @@
  *                                  +-> Java frames, by the agent's walker (walk.h) over remote.h
  *
  * Code that is neither (the kernel's vdso, code of another runtime) ends a stack. Names are read when a
- * method is met first, and kept: they survive the class. Line numbers likewise.
+ * method is first sampled, and kept: they survive the class. Line numbers likewise.
  *
  * One process at a time; one thread.
  */

@@ -100,7 +100,7 @@ static int create_in_place(int folder_fd, const char *name, int flags, mode_t mo
     int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, mode);
     if (fd < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
         return fd;
-    /* The mode before the content; of somebody else's file it stays. */
+    /* The mode before the content; of another user's file it stays. */
     bool narrow = mode == 0600 && status.st_uid == geteuid();
     if ((!narrow || fchmod(fd, 0600) == 0) && ftruncate(fd, 0) == 0)
         return fd;

@@ -12,20 +12,20 @@
 /* write(2) and read(2) until everything has gone through: interrupted calls are repeated, short ones
  * continued. On false errno says why. */
 bool write_all(int fd, const char *data, size_t size);
-/* A file for results that are nobody else's business, empty, mode 0600, also where it was there
+/* A file for confidential results, empty, mode 0600, also where it was there
  * with another; -1 with errno. Devices and pipes are taken as they are. */
 int create_private(const char *path);
-/* A file without a name, in the folder where `name` shall be; -1 with errno, also where a file system has none such.
+/* A file without a name, in the folder where `name` shall be; -1 with errno, also where the file system has none.
  * And the name: false with errno, EEXIST when it is taken. */
 int unnamed_create(int folder_fd, const char *name, mode_t mode);
 bool unnamed_link(int fd, int folder_fd, const char *name);
 /* A file of results is whole under its name, or is not there: it has no name until result_end, and one that had the
- * name before stays until then. In place instead: what is no file of ours alone (a device, a pipe, a link, another
- * user's), and on file systems that have no files without names. flags: O_NOFOLLOW, or 0. mode: of a new one.
+ * name before stays until then. Written in place instead: whatever is not a regular file of this user with one name
+ * (a device, a pipe, a link, another user's), and all files on file systems without O_TMPFILE. flags: O_NOFOLLOW, or 0. mode: of a new one.
  * -1 with errno. */
 int result_create(int folder_fd, const char *name, int flags, mode_t mode);
-/* Closes fd, which may be -1. True: good, and all of it is in the file. Otherwise it goes, and errno says why; EIO
- * where nobody knows. */
+/* Closes fd, which may be -1. True: good, and all of it is in the file. Otherwise the file is removed, and errno says
+ * why; EIO for an unknown error. */
 bool result_end(int fd, int folder_fd, const char *name, bool good);
 /* The same as a stream, of mode 0600: with errno 0; NULL with errno. */
 FILE *result_open(const char *path, int flags);

@@ -6,7 +6,7 @@
  * a descriptor becomes readable, so that none is noticed late.
  *
  * With a command of its own (SIGNALS_COMMAND) SIGQUIT, SIGUSR1 and SIGUSR2 are for that command
- * alone, and its end wakes, too. What a terminal sends goes to the whole foreground process group:
+ * alone, and its end wakes, too. A terminal sends signals to the whole foreground process group:
  * the command has it already and is not sent it twice.
  *
  *   signals_catch -> poll on signals_fd, signals_seen -> signals_asked, _reload, _to_pass ...
@@ -30,7 +30,7 @@ bool signals_catch(enum signals_mode mode);
 bool signals_catch_in_child(void);
 /* For poll(2), POLLIN; -1 before signals_catch. */
 int signals_fd(void);
-/* What woke poll has been seen: the descriptor is no longer readable. */
+/* The wake-up of poll was handled: the descriptor is no longer readable. */
 void signals_seen(void);
 
 /* How often the process was asked to end. */

@@ -101,7 +101,7 @@ static enum failure_kind fail_exchange(const struct agent_session *session, stru
     case EXDEV:
     case ELOOP:
         return fail(session, failure, FAILURE_SYSTEM,
-                    "something was put over the new folder in its /tmp: nothing was done there");
+                    "the new folder in its /tmp was replaced: nothing was written");
     default:
         return fail_errno(session, failure, "making a folder in its /tmp");
     }
@@ -155,7 +155,7 @@ static enum failure_kind choose_library(struct agent_session *session, enum agen
     }
     if (loaded == AGENT_NOT_LOADED && first != AGENT_START)
         return fail(session, failure, FAILURE_AGENT,
-                    "it is not loaded: nothing was ever started in this JVM");
+                    "it is not loaded: no profiler was started in this JVM");
     bool inside = named != NULL && agent_library_inside(&session->target, named);
     if (named != NULL && !inside && errno == EFBIG)
         return fail_errno(session, failure, "the library in its root");

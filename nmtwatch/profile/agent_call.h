@@ -25,11 +25,11 @@
  *   exchange_open -> exchange_file ... -> exchange_close (removes the folder and the files of ours
  *                                                         and the agent's that are in it)
  *
- * It belongs to the target's user, mode 0700, under a name nobody can guess; in a container it is
+ * It belongs to the target's user, mode 0700, under a random name; in a container it is
  * made in the container's /tmp, wherever that leads there (rooted.h). Everything is made, filled
  * and removed with the rights of the target's user (as_target.h): whatever that user puts in the
  * way, as a link or a mount, root does nothing there that the user could not do. A folder that is
- * not the one just made is left alone. What comes out of it is the target's: names are never
+ * not the one just made is left alone. The result is text of the target: names are never
  * followed through links or mounts, and a file that was made here is read back by the descriptor it
  * was made with.
  *
@@ -83,8 +83,8 @@ void agent_session_close(struct agent_session *session);
  * timed: waits while an agent works, for those verbs that start it, wait and stop it.
  *
  * Ends early on SIGINT, SIGTERM and SIGHUP (signals_catch: a stop is owed), and when every target has
- * ended and nobody looks for more. On a terminal a line on standard error says how long it still
- * takes. One thread, once a process.
+ * ended and no search for more is running. On a terminal a line on standard error says how long it
+ * still takes. One thread, once a process.
  */
 struct timed {
     const struct target *const *targets;

@@ -119,7 +119,7 @@ static bool resolve(const char *given, char *path, size_t size)
 }
 
 /* Who can change what is at this place: only root and the caller? sticky: others may make files in
- * it, but not exchange those of somebody else. */
+ * it, but not exchange those of another user. */
 static bool is_trusted(const char *path, bool sticky_is_good, char *why, size_t size)
 {
     struct stat status;

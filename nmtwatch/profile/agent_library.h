@@ -20,9 +20,9 @@ enum agent_loaded { AGENT_LOADED, AGENT_NOT_LOADED, AGENT_LOADED_UNKNOWN };
  * since, which does no harm. */
 enum agent_loaded agent_library_loaded(const struct target *target, const char *named, char *path,
                                        size_t size);
-/* Absolute path of the library here. named may be NULL: then it is the one beside this program, if
- * nobody but root and the caller can change it: the file, its folder and those above belong to them
- * and are not writable for others. False with a sentence. */
+/* Absolute path of the library here. named may be NULL: then it is the one beside this program, if only root
+ * and the caller can change it: the file, its folder and those above belong to them and are not writable for
+ * others. False with a sentence. */
 bool agent_library_find(const char *named, char *path, size_t size, char *error, size_t error_size);
 /* The library of this path for reading, or -1 with errno (EPERM: not a regular file). */
 int agent_library_read(const char *path);

@@ -4,7 +4,8 @@
  *
  * Loads the agent, starts it with allocations alone, waits, stops it. Where a profiler runs already
  * it is left alone, and that is an error. It ends early on SIGINT or SIGTERM, and when the targets
- * end; with alloc_run_matching JVMs that start meanwhile are taken, too, until the end. While it runs the recordings lie in private folders in the targets' /tmp.
+ * end; with alloc_run_matching JVMs that start meanwhile are taken, too, until the end. While it runs the
+ * recordings lie in private folders in the targets' /tmp.
  */
 #ifndef NMTWATCH_PROFILE_ALLOC_RUN_H
 #define NMTWATCH_PROFILE_ALLOC_RUN_H
@@ -26,7 +27,7 @@ struct alloc_run {
 
 #define ALLOC_TARGETS_MAX 1024
 
-/* The exit code: that of a start or an answer that failed. What went wrong is a line on stderr. */
+/* The exit code: that of a start or an answer that failed. An error is one line on stderr. */
 int alloc_run(const struct alloc_run *run, const struct target *target);
 /* The same for all JVMs that are wanted. look is called five times a second, and takes each of them
  * once; the target is taken over. The exit code of the last one that failed; -1: there was none. */

@@ -3,8 +3,8 @@
  *
  * The rows come from the agent's own table (agent/control/options.def): the same names, with '-'
  * for
- * '_', and --no-NAME for what is true or false. What was given becomes the agent's option string,
- * which is checked here by the agent's own parser: a mistake never reaches the JVM.
+ * '_', and --no-NAME for what is true or false. The given options become the agent's option string, which
+ * the agent's own parser checks here: a mistake never reaches the JVM.
  *
  * Values point into argv. One thread.
  */
@@ -29,7 +29,7 @@ void start_options_init(struct start_options *options);
 /* --wall_threads becomes --wall-threads: the names of the option string are understood too. One that is true
  * or false may stand alone: --native is --native=true. After start_options_init. */
 void start_options_spell(const struct start_options *options, int argc, char **argv);
-/* The agent stops by itself some time after so long, should nobody be left to stop it. */
+/* The agent stops by itself some time after so long, should its starter be killed. */
 void start_options_end_after(struct start_options *options, int64_t duration_ms);
 /* The option string. file: in place of what was given, NULL: that. False with one sentence. */
 bool start_options_text(const struct start_options *options, enum agent_command command,

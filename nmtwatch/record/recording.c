@@ -211,7 +211,7 @@ static bool append(struct recording *recording, const unsigned char *text, size_
     return true;
 }
 
-/* The next line without its '\n'. Text that was inflated before damage was met is still read. */
+/* The next line without its '\n'. Text that was inflated before the damage is still read. */
 static bool next_line(struct recording *recording)
 {
     recording->line_byte += (int64_t)recording->line_length + (recording->line_number > 0);
@@ -225,12 +225,12 @@ static bool next_line(struct recording *recording)
         unsigned char *from = recording->text + recording->text_at;
         size_t length = recording->text_length - recording->text_at;
         unsigned char *newline = memchr(from, '\n', length);
-        if (newline)
+        if (newline != NULL)
             length = (size_t)(newline - from);
         if (!append(recording, from, length))
             return false;
         recording->text_at += length + (newline != NULL);
-        if (newline)
+        if (newline != NULL)
             return true;
     }
     recording->finished = true;
@@ -726,7 +726,7 @@ void recorder_destroy(struct recorder *recorder)
     if (recorder == NULL)
         return;
     if (recorder->fd >= 0 && recorder->error[0] == '\0')
-        end_member(recorder); /* in a stream; a failure has nobody left to hear of it */
+        end_member(recorder); /* in a stream; a failure can no longer be reported */
     if (recorder->fd >= 0)
         close(recorder->fd);
     deflateEnd(&recorder->deflate);

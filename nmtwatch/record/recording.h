@@ -6,7 +6,7 @@
  *   recording_open -> recording_next ... -> recording_damage -> recording_close
  *
  * Reads gzip members or plain JSON lines, from a file or a pipe, in bounded memory whatever the
- * length. What is damaged is read up to the damage: recording_next then ends as at the end of the
+ * length. A damaged file is read up to the damage: recording_next then ends as at the end of the
  * file, and recording_damage names the line and the byte of the file. A recording without an "end"
  * line (its writer was killed) is not damaged. One thread.
  */
@@ -24,7 +24,8 @@ struct recording;
 struct recording *recording_open(const char *path, char *error, size_t error_size);
 const struct recording_header *recording_header(const struct recording *recording);
 
-/* The next event; alerts that the live run raised are passed by. Its rows are valid until the next call. False at the end, or at damage. */
+/* The next event; alerts that the live run raised are passed by. Its rows are valid until the next call.
+ * False at the end, or at damage. */
 bool recording_next(struct recording *recording, struct event *event);
 
 /* Of the "end" line; NULL when there was none (so far). */
@@ -79,7 +80,7 @@ struct recorder;
 
 /* path "-": the recording takes standard output over, and what else is printed goes to standard
  * error. Refuses to overwrite a file unless force, and never follows a symbolic link.
- * A new file has mode 0600: class names may be nobody else's business.
+ * A new file has mode 0600: class names may be confidential.
  * NULL with one sentence (names the path) in error. */
 struct recorder *recorder_create(const char *path, bool force,
                                  const struct recording_header *header, char *error,

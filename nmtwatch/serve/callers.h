@@ -3,13 +3,13 @@
  *
  *   callers_create -> callers_come / callers_go (each connection) -> callers_destroy
  *
- * The problem: anybody who reaches the port can open connections and hold them, from as many
- * addresses as he has. A newcomer is therefore never turned away: beyond the bounds the oldest
+ * The problem: any host that reaches the port can open connections and hold them, from as many
+ * addresses as it has. A newcomer is therefore never turned away: beyond the bounds the oldest
  * connection of the address that holds the most is ended. A scrape is over in milliseconds, so one
  * that has just come is the last to be ended, however many are held open around it.
  *
  * An address is an IPv4 address, the first 64 bits of an IPv6 address, and all of 127.0.0.0/8 and
- * ::1 together: whoever has one of them has all.
+ * ::1 together: one of them gives access to all.
  *
  * Any thread. A descriptor is shut down, never closed: its owner closes it after callers_go.
  */
@@ -35,7 +35,7 @@ int64_t callers_displaced(struct callers *callers);
 void callers_destroy(struct callers *callers);
 
 /*
- * users: who may read, from a file of lines user:password that is nobody else's to read.
+ * users: who may read, from a file of lines user:password that only its owner may read.
  *
  * A comparison takes the same time whatever of it is right. Setup context to read; then any thread.
  */

@@ -3,7 +3,7 @@
  *
  *   fleet_create -> fleet_turn ... -> fleet_stop -> fleet_destroy
  *
- * One thread: the loop is watching.h's. What a JVM held is freed when it has ended.
+ * One thread: the loop is watching.h's. The memory of a JVM is freed when it has ended.
  */
 #ifndef NMTWATCH_SERVE_FLEET_H
 #define NMTWATCH_SERVE_FLEET_H
@@ -35,7 +35,7 @@ struct fleet *fleet_create(const struct serve_options *options, struct archive *
 
 /* Something else to wait for; revents are left in it. */
 struct pollfd;
-/* Waits at most so long, and steps whoever is ready or due. Returns the new time. */
+/* Waits for at most that time, and steps the JVMs that are ready or due. Returns the new time. */
 int64_t fleet_turn(struct fleet *fleet, int64_t at_most_ms, struct pollfd *others, int other_count);
 
 /* What has to be done once a second: recordings turn over, changed state is written. */

@@ -500,7 +500,7 @@ static bool one_request(struct helper *helper, bool *nothing)
     }
     if (fd >= 0)
         close(fd);
-    /* Without waiting: whoever does not read his answers gets none. */
+    /* Without waiting: a client that does not read gets no answers. */
     bool good = privileged_send(helper->socket_fd, &helper->answer, sizeof helper->answer,
                                 answer_fd, MSG_DONTWAIT);
     if (answer_fd >= 0)

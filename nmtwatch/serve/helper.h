@@ -9,7 +9,7 @@
  * Nothing of what the service says is believed: kinds, lengths and pids are looked at, a JVM is one
  * by the helper's own look, a question is one of permitted_request, a file is one that the configuration
  * names. Requests are answered one after the other, so many a second (more wait); attaching goes
- * on beside them without blocking. What the service passes along is closed at once.
+ * on beside them without blocking. Descriptors that the service passes are closed at once.
  *
  * The end of either ends both.
  */

@@ -377,7 +377,7 @@ static void write_own(const struct snapshot *snapshot, struct exposition *out)
         {"nmtwatch_jvms_over_limit", EXPOSITION_GAUGE, "", (double)own->over_limit,
          "JVMs that are not watched because max_targets or max_targets_per_user is reached."},
         {"nmtwatch_discovery_postponed", EXPOSITION_COUNTER, "", (double)own->postponed,
-         "Looks at processes put off because their user's time was used up."},
+         "Inspections of processes postponed because the time budget of their user was used up."},
         {"nmtwatch_reply_bytes", EXPOSITION_GAUGE, "bytes", (double)own->reply_bytes,
          "Memory held for replies of JVMs."},
         {"nmtwatch_replies_refused", EXPOSITION_COUNTER, "", (double)own->replies_refused,

@@ -237,7 +237,7 @@ static bool is_due(const struct observer *observer, const struct observe_section
     return section->every_ms > 0 && observer->now_ms >= turn->next_ms;
 }
 
-/* Where places are few nobody may be passed over by those whose labels come first. */
+/* Where places are few, labels that come first must not displace the others. */
 static void find_longest_due(void *context, struct member *member)
 {
     struct observer *observer = context;

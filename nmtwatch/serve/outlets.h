@@ -23,7 +23,7 @@ void outlets_alert(struct outlets *outlets, const char *target, int64_t pid,
 /* A JVM has ended: what it had raised is over. alerts: those that were up. */
 void outlets_ended(struct outlets *outlets, const char *target, int64_t pid,
                    const struct alert *alerts, int count, int64_t wall_ms, int64_t now_ms);
-/* What is up now, once a second: puts right what an edge has missed (alert/delivery.h). */
+/* The active alerts, once a second: puts right what an edge has missed (alert/delivery.h). */
 void outlets_see(struct outlets *outlets, const struct snapshot *snapshot, int64_t now_ms);
 /* Does what is due; returns the milliseconds until it wants to be called again. */
 int64_t outlets_step(struct outlets *outlets, int64_t now_ms);

@@ -33,7 +33,7 @@ struct owners;
 
 /* folder: of the state; "": nothing outlives the process. NULL when out of memory. */
 struct owners *owners_open(const char *folder, int64_t wall_ms);
-/* Whether the label is somebody else's; was (may be NULL) gets the owner. */
+/* Whether the label belongs to another target; was (may be NULL) gets the owner. */
 bool owners_is_foreign(const struct owners *owners, const char *label, struct owner owner,
                        struct owner *was);
 /* From now on it is his; a label that is his already is seen again. */

@@ -58,7 +58,7 @@ void saved_state_close(struct saved_state *state);
 /*
  * saved_json: a saved_target <-> one line of JSON, the content of a file of saved_state.h.
  *
- * What is read back was perhaps not written by us: every value is checked, and a sentence says what
+ * A saved file may have been written by another program: every value is checked, and a sentence says what
  * is wrong. One thread.
  */
 

@@ -208,7 +208,7 @@ static bool exe_of(pid_t pid, dev_t *device, ino_t *inode)
 /* What is remembered of it, or what is seen without its maps. False when it has gone. */
 static bool glance(struct scan *scan, pid_t pid, int64_t now_ms, struct process *process)
 {
-    dev_t device = 0; /* none: a thread of the kernel, or somebody else's process */
+    dev_t device = 0; /* none: a thread of the kernel, or another user's process */
     ino_t inode = 0;
     const struct process *before = find(scan->known, scan->known_count, pid);
     *process = before != NULL ? *before : (struct process){.pid = pid, .first_ms = now_ms};
@@ -302,7 +302,7 @@ static struct turn *next_turn(struct scan *scan)
     return NULL;
 }
 
-/* True when nobody is left whose turn it could be. */
+/* True when no user is left to take a turn. */
 static bool scan_on(struct scan *scan, int64_t now_ms, scan_found_fn *found, void *context)
 {
     int64_t began_us = clock_us(CLOCK_MONOTONIC), before_us = began_us;

@@ -12,8 +12,8 @@
  *
  * A step reads the maps of SCAN_STEP processes at most and for SCAN_STEP_US, so that 200 JVMs that
  * start together do not hold up those that are watched. Users take turns, one process each, and
- * each has a budget of time for a scan: whoever starts thousands of processes that are slow to examine
- * waits for the next scan with the rest of them, and nobody else does. One thread.
+ * each has a budget of time for a scan: a user with thousands of processes that are slow to examine
+ * waits for the next scan with the rest of them; other users do not. One thread.
  */
 #ifndef NMTWATCH_SERVE_SCAN_H
 #define NMTWATCH_SERVE_SCAN_H

@@ -52,8 +52,8 @@ struct serve {
 /* --- service manager -------------------------------------------------------------------------- */
 
 /* The state of `serve` for systemd (sd_notify's protocol: a datagram to the socket that $NOTIFY_SOCKET names).
- * Without that variable nothing happens. Beside a helper it is the helper that sends: systemd need not believe
- * anybody else (NotifyAccess=main). */
+ * Without that variable nothing happens. Beside a helper it is the helper that sends: systemd need not trust
+ * another process (NotifyAccess=main). */
 
 #define RELOADING "RELOADING=1\nMONOTONIC_USEC="
 #define STATUS    "STATUS="
@@ -139,7 +139,7 @@ static void service_status(const char *sentence)
 }
 
 /* Twice as often as systemd wants it. */
-/* How often service_alive has to be called, milliseconds; 0: nobody waits for it. */
+/* How often service_alive has to be called, milliseconds; 0: nothing waits for it. */
 static int64_t service_watchdog_ms(void)
 {
     const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");

@@ -52,7 +52,7 @@ struct serve_options {
 
     char user[64]; /* whom the service runs as, beside a root helper; "": one process */
 
-    char user_file[SERVE_PATH_MAX]; /* lines user:password; "": nobody is asked who he is */
+    char user_file[SERVE_PATH_MAX]; /* lines user:password; "": no authentication */
     char tls_cert[SERVE_PATH_MAX], tls_key[SERVE_PATH_MAX];
 
     int64_t max_connections, max_connections_per_address;
@@ -94,7 +94,7 @@ bool observe_section_on(const struct observe_section *section, const char *findi
 /* All receivers, those of the keys alertmanager and webhook included; returns how many. */
 int serve_options_receivers(const struct serve_options *options,
                             struct receiver_options receivers[static RECEIVERS_MAX]);
-/* What single keys cannot tell: a certificate without its key. NULL when all is well. */
+/* Checks that need more than one key: a certificate without its key. NULL when all is well. */
 const char *serve_options_contradiction(const struct serve_options *options);
 
 /* "127.0.0.1:9779", "[::1]:0", ":9779" (everywhere). False with a sentence. */

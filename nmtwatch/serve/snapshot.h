@@ -48,7 +48,7 @@ void sparkline_add(struct sparkline *spark, int64_t ms, const float value[SPARK_
 
 #define TOP_VIEWS 8 /* types of class loaders, and families of methods, distinguished in metrics */
 
-/* What the judge thinks of one series. */
+/* The judge's verdict on one series. */
 struct verdict_view {
     bool known; /* there is a verdict at all */
     enum verdict_state state;

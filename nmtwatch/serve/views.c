@@ -1,6 +1,6 @@
 /*
  * The page: what is wrong first, then every target in a row, then what is known of each; as blocks
- * (reports/page/page.h). No script, nothing from elsewhere; it loads itself again for whoever asks for it.
+ * (reports/page/page.h). No script, nothing from elsewhere; it reloads itself on request.
  */
 #include "nmtwatch/serve/views.h"
 

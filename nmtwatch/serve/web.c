@@ -269,7 +269,7 @@ static enum MHD_Result refuse(struct web *web, struct MHD_Connection *connection
         add_header(response, "Allow", "GET, HEAD");
     if (response != NULL && status == MHD_HTTP_UNAUTHORIZED)
         add_header(response, "WWW-Authenticate", "Basic realm=\"nmtwatch\", charset=\"UTF-8\"");
-    if (response != NULL && status >= 400) /* what follows may be a body nobody wants */
+    if (response != NULL && status >= 400) /* what follows may be an unwanted body */
         add_header(response, "Connection", "close");
     return answer(web, connection, status, response);
 }
@@ -318,8 +318,7 @@ static enum MHD_Result send_body(struct web *web, struct MHD_Connection *connect
     }
     add_header(response, "Content-Type", type);
     add_header(response, "Vary", "Accept, Accept-Encoding");
-    if (reload != NULL &&
-        strcmp(reload, VIEW_RELOAD_S) == 0) /* whoever asks for it, and may stop it */
+    if (reload != NULL && strcmp(reload, VIEW_RELOAD_S) == 0) /* who requests it, and may stop it */
         add_header(response, "Refresh", VIEW_RELOAD_S);
     if (body->gzip)
         add_header(response, "Content-Encoding", "gzip");

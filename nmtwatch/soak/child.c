@@ -212,7 +212,7 @@ static void reap(struct child *child)
     }
 }
 
-/* A helper that has just ended is reaped by whoever started it; who is still there at the next poll
+/* A helper that has just ended is reaped by its starter; who is still there at the next poll
  * was left to us. */
 static void reap_orphans(struct child *child, const struct descendants *family)
 {
@@ -229,7 +229,7 @@ static void reap_orphans(struct child *child, const struct descendants *family)
 void child_step(struct child *child, struct descendants *family)
 {
     reap(child);
-    /* Its number may be somebody else's once it is reaped. */
+    /* Another process may have its number once it is reaped. */
     descendants_find(child->ended ? 0 : child->pid, family);
     reap_orphans(child, family);
 }

@@ -5,8 +5,8 @@
  *
  * Its standard files are ours, and it stays in our process group: on a terminal Ctrl-C reaches it
  * as it would without us. Signals sent to us alone are passed on (child_signal). It is asked to end
- * should we die. What it leaves behind when it ends becomes our child (PR_SET_CHILD_SUBREAPER) and
- * is ended with it. One per process; one thread.
+ * should we die. Processes that it leaves become our children (PR_SET_CHILD_SUBREAPER) and are
+ * ended with it. One per process; one thread.
  */
 #ifndef NMTWATCH_SOAK_CHILD_H
 #define NMTWATCH_SOAK_CHILD_H
@@ -19,9 +19,9 @@
 /*
  * descendants: the processes that a command has started, its own children's children too.
  *
- * What loses its parent becomes a child of ours (the command is started under a child subreaper)
- * and is recognised by a mark in its environment; other children of ours (helpers) do not have it.
- * One pass over /proc. One thread.
+ * A process that loses its parent becomes a child of ours (the command is started under a child
+ * subreaper) and is recognised by a mark in its environment; other children of ours (helpers) do
+ * not have it. One pass over /proc. One thread.
  */
 #define DESCENDANTS_MAX  512
 #define DESCENDANTS_MARK "NMTWATCH_SOAK" /* =PID of ours */
@@ -29,7 +29,7 @@
 struct descendants {
     int count;
     pid_t pid[DESCENDANTS_MAX]; /* those that live, root included */
-    int orphan_count;           /* children of ours that have ended and nobody waits for */
+    int orphan_count;           /* children of ours that have ended and are not waited for */
     pid_t orphan[DESCENDANTS_MAX];
 };
 
@@ -41,7 +41,7 @@ struct child {
     bool ended;
     bool stopped_by_us;
     int status;       /* of waitpid */
-    int orphan_count; /* at the last poll: whoever is still there at the next is nobody's */
+    int orphan_count; /* at the last poll: those still there at the next one are ours to reap */
     pid_t orphans[DESCENDANTS_MAX];
 };
 

@@ -67,7 +67,7 @@ static void soak_progress(struct soak_run *run)
 static void on_record_failed(void *context, struct watched *watched, const char *sentence)
 {
     (void)watched;
-    soak_say(context, "%s; judging goes on", sentence);
+    soak_say(context, "%s; the soak continues", sentence);
 }
 
 static void take_alert(struct soak_run *run, const struct watched *watched,
@@ -124,7 +124,7 @@ static void open_recorder(struct soak_run *run, struct soak_jvm *jvm)
                      run->jvm_count == 0, jvm->recording, sizeof jvm->recording) &&
          watched_record(jvm->watched, jvm->recording, options->record_force, error, sizeof error)))
         return;
-    soak_say(run, "%s; judging goes on", error);
+    soak_say(run, "%s; the soak continues", error);
     jvm->recording[0] = '\0';
 }
 

@@ -1,13 +1,13 @@
 /*
  * soak_run: a soak: the command or the process, its JVMs under watch (watching.h), the counter; until
- * it is over. What it leaves are trials to be judged.
+ * it is over. The result is a list of trials to be judged.
  *
  *   soak_run_create -> soak_run_loop -> (the fields) -> soak_run_destroy
  *
  * Ends when --for is over, on a signal, when the command and its JVMs have ended, or, with
  * fail_fast, when it is certain to fail. Signals are passed on to the command, unless the terminal
- * has sent them to it as well. What the command has started is ended with it. stderr only. One per
- * process (signals); one thread.
+ * has sent them to it as well. Processes that the command started are ended with it. stderr only.
+ * One per process (signals); one thread.
  */
 #ifndef NMTWATCH_SOAK_SOAK_RUN_H
 #define NMTWATCH_SOAK_SOAK_RUN_H

@@ -166,7 +166,7 @@ void job_free(struct job *job)
     job_stop(job);
     while (job_runs(job) && clock_ms(CLOCK_MONOTONIC) < until_ms) {
         struct pollfd out = {.fd = job->fd, .events = POLLIN};
-        poll(&out, 1, 50); /* a pipe that nobody reads would hold it up */
+        poll(&out, 1, 50); /* a full pipe would block it */
         job_step(job);
     }
     if (job_runs(job)) {

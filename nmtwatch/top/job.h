@@ -1,6 +1,6 @@
 /*
- * job: another verb of this program as a child: a triage, an observation, a profile. What it says is
- * collected and shown; the loop that watches never waits for it.
+ * job: another verb of this program as a child: a triage, an observation, a profile. Its output is collected
+ * and shown; the loop that watches never waits for it.
  *
  *   job_begin -> job_step (when job_fd is readable) ... -> job_stop at will -> job_free
  *

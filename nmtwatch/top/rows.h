@@ -33,9 +33,9 @@ enum top_column top_column_from_key(const char *key, size_t length);
 bool top_columns_parse(const char *text, unsigned *columns, char *error, size_t size);
 #define TOP_ALL ((1u << TOP_COLUMNS) - 1)
 /* The choice of this user: `columns` of a file nmtwatch/top.ini in $XDG_STATE_HOME, else ~/.local/state; both
- * absolute. It is read when it is a small regular file of this user that nobody else may write, and written as a
- * new file in a folder of this user. False: there is none, or it could not be written; for the second errno says
- * why. */
+ * absolute. It is read when it is a small regular file of this user that no other user may write, and written
+ * as a new file in a folder of this user. False: there is none, or it could not be written; for the second
+ * errno says why. */
 bool top_columns_load(unsigned *columns);
 bool top_columns_save(unsigned columns);
 
@@ -75,8 +75,8 @@ void rows_free(struct top_rows *rows);
 /* The text of a cell, UTF-8. width: of its column. sort: whose shape TREND shows. */
 void rows_cell(const struct top_row *row, enum top_column column, enum top_column sort, int width,
                bool utf8, char *out, size_t size);
-/* Widths of the columns on a terminal of so many, 0: not shown. A space stands between two. What is
- * sorted by stays. */
+/* Widths of the columns on a terminal of so many, 0: not shown. A space stands between two. The sort column
+ * stays. */
 void rows_layout(unsigned columns, enum top_column sort, int width, int widths[static TOP_COLUMNS]);
 
 /* The newest points of a series as a line of at most `width` characters, lowest to highest. */

@@ -85,8 +85,7 @@ bool screen_usable(char *why, size_t size)
         return false;
     }
     if (terminal_name() == NULL) {
-        snprintf(why, size, "nothing is known of the terminal '%.40s' (TERM)",
-                 name != NULL ? name : "");
+        snprintf(why, size, "unknown terminal '%.40s' (TERM)", name != NULL ? name : "");
         return false;
     }
     const char *move = tigetstr("cup");

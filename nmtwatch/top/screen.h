@@ -4,7 +4,7 @@
  *   screen_usable -> screen_open -> (screen_begin -> screen_put ... -> screen_end | screen_read) ...
  *   -> screen_close
  *
- * Texts are UTF-8 and may be anybody's: they are escaped here, cut to their width, and wide characters
+ * Texts are UTF-8 of any origin: they are escaped here, cut to their width, and wide characters
  * take two cells. In a locale that is not UTF-8 what is not ASCII becomes '?'. One per process; one
  * thread. A signal handler must not call it.
  */

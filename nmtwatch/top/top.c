@@ -401,7 +401,7 @@ static void draw_job(struct top *top)
     snprintf(title, sizeof title, "%s%s", top->job.title,
              job_runs(&top->job) ? ": under way" : ": done");
     draw_pager(top, title,
-               job_runs(&top->job) ? "Esc back, it goes on  x end it early  arrows scroll"
+               job_runs(&top->job) ? "Esc back, job continues  x end it early  arrows scroll"
                                    : "Esc back  arrows scroll");
 }
 

@@ -197,7 +197,7 @@ static bool has_command_line(const struct step *step)
     return step == &STEPS[STEP_COMMAND_LINE] || step == &STEPS[STEP_FLAGS];
 }
 
-/* In place: the reply is the attach's until the next question, and nobody's but ours. */
+/* In place: the reply is the attach's until the next question, and ours only. */
 static struct span without_secrets(struct asking *asking, struct span reply)
 {
     reply.len = redact((char *)(uintptr_t)reply.ptr, reply.len, &asking->live->secrets);

@@ -47,7 +47,7 @@ void saved_free(struct saved *saved);
  * unpack: a file packed by xz, zstd or bzip2, recognised by its first bytes. gzip is zlib's.
  *
  * The libraries are opened when such a file comes (liblzma5, libzstd1, libbz2-1.0), so that nmtwatch
- * needs none of them otherwise. What is unpacked is bounded. Setup context, one thread.
+ * needs none of them otherwise. Unpacked sizes are bounded. Setup context, one thread.
  */
 
 /* Replaces *text, which was allocated, by what it holds; a text that is not packed stays. False

@@ -95,7 +95,7 @@ static void switch_off(const struct load_log *load_log, const struct target *tar
     struct failure failure;
     load_log_off_command(load_log, command, sizeof command);
     for (int wait_ms = GUARD_RETRY_MS; target_still_same(target); wait_ms *= 2) {
-        /* A request that nobody has read yet is carried out all the same: do not pile them up. */
+        /* A request that was not read yet is carried out all the same: do not pile them up. */
         if (!target_state_now(target).stopped &&
             attach_run(attach, command, &reply, &failure) != FAILURE_NO_ANSWER)
             break;
@@ -179,7 +179,7 @@ bool load_log_name_is_for(const struct target *target, const char *file)
            strcmp(rest + seconds + 1 + random, ".log") == 0;
 }
 
-/* The same for whoever asks a helper: it watches over a log that somebody else reads. */
+/* The same for a caller that asks a helper: it guards a log that another process reads. */
 static bool load_log_of(struct load_log *load_log, const struct target *target, const char *file)
 {
     *load_log = (struct load_log){.fd = -1, .guard_pipe = -1, .target = *target};

@@ -2,8 +2,8 @@
  * load_log: the class-load log of a running JVM, switched on for some seconds (JDK 9 and later).
  *
  * `VM.log` over attach makes the target write its class loads and unloads to a file in its own
- * temporary folder: no safepoint, no class list, and it shows what is loaded *now*. What is
- * switched on must go off again, come what may:
+ * temporary folder: no safepoint, no class list, and it shows what is loaded *now*. Logging that was
+ * switched on must be switched off again in every case:
  *   - the JVM itself bounds the file (one rotation at LOAD_LOG_FILE_BYTES);
  *   - a guard, a small child process, switches it off when the watcher dies or LOAD_LOG_GUARD_S
  *     passes, and tries again as long as the JVM is stopped;

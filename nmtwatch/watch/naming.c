@@ -1,5 +1,5 @@
-/* Names above the trigger rate: the class-load log, and class lists where a load log is not to be had; and whose code asks for
- * the classes, seen from outside. */
+/* Names above the trigger rate: the class-load log, and class lists where a load log is not to be had; and
+ * whose code asks for the classes, seen from outside. */
 #include "nmtwatch/watch/watcher_internal.h"
 
 #include "analyzers/classes/census.h"

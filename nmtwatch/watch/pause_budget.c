@@ -199,7 +199,7 @@ static int64_t under_pressure(int64_t quiet_us, const struct pause_pressure *pre
         return quiet_us;
     int64_t queue = pressure->runnable_percent;
     int64_t least = 100 + (pressure->stalled_percent > 0 ? pressure->stalled_percent : 0);
-    if (queue < least) /* somebody waits: two threads for a core at times */
+    if (queue < least) /* a thread waits: two threads for a core at times */
         queue = least;
     if (queue > QUEUE_MAX_PERCENT)
         queue = QUEUE_MAX_PERCENT;

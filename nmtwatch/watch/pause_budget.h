@@ -28,7 +28,7 @@ enum expensive_command {
 const char *expensive_command_text(enum expensive_command command);
 int expensive_command_first_jdk(enum expensive_command command);
 
-/* What other threads want of the CPUs (pressure.h reads it). All 0: an idle machine. */
+/* How much threads wait for CPUs (pressure.h reads it). All 0: an idle machine. */
 struct pause_pressure {
     int64_t
         runnable_percent; /* threads that run or want to, for each core; 100: each core has one */
@@ -83,7 +83,7 @@ void pause_spend(struct pause_budget *budget, enum expensive_command command,
  * pressure: how far the CPUs are wanted by more threads than they can run, for pause predictions.
  *
  * Read from /proc/loadavg, /proc/pressure/cpu and, of the target's container (cgroup v2),
- * cpu.pressure and cpu.max. What cannot be read counts as no pressure. A reading is five small
+ * cpu.pressure and cpu.max. An unreadable value counts as no pressure. A reading is five small
  * files of the kernel, some 50 us; the caller decides how often. Any thread.
  */
 /* root: "" for this machine, a folder with proc/ and sys/ in a test. */

@@ -367,7 +367,7 @@ static void loop(struct session *session)
         now_ms = session_ms(session);
         step_stops(session);
         if (ferror(stdout) || (session->record_failed && strcmp(options->record, "-") == 0))
-            break; /* nobody reads any more, or the disk is full: main says which */
+            break; /* the reader has gone, or the disk is full: main says which */
         if (session->notifier != NULL)
             notifier_step(session->notifier, now_ms);
         if (options->all && now_ms >= next_discover_ms) {

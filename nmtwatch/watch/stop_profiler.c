@@ -78,7 +78,7 @@ static void stop_ours(const struct target *target, int out)
     struct failure failure;
     char library[4096], sentence[700], *answer = NULL;
     if (agent_library_loaded(target, NULL, library, sizeof library) == AGENT_NOT_LOADED) {
-        put_line(&out, "libnmtagent.so is not loaded: there is nothing that nmtwatch could stop");
+        put_line(&out, "libnmtagent.so is not loaded: nmtwatch has no profiler to stop");
         return;
     }
     bool good = agent_session_open(&session, target, AGENT_STOP, NULL, &failure) == FAILURE_NONE;

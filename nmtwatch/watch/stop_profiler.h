@@ -4,10 +4,9 @@
  *
  *   stop_profiler_begin -> stop_profiler_step ... until it is done -> stop_profiler_destroy
  *
- * libnmtagent.so is stopped through the attach operation, in a child process: the event loop waits for
- * nobody. Other profilers cannot be stopped from outside: they are named from the JVM's memory map
- * with what stops them. The outcome comes as sentences, of a failure too. One
- * thread.
+ * libnmtagent.so is stopped through the attach operation, in a child process: the event loop never
+ * blocks. Other profilers cannot be stopped from outside: they are named from the JVM's memory map
+ * with what stops them. The outcome comes as sentences, of a failure too. One thread.
  */
 #ifndef NMTWATCH_WATCH_STOP_PROFILER_H
 #define NMTWATCH_WATCH_STOP_PROFILER_H

@@ -1,6 +1,6 @@
 /*
  * watcher_internal: the inside of a watcher: watcher.c asks, and naming.c is its part for the load log and class lists.
- * Nobody else includes it.
+ * No other file includes it.
  */
 #ifndef NMTWATCH_WATCH_WATCHER_INTERNAL_H
 #define NMTWATCH_WATCH_WATCHER_INTERNAL_H
@@ -96,7 +96,7 @@ struct watcher {
     int64_t methods_late_ms;         /* until then it should be done */
     bool methods_late;
     int64_t next_methods_ms;
-    enum methods_source methods_source; /* of the last number that was told */
+    enum methods_source methods_source; /* of the last reported number */
     int64_t list_backoff_ms;
     bool callees_asked; /* who the reflection accessors call */
 

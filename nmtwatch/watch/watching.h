@@ -1,12 +1,12 @@
 /*
- * watching: JVMs under watch by one loop, for watch, record, soak, triage and serve alike. What
- * they do with what is learned is their sink.
+ * watching: JVMs under watch by one loop, for watch, record, soak, triage and serve alike. Their
+ * sinks differ.
  *
  *   watching_open -> watching_add, watching_turn ... -> watching_stop -> watching_close
  *
  * One thread and poll(2). A turn waits for the descriptors of those JVMs that owe an answer, for a
  * signal (process/signals.h) and for the next due time, then steps whom it concerns: a JVM that is
- * stuck costs a descriptor in the list, and delays nobody.
+ * stuck costs a descriptor in the list, and delays no other JVM.
  *
  * Times are CLOCK_BOOTTIME in milliseconds. The time of a JVM's events begins with its watch, which
  * may have been in an earlier process (serve): origin_ms ties it to the loop's.
@@ -41,7 +41,7 @@ struct watching_sink {
     /* Judged and recorded already, with the alerts it raised and cleared. Valid during the call. */
     void (*event)(void *context, struct watched *jvm, const struct event *event,
                   const struct alerts *alerts);
-    /* Its recording has ended, once; the watch goes on. NULL: nobody wants to know. */
+    /* Its recording has ended, once; the watch goes on. NULL: not requested. */
     void (*record_failed)(void *context, struct watched *jvm, const char *sentence);
     /* While the watch winds down: there is more to wait for than JVMs. NULL: no. */
     bool (*busy)(void *context);
@@ -104,7 +104,7 @@ int64_t watch_cost_rss_bytes(void);
  *
  * A JVM in its first second has no hsperfdata yet: waited for, up to a second. One without
  * hsperfdata at all (-XX:-UsePerfData, PerfDisableSharedMem) is asked VM.version unless it is
- * stopped. What stays unknown stays unknown. Setup context; blocks for at most about two seconds.
+ * stopped. Unknown values stay unknown. Setup context; blocks for at most about two seconds.
  */
 void identify_target(struct target *target, int timeout_ms);
 

@@ -17,7 +17,7 @@
 /* One step of the looking: what it cost the JVM. */
 struct triage_step {
     const char *name;
-    int64_t pause_us; /* measured upper bound; 0: it stops nobody; -1: not run */
+    int64_t pause_us; /* measured upper bound; 0: it stops no thread; -1: not run */
     int64_t took_us;
     char note[160]; /* why not, what it left behind */
 };

@@ -82,7 +82,7 @@ void fields_write_object(struct json_out *out, const char *key, const struct rec
                          const void *data);
 void fields_read(struct json_reading *reading, const struct record *record, const json_t *object,
                  void *data);
-/* Somebody else's value, as it is; texts are escaped as all others. */
+/* A JSON value of other origin, unchanged; texts are escaped as all others. */
 void json_out_value(struct json_out *out, const char *key, const json_t *value);
 
 /* For readers of their own. */

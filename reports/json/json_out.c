@@ -39,7 +39,7 @@ static void lead(struct json_out *out, const char *key)
 {
     if (out->comma)
         append(out, ",", 1);
-    if (key) {
+    if (key != NULL) {
         append_string(out, key);
         append(out, ":", 1);
     }
@@ -68,7 +68,7 @@ void json_out_end(struct json_out *out, char bracket)
 void json_out_int(struct json_out *out, const char *key, int64_t value)
 {
     char digits[24];
-    snprintf(digits, sizeof(digits), "%" PRId64, value);
+    snprintf(digits, sizeof digits, "%" PRId64, value);
     bare(out, key, digits);
 }
 
@@ -82,7 +82,7 @@ void json_out_real(struct json_out *out, const char *key, double value)
     /* Hundredths as an integer: printf's decimal point depends on the locale. */
     int64_t hundredths = llround(value * 100);
     int64_t size = hundredths < 0 ? -hundredths : hundredths;
-    snprintf(digits, sizeof(digits), "%s%" PRId64 ".%02" PRId64, hundredths < 0 ? "-" : "",
+    snprintf(digits, sizeof digits, "%s%" PRId64 ".%02" PRId64, hundredths < 0 ? "-" : "",
              size / 100, size % 100);
     bare(out, key, digits);
 }
@@ -94,7 +94,7 @@ void json_out_bool(struct json_out *out, const char *key, bool value)
 
 void json_out_text(struct json_out *out, const char *key, const char *value)
 {
-    if (!value) {
+    if (value == NULL) {
         json_out_null(out, key);
         return;
     }

@@ -38,7 +38,7 @@ void json_out_text(struct json_out *out, const char *key, const char *value); /*
  * U+FFFD, so that what is written is what can be read back into such a field. */
 void json_out_field(struct json_out *out, const char *key, const char *field, size_t size);
 void json_out_null(struct json_out *out, const char *key);
-/* A number as somebody else wrote it. */
+/* A number as its source wrote it. */
 void json_out_number(struct json_out *out, const char *key, const char *digits);
 
 /* The value where it is known, else null. */

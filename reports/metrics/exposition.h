@@ -18,8 +18,8 @@
  *
  * A family's header is written with its first sample: one without samples does not appear. The
  * samples of a family stand together, so each family is begun once. A unit has to be the ending of
- * the name ("bytes" of jvm_native_memory_committed_bytes), "" where there is none. Label values are
- * somebody else's text (reports/text/escape.h): what is unsafe becomes visible, then the format's
+ * the name ("bytes" of jvm_native_memory_committed_bytes), "" where there is none. Label values
+ * are untrusted text (reports/text/escape.h): what is unsafe becomes visible, then the format's
  * own quoting follows. Running out of memory is reported once, by exposition_end.
  *
  * Ownership: the text belongs to the struct. One thread.

@@ -3,7 +3,7 @@
  * JVMs. The table is prometheus_rules.def; the texts are those of findings.def.
  *
  * Rules know no episodes and no names of classes: they approximate what the judge decides. As an
- * alert of the judge, one goes down when its threshold was not met for clear_after_s
+ * alert of the judge, one resolves when its threshold was not reached for clear_after_s
  * (keep_firing_for, which needs Prometheus 2.42). Any thread.
  */
 #ifndef REPORTS_PROMETHEUS_RULES_H

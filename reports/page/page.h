@@ -25,7 +25,7 @@
 
 #define PAGE_COLUMNS_MAX 10
 
-/* What HTML may do: show text and pictures that stand in the page, with the styles of page.css and
+/* What HTML may do: show text and images that are in the page, with the styles of page.css and
  * flamegraph.css, and run one script, flamegraph.js, all three by their hashes: the list is PAGE_STYLES
  * and PAGE_SCRIPTS in the Makefile. No style attributes: a browser ignores them. Every page says so
  * itself, and `serve` says it again in the answer's head. */

@@ -21,7 +21,7 @@ static const char *const CLASSES[] = {
     [PAGE_UNKNOWN] = "unknown", [PAGE_PLAIN] = "",
 };
 
-/* Markup of ours, a text of anybody, markup of ours. */
+/* Our markup, an untrusted text, our markup. */
 static void put(FILE *out, const char *before, const char *text, const char *after)
 {
     fputs(before, out);

@@ -71,17 +71,16 @@ static int collect_notes(const struct alloc_report *report, const json_t *profil
     int64_t number;
     if (report->jdk_major > 0 && report->jdk_major < SAMPLER_MENDED_IN)
         snprintf(notes[count++], sizeof notes[0],
-                 "The sampler of JDK %d itself is biased, whoever reads it: it meets objects that "
-                 "are too large for a thread's buffer (from some 100 KB to two intervals) 5 to 30 "
-                 "%% too rarely and small ones more often instead; the total is exact, and JDK %d "
-                 "has it mended.",
+                 "The sampler of JDK %d is biased, for every profiler: objects too large for a "
+                 "thread's buffer (from some 100 KB to two intervals) are sampled 5 to 30 %% too "
+                 "rarely, small ones too often; the total is exact, and JDK %d fixes it.",
                  report->jdk_major, SAMPLER_MENDED_IN);
     number = count_at(profile, "short_threads_bytes");
     if (number > 0 && (double)number > SHORT_SHARE * (double)count_at(profile, "total_bytes"))
         snprintf(notes[count++], sizeof notes[0],
-                 "%s were allocated by threads that ended after less than 8 intervals: the JVM's "
-                 "sampler meets those at the same places again and again, so classes may be off by "
-                 "more than +-; a shorter interval helps.",
+                 "%s were allocated by threads that ended after less than 8 intervals: the JVM "
+                 "samples those at the same places each time, so classes may be off by more than "
+                 "+-; a shorter interval helps.",
                  units_bytes(number).text);
     if (!json_is_integer(json_object_get(profile, "total_bytes")))
         snprintf(
@@ -96,8 +95,8 @@ static int collect_notes(const struct alloc_report *report, const json_t *profil
     number = count_at(profile, "lost");
     if (number > 0)
         snprintf(notes[count++], sizeof notes[0],
-                 "%s samples found no room; the others stand for them: a longer interval, or "
-                 "shorter chunks.",
+                 "%s samples were dropped for lack of room and the others scaled up: use a longer "
+                 "interval, or shorter chunks.",
                  units_count(number).text);
     if (json_is_true(json_object_get(profile, "stopped_early")))
         snprintf(notes[count++], sizeof notes[0],
@@ -546,7 +545,7 @@ bool agent_print_dumped(const char *json, FILE *out)
     json_t *status = object_of(json);
     if (status == NULL)
         return false;
-    fprintf(out, "the recording is whole up to now\n");
+    fprintf(out, "the recording is complete up to now\n");
     print_figures(status, NULL, out);
     json_decref(status);
     return true;

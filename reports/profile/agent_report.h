@@ -7,7 +7,7 @@
  *     201.4 MB   10.2 MB   11.18%       398  byte[]
  *
  * The total of allocations is what the JVM counted, class by class it is an estimate: +- is its
- * standard error. What is in an answer is the target's word: it is parsed, never trusted to be
+ * standard error. The content of an answer comes from the target: it is parsed, never trusted to be
  * complete, and its texts are escaped. A member that is missing is left out or shown as "?". False
  * when the text is no such object, or out failed. One thread.
  */

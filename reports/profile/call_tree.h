@@ -5,7 +5,7 @@
  *   call_tree_create -> call_tree_add ... -> call_tree_finish -> ask -> call_tree_destroy
  *
  * Nodes are numbered from 0, the root, parents before children. Names are kept as they are given;
- * whoever shows them escapes them. Bounded by CALL_TREE_NODES_MAX: a stack that does not fit is
+ * the writer escapes them. Bounded by CALL_TREE_NODES_MAX: a stack that does not fit is
  * refused and counted, never cut. One thread.
  */
 #ifndef REPORTS_CALL_TREE_H
@@ -151,8 +151,8 @@ void toptable_json(const struct toptable *table, struct json_out *out);
 void toptable_destroy(struct toptable *table);
 
 /*
- * flamegraph: a call tree as one self-contained page: a picture (SVG) of who called whom and how
- * much of the samples that took, callers above, callees below.
+ * flamegraph: a call tree as one self-contained page: an SVG of callers and callees by share of samples,
+ * callers above, callees below.
  *
  * Without scripts it is a static picture with a tooltip for each frame; frames narrower than
  * FLAMEGRAPH_MIN_SHARE of the samples are left out there, and counted. The script that is inside

@@ -31,15 +31,16 @@ static int allocation_notes(const struct observe_report *report, char sentence[]
                  "The threads' own counters could not be read: the sum is that of the samples.");
     if (report->every_bytes == 0 && count < max)
         snprintf(sentence[count++], sizeof *sentence,
-                 "The total is exact, shares are by TLAB: whoever needs a new one stands for what "
-                 "fills it (--activate samples objects).");
+                 "The total is exact, shares are by TLAB: a stack that needs a new one is counted "
+                 "with all of its bytes (--activate samples objects).");
     if (report->every_bytes > 0 && report->biased && count < max)
         snprintf(sentence[count++], sizeof *sentence,
                  "The sampler of this JDK misses some allocations of large objects: classes may be "
                  "off by more than +- (JDK 25's does not).");
     if (report->switched_off && count < max)
         snprintf(sentence[count++], sizeof *sentence,
-                 "The JVM or somebody else switched the sampler off before the time was over.");
+                 "The sampler was switched off, by the JVM or another process, before the time was "
+                 "over.");
     return count;
 }
 
@@ -54,9 +55,10 @@ static int losses(const struct observe_report *report, char sentence[][256], int
                      report->outcome[i].text);
     }
     if (report->lost > 0 && count < max)
-        snprintf(sentence[count++], sizeof *sentence, "%s stacks found no room in the ring: %s.",
+        snprintf(sentence[count++], sizeof *sentence,
+                 "%s stacks were lost, the ring buffer was full: %s.",
                  units_count(report->lost).text,
-                 is(report, "rss") ? "the next of their CPU stand for them"
+                 is(report, "rss") ? "the next ones of their CPU are weighted for them"
                                    : "they are missing here");
     if (report->hot && count < max)
         snprintf(

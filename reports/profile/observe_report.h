@@ -23,7 +23,7 @@ struct observe_growth {
     bool outside;  /* of NMT */
 };
 
-/* What glibc's malloc keeps though it is free, of the whole process and not only what came meanwhile. */
+/* Free memory that glibc's malloc keeps, of the whole process, not only of the observed time. */
 struct observe_arenas {
     int count; /* 0: not known */
     int64_t system_bytes, free_bytes;
@@ -71,7 +71,7 @@ struct observe_report {
     bool ended;                      /* the process has, before the time was over */
     bool user_only;    /* what the kernel did for it was not seen, for want of rights */
     bool hot;          /* it was hit too often, and was let go */
-    bool switched_off; /* HotSpot's sampler was, by somebody else: that ended it */
+    bool switched_off; /* HotSpot's sampler was, by another process: that ended it */
     char note[200];    /* what could not be done; "" */
 };
 

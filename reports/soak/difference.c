@@ -102,7 +102,7 @@ static const struct story_family *find_family(const struct story *story, const c
 
 static int64_t classes_of(const struct story *story, const struct story_family *family)
 {
-    if (family == NULL) /* looked and not found, or nobody looked */
+    if (family == NULL) /* searched and not found, or not measured */
         return story->family_count > 0 ? 0 : -1;
     return family->row.loads > family->alive ? family->row.loads : family->alive;
 }

@@ -47,7 +47,7 @@ struct difference_series {
 struct difference_family {
     const char *family; /* in the stories */
     const char *stem;
-    int64_t classes_a, classes_b; /* seen loaded or alive; -1: nobody looked */
+    int64_t classes_a, classes_b; /* seen loaded or alive; -1: not measured */
     double per_s_a, per_s_b;      /* < 0: unknown */
     enum significance significance;
 };

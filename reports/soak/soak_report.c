@@ -243,7 +243,7 @@ static void put_pass(FILE *out, const struct soak_result *result)
                 units_duration(result->compared_ms).text);
         return;
     }
-    fprintf(out, "Converged: nothing that counts grew in %s after warm-up",
+    fprintf(out, "Converged: no judged series grew in %s after warm-up",
             units_duration(result->last_ms - result->baseline_ms).text);
     const char *separator = " (";
     for (int i = 0; i < result->line_count; i++) {

@@ -3,9 +3,9 @@
  * (docs/schema/soak.json), and for build servers as JUnit XML and TAP version 13. One thread.
  *
  * JUnit is the dialect of Ant that Jenkins, GitLab and others read: one suite for each JVM, one
- * case for each series that counts and each kind of finding. What fails is <failure>, what cannot
- * be given <error> where it decides and <skipped> where it does not: a build server must not take
- * "cannot tell" for "passed". Characters that XML 1.0 does not have become U+FFFD.
+ * case for each series that counts and each kind of finding. A failing series is <failure>; one
+ * without a verdict is <error> where it decides and <skipped> where it does not: a build server
+ * must not take "cannot tell" for "passed". Characters that XML 1.0 does not have become U+FFFD.
  */
 #ifndef REPORTS_SOAK_REPORT_H
 #define REPORTS_SOAK_REPORT_H

@@ -41,7 +41,7 @@ static const struct {
                       "Without the Java heap, which would dwarf everything else.", PAGE_ABOUT_NMT},
     [CHART_HEAP] = {"heap", "Who grew: objects by class",
                     "From histograms of the heap, garbage included: a line whose low points keep "
-                    "rising is kept by somebody.",
+                    "rising is still referenced.",
                     PAGE_ABOUT_HEAP},
     [CHART_PROCESS] = {"process", "Memory of the process",
                        "What the kernel has given (RSS) beside what the JVM has committed.",

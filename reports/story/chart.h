@@ -1,8 +1,8 @@
 /*
  * chart: a story as gnuplot scripts, one for each picture worth looking at.
  *
- * A script carries its data inline and names no file: whoever runs gnuplot feeds the script to its
- * standard input and gets the picture from its standard output. Nothing here runs anything.
+ * A script carries its data inline and names no file: the caller feeds the script to gnuplot's
+ * standard input and reads the image from its standard output. Nothing here runs anything.
  *
  * A picture without data is not drawn at all (gnuplot gives up on empty series): ask
  * chart_drawable first. Values that are missing are gaps, not zeros. Names of categories and of the
@@ -41,7 +41,7 @@ bool chart_script(const struct story *story, enum chart_kind kind, enum chart_fo
 
 /*
  * chart_canvas: what charts draw on: series of one story, the time axis, the marks of alerts and
- * baseline, and the gnuplot words for all of it. What goes onto which chart is chart.c's matter.
+ * baseline, and the gnuplot words for all of it. chart.c decides which series is on which chart.
  *
  *   canvas_init -> canvas_head, canvas_title -> canvas_add ... -> canvas_axes, canvas_marks,
  *   canvas_blocks, canvas_plot -> canvas_clear (and again, for a second plot in the picture)

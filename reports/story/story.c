@@ -563,7 +563,7 @@ int story_top_categories(const struct story *story, enum nmt_category *out, int 
     return count;
 }
 
-#define VERDICT_MIN_MS 5000 /* nobody can judge less, whatever the thresholds say */
+#define VERDICT_MIN_MS 5000 /* less cannot be judged, whatever the thresholds say */
 
 /* How long the judge has looked after warm-up. */
 static int64_t judged_ms(const struct story *story)

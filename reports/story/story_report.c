@@ -225,9 +225,8 @@ static void put_families(const struct story *story, struct page *page)
     page_heading(page, "Families of generated classes");
     page_shows(page, PAGE_ABOUT_CLASSES);
     if (story->family_count == 0) {
-        page_text(page,
-                  "No census of class names was taken: nothing was suspicious, or it was over "
-                  "the pause budget.");
+        page_text(page, "No class names were collected: class loads stayed below the trigger rate, "
+                        "or the pause budget was used up.");
         return;
     }
     page_table(page, HEADS);

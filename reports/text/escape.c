@@ -53,7 +53,7 @@ static bool is_unsafe(uint32_t code)
     };
     if (code >= 0x20 && code < 0x7f)
         return false;
-    for (size_t i = 0; i < sizeof(unsafe) / sizeof(unsafe[0]); i++) {
+    for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++) {
         if (code >= unsafe[i].first && code <= unsafe[i].last)
             return true;
     }
@@ -196,7 +196,7 @@ char *escape_copy(enum escape_for destination, const char *text)
 struct escaped_name escape_name(const char *text)
 {
     struct escaped_name name;
-    escape(ESCAPE_TERMINAL, text, name.text, sizeof(name.text));
+    escape(ESCAPE_TERMINAL, text, name.text, sizeof name.text);
     return name;
 }
 

@@ -1,7 +1,7 @@
 /*
- * escape: somebody else's text made safe for where it is going.
+ * escape: untrusted text made safe for its destination.
  *
- * Class names are hostile data: whoever can define a class in the target chooses them. Control
+ * Class names are hostile data: any code that defines a class in the target chooses them. Control
  * characters (C0, DEL, C1), bidirectional overrides, invisible characters and bytes that are not
  * UTF-8 never leave this module as they are; beyond that each destination quotes what it would
  * take for its own syntax.

@@ -70,7 +70,7 @@ bool units_parse_duration(const char *text, int64_t *ms, char *error, size_t err
         if (at[-1] == '.')
             return refuse(text, expected, error, error_size);
     }
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         int64_t result;
         if (strcmp(at, units[i].name) != 0)
             continue;
@@ -94,12 +94,12 @@ bool units_parse_budget(const char *text, int64_t *pause_ms, int64_t *span_ms, c
     const char *slash = strchr(text, '/');
     size_t length = slash ? (size_t)(slash - text) : 0;
     int64_t pause, span;
-    if (!slash || length >= sizeof(pause_text))
+    if (!slash || length >= sizeof pause_text)
         return refuse(text, expected, error, error_size);
     memcpy(pause_text, text, length);
     pause_text[length] = '\0';
-    if (!units_parse_duration(pause_text, &pause, ignored, sizeof(ignored)) ||
-        !units_parse_duration(slash + 1, &span, ignored, sizeof(ignored)) || pause < 0 ||
+    if (!units_parse_duration(pause_text, &pause, ignored, sizeof ignored) ||
+        !units_parse_duration(slash + 1, &span, ignored, sizeof ignored) || pause < 0 ||
         span <= 0 || pause > span) {
         return refuse(text, expected, error, error_size);
     }

@@ -36,7 +36,7 @@ void terminal_names(const struct terminal *terminal, const struct names_event *n
 /* Whose code asks for classes, by family, most classes first, one line each, at most max. */
 void terminal_callers(const struct terminal *terminal, const struct callers_event *callers,
                       int max);
-/* What a histogram of the heap holds in all, and the classes that have grown most since the first
+/* The total of a histogram of the heap, and the classes that have grown most since the first
  * one, one line each, at most max. */
 void terminal_methods(const struct terminal *terminal, const struct methods_event *methods,
                       int max);

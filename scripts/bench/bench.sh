@@ -300,7 +300,7 @@ section_sources() {
     measure sources. "$bench/source_bench" "${JVM[idle-$jdk]}" 7
     measure sources. "$bench/parse_bench" "$folder" 7
     measure memory. "$bench/watcher_memory" "${JVM[idle-$jdk]}" "$SCRATCH/recording"
-    heading "One look, one parse"
+    heading "One poll, one parse"
     row "hsperfdata" sources.perfdata us
     row "/proc/PID/stat and statm" sources.proc us
     row "an agent's figures, where there is no agent" sources.agent_figures us

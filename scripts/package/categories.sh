@@ -14,7 +14,7 @@ Finding: `nmt-largest`.
 
 What the advice of `analyze` and `triage` says of each, written by `scripts/package/categories.sh` from its
 table. A level far above that of a JVM at its start is a finding for each category (docs/thresholds.md);
-growth is counted between two measurements, or in a difference that the JVM printed. The causes stand in the
+growth is counted between two measurements, or in a difference that the JVM printed. The causes are in the
 order of their probability.
 
 END

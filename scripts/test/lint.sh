@@ -59,6 +59,8 @@ banners() {
     wrong+=$(awk 'FNR == 1 { before = "" }
         before ~ /^ *\/\* [^ ]/ && before !~ /\*\// && /^ *\*\/$/ { print FILENAME ":" FNR ": " $0 }
         { before = $0 }' "${c_files[@]}")
+    # Comments have 120 columns at most; code has what clang-format gives it.
+    wrong+=$(awk 'length($0) > 120 && /^ *\*|\/\*/ { print FILENAME ":" FNR ": " substr($0, 1, 80) "..." }' "${c_files[@]}")
     [ -z "$wrong" ] || {
         echo "$wrong"
         false

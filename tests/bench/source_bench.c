@@ -1,5 +1,5 @@
 /*
- * source_bench PID ROUNDS: CPU of one look at the sources that ask the JVM nothing.
+ * source_bench PID ROUNDS: CPU of one poll of the sources that ask the JVM nothing.
  *
  * Samples, microseconds: perfdata, proc, agent_figures (each the mean of a thousand looks).
  */

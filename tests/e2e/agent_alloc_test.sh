@@ -139,7 +139,7 @@ on_demand() {
     jvm_wait ready || return
     sleep 1
     is "$JVM_NAME: without a profiler there is no table" \
-        "$(profile alloc 2>&1)" "nmtwatch profile: pid $JVM_PID: the agent command failed: it is not loaded: nothing was ever started in this JVM"
+        "$(profile alloc 2>&1)" "nmtwatch profile: pid $JVM_PID: the agent command failed: it is not loaded: no profiler was started in this JVM"
     profile alloc --for 2s --alloc-interval 64k -o "$SCRATCH/alloc.html" >"$SCRATCH/out" 2>&1
     contains "$JVM_NAME: a table of classes" "$(cat "$SCRATCH/out")" "byte[]"
     is "$JVM_NAME: it says what is wrong with JDK 17's sampler, and only there" \

@@ -102,7 +102,7 @@ END
         refuses "$jdk/$name, another user" 13 "belongs to another user" \
             "${ANOTHER[@]}" "$OURS" watch "$pid" --for 1s
         exits "$jdk/$name, another user: check" 3 "${ANOTHER[@]}" "$OURS" check "$pid"
-        refuses "$jdk/$name, another user: doctor" 13 "mend: run as that user, or as root" \
+        refuses "$jdk/$name, another user: doctor" 13 "fix: run as that user, or as root" \
             "${ANOTHER[@]}" "$OURS" doctor "$pid"
         contains "$jdk/$name, another user: doctor has this machine" "$OUTPUT" "only JVMs of uid"
     done

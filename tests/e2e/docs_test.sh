@@ -138,6 +138,10 @@ is "every relative link leads somewhere" "$(for text in "${texts[@]}"; do
 done)" ""
 is "scripts that are named are there" "$(grep -hoE '\b(scripts|tests)/[a-z0-9_/-]+\.(sh|c)\b' "${texts[@]}" |
     sort -u | while read -r script; do [ -e "$script" ] || echo "$script"; done)" ""
+is "source files that are named are there" "$(grep -hoE '`[a-z0-9_/]+\.(c|h|def|java|py)`' "${texts[@]}" | tr -d '`' |
+    sort -u | while read -r file; do
+        find agent analyzers nmtwatch reports tests packaging scripts -path "*/$file" | grep -q . || [ -e "$file" ] || echo "$file"
+    done)" ""
 is "the tests that SECURITY.md names are there" "$(
     grep -oE '[a-z_]+(_test|_fuzz)\.(sh|c)\b' SECURITY.md | sort -u | while read -r file; do
         find tests -name "$file" | grep -q . || echo "$file"

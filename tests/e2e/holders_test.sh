@@ -239,7 +239,7 @@ bytes=$(awk '/ \+ / { n += own ? $2 : 0; next } { own = $NF == "java.net.URLClas
     END { printf "%.1f KB", n / 1024 + 0.001 }' "$SCRATCH/saved/loaders.txt")
 contains "... has the Metaspace of its loaders" "$OUTPUT" "loaders of this type take $bytes of Metaspace"
 cp "$SCRATCH/saved/loaders.txt" "$SCRATCH/saved/later.txt"
-contains "... with two of them" "$("$NMTWATCH" analyze "$SCRATCH/saved")" "2 VM.classloader_stats stand beside it, none was used"
+contains "... with two of them" "$("$NMTWATCH" analyze "$SCRATCH/saved")" "2 VM.classloader_stats are beside it, none was used"
 
 # --- the same dump in other clothes -------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# One look at real JVMs: what list shows and what check says.
+# One measurement of real JVMs: list and check.
 # timeout: 120
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/fleet.sh

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `nmtwatch plan --from PID`: what 10 000 further classes will cost, foretold from two samples of a JVM
+# `nmtwatch plan --from PID`: what 10 000 further classes will cost, predicted from two samples of a JVM
 # that generates classes, against what really comes; and the agent's own figures beside the expected.
 # timeout: 180
 . "$(dirname "$0")/../tap.sh"
@@ -23,18 +23,18 @@ have_enough() { # AT_LEAST: as many classes are there
 }
 
 comes_true() { # NAME: within 10 %
-    local foretold come off
+    local predicted come off
     if ! plan --look 3s >"$SCRATCH/plan"; then :; fi # CAUTION: it is loading
     is "$1: one class is measured by growth" "$(jq -r .classes.basis "$SCRATCH/plan")" growth
-    foretold=$(jq '.sensitivity[] | select(.key == "classes").classes_bytes' "$SCRATCH/plan")
+    predicted=$(jq '.sensitivity[] | select(.key == "classes").classes_bytes' "$SCRATCH/plan")
     read -r classes bytes < <(classes_and_bytes)
-    if [ -z "$foretold" ] || ! wait_for 60 have_enough $((classes + 10000)); then
+    if [ -z "$predicted" ] || ! wait_for 60 have_enough $((classes + 10000)); then
         fail "$1: 10 000 classes come" "$(cat "$SCRATCH/err")"
         return
     fi
     come=$(((now_bytes - bytes) * 10000 / (now_classes - classes)))
-    off=$(((foretold - come) * 1000 / come))
-    check "$1: 10 000 classes, foretold $((foretold >> 10)) KB, came $((come >> 10)) KB" \
+    off=$(((predicted - come) * 1000 / come))
+    check "$1: 10 000 classes, predicted $((predicted >> 10)) KB, came $((come >> 10)) KB" \
         test "${off#-}" -le 100
 }
 

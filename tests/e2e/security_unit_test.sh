@@ -223,7 +223,7 @@ gone() { ! kill -0 "$1" 2>/dev/null || [ "$(field "$1" State)" = Z ]; }
 check "SIGTERM ends both" wait_for 20 gone "$SERVICE"
 check "and says so" wait_for 10 grep -q "^$HELPER STOPPING=1" "$SCRATCH/told"
 
-# --- single looks with the same capabilities, of the same user --------------------------------------
+# --- single measurements with the same capabilities, of the same user --------------------------------------
 
 list=$(in_unit /mnt/nmtwatch list --json 2>"$SCRATCH/err")
 for jdk in "${!real[@]}"; do

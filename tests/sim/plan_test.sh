@@ -1,6 +1,6 @@
 #!/bin/bash
 # `nmtwatch plan` without a JVM: what it prints, letter by letter, its exit codes, what it refuses;
-# and what a class will cost, foretold from the first part of real JVMs' series against the rest.
+# and what a class will cost, predicted from the first part of real JVMs' series against the rest.
 # After a change that is meant to print something else: UPDATE_GOLDEN=1 tests/sim/plan_test.sh
 
 . "$(dirname "$0")/../tap.sh"
@@ -108,7 +108,7 @@ echo rubbish >"$SCRATCH/rubbish"
 exits "no recording" 74 "$NMTWATCH" plan --from "$SCRATCH/rubbish"
 exits "no such process" 12 "$NMTWATCH" plan --from 4194304
 
-# --- foretold and come true ---------------------------------------------------------------------
+# --- predicted against measured -------------------------------------------------------------------
 
 recording() { # JDK: a series on standard input as a recording
     echo '{"type":"header","schema":1,"nmtwatch":"0","wall_start_ms":1,"warmup_s":-1,"target":{"pid":1,"nspid":1,"start_time_ticks":1,"uptime_ms":1000,"jdk_major":'"$1"',"jdk":"'"$1"'","main":"Series","nmt":"summary"},"thresholds":{}}'
@@ -127,14 +127,14 @@ for series in tests/series/*-explode-*.csv.gz; do
     awk -F, '$1 <= 300' "$SCRATCH/series" | recording "${name##*-}" >"$SCRATCH/first"
     is_true=$(awk -F, '$1 > 300 && !n { n = $7; b = $3 } { m = $7; c = $3 }
         END { if (m - n >= 200) printf "%d", (c - b) / (m - n) * 10000 }' "$SCRATCH/series")
-    foretold=$("$NMTWATCH" plan --from "$SCRATCH/first" --json |
+    predicted=$("$NMTWATCH" plan --from "$SCRATCH/first" --json |
         jq 'select(.classes.basis == "growth") | .sensitivity[] | select(.key == "classes").classes_bytes')
-    if [ -z "$is_true" ] || [ -z "$foretold" ]; then
+    if [ -z "$is_true" ] || [ -z "$predicted" ]; then
         continue # too few classes before or after
     fi
     tried=$((tried + 1))
-    off=$(((foretold - is_true) * 1000 / is_true))
-    check "$name: foretold $((foretold >> 10)) KB, came $((is_true >> 10)) KB" \
+    off=$(((predicted - is_true) * 1000 / is_true))
+    check "$name: predicted $((predicted >> 10)) KB, came $((is_true >> 10)) KB" \
         test "${off#-}" -le 100
 done
 check "$tried series were tried, at least 8" test "$tried" -ge 8

@@ -75,7 +75,7 @@ make_recording blind 300 blind
 make_recording jdk25 300 flat 25
 
 soak_of "flat converges" 0 flat
-contains "and says so" "$OUTPUT" "Converged: nothing that counts grew in 5 min"
+contains "and says so" "$OUTPUT" "Converged: no judged series grew in 5 min"
 soak_of "a leak does not" 1 leak
 contains "the series is named with its slope" "$OUTPUT" "Internal: growing"
 contains "with its interval" "$OUTPUT" "95 %"
@@ -111,7 +111,7 @@ usage() { # NAME WANTED_PART OPTION...
     is "usage: $1: one line" "$(wc -l <<<"$OUTPUT")" 1
 }
 usage "nothing to do" "give -- COMMAND"
-usage "nothing behind --" "nothing stands behind" --
+usage "nothing behind --" "no command after" --
 usage "no number" "is not a process id" java
 usage "two processes" "one process id at a time" 1 2
 usage "process and command" "exclude each other" 1 -- true
@@ -178,7 +178,7 @@ contains "TAP: the failure" "$OUTPUT" "not ok 2 - Internal"
 is "TAP: the plan fits" "$(grep -cE '^(not )?ok ' <<<"$OUTPUT")" "$(sed -n 's/^1\.\.//p' <<<"$OUTPUT")"
 soak_of "a report of a recording" 0 flat --report "$SCRATCH/folder"
 check "report: the page is there" test -s "$SCRATCH/folder/report.html"
-check "report: the verdict of the soak, too" grep -q "Converged: nothing that counts grew" "$SCRATCH/folder/soak.html"
+check "report: the verdict of the soak, too" grep -q "Converged: no judged series grew" "$SCRATCH/folder/soak.html"
 check "report: for a ticket" grep -q "^# PASS: Converged" "$SCRATCH/folder/soak.md"
 contains "report: its path is said" "$OUTPUT" "report:     $SCRATCH/folder"
 

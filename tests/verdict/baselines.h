@@ -1,6 +1,6 @@
 /*
  * baselines: what others do to tell growth, for comparison. Each answers growing or not, from the
- * same points, with the same floor (1 MB or 0.5 % over the points it looks at), through the same
+ * same points, with the same floor (1 MB or 0.5 % over the points it uses), through the same
  * alarm.
  *
  *   LSQ_HOUR  least squares over the last hour, growing when that comes to more than the floor: a

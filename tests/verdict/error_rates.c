@@ -164,9 +164,9 @@ static int run_sets(const struct arguments *arguments)
         return 1;
     }
     if (arguments->first_seeds)
-        printf(
-            "# set shape seed truth, verdict at the end, false alarms, single looks wrong, alarm "
-            "after h\n");
+        printf("# set shape seed truth, verdict at the end, false alarms, single verdicts wrong, "
+               "alarm "
+               "after h\n");
     bool good = true;
     for (int set = 1; set <= SETS && good; set++)
         good = run_set(&run, set);

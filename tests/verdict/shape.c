@@ -149,22 +149,22 @@ static double day_mb(struct series *series, double h)
     return s->day_mb * day_shape(s, days) * series->day_top + job;
 }
 
-static double tooth_mb(struct series *series, struct tooth *tooth, double mb, double length_s,
+static double cycle_mb(struct series *series, struct saw_cycle *cycle, double mb, double length_s,
                        double h)
 {
     const struct shape *s = series->shape;
     if (length_s <= 0)
         return 0;
-    if (h >= tooth->from_h + tooth->length_h) {
-        tooth->from_h = h;
-        tooth->length_h =
+    if (h >= cycle->from_h + cycle->length_h) {
+        cycle->from_h = h;
+        cycle->length_h =
             length_s / 3600 * (1 + s->saw_vary * random_between(&series->random, -1, 1));
-        tooth->height_mb = mb * (1 + s->saw_vary * random_between(&series->random, -1, 1));
+        cycle->height_mb = mb * (1 + s->saw_vary * random_between(&series->random, -1, 1));
     }
-    double x = (h - tooth->from_h) / tooth->length_h;
+    double x = (h - cycle->from_h) / cycle->length_h;
     if (s->saw_curve > 0)
         x = (1 - exp(-s->saw_curve * x)) / (1 - exp(-s->saw_curve));
-    return tooth->height_mb * x;
+    return cycle->height_mb * x;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -240,10 +240,10 @@ void series_init(struct series *series, const struct shape *shape, unsigned seed
     series->day = (int)series->phase;
     series->day_top = 1 + shape->day_vary * random_between(random, -1, 1);
     noise_init(&series->noise, shape->noise, shape->noise_kb / 1024, shape->noise_tau_s, random);
-    series->saw =
-        (struct tooth){-series->phase * shape->saw_s / 3600, shape->saw_s / 3600, shape->saw_mb};
-    series->saw2 =
-        (struct tooth){-series->phase * shape->saw2_s / 3600, shape->saw2_s / 3600, shape->saw2_mb};
+    series->saw = (struct saw_cycle){-series->phase * shape->saw_s / 3600, shape->saw_s / 3600,
+                                     shape->saw_mb};
+    series->saw2 = (struct saw_cycle){-series->phase * shape->saw2_s / 3600, shape->saw2_s / 3600,
+                                      shape->saw2_mb};
     for (int i = 0; i < shape->steps; i++) {
         bool down = shape->step_back && i % 2 == 1;
         series->step_at_h[i] = shape->hours * (i + random_between(random, 0.2, 0.8)) / shape->steps;
@@ -295,8 +295,8 @@ bool series_next(struct series *series, struct point *point)
     double age = age_h(s, h);
     double mb = clean_mb(series, age);
     mb += day_mb(series, h);
-    mb += tooth_mb(series, &series->saw, s->saw_mb, s->saw_s, h);
-    mb += tooth_mb(series, &series->saw2, s->saw2_mb, s->saw2_s, h);
+    mb += cycle_mb(series, &series->saw, s->saw_mb, s->saw_s, h);
+    mb += cycle_mb(series, &series->saw2, s->saw2_mb, s->saw2_s, h);
     mb += stairs_mb(series, h) + steps_mb(series, h) + spikes_mb(series, h);
     mb += noise_next(&series->noise, dt_s, &series->random);
     point->regressor = VERDICT_MISSING;

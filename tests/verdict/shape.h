@@ -49,7 +49,7 @@ struct shape {
     double hours;
     double every_s; /* 0: 5, what nmtwatch does */
     bool irregular; /* exponential distances with that mean */
-    bool sparse;    /* points are dear: verdict_options.sparse */
+    bool sparse;    /* points are expensive: verdict_options.sparse */
     bool odd_clock; /* repeats a time now and then, and once steps back */
     double base_mb;
     double quantum_kb; /* 0: 1 */
@@ -114,7 +114,7 @@ extern const int shape_count;
 /* NULL: none of that name in the set. */
 const struct shape *shape_find(int set, const char *id);
 
-struct tooth {
+struct saw_cycle {
     double from_h;
     double length_h;
     double height_mb;
@@ -128,7 +128,7 @@ struct series {
     double window; /* of heights and time constants of start-up and caches, by seed */
     double phase;
     double settled_h; /* since the (re)start: from here on what is left of start-up is < 1 MB */
-    struct tooth saw, saw2;
+    struct saw_cycle saw, saw2;
     double day_top;
     int day;
     double next_stair_h, stairs_mb;
@@ -152,7 +152,7 @@ bool series_next(struct series *series, struct point *point);
 enum series_truth {
     SERIES_CONVERGED,
     SERIES_GROWS,
-    SERIES_OPEN, /* starts up, first day or tooth, or a leak has just stopped: nobody can be sure */
+    SERIES_OPEN, /* starts up, first day or cycle, or a leak has just stopped: undecided */
 };
 enum series_truth series_truth(const struct series *series, double h);
 

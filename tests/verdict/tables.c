@@ -118,7 +118,7 @@ static void false_alarms(FILE *out, const struct tally *tally)
 {
     fprintf(out, "\n### False alarms in 1000 converged series-days\n\n"
                  "| series | days | verdict | least squares, 1 h | least squares, all | "
-                 "Mann-Kendall | JMC's rule | one look wrong |\n"
+                 "Mann-Kendall | JMC's rule | single verdict wrong |\n"
                  "|---|---:|---:|---:|---:|---:|---:|---:|\n");
     for (int i = 0; i < tally->kinds; i++) {
         const struct tally_kind *kind = &tally->kind[i];
@@ -134,7 +134,7 @@ static void false_alarms(FILE *out, const struct tally *tally)
 static void early(FILE *out, const struct tally *tally)
 {
     fprintf(out,
-            "\n### Series with an alarm while nobody can be sure\n\n"
+            "\n### Series with an alarm while the truth is undecided\n\n"
             "Start-up, a load that rises, the first day of a daily load, the first hours after a "
             "leak has stopped.\n\n"
             "| series | number | verdict | least squares, 1 h | least squares, all | "
@@ -181,11 +181,12 @@ static void growth(FILE *out, struct tally *tally)
 
 static void ends(FILE *out, struct tally *tally)
 {
-    fprintf(out, "\n### One look at the end of the series, and the interval of the slope\n\n"
-                 "| series | number | right | cannot tell | wrong | state right | intervals | hold "
-                 "the truth | "
-                 "half width, median |\n"
-                 "|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+    fprintf(out,
+            "\n### A single verdict at the end of the series, and the interval of the slope\n\n"
+            "| series | number | right | cannot tell | wrong | state right | intervals | hold "
+            "the truth | "
+            "half width, median |\n"
+            "|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     for (int i = 0; i < tally->kinds; i++) {
         struct tally_kind *kind = &tally->kind[i];
         fprintf(out, "| %s | %d |", kind->kind, kind->series);

@@ -1,6 +1,6 @@
 /*
  * trial: one made series, judged from its first point to its last as a watch would judge it, by the
- * verdict and by the baselines. What comes out is counted against the truth.
+ * verdict and by the baselines. The verdicts are counted against the truth.
  *
  * Everybody is asked each TRIAL_ASK_MS of the series' own time, and rings through a growth_alarm of
  * TRIAL_NEED of TRIAL_OF. An alarm counts
@@ -37,7 +37,7 @@ struct trial {
     bool grew;
     double converged_days;
     int converged_asks;
-    int converged_asks_wrong; /* said GROWING: what a single look gets wrong, without an alarm */
+    int converged_asks_wrong; /* said GROWING: what a single verdict gets wrong, without an alarm */
     struct trial_method method[METHOD_COUNT];
     struct verdict last; /* at the end of the series */
     int intervals;       /* asked where the true slope is known */

@@ -503,7 +503,7 @@ static void refuses_what_is_no_file(void **state)
     jfr_destroy(writer);
 }
 
-/* /tmp/nmtagent-PID.jfr can be foretold: whoever makes it first must not read along. */
+/* /tmp/nmtagent-PID.jfr can be predicted: whoever makes it first must not read along. */
 static void refuses_what_belongs_to_somebody_else(void **state)
 {
     (void)state;
@@ -511,13 +511,13 @@ static void refuses_what_belongs_to_somebody_else(void **state)
     if (geteuid() != 0)
         skip_because("refused: needs root");
     for (int i = 0; i < 2; i++) {
-        char foretold[160], chunk[170];
-        snprintf(foretold, sizeof foretold, "%s/foretold.jfr", folder);
-        snprintf(chunk, sizeof chunk, "%s%s", foretold, suffixes[i]);
+        char predicted[160], chunk[170];
+        snprintf(predicted, sizeof predicted, "%s/predicted.jfr", folder);
+        snprintf(chunk, sizeof chunk, "%s%s", predicted, suffixes[i]);
         close(open(chunk, O_CREAT | O_WRONLY, 0666));
         if (chown(chunk, 12345, 12345) != 0)
             skip_because("refused: chown, here are no other users");
-        refuses(foretold, "another user");
+        refuses(predicted, "another user");
         assert_int_equal(size_of(chunk), 0);
         unlink(chunk);
     }
@@ -527,15 +527,15 @@ static void refuses_what_belongs_to_somebody_else(void **state)
 static void a_second_name_of_the_chunk(void **state)
 {
     (void)state;
-    char foretold[160], chunk[170], other[170];
-    snprintf(foretold, sizeof foretold, "%s/linked.jfr", folder);
-    snprintf(chunk, sizeof chunk, "%s.chunk", foretold);
-    snprintf(other, sizeof other, "%s.precious", foretold);
+    char predicted[160], chunk[170], other[170];
+    snprintf(predicted, sizeof predicted, "%s/linked.jfr", folder);
+    snprintf(chunk, sizeof chunk, "%s.chunk", predicted);
+    snprintf(other, sizeof other, "%s.precious", predicted);
     int fd = open(other, O_CREAT | O_WRONLY, 0600);
     assert_int_equal(write(fd, "precious", 8), 8);
     close(fd);
     assert_int_equal(link(other, chunk), 0);
-    refuses(foretold, "hard link");
+    refuses(predicted, "hard link");
     assert_int_equal(size_of(other), 8);
     unlink(chunk);
     unlink(other);

@@ -1,4 +1,4 @@
-/* One look: the right status for what can be known, and never OK for what cannot. */
+/* One measurement: the right status for what can be known, never OK for what cannot. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

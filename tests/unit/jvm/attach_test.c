@@ -290,7 +290,7 @@ static void foreign_trigger_means_no_signal(void **state)
     snprintf(trigger, sizeof trigger, ".attach_pid%d", fake.pid);
     close(open(trigger, O_CREAT | O_WRONLY, 0600));
     assert_int_equal(chown(trigger, OTHER_UID, OTHER_UID), 0);
-    expect_failure(&fake, "VM.version", FAILURE_SYSTEM, "belongs to somebody else");
+    expect_failure(&fake, "VM.version", FAILURE_SYSTEM, "belongs to another user");
     assert_false(fake_end(&fake));
     unlink(trigger);
 }

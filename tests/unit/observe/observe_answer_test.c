@@ -1,4 +1,5 @@
-/* observe_answer: what a watch and a triage take from an observation's table, its stacks, and from texts that are none. */
+/* observe_answer: what a watch and a triage take from an observation's table, its stacks, and from texts that
+ * are none. */
 #include "nmtwatch/observe/observe_answer.h"
 
 #include <setjmp.h>

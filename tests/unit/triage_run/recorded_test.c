@@ -1,4 +1,4 @@
-/* What a recording leaves behind is one look: values of all of its moments, categories of one. */
+/* A recording gives one measurement: values of all of its moments, categories of one. */
 #include "nmtwatch/record/recording.h"
 #include "nmtwatch/triage/recorded.h"
 

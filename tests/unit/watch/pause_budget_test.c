@@ -68,7 +68,7 @@ static void test_without_nmt_the_resident_memory_stands_for_the_heap(void **stat
     assert_int_equal(inputs.heap_bytes, INT64_C(1) << 30);
 }
 
-/* What an issue reported of a loaded machine: 1.7 ms foretold, 128.2 measured; 14.8, 249.9. */
+/* What an issue reported of a loaded machine: 1.7 ms predicted, 128.2 measured; 14.8, 249.9. */
 static void test_a_busy_machine_is_part_of_the_prediction(void **state)
 {
     (void)state;
