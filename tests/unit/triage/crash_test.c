@@ -132,7 +132,7 @@ static void threads(void **state)
     snprintf(crash.stem[0].name, sizeof crash.stem[0].name, "worker-#");
     is_cause(&crash, OOM_CAUSE_THREADS, "8508, 8301 of them named \"worker-#\"; limits: ulimit -u");
     crash.thread_failed = false; /* malloc failed first */
-    is_cause(&crash, OOM_CAUSE_THREADS, "beside very many threads");
+    is_cause(&crash, OOM_CAUSE_THREADS, "in a process with very many threads");
 }
 
 static void keys_of_the_overview(void **state)
