@@ -55,7 +55,7 @@ enum ASGST_FrameTypeId {
     ASGST_FRAME_JAVA_INLINED = 2, /* inlined into the compiled frame that follows */
     ASGST_FRAME_JAVA_NATIVE = 3,  /* a Java method that is implemented natively */
     ASGST_FRAME_STUB = 4,         /* code that the JVM generated and that belongs to no method */
-    ASGST_FRAME_CPP = 5,          /* C, C++ and so on */
+    ASGST_FRAME_CPP = 5           /* C, C++ and so on */
 };
 
 /*
@@ -90,7 +90,7 @@ enum ASGST_TraceKind {
     ASGST_GC_TRACE = 4,   /* this one and the next two: never, threads are walked then, too */
     ASGST_DEOPT_TRACE = 8,
     ASGST_NEW_THREAD_TRACE = 16,
-    ASGST_UNKNOWN_TRACE = 32, /* before ASGST_Init */
+    ASGST_UNKNOWN_TRACE = 32 /* before ASGST_Init */
 };
 
 typedef struct {
@@ -105,7 +105,7 @@ enum ASGST_Options {
     ASGST_INCLUDE_C_FRAMES = 1,          /* and stubs: what runs above the first Java frame */
     ASGST_INCLUDE_NON_JAVA_THREADS = 2,  /* with the one above: their frames */
     ASGST_WALK_DURING_UNSAFE_STATES = 4, /* these two change nothing: no state is unsafe here, */
-    ASGST_WALK_SAME_THREAD = 8,          /* and a thread walks itself only */
+    ASGST_WALK_SAME_THREAD = 8           /* and a thread walks itself only */
 };
 
 enum ASGST_Error {
@@ -123,7 +123,7 @@ enum ASGST_Error {
     ASGST_NO_THREAD = -11, /* ucontext is of another thread; or before ASGST_Init */
     ASGST_UNSAFE_STATE = -12,
     ASGST_WRONG_STATE = -13, /* none of those that were wanted */
-    ASGST_WRONG_KIND = -14,
+    ASGST_WRONG_KIND = -14
 };
 
 /* The stack of the calling thread. ucontext: what the signal handler was given, or getcontext's; NULL:

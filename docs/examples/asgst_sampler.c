@@ -9,7 +9,9 @@
  * method is on the stack and cannot be unloaded. At the end there is a line for each sample, outermost frame
  * first, as flame graph tools read them: "java/lang/Thread.run;Main.work;[00007f0c...]".
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <jvmti.h>
 #include <nmtwatch/asgst.h>
 

@@ -19,7 +19,7 @@ is "what the header declares is exported" "$(
 home=$(agent_jdk "$(agent_jdks | head -n 1)")
 includes=(-I "$root/include" -I "$home/include" -I "$home/include/linux")
 compile() { # SOURCE OUTPUT
-    "${CC:-gcc}" -std=gnu17 -O2 -Wall -Wextra -Werror -shared -fPIC "${includes[@]}" -o "$2" "$1" \
+    "${CC:-gcc}" -std=gnu17 -O2 -Wall -Wextra -pedantic -Werror -shared -fPIC "${includes[@]}" -o "$2" "$1" \
         -L"$root/lib/nmtwatch" -lnmtagent -Wl,-rpath,"$root/lib/nmtwatch" -pthread
 }
 check "a profiler builds against the installed header" compile tests/agent/asgst_profiler.c "$SCRATCH/profiler.so"
@@ -29,7 +29,7 @@ for example in "$root"/share/doc/nmtwatch/examples/asgst_*.c; do
 done
 printf '#include <nmtwatch/asgst.h>\nint main() { return ASGST_FRAME_CPP - 5; }\n' >"$SCRATCH/plus.cpp"
 if command -v "${CXX:-g++}" >/dev/null; then
-    check "C++ reads the header" "${CXX:-g++}" "${includes[@]}" -Wall -Werror -fsyntax-only "$SCRATCH/plus.cpp"
+    check "C++ reads the header, of 1998 too" "${CXX:-g++}" -std=c++98 "${includes[@]}" -Wall -Wextra -pedantic -Werror -fsyntax-only "$SCRATCH/plus.cpp"
 fi
 AGENT=$root/lib/nmtwatch/libnmtagent.so # the same file, so that one copy is loaded
 
