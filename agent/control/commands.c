@@ -90,14 +90,14 @@ static void alloc(JNIEnv *env, struct answer *answer)
         profiler_alloc_json(&answer->json);
 }
 
-static void set(const struct agent_options *options, struct answer *answer)
+static void set(JNIEnv *env, const struct agent_options *options, struct answer *answer)
 {
     char error[400];
     if (!profiler_is_running())
         answer_refuse(answer, "not running");
     else if ((options->given & ~(1u << OPTION_ANSWER)) == 0)
         answer_refuse(answer, "set what? cpu=TIME, wall=TIME or alloc=SIZE");
-    else if (!profiler_set(options, error, sizeof error))
+    else if (!profiler_set(env, options, error, sizeof error))
         answer_refuse(answer, "%s", error);
     else
         profiler_status_json(&answer->json, NULL);
@@ -168,7 +168,7 @@ static void obey(const struct agent_options *options, JNIEnv *env, struct answer
             profiler_memory_baseline();
         break;
     case AGENT_SET:
-        set(options, answer);
+        set(env, options, answer);
         break;
     case AGENT_ALLOC:
         alloc(env, answer);

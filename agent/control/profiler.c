@@ -331,10 +331,29 @@ static bool set_wall(const struct agent_options *options, char *error, size_t er
                               error, error_size);
 }
 
-bool profiler_set(const struct agent_options *options, char *error, size_t error_size)
+static bool is_given(const struct agent_options *options, enum agent_option option)
 {
-    bool cpu = (options->given & 1u << OPTION_CPU) != 0;
-    bool wall = (options->given & 1u << OPTION_WALL) != 0;
+    return (options->given & 1u << option) != 0;
+}
+
+/* The samples of a chunk are of one interval each, which its Settings tell: at a change it ends. */
+static bool end_chunk_of_others(JNIEnv *env, char *error, size_t error_size)
+{
+    struct alloc_counts allocs = {0};
+    if (profiler.allocs != NULL)
+        alloc_profile_counts(profiler.allocs, &allocs);
+    const struct jfr_intervals intervals = {.cpu_ns = threads_interval_ns(profiler.threads),
+                                            .wall_ns = threads_wall_interval_ns(profiler.threads),
+                                            .alloc_bytes = allocs.interval_bytes};
+    drain_lock(profiler.drain);
+    jfr_set_intervals(profiler.recording->writer, &intervals);
+    drain_unlock(profiler.drain);
+    return profiler_dump(env, error, error_size);
+}
+
+static bool set_intervals(const struct agent_options *options, char *error, size_t error_size)
+{
+    bool cpu = is_given(options, OPTION_CPU), wall = is_given(options, OPTION_WALL);
     if ((cpu || wall) && profiler.without_ids) {
         snprintf(error, error_size,
                  "engine %s needs method ids, which it asks for at the start: start it with cpu or "
@@ -342,7 +361,7 @@ bool profiler_set(const struct agent_options *options, char *error, size_t error
                  profiler.engine->name);
         return false;
     }
-    if ((options->given & 1u << OPTION_ALLOC) != 0 &&
+    if (is_given(options, OPTION_ALLOC) &&
         !set_alloc(options->number[OPTION_ALLOC], error, error_size))
         return false;
     if (cpu &&
@@ -352,6 +371,16 @@ bool profiler_set(const struct agent_options *options, char *error, size_t error
         return false;
     profiler.interval_changes += cpu || wall;
     return true;
+}
+
+bool profiler_set(JNIEnv *env, const struct agent_options *options, char *error, size_t error_size)
+{
+    bool good = set_intervals(options, error, error_size);
+    char why[400];
+    if (end_chunk_of_others(env, why, sizeof why) || !good)
+        return good; /* of several one may have been set */
+    snprintf(error, error_size, "%s", why);
+    return false;
 }
 
 bool profiler_stop(JNIEnv *env, char *notes, size_t notes_size)

@@ -43,7 +43,7 @@ void profiler_memory_baseline(void);
 bool profiler_has_alloc(void);
 /* Other intervals from now on: what is given of alloc, cpu and wall. False with a sentence; those named
  * before the one that is refused, in this order, are set. */
-bool profiler_set(const struct agent_options *options, char *error, size_t error_size);
+bool profiler_set(JNIEnv *env, const struct agent_options *options, char *error, size_t error_size);
 /* Of whole chunks: dump first. */
 void profiler_alloc_json(struct json *json);
 

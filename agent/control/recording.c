@@ -119,7 +119,10 @@ struct recording *recording_create(const struct recording_parts *parts,
         const struct jfr_options jfr = {.file = parts->file,
                                         .max_bytes = options->number[OPTION_MAX_SIZE],
                                         .settings = options->whole,
-                                        .jvm_version = parts->jvm_version};
+                                        .jvm_version = parts->jvm_version,
+                                        .intervals = {options->number[OPTION_CPU],
+                                                      options->number[OPTION_WALL],
+                                                      options->number[OPTION_ALLOC]}};
         if (create_methods(recording, options, parts))
             recording->writer = jfr_create(&jfr, error, error_size);
         if (recording->writer != NULL && jfr_chunk_begin(recording->writer))

@@ -37,6 +37,7 @@ struct jfr_pool {
 struct jfr_writer {
     struct chunk_file *file;
     char *settings, *jvm_version;
+    struct jfr_intervals intervals;
     uint64_t recording; /* unlike that of other recordings */
     int64_t chunk;      /* 0, 1 ... */
     bool open;

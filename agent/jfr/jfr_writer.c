@@ -36,6 +36,7 @@ struct jfr_writer *jfr_create(const struct jfr_options *options, char *error, si
     jfr_clock_set(epoch_ns - now_ns(CLOCK_MONOTONIC));
     writer->recording = (uint64_t)epoch_ns ^ (uint64_t)getpid() << 40;
     writer->settings = copy_text(options->settings);
+    writer->intervals = options->intervals;
     writer->jvm_version = copy_text(options->jvm_version);
     writer->file = chunk_file_open(options->file, options->max_bytes, error, error_size);
     if (writer->file == NULL) {
@@ -139,6 +140,9 @@ static void settings_event(struct jfr_writer *writer)
 {
     struct jfr_bytes *event = begin_event(writer, JFR_SETTINGS);
     jfr_bytes_text(event, writer->settings);
+    jfr_bytes_number(event, (uint64_t)writer->intervals.cpu_ns);
+    jfr_bytes_number(event, (uint64_t)writer->intervals.wall_ns);
+    jfr_bytes_number(event, (uint64_t)writer->intervals.alloc_bytes);
     jfr_bytes_text(event, writer->jvm_version);
     jfr_bytes_text(event, NMTWATCH_VERSION);
     end_event(writer);
@@ -242,6 +246,11 @@ static bool write_metadata(struct jfr_writer *writer)
     bool good = !metadata.failed && chunk_file_write(writer->file, metadata.at, metadata.length);
     jfr_bytes_free(&metadata);
     return good;
+}
+
+void jfr_set_intervals(struct jfr_writer *writer, const struct jfr_intervals *intervals)
+{
+    writer->intervals = *intervals;
 }
 
 bool jfr_chunk_begin(struct jfr_writer *writer)

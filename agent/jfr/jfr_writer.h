@@ -25,11 +25,17 @@
 
 struct jfr_writer;
 
+/* 0: off. */
+struct jfr_intervals {
+    int64_t cpu_ns, wall_ns, alloc_bytes;
+};
+
 struct jfr_options {
     const char *file;     /* patterns are expanded already */
     int64_t max_bytes;    /* rotate to file.1 when larger; 0: never */
     const char *settings; /* the option string, for nmtagent.Settings */
     const char *jvm_version;
+    struct jfr_intervals intervals;
 };
 struct jfr_writer *jfr_create(const struct jfr_options *options, char *error, size_t error_size);
 
@@ -60,6 +66,8 @@ struct jfr_class_definition {
 size_t jfr_encode_class_definition(const struct jfr_class_definition *definition, uint8_t *out,
                                    size_t size);
 
+/* Of the chunks that begin from now on, each of which tells them in nmtagent.Settings. */
+void jfr_set_intervals(struct jfr_writer *writer, const struct jfr_intervals *intervals);
 bool jfr_chunk_begin(struct jfr_writer *writer);
 /* Encoded events, whole. False when they could not be written, or were not events: what is whole is
  * written, the rest is counted as a loss. */

@@ -130,6 +130,11 @@ another_interval() {
         "$(($(answer .alloc.total_bytes) * 1000 / $(result total)))" 995 1005
     within "$JVM_NAME: samples, in per mille of those at 2 MB" \
         "$(($(answer .alloc.samples) * 1000 / ($(result total) / 2097152)))" 1200 35000
+    is "$JVM_NAME: the recording tells each interval, a chunk begins with it" \
+        "$("$JVM_JFR" print --json --events nmtagent.Settings "$file" | jq -c '.recording.events | map(.values
+            | [.cpuIntervalNanos, .wallIntervalNanos, .allocIntervalBytes]) | reduce .[] as $now ([];
+                if .[-1] == $now then . else . + [$now] end)')" \
+        '[[0,0,2097152],[0,0,65536],[500000,0,65536],[20000000,5000000,65536],[0,0,65536]]'
     [ "$jdk" -lt 25 ] || unbiased
     jvm_end 0
 }
