@@ -142,6 +142,14 @@ is "source files that are named are there" "$(grep -hoE '`[a-z0-9_/]+\.(c|h|def|
     sort -u | while read -r file; do
         find agent analyzers nmtwatch reports tests packaging scripts -path "*/$file" | grep -q . || [ -e "$file" ] || echo "$file"
     done)" ""
+# "    nmtwatch/jvm/    attach_step: ...": the functions are in that folder.
+walked=$(sed -n '/^## One byte count/,/^The analyzers/p' docs/architecture.md)
+is "the walk of a byte count names functions of its folders" "$(
+    grep -oE '^ +(nmtwatch|analyzers)/[a-z]+/ +[a-z_]+_[a-z_]+' <<<"$walked" | while read -r folder function; do
+        grep -rqE "^[a-z].*\b$function\(" "$folder" --include='*.c' || echo "$folder: $function"
+    done)" ""
+is "and passes each folder once" \
+    "$(grep -oE '^ +(nmtwatch|analyzers)/[a-z]+/' <<<"$walked" | tr -d ' ' | sort | uniq -d)" ""
 is "the tests that SECURITY.md names are there" "$(
     grep -oE '[a-z_]+(_test|_fuzz)\.(sh|c)\b' SECURITY.md | sort -u | while read -r file; do
         find tests -name "$file" | grep -q . || echo "$file"
