@@ -241,7 +241,6 @@ static enum before put_piece(struct out *out, struct span piece, const struct lo
                              char separator, bool last, enum before before)
 {
     bool marked = separator != '\0' && separator != '.';
-
     if (is_jvst(piece)) { /* Javassist: jvst, hash of the library, then a counter in hex */
         put(out, "jvst", 4);
         put_random(out, piece.len - 4);

@@ -207,7 +207,6 @@ struct units_text units_real_figure(const char *key, double number)
 {
     struct units_text out = units_rate(number); /* which brings its "/s" */
     size_t length = strlen(out.text);
-
     if (isfinite(number) && !ends_with(key, "_per_s"))
         snprintf(out.text + length - 2, 3, "%s", ends_with(key, "percent") ? " %" : "");
     return out;

@@ -97,7 +97,6 @@ __attribute__((format(printf, 2, 3))) static void damaged(struct recording *reco
                                                           const char *format, ...)
 {
     va_list arguments;
-
     recording->finished = true;
     if (recording->reason[0])
         return;
@@ -127,7 +126,6 @@ static enum event_line_kind conclude(struct recording *recording)
 static bool fill_input(struct recording *recording)
 {
     ssize_t n;
-
     if (recording->input_ended)
         return false;
     do
@@ -146,7 +144,6 @@ static bool fill_input(struct recording *recording)
 static bool fill_inflated(struct recording *recording)
 {
     z_stream *stream = &recording->inflate;
-
     while (!recording->finished) {
         if (recording->input_at == recording->input_length && !fill_input(recording)) {
             if (recording->inside_member)
@@ -195,7 +192,6 @@ static bool fill_text(struct recording *recording)
 static bool append(struct recording *recording, const unsigned char *text, size_t length)
 {
     size_t needed = recording->line_length + length;
-
     if (length == 0)
         return true;
     if (needed > RECORDING_LINE_MAX) {
@@ -242,7 +238,6 @@ static bool next_line(struct recording *recording)
 static enum event_line_kind next_parsed(struct recording *recording)
 {
     char why[256];
-
     do {
         if (!next_line(recording))
             return conclude(recording);
@@ -315,7 +310,6 @@ struct recording *recording_open(const char *path, char *error, size_t error_siz
     struct recording *recording = calloc(1, sizeof *recording);
     bool from_stdin = strcmp(path, "-") == 0;
     char reason[400];
-
     if (recording == NULL) {
         snprintf(error, error_size, "cannot read a recording: out of memory");
         return NULL;
@@ -444,7 +438,6 @@ static bool stop(struct recorder *recorder, const char *what, int error)
 static bool write_at(struct recorder *recorder, const void *data, size_t size, off_t *at)
 {
     const char *from = data;
-
     while (size > 0) {
         ssize_t n = recorder->stream ? write(recorder->fd, from, size)
                                      : pwrite(recorder->fd, from, size, *at);
@@ -477,7 +470,6 @@ static void put_back(struct recorder *recorder)
 {
     unsigned char end[TRAILER_BYTES];
     off_t at = recorder->end_bytes;
-
     if (recorder->stream)
         return;
     if (recorder->member_open) {
@@ -495,7 +487,6 @@ static bool deflate_line(struct recorder *recorder, const char *text, size_t len
 {
     z_stream *stream = &recorder->deflate;
     unsigned room;
-
     stream->next_in = (unsigned char *)text;
     stream->avail_in = (unsigned)length;
     do {
@@ -516,7 +507,6 @@ static bool deflate_line(struct recorder *recorder, const char *text, size_t len
 static bool end_member(struct recorder *recorder)
 {
     unsigned char end[TRAILER_BYTES];
-
     if (!recorder->member_open)
         return true;
     trailer(recorder, end);
@@ -530,7 +520,6 @@ static bool end_member(struct recorder *recorder)
 static void begin_member(struct recorder *recorder)
 {
     static const unsigned char HEADER[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
-
     deflateReset(&recorder->deflate);
     recorder->member_lines = 0;
     recorder->crc = 0;
@@ -547,7 +536,6 @@ static bool write_line(struct recorder *recorder, const char *text)
     uint32_t crc_before, length_before;
     size_t trailer_bytes = recorder->stream ? 0 : TRAILER_BYTES;
     off_t at;
-
     if (recorder->error[0])
         return false;
     if (text == NULL)
@@ -587,7 +575,6 @@ failed:
 static int take_stdout(char *reason, size_t reason_size)
 {
     int fd = -1;
-
     if (fflush(stdout) == 0)
         fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (fd >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
@@ -604,7 +591,6 @@ static int open_file(const char *path, bool force, char *reason, size_t reason_s
     int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     struct stat about;
     int fd = open(path, flags | (force ? 0 : O_EXCL), 0600);
-
     if (fd < 0) {
         snprintf(reason, reason_size, "%s",
                  errno == EEXIST  ? "it exists already (overwrite it with --force)"
@@ -630,7 +616,6 @@ static bool begin_file(struct recorder *recorder, const char *path, bool force,
                        const struct recording_header *header, char *reason, size_t reason_size)
 {
     bool done;
-
     recorder->fd = open_file(path, force, reason, reason_size);
     if (recorder->fd < 0)
         return false;
@@ -666,7 +651,6 @@ struct recorder *recorder_create(const char *path, bool force,
     struct recorder *recorder = calloc(1, sizeof *recorder);
     char reason[128];
     bool done;
-
     if (recorder == NULL || deflateInit2(&recorder->deflate, 6, Z_DEFLATED, -WINDOW_BITS, MEM_LEVEL,
                                          Z_DEFAULT_STRATEGY) != Z_OK) {
         free(recorder);

@@ -114,7 +114,6 @@ static void read_nmt(struct json_reading *reading, const json_t *object, const c
     struct sample *sample = data;
     json_t *nmt = json_object_get(object, key), *value;
     const char *name;
-
     if (nmt != NULL && !json_is_object(nmt))
         reading_complain(reading, "\"%s\" is not an object", key);
     json_object_foreach(nmt, name, value)
@@ -237,7 +236,6 @@ static void open_line(struct json_out *out, const char *type)
 static const char *close_line(struct json_out *out)
 {
     size_t length;
-
     json_out_end(out, '}');
     return json_out_line(out, &length);
 }
@@ -365,7 +363,6 @@ static void read_line(struct json_reading *reading, const struct line *kind, con
 static void read_object(struct json_reading *reading, const json_t *object, struct event_line *line)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
-
     if (type == NULL)
         reading_complain(reading, "\"type\" is missing or not a text");
     for (size_t i = 0; i < sizeof LINES / sizeof *LINES && type != NULL; i++) {
@@ -380,7 +377,6 @@ enum event_line_kind event_json_read(const char *text, size_t length, struct eve
     struct json_reading reading = {.error = error, .error_size = error_size, .texts = &line->texts};
     json_error_t where;
     json_t *object = json_loadb(text, length, 0, &where);
-
     texts_free(&line->texts);
     memset(line, 0, offsetof(struct event_line, families)); /* the rows: data_of, where needed */
     line->kind = EVENT_LINE_UNKNOWN;

@@ -166,7 +166,6 @@ void json_out_value(struct json_out *out, const char *key, const json_t *value)
 void reading_complain(struct json_reading *reading, const char *format, ...)
 {
     va_list arguments;
-
     if (reading->failed)
         return;
     reading->failed = true;

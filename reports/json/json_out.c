@@ -105,7 +105,6 @@ void json_out_text(struct json_out *out, const char *key, const char *value)
 void json_out_field(struct json_out *out, const char *key, const char *field, size_t size)
 {
     char valid[1024];
-
     escape(ESCAPE_UTF8, field, valid, size < sizeof valid ? size : sizeof valid);
     json_out_text(out, key, valid);
 }

@@ -90,7 +90,6 @@ void terminal_continued(const struct terminal *terminal, int indent, int column,
     int width = terminal_width(terminal);
     bool first = true;
     char *safe = escape_copy(ESCAPE_TERMINAL, text);
-
     for (const char *at = safe; at != NULL && *at != '\0';) {
         at += strspn(at, " ");
         size_t length = strcspn(at, " ");
@@ -127,7 +126,6 @@ void terminal_labelled(const struct terminal *terminal, int indent, const char *
     char *safe = escape_copy(ESCAPE_TERMINAL, label);
     int columns = safe != NULL ? (int)escape_columns(safe) + 1 : 0;
     int padding = columns < width ? width - columns : 1;
-
     fprintf(terminal->out, "%*s%s%s:%*s%s", indent, "", terminal_paint(terminal, TERMINAL_DIM),
             safe != NULL ? safe : "", padding, "", terminal_paint(terminal, TERMINAL_PLAIN));
     terminal_continued(terminal, width + indent, columns + padding + indent, text);
@@ -156,7 +154,6 @@ void terminal_finding_figure(const struct terminal *terminal, const char *label,
 void terminal_finding_details(const struct terminal *terminal, const struct finding *finding)
 {
     char runbook[128];
-
     for (int i = 0; i < finding->evidence_count; i++) {
         struct evidence_text text = evidence_text(&finding->evidence[i]);
         terminal_finding_figure(terminal, text.label, text.value);

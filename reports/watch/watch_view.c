@@ -13,7 +13,6 @@ static struct escaped_name main_name(const struct target_identity *target)
 {
     const char *slash = strrchr(target->main, '/');
     const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : target->main;
-
     return escape_name(name[0] != '\0' ? name : "?");
 }
 
@@ -24,7 +23,6 @@ void terminal_alert(const struct terminal *terminal, const struct target_identit
 {
     const struct finding *finding = &alert->finding;
     bool raised = alert->state == ALERT_RAISED;
-
     terminal_finding_name(terminal, raised ? severity_name(finding->severity) : "CLEARED",
                           raised ? terminal_severity_colour(finding->severity) : TERMINAL_GREEN,
                           finding);
@@ -51,7 +49,6 @@ static const struct units_text MISSING = {"-"};
 static struct units_text bytes_or_missing(const struct sample *sample, enum sample_field field)
 {
     int64_t value;
-
     return sample_get(sample, field, &value) ? units_bytes(value) : MISSING;
 }
 
@@ -59,7 +56,6 @@ static struct figures figures_of(const struct sample *sample, const struct judge
 {
     struct figures figures = {MISSING, MISSING, MISSING, MISSING, MISSING, MISSING, MISSING};
     int64_t loaded, unloaded;
-
     if (sample_get(sample, SAMPLE_CLASSES_LOADED, &loaded) &&
         sample_get(sample, SAMPLE_CLASSES_UNLOADED, &unloaded))
         figures.classes = units_count(loaded - unloaded);
@@ -83,7 +79,6 @@ static struct figures figures_of(const struct sample *sample, const struct judge
 static struct units_text state_of(const struct judge_view *view, enum terminal_colour *colour)
 {
     struct units_text text = {"-"};
-
     *colour = TERMINAL_PLAIN;
     if (view == NULL)
         return text;
@@ -105,7 +100,6 @@ static struct units_text state_of(const struct judge_view *view, enum terminal_c
 static bool describe_agent(const struct sample *sample, char *out, size_t size)
 {
     int64_t resident, ids;
-
     if (!sample_get(sample, SAMPLE_AGENT_RESIDENT_BYTES, &resident))
         return false;
     int used = snprintf(out, size, "agent %s", units_bytes(resident).text);
@@ -122,7 +116,6 @@ void terminal_tick(const struct terminal *terminal, const struct target_identity
     struct figures figures = figures_of(sample, view);
     enum terminal_colour colour;
     struct units_text state = state_of(view, &colour);
-
     fprintf(terminal->out,
             "%s pid %" PRId64
             " classes %s (+%s -%s) metaspace %s internal %s (%s) rss %s%s%s %s%s%s\n",
@@ -169,7 +162,6 @@ static unsigned shown_columns(const struct terminal *terminal, int *room)
 {
     static const enum column DROPPED_FIRST[] = {UNLOADS, WATCHED, METASPACE, RSS};
     unsigned shown = (1u << COLUMNS) - 1;
-
     *room = terminal_width(terminal);
     for (int i = 0; i < MAIN; i++)
         *room -= TABLE[i].width + 1;
@@ -189,7 +181,6 @@ static void print_line(const struct terminal *terminal, unsigned shown, const ch
     struct terminal_column columns[COLUMNS];
     const char *chosen[COLUMNS];
     struct terminal_table table = {.gap = 1, .columns = columns, .cells = chosen};
-
     for (int i = 0; i < COLUMNS; i++) {
         if ((shown & 1u << i) == 0)
             continue;
@@ -232,7 +223,6 @@ void terminal_table_row(const struct terminal *terminal, const struct target_ide
         [STATE] = state.text,
         [MAIN] = name,
     };
-
     snprintf(pid, sizeof pid, "%" PRId64, target->pid);
     escape(ESCAPE_TERMINAL, main_name(target).text, name,
            room < 0                     ? 1
@@ -244,7 +234,6 @@ void terminal_table_row(const struct terminal *terminal, const struct target_ide
 int terminal_table_agent(const struct terminal *terminal, const struct sample *sample)
 {
     char agent[128];
-
     if (!describe_agent(sample, agent, sizeof agent))
         return 0;
     fprintf(terminal->out, "%*s %s%.*s%s\n", TABLE[PID].width, "",
@@ -265,7 +254,6 @@ void terminal_note(const struct terminal *terminal, const struct target_identity
                    int64_t ms, const char *text)
 {
     int column = fprintf(terminal->out, "%s pid %" PRId64 " ", units_clock(ms).text, target->pid);
-
     terminal_continued(terminal, 8, column, text);
 }
 
@@ -328,7 +316,6 @@ void terminal_methods(const struct terminal *terminal, const struct methods_even
 static void print_text(FILE *out, const char *text)
 {
     char safe[1024];
-
     escape(ESCAPE_PLUGIN, text, safe, sizeof safe);
     fputs(safe, out);
 }
