@@ -59,7 +59,7 @@ _Static_assert(RECORDING_BUFFERS *RECORDING_STRIDE_BYTES == 1179648, "the docume
 
 struct recording_state {
     alignas(64) _Atomic bool taken;
-    /* Of whoever has taken the buffer. */
+    /* Written by the handler that has taken the buffer. */
     uint32_t used_bytes;
     uint32_t events; /* in those bytes */
     _Atomic int64_t stored;

@@ -10,7 +10,7 @@
  *
  * A handler is inside a table between calltrace_enter and calltrace_leave: its RefCountSlot (one
  * cache line of 8192) names the table, and the drain waits for the slots before it reads standby.
- * What a handler writes down under an id it must write before it leaves: then, when rotate returns,
+ * A handler must write everything that belongs to an id before it leaves: then, when rotate returns,
  * every id of the old table is where the drain looks for it.
  *
  * Stacks are a prefix tree (calltrace_layout.h): one takes 16 bytes, an entry, and 4 for each frame
@@ -58,7 +58,7 @@ uint32_t calltrace_put(struct calltrace_storage *storage, int slot, const struct
                        int depth, bool truncated);
 void calltrace_leave(struct calltrace_storage *storage, int slot);
 
-/* Swaps the tables and waits (microseconds) until nobody is inside the old one. Does nothing while
+/* Swaps the tables and waits (microseconds) until no handler is inside the old one. Does nothing while
  * standby is not collected. */
 void calltrace_rotate(struct calltrace_storage *storage);
 /* Walks standby after a rotation and leaves it there. Frames are valid during the visit. Returns
@@ -74,7 +74,7 @@ int64_t calltrace_peek(struct calltrace_storage *storage, calltrace_visit_fn *vi
 /* Maps what the active table will need next. Call it a few times a second. */
 void calltrace_refill(struct calltrace_storage *storage);
 
-/* No table grows any more, and half of the budget. What is mapped stays until its table is cleared. */
+/* No table grows any more, and half of the budget. Mapped memory stays until its table is cleared. */
 void calltrace_shrink(struct calltrace_storage *storage);
 
 struct calltrace_counts {

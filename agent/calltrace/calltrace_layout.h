@@ -1,6 +1,6 @@
 /*
  * calltrace_layout: the inside of a calltrace_storage, shared by the signal part (calltrace_put.c)
- * and the drain part (calltrace.c), and by nobody else.
+ * and the drain part (calltrace.c) only.
  *
  * Stacks are a prefix tree whose unbranched parts are kept in one piece. A trace has the frames in
  * which it leaves another one, its parent, and nothing of what they share:
@@ -86,7 +86,7 @@ struct table {
 };
 
 struct refcount_slot {
-    /* The table somebody is inside of; NULL: the slot is free. */
+    /* The table that the holder of the slot is inside of; NULL: the slot is free. */
     alignas(REFCOUNT_SLOT_BYTES) _Atomic(struct table *) inside;
     /* Of puts through this slot, for the life of the storage. Only who has the slot writes them. */
     _Atomic int64_t stored_new, stored_seen, dropped_budget, dropped_late;

@@ -28,8 +28,8 @@ int64_t faults_caught(void);
  * share. Internal to agent/hotspot.
  *
  * A library that puts its own handler over ours may pass on to ours. Were ours put on top of it
- * again, with the same address, the two would call each other forever. So there are a few handlers
- * that do the same, each with its own predecessor:
+ * again, with the same address, the two would call each other without end. So there are a few
+ * handlers that do the same, each with its own predecessor:
  *
  *   level 1  ->  theirs  ->  level 0  ->  HotSpot's
  */

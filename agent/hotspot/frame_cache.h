@@ -13,7 +13,7 @@
  * and who finds it odd, or changed after reading, has found nothing. Kept: calls of Java in methods
  * that are not native, with at most ten methods inlined into each other, of an nmethod that has a compile id.
  *
- * frame_cache_use: setup context, while nobody walks. The others: signal context; every load is guarded.
+ * frame_cache_use: setup context, while no thread walks. The others: signal context; every load is guarded.
  */
 #ifndef AGENT_HOTSPOT_FRAME_CACHE_H
 #define AGENT_HOTSPOT_FRAME_CACHE_H

@@ -2,9 +2,9 @@
  * load: reading the JVM's memory, which may be gone, damaged or never have been there.
  *
  * The walker and whatever reads HotSpot's structures read through these functions alone. In process
- * they are guarded_load.c and loads.c of the architecture: a plain load, and a handler of SIGSEGV and SIGBUS (faults.h) that lets
- * it fail. Another reader, over a copied stack of another process, takes the place of those two at
- * link time.
+ * they are guarded_load.c and loads.c of the architecture: a plain load, and a handler of SIGSEGV
+ * and SIGBUS (faults.h) that lets it fail. Another reader, over a copied stack of another process,
+ * takes the place of those two at link time.
  *
  * Signal context.
  */
@@ -17,7 +17,7 @@
 
 #define WORD_BYTES 8 /* of an address, as load_pointer reads it */
 
-/* What lies at the address; instead where that cannot be read. Of any alignment. */
+/* The value at the address; instead where that cannot be read. Of any alignment. */
 uint64_t load_u64(uintptr_t address, uint64_t instead);
 uint32_t load_u32(uintptr_t address, uint32_t instead);
 uint16_t load_u16(uintptr_t address, uint16_t instead);

@@ -19,8 +19,9 @@
 
 #include <stdint.h>
 
-/* thread: the JavaThread * of the calling thread; registers: as they were when it was interrupted. THREAD_RUNNABLE also where it waits for something that
- * has no name of its own: a lock of the VM, a safepoint, the initialization of a class. */
+/* thread: the JavaThread * of the calling thread; registers: as they were when it was interrupted.
+ * THREAD_RUNNABLE also where it waits for something that has no name of its own: a lock of the VM,
+ * a safepoint, the initialization of a class. */
 enum thread_state thread_state(uintptr_t thread, const struct registers *registers);
 
 #endif

@@ -3,13 +3,13 @@
  *
  * Interpreted frames, compiled code with what is inlined into it, native wrappers, stubs, the
  * border between Java and the VM (call stub, anchor), mounted virtual threads, frames that wait to
- * be deoptimised. What is found is a Method * and a bytecode index; names are for seen_methods.h.
+ * be deoptimised. The result is a Method * and a bytecode index; names are for seen_methods.h.
  *
  * A method on the stack of the thread that runs this cannot be unloaded meanwhile: what is found is
  * valid while the handler runs, and no longer.
  *
- * Signal context. Every load is guarded; a walk that meets what it does not understand ends with
- * the frames it has and says why.
+ * Signal context. Every load is guarded; a walk that finds something it does not understand ends
+ * with the frames it has and says why.
  */
 #ifndef AGENT_HOTSPOT_WALK_H
 #define AGENT_HOTSPOT_WALK_H

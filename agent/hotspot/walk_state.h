@@ -25,7 +25,7 @@ struct walk_state {
     uintptr_t link;       /* of the interrupted one; 0: its return address is on the stack */
     bool topmost;         /* it was interrupted, and is not waiting for a call to return */
     bool called_native;   /* it waits for native code that it called as if that were Java */
-    bool called_java;     /* it waits for the Java method that was met last */
+    bool called_java;     /* it waits for the Java method that was found last */
     /* What return_address_pushed_words has found last, and for what. */
     uintptr_t seen_at, seen_blob;
     int seen_words;
@@ -99,8 +99,8 @@ bool return_address_is(struct walk_state *walk, uintptr_t pc, uintptr_t sp, uint
  * (scopes_at). A poll has a description as well; a call of a leaf function or of the method's entry barrier has
  * none. Continuation.enterSpecial, which is native, calls Java without a description. pc: scopes_original_pc. */
 bool return_address_called_java(const struct code_blob *caller, uintptr_t pc, bool described);
-/* What frame_cache knows of the caller: a compiled method that is not native, behind a call of Java. code
- * and frame_complete are not set. */
+/* What frame_cache has stored about the caller: a compiled method that is not native, behind a call of Java.
+ * code and frame_complete are not set. */
 bool return_address_known(uintptr_t pc, struct code_blob *caller);
 /* How far above sp the frame of a method begins, in words: it may have pushed arguments for a stub,
  * or have saved registers before a barrier of the collector. -1: there is no such frame. */

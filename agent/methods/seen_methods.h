@@ -25,9 +25,10 @@
  *
  * Forgetting takes two turns, one a chunk:
  *
- *   turn n    what was not met for three chunks, is of a class that was reported as unloaded, or was
- *             found to be another method by now, is taken out of the index: no handler finds it from
- *             now on. One that has just found it puts its stack in the chunk that has begun.
+ *   turn n    entries that were not sampled for three chunks, belong to a class that was reported
+ *             as unloaded, or were found to be another method by now, are taken out of the index:
+ *             no handler finds it from now on. One that has just found it puts its stack in the
+ *             chunk that has begun.
  *   turn n+1  that chunk has been written, with its names; whoever had found it has left. The entry
  *             is free, and `gone` gets its number.
  *

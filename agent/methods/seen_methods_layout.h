@@ -13,18 +13,18 @@
  *   recent    64 KB     the number last found for each of 4 096 hashes: one cache line in place of
  *                       up to five buckets and the entry
  *
- *   handover  [ note, texts | note, texts | ... ]   two halves: handlers write into one; the other
- *                                                   is emptied when nobody writes there any more
+ *   handover  [ note, texts | note, texts | ... ]   two halves: handlers write into one; the other is
+ *                                                   emptied when no handler writes there any more
  *
  * The life of an entry:
  *
- *   free -> filled (private) -> in the index with number 0, which nobody believes
+ *   free -> filled (private) -> in the index with number 0, which is never used
  *        -> its note is in the list of notes -> number: from here on it is found
  *        -> collected -> out of the index -> a turn later free
  *
  * The note comes before the number: whoever stores the number in a stack leaves a note for the
- * drain to find first. Two handlers that meet a method at once make two entries of it; both are
- * right.
+ * drain to find first. Two handlers that sample a method at the same time make two entries of it; both
+ * are right.
  *
  * Internal to agent/methods.
  */

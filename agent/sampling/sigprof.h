@@ -1,7 +1,7 @@
 /*
  * sigprof: our signal and its handler, and living with other people's.
  *
- * The signal is a real-time one that nobody has a handler for: the kernel keeps one SIGPROF for a
+ * The signal is a real-time one without another handler: the kernel keeps one SIGPROF for a
  * thread, and a second one that comes while it waits is lost, whosever it is. So an application
  * that uses SIGPROF gets all of its own, and we all of ours, before or after it installs its
  * handler. Only an itimer sends SIGPROF. (Neither the JVM nor its libraries use SIGPROF; the JDK's
@@ -75,9 +75,9 @@ bool sigprof_thread_signals(int tid, struct thread_signals *out);
  * jvm_key: may a signal handler ask the JVM whether this thread is one of its own?
  *
  * GetEnv reads a thread-local variable of libjvm.so. In a thread that has never touched one, the C
- * library allocates it at the first read; a handler that interrupted malloc would wait for itself
- * forever. HotSpot keeps the same pointer under a pthread key too, set after the variable was; and
- * a key is read without allocation. So: no value under the key, no question.
+ * library allocates it at the first read; a handler that interrupted malloc would deadlock with
+ * itself. HotSpot keeps the same pointer under a pthread key too, set after the variable was; and a
+ * key is read without allocation. So: no value under the key, no question.
  *
  * The key is found by looking on a Java thread, whose value is known: Java keeps it in
  * java.lang.Thread. Setup context, on a Java thread in the live phase.

@@ -1,5 +1,5 @@
 /*
- * thread_names: from a JNIEnv that a handler met to the thread's Java name and id.
+ * thread_names: from a JNIEnv that a handler saw to the thread's Java name and id.
  *
  * A thread that was there before the agent never reported its kernel id. But its handler finds its
  * JNIEnv, which lies at a fixed distance in the JVM's thread structure, and java.lang.Thread keeps

@@ -2,8 +2,8 @@
  * thread_registry: an entry for every thread, found by a signal handler without a lock.
  *
  * A hash of chains by thread id. Writers hold the lock of struct threads; a handler walks a chain
- * at any time. What is taken out of a chain keeps its link, and its memory is used again only when
- * all handlers that could have met it have left: so a handler never strays into another chain.
+ * at any time. An entry taken out of a chain keeps its link; its memory is reused only when all
+ * handlers that could have found it have left: so a handler never strays into another chain.
  *
  *   chains   [tid % 1024] -> entry -> entry -> NULL        slabs of 64 entries, component THREADS
  *

@@ -39,7 +39,7 @@ bool threads_set_interval(struct threads *threads, int64_t interval_ns, char *er
 /* No signals are sent while it is paused; does nothing when that is so already. A thread that
  * starts meanwhile is known, and gets its timer afterwards. */
 void threads_pause(struct threads *threads, bool pause);
-/* Timers gone, handler restored, nobody inside a handler any more. */
+/* Timers deleted, handler restored, no thread inside a handler any more. */
 void threads_stop(struct threads *threads);
 
 /* jvmti: the agent's own; both NULL without a JVM. */

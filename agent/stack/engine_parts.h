@@ -50,9 +50,9 @@ int engine_vm_walk_here(JNIEnv *env, struct frame *out, int max, enum walk_code 
 
 /*
  * compare: a test build (make build/compare/libnmtagent.so): engine agct walks with both engines in
- * the same handler and counts where they agree. What it found is written at the end to the file
- * that the environment names, NMTAGENT_COMPARE: lines of `name number`, and the first stacks that
- * differ. Not in the agent that is installed.
+ * the same handler and counts where they agree. The result is written at the end to the file that
+ * the environment variable NMTAGENT_COMPARE names: lines of `name number`, and the first stacks
+ * that differ. Not in the agent that is installed.
  */
 #ifdef NMTAGENT_COMPARE
 

@@ -3,9 +3,10 @@
  *
  * What unwind tables say of nearly all compiled code is little: the caller's stack pointer (CFA) is
  * sp or the frame pointer (bp) and a number, the return address lies below it (or is still in its
- * register), and bp is as it was or saved at a fixed place. That is eight bytes, which are remembered for the places that were asked for last
- * (1 024, 16 KB); a walk then touches the stack and those, where libunwind touches its cache, the
- * tables and locks. In 23 000 stacks of JDK 17 and 25 the frames were the same as libunwind's; 1 in
+ * register), and bp is as it was or saved at a fixed place. That is eight bytes, which are
+ * remembered for the places that were asked for last (1 024, 16 KB); a walk then touches the stack
+ * and those, where libunwind touches its cache, the tables and locks. In 23 000 stacks of JDK 17
+ * and 25 the frames were the same as libunwind's; 1 in
  * 240 had a frame that is described in another way, which is left to libunwind.
  *
  * The rule of a library that is unloaded is remembered until frame_rules_forget.
