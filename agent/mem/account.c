@@ -14,40 +14,43 @@
 static _Atomic(struct account *) the_account;
 
 static _Atomic int the_level = MEM_SUMMARY;
-_Atomic size_t account_plain_below = CALLOC_FROM_BYTES;
 
 enum mem_level mem_get_level(void)
 {
     return (enum mem_level)atomic_load_explicit(&the_level, memory_order_relaxed);
 }
 
-/* Of a stripe somebody owns: a tag of another level is right too, blocks are freed by a longer way
- * then. */
-static void set_tags(struct stripe *stripe)
+/* By who takes the stripe and by who sets the level, at once perhaps: the last to write has seen the
+ * last level, for each looks again after it has written (sequentially consistent). A tag of another
+ * level is right too for a moment, blocks are freed by a longer way then. */
+static void tell_level(struct stripe *stripe)
 {
-    enum mem_level level = mem_get_level();
-    if (atomic_load_explicit(&stripe->tally[0].tag, memory_order_relaxed) ==
-        account_tag(level, 0, SITE_NONE))
-        return;
-    for (int i = 0; i < COMPONENT_COUNT; i++)
-        atomic_store_explicit(&stripe->tally[i].tag,
-                              account_tag(level, (enum component)i, SITE_NONE),
-                              memory_order_relaxed);
+    int level;
+    do {
+        level = atomic_load(&the_level);
+        if (atomic_load_explicit(&stripe->tally[0].tag, memory_order_relaxed) !=
+            account_tag((enum mem_level)level, 0, SITE_NONE))
+            for (int i = 0; i < COMPONENT_COUNT; i++)
+                atomic_store_explicit(
+                    &stripe->tally[i].tag,
+                    account_tag((enum mem_level)level, (enum component)i, SITE_NONE),
+                    memory_order_relaxed);
+        atomic_store(&stripe->plain_below, level == MEM_DETAIL ? 0 : CALLOC_FROM_BYTES);
+    } while (atomic_load(&the_level) != level);
 }
 
 void account_set_level(enum mem_level level)
 {
-    struct account *account = atomic_load_explicit(&the_account, memory_order_acquire);
-    uint32_t used =
-        account == NULL ? 0 : atomic_load_explicit(&account->stripes_used, memory_order_acquire);
-    atomic_store_explicit(&the_level, level, memory_order_relaxed);
-    atomic_store_explicit(&account_plain_below, level == MEM_DETAIL ? 0 : CALLOC_FROM_BYTES,
-                          memory_order_relaxed);
+    atomic_store(&the_level, level);
+    struct account *account = atomic_load(&the_account);
+    uint32_t used = account == NULL ? 0 : atomic_load(&account->stripes_used);
     for (uint32_t i = 0; i < used; i++)
-        set_tags(&account->stripe[i]);
+        tell_level(&account->stripe[i]);
 }
 
-__thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec")));
+struct stripe account_no_stripe;
+__thread struct stripe *account_own_stripe __attribute__((tls_model("initial-exec"))) =
+    &account_no_stripe;
 static __thread bool thread_ending __attribute__((tls_model("initial-exec")));
 
 static void give_back(struct stripe *stripe)
@@ -59,7 +62,7 @@ static void give_back(struct stripe *stripe)
 static void end_thread(void *stripe)
 {
     thread_ending = true;
-    account_own_stripe = NULL;
+    account_own_stripe = &account_no_stripe;
     give_back(stripe);
 }
 
@@ -136,7 +139,8 @@ struct account *account_get(void)
     return account != NULL ? account : make_account();
 }
 
-/* Acquire pairs with the release of the last owner: what it counted is seen. */
+/* Acquire pairs with the release of the last owner: what it counted is seen. Who sets the level sees
+ * this stripe used, or the level it has set is seen here. */
 static bool try_take(struct account *account, int index)
 {
     struct stripe *stripe = &account->stripe[index];
@@ -145,12 +149,11 @@ static bool try_take(struct account *account, int index)
         !atomic_compare_exchange_strong_explicit(&stripe->taken, &nobody, 1, memory_order_acquire,
                                                  memory_order_relaxed))
         return false;
-    uint32_t used = atomic_load_explicit(&account->stripes_used, memory_order_relaxed);
-    while (used < (uint32_t)index + 1 && !atomic_compare_exchange_weak_explicit(
-                                             &account->stripes_used, &used, (uint32_t)index + 1,
-                                             memory_order_release, memory_order_relaxed))
+    uint32_t used = atomic_load(&account->stripes_used);
+    while (used < (uint32_t)index + 1 &&
+           !atomic_compare_exchange_weak(&account->stripes_used, &used, (uint32_t)index + 1))
         ;
-    set_tags(stripe);
+    tell_level(stripe);
     return true;
 }
 

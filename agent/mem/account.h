@@ -17,7 +17,7 @@
 #define AGENT_MEM_ACCOUNT_H
 
 #include "agent/mem/mem.h"
-#include MACHINE_COUNTER /* agent/mem/<architecture>/counter.h: account_add, account_subtract */
+#include MACHINE_COUNTER /* agent/mem/<architecture>/counter.h: account_add, account_is_above ... */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -56,6 +56,7 @@ struct stripe {
     _Alignas(64) _Atomic uint32_t taken;
     _Atomic int64_t all_reserved_bytes; /* the second count */
     _Atomic(struct site_tally *) sites; /* SITES of them; NULL until level detail counts here */
+    _Atomic uint64_t plain_below;       /* bytes; see account_own_stripe */
     struct tally tally[COMPONENT_COUNT];
 };
 
@@ -94,7 +95,8 @@ _Static_assert(sizeof(struct listed_map) * MAPS_LISTED >= (UINT8_MAX + 1) * size
 
 /*
  * The tag: what a block's header says of it besides its size. One word, so that it is written,
- * checked and read at once; its canary depends on all other bits of it, and on the size (mem.c):
+ * checked and read at once; its canary depends on all other bits of it. In a header the size is
+ * xor'ed to the site's bits (mem.c), so that the canary depends on that, too:
  *
  *    bit 0           32          40       48        64
  *    +---------------+-----------+--------+---------+
@@ -123,8 +125,6 @@ static inline uint64_t account_tag(enum mem_level level, enum component componen
 }
 
 void account_set_level(enum mem_level level);
-/* Blocks below are made without further questions: 0 at level detail. */
-extern _Atomic size_t account_plain_below __attribute__((visibility("hidden")));
 
 /* Above, calloc: it gets fresh pages from the kernel and need not touch them. Below, malloc and
  * memset: glibc's calloc does not use the per-thread cache. */
@@ -133,27 +133,21 @@ extern _Atomic size_t account_plain_below __attribute__((visibility("hidden")));
 /* The account, made at the first call; NULL when there is no memory for it. */
 struct account *account_get(void);
 
-/* This thread's own stripe; NULL before its first count and while it ends. Initial-exec: reading it
- * takes no call and never allocates, also in a library that was opened late. */
+/* This thread's own stripe; account_no_stripe before its first count and while it ends. Initial-exec:
+ * reading it takes no call and never allocates, also in a library that was opened late. Blocks below
+ * the stripe's plain_below are made and freed without further questions: none (0) at level detail
+ * and where there is no stripe, so that one comparison answers both. */
 extern __thread struct stripe *account_own_stripe
     __attribute__((tls_model("initial-exec"), visibility("hidden")));
+extern struct stripe account_no_stripe __attribute__((visibility("hidden"))); /* never written */
 void account_look_at_peak(enum component component);
-
-/* A plain address: an indexed one costs each addition another step. */
-static inline __attribute__((always_inline)) struct tally *tally_of(struct stripe *stripe,
-                                                                    enum component component)
-{
-    char *row = (char *)stripe + component * sizeof(struct tally);
-    __asm__("" : "+r"(row));
-    return (struct tally *)(row + offsetof(struct stripe, tally));
-}
 
 /* One block or map more; mapped_bytes is 0 or reserved_bytes. True: the peak is to be updated. */
 static inline __attribute__((always_inline)) bool
 account_count_more(struct stripe *stripe, enum component component, int64_t requested_bytes,
                    int64_t reserved_bytes, int64_t mapped_bytes)
 {
-    struct tally *tally = tally_of(stripe, component);
+    struct tally *tally = &stripe->tally[component];
     account_add(&tally->requested_bytes, requested_bytes);
     if (mapped_bytes != 0)
         account_add(&tally->mapped_bytes, mapped_bytes);
@@ -170,7 +164,7 @@ static inline __attribute__((always_inline)) void
 account_count_less(struct stripe *stripe, enum component component, int64_t requested_bytes,
                    int64_t reserved_bytes, int64_t mapped_bytes)
 {
-    struct tally *tally = tally_of(stripe, component);
+    struct tally *tally = &stripe->tally[component];
     account_subtract(&tally->requested_bytes, requested_bytes);
     if (mapped_bytes != 0)
         account_subtract(&tally->mapped_bytes, mapped_bytes);
@@ -183,7 +177,7 @@ account_count_less(struct stripe *stripe, enum component component, int64_t requ
 static inline void account_count_none(struct stripe *stripe, enum component component,
                                       int64_t requested_bytes, int64_t reserved_bytes)
 {
-    struct tally *tally = tally_of(stripe, component);
+    struct tally *tally = &stripe->tally[component];
     account_count_less(stripe, component, requested_bytes, reserved_bytes, 0);
     account_subtract(&tally->frees, 1);
     account_subtract(&tally->allocations, 1);
@@ -211,7 +205,7 @@ static inline __attribute__((always_inline)) bool account_count(enum component c
                                                                 int64_t mapped_bytes)
 {
     struct stripe *stripe = account_own_stripe;
-    if (__builtin_expect(stripe == NULL, 0))
+    if (__builtin_expect(stripe == &account_no_stripe, 0))
         return account_count_first(component, sign, requested_bytes, reserved_bytes, mapped_bytes);
     account_count_in(stripe, component, sign, requested_bytes, reserved_bytes, mapped_bytes);
     return true;
@@ -257,15 +251,17 @@ void maps_resident(int64_t resident_bytes[COMPONENT_COUNT]);
 #define SITES_BYTES        ((size_t)SITES * 80)
 #define SITE_FRAMES        4
 #define SITE_TALLIES_BYTES (SITES * sizeof(struct site_tally))
-#define SITE_NONE          UINT32_MAX /* the block was made below level detail */
+/* The block was made below level detail. Its low half is what the size of a small block is xor'ed to. */
+#define SITE_NONE          UINT32_C(0xffff0000)
 
 /* map: SITES_BYTES of zeroed memory, the table's from now on; NULL: there is none, and nobody has a
  * site. A second one is given back. */
 bool sites_are_open(void);
 void sites_open(void *map);
-/* frame_pointer: __builtin_frame_address(0) of the function in mem.h that was called. Its callers
- * are walked by frame pointer as long as they lie in this library. */
-uint32_t site_of(enum component component, void *const *frame_pointer);
+/* called_from: where the function in mem.h that was called returns to. frame: of that function, or
+ * of one it has called, whether it keeps a frame itself or not. Callers are walked by frame pointer
+ * as long as they lie in this library. */
+uint32_t site_of(enum component component, void *called_from, void *const *frame);
 /* Nothing for SITE_NONE. */
 void site_count(uint32_t site, int64_t bytes, int64_t blocks);
 /* Stores the present state, which mem_diff_sites subtracts. */

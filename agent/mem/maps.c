@@ -74,8 +74,9 @@ void *maps_new(enum component component, size_t size, uint32_t site)
 
 void *mem_map(enum component component, size_t size)
 {
-    uint32_t site =
-        mem_get_level() == MEM_DETAIL ? site_of(component, __builtin_frame_address(0)) : SITE_NONE;
+    uint32_t site = mem_get_level() == MEM_DETAIL ? site_of(component, __builtin_return_address(0),
+                                                            __builtin_frame_address(0))
+                                                  : SITE_NONE;
     return maps_new(component, size, site);
 }
 

@@ -37,11 +37,6 @@ static inline enum component component_of(uint64_t tag)
     return (enum component)(tag >> TAG_COMPONENT_AT & 0xff);
 }
 
-static inline uint32_t site_in(uint64_t tag)
-{
-    return (uint32_t)tag;
-}
-
 /* What glibc takes from the heap for a block: 8 bytes of its own, whole 16s. Its least, 32, is what
  * the smallest block of ours needs. Blocks that glibc maps (128 KB and more) take up to a page
  * more: what is so large is better a mem_map. */
@@ -60,16 +55,15 @@ static inline struct back *back_of(const struct header *header, uint64_t size)
     return (struct back *)((char *)(header + 1) + size);
 }
 
-/* The canary's part that is of the size: its four times 16 bits, xor'ed; of a small one it is a
- * shift. */
-static inline uint64_t seal_of_small(uint64_t size)
-{
-    return size << TAG_BITS;
-}
-
+/* What of the size is in the tag, in the site's place: a small one is as it stands. */
 static inline uint64_t seal_of(uint64_t size)
 {
-    return (size ^ size >> 16 ^ size >> 32 ^ size >> 48) << TAG_BITS;
+    return (uint32_t)(size ^ size >> 32);
+}
+
+static inline uint32_t site_in(const struct header *header)
+{
+    return (uint32_t)(header->tag ^ seal_of(header->size));
 }
 
 /* tag: sealed. */
@@ -80,11 +74,12 @@ static inline void fill_header(struct header *header, uint64_t tag, size_t size)
     back_of(header, size)->canary = BACK_CANARY;
 }
 
-static uint32_t count_site(enum component component, size_t size, void *const *frame_pointer)
+static uint32_t count_site(enum component component, size_t size, void *called_from,
+                           void *const *frame)
 {
     if (mem_get_level() != MEM_DETAIL)
         return SITE_NONE;
-    uint32_t site = site_of(component, frame_pointer);
+    uint32_t site = site_of(component, called_from, frame);
     site_count(site, (int64_t)size, 1);
     return site;
 }
@@ -111,9 +106,9 @@ int64_t mem_damaged(void)
     return account == NULL ? 0 : atomic_load_explicit(&account->damaged, memory_order_relaxed);
 }
 
-/* Large blocks, call sites, a thread's first block. */
+/* Large blocks, call sites, a thread's first block. called_from: as in site_of. */
 static __attribute__((noinline)) void *allocate_rarely(enum component component, size_t size,
-                                                       bool zeroed, void *const *frame_pointer)
+                                                       bool zeroed, void *called_from)
 {
     bool fresh = zeroed && size >= CALLOC_FROM_BYTES;
     if (size > SIZE_MAX_BYTES)
@@ -125,31 +120,42 @@ static __attribute__((noinline)) void *allocate_rarely(enum component component,
         free(header);
         return NULL;
     }
-    uint32_t site = count_site(component, size, frame_pointer);
+    uint32_t site = count_site(component, size, called_from, __builtin_frame_address(0));
     fill_header(header, account_tag(mem_get_level(), component, site) ^ seal_of(size), size);
     return zeroed && !fresh ? memset(header + 1, 0, size) : header + 1;
 }
 
-static __attribute__((noinline, cold)) void *take_back(uint64_t tag, size_t size)
+static __attribute__((noinline, cold)) void *take_back(uint64_t sealed, size_t size)
 {
-    account_count_none(account_own_stripe, component_of(tag), (int64_t)size, heap_bytes(size));
+    account_count_none(account_own_stripe, component_of(sealed), (int64_t)size, heap_bytes(size));
     return NULL;
 }
 
-/* A small block that is counted already. tag: of its tally. */
+_Static_assert((uint16_t)SITE_NONE == 0 && CALLOC_FROM_BYTES - 1 <= UINT16_MAX,
+               "the size of a small block is xor'ed to zeroes");
+
+/* A small block that is counted already. tag: of its tally, without a call site: so its seal holds the
+ * size, too, and is all that is kept across malloc. */
 static inline __attribute__((always_inline)) void *make_counted(uint64_t tag, size_t size,
                                                                 bool zeroed)
 {
+    uint64_t sealed = tag ^ size;
     struct header *header = malloc(size + AROUND_BYTES);
+    size = (uint16_t)sealed;
     if (__builtin_expect(header == NULL, 0))
-        return take_back(tag, size);
-    fill_header(header, tag ^ seal_of_small(size), size);
+        return take_back(sealed, size);
+    fill_header(header, sealed, size);
     return zeroed ? memset(header + 1, 0, size) : header + 1;
+}
+
+static inline bool is_plain(struct stripe *stripe, uint64_t size)
+{
+    return account_is_below(size, &stripe->plain_below);
 }
 
 static inline uint64_t tag_in(struct stripe *stripe, enum component component)
 {
-    return atomic_load_explicit(&tally_of(stripe, component)->tag, memory_order_relaxed);
+    return atomic_load_explicit(&stripe->tally[component].tag, memory_order_relaxed);
 }
 
 static __attribute__((noinline, cold)) void *allocate_at_peak(enum component component, size_t size,
@@ -160,19 +166,14 @@ static __attribute__((noinline, cold)) void *allocate_at_peak(enum component com
 }
 
 /* What nearly every call does, with as few instructions as can be, for that is all it costs: it is
- * counted first, so that size and tag alone are kept across malloc. */
+ * counted first, so that little is kept across malloc. called_from: as in site_of. */
 static inline __attribute__((always_inline)) void *allocate(enum component component, size_t size,
-                                                            bool zeroed, void *const *frame_pointer)
+                                                            bool zeroed)
 {
     struct stripe *stripe = account_own_stripe;
-    if (__builtin_expect(size >= atomic_load_explicit(&account_plain_below, memory_order_relaxed) ||
-                             stripe == NULL,
-                         0)) {
-        void *block = allocate_rarely(component, size, zeroed, frame_pointer);
-        /* Not the last thing done: a tail call gives up the frame that is walked, and where the return address
-         * is kept in a register (aarch64) nothing of it remains. */
-        __asm__("" : "+r"(block));
-        return block; // NOLINT(clang-analyzer-unix.Malloc): what the assembler hands on is not followed
+    if (__builtin_expect(!is_plain(stripe, size), 0)) {
+        __asm__ volatile("" ::: "memory");
+        return allocate_rarely(component, size, zeroed, __builtin_return_address(0));
     }
     if (__builtin_expect(account_count_more(stripe, component, (int64_t)size, heap_bytes(size), 0),
                          0))
@@ -180,21 +181,26 @@ static inline __attribute__((always_inline)) void *allocate(enum component compo
     return make_counted(tag_in(stripe, component), size, zeroed);
 }
 
-void *mem_alloc(enum component component, size_t size)
+/* The two that all others are measured by do without a frame pointer: site_of does without their frame. */
+#ifdef __clang__
+#define FRAMELESS
+#else
+#define FRAMELESS __attribute__((optimize("omit-frame-pointer")))
+#endif
+
+FRAMELESS void *mem_alloc(enum component component, size_t size)
 {
-    return allocate(component, size, true, __builtin_frame_address(0));
+    return allocate(component, size, true);
 }
 
-void *mem_alloc_raw(enum component component, size_t size)
+FRAMELESS void *mem_alloc_raw(enum component component, size_t size)
 {
-    return allocate(component, size, false, __builtin_frame_address(0));
+    return allocate(component, size, false);
 }
 
 char *mem_copy_text(enum component component, const char *text, size_t length)
 {
-    char *copy = length >= SIZE_MAX_BYTES
-                     ? NULL
-                     : allocate(component, length + 1, false, __builtin_frame_address(0));
+    char *copy = length >= SIZE_MAX_BYTES ? NULL : allocate(component, length + 1, false);
     if (copy == NULL)
         return NULL;
     if (length > 0)
@@ -206,7 +212,7 @@ char *mem_copy_text(enum component component, const char *text, size_t length)
 void *mem_resize(enum component component, void *block, size_t size)
 {
     if (block == NULL)
-        return allocate(component, size, true, __builtin_frame_address(0));
+        return allocate(component, size, true);
     struct header *header = (struct header *)block - 1;
     if (!is_whole(header)) {
         count_damage();
@@ -219,10 +225,11 @@ void *mem_resize(enum component component, void *block, size_t size)
     if (size > old.size)
         memset((char *)(moved + 1) + old.size, 0, size - old.size);
     /* The account exists since the block was made: these count. */
-    site_count(site_in(old.tag), -(int64_t)old.size, -1);
+    site_count(site_in(&old), -(int64_t)old.size, -1);
     account_count(component_of(old.tag), -1, (int64_t)old.size, heap_bytes(old.size), 0);
     account_count(component, 1, (int64_t)size, heap_bytes(size), 0);
-    uint32_t site = count_site(component, size, __builtin_frame_address(0));
+    uint32_t site =
+        count_site(component, size, __builtin_return_address(0), __builtin_frame_address(0));
     fill_header(moved, account_tag(mem_get_level(), component, site) ^ seal_of(size), size);
     return moved + 1;
 }
@@ -270,7 +277,7 @@ static __attribute__((noinline)) void free_rarely(struct header *header)
         return;
     }
     int64_t size = (int64_t)header->size;
-    site_count(site_in(header->tag), -size, -1);
+    site_count(site_in(header), -size, -1);
     account_count(component_of(header->tag), -1, size, heap_bytes((uint64_t)size), 0);
     free(header);
 }
@@ -282,13 +289,13 @@ void mem_free(void *block)
     struct header *header = (struct header *)block - 1;
     struct stripe *stripe = account_own_stripe;
     uint64_t size = header->size;
-    if (__builtin_expect(stripe == NULL || size >= CALLOC_FROM_BYTES, 0)) {
+    if (__builtin_expect(!is_plain(stripe, size), 0)) {
         free_rarely(header);
         return;
     }
-    /* The tally's tag is that of most blocks: one comparison for canary, component, level, site. */
+    /* The tally's tag is that of most blocks: one comparison for canary, component, level, site, size. */
     enum component component = component_of(header->tag);
-    if (__builtin_expect((header->tag ^ seal_of_small(size)) != tag_in(stripe, component) ||
+    if (__builtin_expect(!account_is(header->tag ^ size, &stripe->tally[component].tag) ||
                              back_of(header, size)->canary != BACK_CANARY,
                          0)) {
         free_rarely(header);

@@ -13,7 +13,7 @@
  *    | site   |comp.| lvl | canary | size (bytes)    | 16-byte aligned       | canary |
  *    +--------+-----+-----+--------+-----------------+-----------------------+--------+
  *
- * Counters are striped by thread, so that threads do not share them. At level `detail`
+ * In the header the size is xor'ed to the site. Counters are striped by thread, so that threads do not share them. At level `detail`
  * the call stack (four frames) of each allocation is kept in a lock-free site table.
  *
  * Arenas are mmap'ed pieces for memory that is never freed one by one: reserved counts from the

@@ -57,17 +57,19 @@ static uintptr_t stack_limit(void *const *frame)
 }
 
 /* A frame begins with the caller's frame pointer and the return address (x86-64 and aarch64). */
-static void walk(void *const *frame, void *frames[SITE_FRAMES])
+static void walk(void *called_from, void *const *frame, void *frames[SITE_FRAMES])
 {
     uintptr_t limit = stack_limit(frame);
-    for (int i = 0; i < SITE_FRAMES; i++) {
-        frames[i] = frame[1];
+    int count = 0;
+    frames[count++] = called_from;
+    while (count < SITE_FRAMES && in_this_library(frames[count - 1])) {
         void *const *caller = (void *const *)frame[0];
-        if (!in_this_library(frames[i]) || caller <= frame ||
-            (uintptr_t)caller % sizeof(void *) != 0 ||
+        if (caller <= frame || (uintptr_t)caller % sizeof(void *) != 0 ||
             (uintptr_t)caller >= limit - 2 * sizeof(void *))
             break;
         frame = caller;
+        if (frame[1] != called_from) /* else the frame of the function in mem.h */
+            frames[count++] = frame[1];
     }
 }
 
@@ -85,13 +87,13 @@ static uint32_t row_at(uint64_t hash, uint32_t probe)
     return 1 + (uint32_t)((hash + probe) % rows);
 }
 
-uint32_t site_of(enum component component, void *const *frame_pointer)
+uint32_t site_of(enum component component, void *called_from, void *const *frame)
 {
     struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
     if (sites == NULL)
         return SITE_NONE;
     void *frames[SITE_FRAMES] = {NULL};
-    walk(frame_pointer, frames);
+    walk(called_from, frame, frames);
     uint64_t hash = fold_hash(frames, sizeof frames, component); /* never 0, which is a free row */
     for (uint32_t probe = 0; probe < PROBES; probe++) {
         uint32_t row = row_at(hash, probe);
@@ -112,7 +114,7 @@ uint32_t site_of(enum component component, void *const *frame_pointer)
 static struct site_tally *own_tallies(void)
 {
     struct stripe *stripe = account_own_stripe;
-    if (stripe == NULL)
+    if (stripe == &account_no_stripe)
         return NULL;
     struct site_tally *tallies = atomic_load_explicit(&stripe->sites, memory_order_relaxed);
     if (__builtin_expect(tallies != NULL, 1))

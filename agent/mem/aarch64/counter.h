@@ -1,4 +1,5 @@
-/* aarch64: a counter that one thread writes and others read. account.h has what each counts. */
+/* aarch64: a counter that one thread writes and others read, and what is compared with one. account.h has
+ * what each counts. */
 #ifndef AGENT_MEM_COUNTER_H
 #define AGENT_MEM_COUNTER_H
 
@@ -20,11 +21,22 @@ static inline __attribute__((always_inline)) void account_subtract(_Atomic int64
     account_add(counter, -by);
 }
 
-/* value > *counter */
 static inline __attribute__((always_inline)) bool account_is_above(int64_t value,
-                                                                   _Atomic int64_t *counter)
+                                                                   _Atomic int64_t *limit)
 {
-    return value > atomic_load_explicit(counter, memory_order_relaxed);
+    return value > atomic_load_explicit(limit, memory_order_relaxed);
+}
+
+static inline __attribute__((always_inline)) bool account_is_below(uint64_t value,
+                                                                   _Atomic uint64_t *limit)
+{
+    return value < atomic_load_explicit(limit, memory_order_relaxed);
+}
+
+static inline __attribute__((always_inline)) bool account_is(uint64_t value,
+                                                             _Atomic uint64_t *expected)
+{
+    return value == atomic_load_explicit(expected, memory_order_relaxed);
 }
 
 #endif

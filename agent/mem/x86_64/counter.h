@@ -1,4 +1,5 @@
-/* x86-64: a counter that one thread writes and others read. account.h has what each counts. */
+/* x86-64: a counter that one thread writes and others read, and what is compared with one. account.h has
+ * what each counts. */
 #ifndef AGENT_MEM_COUNTER_H
 #define AGENT_MEM_COUNTER_H
 
@@ -29,16 +30,40 @@ static inline __attribute__((always_inline)) void account_subtract(_Atomic int64
 #endif
 }
 
-/* value > *counter, by a comparison with memory: compilers load what is atomic first. */
+/* Comparisons with memory: compilers load what is atomic first. */
 static inline __attribute__((always_inline)) bool account_is_above(int64_t value,
-                                                                   _Atomic int64_t *counter)
+                                                                   _Atomic int64_t *limit)
 {
 #ifndef __SANITIZE_THREAD__
     bool above;
-    __asm__ volatile("cmpq %2, %1" : "=@ccg"(above) : "r"(value), "m"(*counter));
+    __asm__ volatile("cmpq %2, %1" : "=@ccg"(above) : "r"(value), "m"(*limit));
     return above;
 #else
-    return value > atomic_load_explicit(counter, memory_order_relaxed);
+    return value > atomic_load_explicit(limit, memory_order_relaxed);
+#endif
+}
+
+static inline __attribute__((always_inline)) bool account_is_below(uint64_t value,
+                                                                   _Atomic uint64_t *limit)
+{
+#ifndef __SANITIZE_THREAD__
+    bool below;
+    __asm__ volatile("cmpq %2, %1" : "=@ccb"(below) : "r"(value), "m"(*limit));
+    return below;
+#else
+    return value < atomic_load_explicit(limit, memory_order_relaxed);
+#endif
+}
+
+static inline __attribute__((always_inline)) bool account_is(uint64_t value,
+                                                             _Atomic uint64_t *expected)
+{
+#ifndef __SANITIZE_THREAD__
+    bool equal;
+    __asm__ volatile("cmpq %2, %1" : "=@cce"(equal) : "r"(value), "m"(*expected));
+    return equal;
+#else
+    return value == atomic_load_explicit(expected, memory_order_relaxed);
 #endif
 }
 

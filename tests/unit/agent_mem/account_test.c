@@ -148,6 +148,48 @@ static void a_peak_of_two_threads(void **state)
 }
 
 static _Atomic bool enough;
+static _Atomic bool has_begun;
+
+static void *takes_stripes(void *argument)
+{
+    (void)argument;
+    mem_free(mem_alloc(COMPONENT_THREADS, 1));
+    atomic_store(&has_begun, true);
+    pthread_barrier_wait(&crowd.all_there);
+    return NULL;
+}
+
+/* The level is set while threads take their stripes: none is left with the old one. */
+static void every_stripe_has_the_level(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    for (int round = 0; round < 50; round++) {
+        enum mem_level level = round % 2 == 0 ? MEM_DETAIL : MEM_SUMMARY;
+        pthread_t thread[THREADS];
+        pthread_barrier_init(&crowd.all_there, NULL, THREADS + 1);
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&thread[i], NULL, takes_stripes, NULL), 0);
+        while (!atomic_load(&has_begun))
+            ;
+        mem_set_level(level);
+        pthread_barrier_wait(&crowd.all_there);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(thread[i], NULL);
+        atomic_store(&has_begun, false);
+        for (uint32_t i = 0; i < atomic_load(&account_get()->stripes_used); i++) {
+            struct stripe *stripe = &account_get()->stripe[i];
+            if (atomic_load(&stripe->tally[0].tag) != 0) /* was ever somebody's */
+                assert_int_equal(atomic_load(&stripe->plain_below),
+                                 level == MEM_DETAIL ? 0 : CALLOC_FROM_BYTES);
+        }
+        pthread_barrier_destroy(&crowd.all_there);
+    }
+    mem_set_level(MEM_SUMMARY);
+    now_whole();
+    for (size_t i = 0; i < sizeof account_no_stripe; i++)
+        assert_int_equal(((const char *)&account_no_stripe)[i], 0); /* nobody counted there */
+}
 
 static void *busy(void *argument)
 {
@@ -238,6 +280,7 @@ int main(void)
         cmocka_unit_test(an_ended_thread_leaves_its_counts),
         cmocka_unit_test(more_threads_than_stripes),
         cmocka_unit_test(a_peak_of_two_threads),
+        cmocka_unit_test(every_stripe_has_the_level),
         cmocka_unit_test(a_forked_child_goes_on),
         cmocka_unit_test(a_child_copied_in_the_middle_of_a_count),
         cmocka_unit_test(a_lost_count_shows),

@@ -78,6 +78,33 @@ static __attribute__((noinline)) struct arena *an_arena(void)
     return arena;
 }
 
+/* Whether the function in mem.h keeps a frame or not, a site begins with its caller. */
+static void a_site_begins_with_the_caller(void **state)
+{
+    (void)state;
+    struct mem_site site[MAX];
+    void *block[3] = {here(100), there(10), mem_resize(COMPONENT_CONTROL, NULL, 100)};
+    mem_free(mem_resize(COMPONENT_CONTROL, block[2], 200));
+    block[2] = mem_alloc_raw(COMPONENT_CONTROL, 100000);
+    int count = mem_sites(site, MAX), found = 0;
+    for (int i = 0; i < count; i++) {
+        uintptr_t first = (uintptr_t)site[i].frame[0], second = (uintptr_t)site[i].frame[1];
+        uintptr_t function = site[i].component == COMPONENT_METHOD_MAP    ? (uintptr_t)here
+                             : site[i].component == COMPONENT_LINE_TABLES ? (uintptr_t)there
+                             : site[i].component == COMPONENT_CONTROL
+                                 ? (uintptr_t)a_site_begins_with_the_caller
+                                 : 0;
+        if (function == 0)
+            continue;
+        assert_in_range(first - function, 1, 2000);
+        assert_true(first != second);
+        found++;
+    }
+    assert_int_equal(found, 3);
+    for (int i = 0; i < 3; i++)
+        mem_free(block[i]);
+}
+
 /* Inside the agent's code a site reaches further than the function that called us. */
 static void callers_are_walked(void **state)
 {
@@ -149,10 +176,11 @@ static void a_full_table_still_counts(void **state)
     int64_t overflowed = 0;
     struct mem_site site[MAX];
     for (uintptr_t i = 1; i <= 2 * SITES; i++) {
-        void *frame[2] = {NULL, (void *)i}; /* a return address that is in no library */
-        uint32_t row = site_of(COMPONENT_CONTROL, frame);
+        void *frame[2] = {NULL};
+        void *called_from = (void *)i; /* is in no library */
+        uint32_t row = site_of(COMPONENT_CONTROL, called_from, frame);
         assert_true(row < SITES);
-        assert_int_equal(site_of(COMPONENT_CONTROL, frame), row);
+        assert_int_equal(site_of(COMPONENT_CONTROL, called_from, frame), row);
         site_count(row, 10, 1);
         overflowed += row == 0;
     }
@@ -170,6 +198,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, detail)
     const struct CMUnitTest tests[] = {
         TEST(sites_are_distinct),
+        TEST(a_site_begins_with_the_caller),
         TEST(callers_are_walked),
         TEST(growth_since_a_baseline_by_site),
         TEST(a_resized_block_moves_to_its_new_site),
