@@ -271,16 +271,22 @@ static bool ask_loaders(struct watcher *watcher)
 static void announce_histograms(struct watcher *watcher, const struct pause_inputs *inputs)
 {
     int64_t us = pause_predict(&watcher->pause, EXPENSIVE_HISTOGRAM_ALL, inputs);
+    const struct watch_options *options = &watcher->options;
+    char too_much[100] = "";
     if (watcher->histogram_announced)
         return;
     watcher->histogram_announced = true;
+    if (us > options->pause_budget_us) /* in seconds: it is a prediction */
+        snprintf(too_much, sizeof too_much,
+                 ", too small: none is taken; --pause-budget %" PRId64 "s/%" PRId64 "s allows one",
+                 us / 1000000 + 1, options->pause_window_ms / 1000);
     watcher_note(watcher,
                  "class histograms, every %s: each stops the application for about %s, by a heap "
-                 "of %s (pause budget: %s in %s)",
-                 units_duration(watcher->options.histogram_interval_ms).text,
-                 units_microseconds(us).text, units_bytes(inputs->heap_bytes).text,
-                 units_microseconds(watcher->options.pause_budget_us).text,
-                 units_duration(watcher->options.pause_window_ms).text);
+                 "of %s (pause budget: %s in %s%s)",
+                 units_duration(options->histogram_interval_ms).text, units_microseconds(us).text,
+                 units_bytes(inputs->heap_bytes).text,
+                 units_microseconds(options->pause_budget_us).text,
+                 units_duration(options->pause_window_ms).text, too_much);
 }
 
 static bool ask_histogram(struct watcher *watcher)

@@ -40,5 +40,7 @@ for jdk in $(agent_jdks); do
     check "$jdk: over the budget none is taken, which is said" jq -es '
         any(.[]; .type == "cost" and .measured_us == -1 and (.skipped | contains("of the budget")))
         and all(.[]; .type != "histogram")' <(zcat "$SCRATCH/refused$jdk.rec")
+    check "$jdk: with the budget that allows one" jq -es '
+        any(.[]; .type == "note" and (.text | test("--pause-budget 1s/600s allows one")))' <(zcat "$SCRATCH/refused$jdk.rec")
 done
 done_testing
