@@ -179,7 +179,8 @@ bool serve_options_take(struct serve_options *options, const char *key, const ch
                (strcmp(key, "listen") != 0 || serve_listen_parse(text, &address, problem, size)) &&
                (!is_short(key) || check_url(key, text, problem, size));
     }
-    snprintf(problem, size, "unknown key '%.60s' in [serve]", key);
+    snprintf(problem, size, "unknown key '%.60s' in [serve]%s", key,
+             watch_options_has_key(key) ? ": it is one of [watch]" : "");
     return false;
 }
 

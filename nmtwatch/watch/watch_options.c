@@ -164,6 +164,15 @@ bool watch_option_take(struct watch_options *options, enum watch_option option, 
     return false;
 }
 
+bool watch_options_has_key(const char *key)
+{
+    for (int i = 0; i < WATCH_OPTION_COUNT; i++) {
+        if (strcmp(settings[0][i].key, key) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool watch_options_take_key(struct watch_options *options, const char *key, const char *text,
                             char *problem, size_t size)
 {

@@ -59,6 +59,8 @@ const struct setting *watch_option_settings(bool soak);
  * untouched then. */
 bool watch_option_take(struct watch_options *options, enum watch_option option, const char *text,
                        char *expected, size_t size);
+/* Whether it is a key of [watch]. */
+bool watch_options_has_key(const char *key);
 /* One key of [watch]. False with what is wrong (names the key) in problem. */
 bool watch_options_take_key(struct watch_options *options, const char *key, const char *text,
                             char *problem, size_t size);

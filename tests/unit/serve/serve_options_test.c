@@ -147,6 +147,8 @@ static void test_errors_name_the_line(void **state)
     } rows[] = {
         {"[serve]\nlisten = here\n", ":2: "},
         {"[serve]\n\nno_such = 1\n", ":3: unknown key 'no_such'"},
+        {"[serve]\nhistogram = 10m\n",
+         ":2: unknown key 'histogram' in [serve]: it is one of [watch]"},
         {"[serve]\ninclude = a.*\n", "include: "},
         {"[serve]\ntarget = %{pid}\n", "target: "},
         {"[serve]\ndiscover = 5\n", "discover: "},
