@@ -21,8 +21,8 @@ int unnamed_create(int folder_fd, const char *name, mode_t mode);
 bool unnamed_link(int fd, int folder_fd, const char *name);
 /* A file of results is whole under its name, or is not there: it has no name until result_end, and one that had the
  * name before stays until then. Written in place instead: whatever is not a regular file of this user with one name
- * (a device, a pipe, a link, another user's), and all files on file systems without O_TMPFILE. flags: O_NOFOLLOW, or 0. mode: of a new one.
- * -1 with errno. */
+ * (a device, a pipe, a link, another user's), and all files on file systems without O_TMPFILE. flags: O_NOFOLLOW, or
+ * 0. mode: of a new one. -1 with errno. */
 int result_create(int folder_fd, const char *name, int flags, mode_t mode);
 /* Closes fd, which may be -1. True: good, and all of it is in the file. Otherwise the file is removed, and errno says
  * why; EIO for an unknown error. */
