@@ -236,7 +236,7 @@ static const struct {
     const char *name, *sentence;
 } BREAKER[AGENT_BREAKER_STEPS + 1] = {
     {"normal", ""},
-    {"warned", "the profiler agent warns of what it costs"},
+    {"warned", "the profiler agent warns about its cost"},
     {"shedding",
      "the profiler agent reduces collection: no further jmethodIDs, smaller tables, no allocation "
      "and class profiles"},

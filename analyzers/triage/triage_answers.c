@@ -111,7 +111,7 @@ static bool of_error_file(const struct jvm_facts *facts, struct finding *finding
     finding_advice(finding, "%s",
                    "Paste the file from its beginning: head -60 hs_err_pidPID.log. \"There is "
                    "insufficient memory\" there is a memory question; a signal (SIGSEGV, "
-                   "EXCEPTION_ACCESS_VIOLATION) with its problematic frame is a crash and none.");
+                   "EXCEPTION_ACCESS_VIOLATION) with its problematic frame is a crash.");
     return true;
 }
 
@@ -136,7 +136,7 @@ static bool of_process(const struct jvm_facts *facts, struct finding *finding)
                   in_row ? process_source_name(row->source) : "smaps", size_text(rss).text,
                   in_row && row->name[0] != '\0' ? row->name : "the process", limit, heap);
     finding_advice(finding, "%s",
-                   "Set it against what the JVM counts: jcmd PID VM.native_memory summary (with "
+                   "Compare it with what the JVM counts: jcmd PID VM.native_memory summary (with "
                    "-XX:NativeMemoryTracking=summary). What is resident above its total is native "
                    "code's or malloc's: pmap -x PID, MALLOC_ARENA_MAX=2. nmtwatch triage PID does "
                    "both; nmtwatch plan says which heap fits a limit.");
@@ -269,7 +269,7 @@ static bool of_limits(const struct jvm_facts *facts, struct finding *finding)
                   facts->container_limit_bytes > 0 ? size_text(facts->container_limit_bytes).text
                                                    : "");
     finding_advice(finding, "%s",
-                   "Beside the heap there are Metaspace, code, threads, direct buffers: nmtwatch "
+                   "Besides the heap there are Metaspace, code, threads, direct buffers: nmtwatch "
                    "plan --heap SIZE --limit SIZE says what fits.");
     finding_add_int(finding, "max_heap_bytes", facts->max_heap_bytes);
     return true;

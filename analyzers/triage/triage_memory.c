@@ -288,7 +288,7 @@ static void retained_by_sites(const struct jvm_facts *facts, struct triage *out)
     int64_t kept = (leaks_arrays ? arrays->bytes : 0) + (leaks_lines ? lines->bytes : 0);
     if (kept > facts->thresholds.value[TH_INTERNAL_EXPLOSION_BYTES])
         finding->severity = SEVERITY_CRITICAL;
-    finding_title(finding, "%.100s keeps what JVMTI gave it: %s below %s are never given back%s",
+    finding_title(finding, "%.100s does not free JVMTI results: %s below %s are never freed%s",
                   who(&out->explained), size_text(kept).text,
                   leaks_arrays && leaks_lines ? "GetClassMethods and GetLineNumberTable"
                   : leaks_arrays              ? "GetClassMethods"

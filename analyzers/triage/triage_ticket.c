@@ -200,10 +200,11 @@ static void crashed(const struct jvm_facts *facts, struct triage *out)
     if (finding == NULL)
         return;
     if (crash->end == HS_ERR_SIGNAL)
-        finding_title(finding, "crash by %.95s in %.95s, no memory question%s%.150s", crash->signal,
-                      owner_of(crash), crash->frame[0] != '\0' ? ": " : "", crash->frame);
+        finding_title(finding, "crash by %.95s in %.95s, not a memory problem%s%.150s",
+                      crash->signal, owner_of(crash), crash->frame[0] != '\0' ? ": " : "",
+                      crash->frame);
     else
-        finding_title(finding, "the JVM stopped itself: %.95s, no memory question%s%.199s",
+        finding_title(finding, "the JVM stopped itself: %.95s, not a memory problem%s%.199s",
                       crash->signal, crash->how[0] != '\0' ? ": " : "", crash->how);
     finding_add_text(finding, "signal", crash->signal);
     finding_add_text(finding, "frame", crash->frame);
@@ -303,7 +304,7 @@ static void oom_killed(const struct jvm_facts *facts, struct triage *out)
                   kill->limit_bytes > 0 ? " of " : "", kill->limit_bytes > 0 ? limit.text : "");
     else
         add_words(title, sizeof title,
-                  "the kernel's OOM killer was called by %s; whom it killed is not in the text",
+                  "the kernel's OOM killer was called by %s; the killed process is not in the text",
                   kill->name[0] != '\0' ? kill->name : "a process");
     if (strncmp(kill->invoker, "C2 Compiler", 11) != 0 &&
         strncmp(kill->invoker, "C1 Compiler", 11) != 0)
@@ -474,7 +475,7 @@ static void dead_loaders(const struct jvm_facts *facts, struct triage *out)
         dead, all, facts->dead_type[0] != '\0' ? ", most of type " : "", facts->dead_type);
     finding_advice(
         finding,
-        "Dead loaders go with the next collection that unloads classes (a full one, or a "
+        "Dead loaders are freed by the next collection that unloads classes (a full one, or a "
         "concurrent cycle): let it happen (-XX:+ClassUnloading, "
         "-XX:+CMSClassUnloadingEnabled on JDK 6 and 7). DelegatingClassLoader is reflection: "
         "-Dsun.reflect.inflationThreshold=2147483647 makes none.");

@@ -1,4 +1,4 @@
-/* nmtwatch holders: who keeps class loaders alive that should be gone. */
+/* nmtwatch holders: what keeps class loaders alive that should have been unloaded. */
 #include "nmtwatch/commands/options.h"
 #include "nmtwatch/heap/holders_run.h"
 #include "nmtwatch/process/signals.h"
@@ -189,9 +189,10 @@ const struct command command_holders = {
              "again. It stops the application: what that costs is predicted and said, and\n"
              "done only with --allow-pause.\n"
              "\n"
-             "Exit: 0 nothing is held that should be gone (what only soft references hold is\n"
-             "reported, the JVM lets go of it before memory runs out), 1 WARNING: something\n"
-             "is, 10-32 the JVM could not be asked, 64 usage, or --allow-pause is missing, 74\n"
-             "the dump cannot be read, there is no room for it, or it was interrupted.\n",
+             "Exit: 0 nothing is held that should have been unloaded (what only soft\n"
+             "references hold is reported, the JVM lets go of it before memory runs out), 1\n"
+             "WARNING: something is, 10-32 the JVM could not be asked, 64 usage, or\n"
+             "--allow-pause is missing, 74 the dump cannot be read, there is no room for it,\n"
+             "or it was interrupted.\n",
     .run = run,
 };

@@ -142,7 +142,7 @@ static void describe_owner(struct owner owner, char *out, size_t size)
     snprintf(out, size, "user %s%s", name, owner.contained ? " in a container" : "");
 }
 
-/* It came under a name whose owner runs no JVM of that name now: a name is being taken over. */
+/* It has taken a name whose owner runs no JVM of that name now: a name is being taken over. */
 static void note_owner(const struct member *member, const char *wanted, struct owner was)
 {
     char owner[96], newcomer[96], note[512];

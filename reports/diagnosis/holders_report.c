@@ -40,10 +40,8 @@ static void words_of_cut(const struct holder_path *path, char *out, size_t size)
     if (step == NULL)
         snprintf(out, size, "The root refers to it directly.");
     else
-        snprintf(
-            out, size,
-            "Cut at %s%s: there the part that lives on refers into the one that should be gone.",
-            step->text, step->is_static ? " (static)" : "");
+        snprintf(out, size, "Cut at %s%s: live code refers into the abandoned part there.",
+                 step->text, step->is_static ? " (static)" : "");
 }
 
 void holders_finding(const struct holders *holders, const struct holder_group *group,
@@ -389,8 +387,9 @@ void holders_report_page(const struct holders_report *report, struct page *page)
                   "JVM lets go of them before heap or Metaspace run out. Until then they take "
                   "what they retain.");
     else if (!held)
-        page_text(page, "Nothing holds a class loader that should be gone: no application is there "
-                        "several times.");
+        page_text(page,
+                  "No class loader is held that should have been unloaded: no application is there "
+                  "several times.");
     for (int i = 0; i < holders->group_count; i++) {
         struct finding finding;
         struct texts texts = {0};

@@ -77,7 +77,7 @@ struct holders_report {
     const char *baseline_name;
 };
 
-/* 0 nothing is held that should be gone, 1 WARNING: a suspect group. */
+/* 0 nothing is held that should have been unloaded, 1 WARNING: a suspect group. */
 int holders_status(const struct holders *holders);
 /* Finding of a suspect group. */
 void holders_finding(const struct holders *holders, const struct holder_group *group,

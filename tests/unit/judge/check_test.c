@@ -181,7 +181,7 @@ static void test_an_agent_that_gives_way(void **state)
     check_jvm(&input, &result);
     assert_int_equal(result.status, CHECK_WARNING);
     assert_string_equal(finding_row(result.findings[0].kind)->id, "agent-shedding");
-    assert_non_null(strstr(result.reason, "warns of what it costs: it holds 3 MB, the JVM 600 MB"));
+    assert_non_null(strstr(result.reason, "warns about its cost: it holds 3 MB, the JVM 600 MB"));
     assert_int_equal(finding_evidence(&result.findings[0], "agent_jmethod_id_bytes")->number,
                      600 * MB);
     sample_set(&now, SAMPLE_AGENT_BREAKER, 99); /* a step we do not know is beyond those we do */
