@@ -252,13 +252,12 @@ static void add_details(struct page *page, const struct snapshot *snapshot, int 
 
 static void begin(struct page *page, const struct snapshot *snapshot)
 {
-    int critical = 0, lesser = 0, down = 0, count = snapshot->target_count;
+    int found[SEVERITY_CRITICAL + 1] = {0}, down = 0, count = snapshot->target_count;
     enum severity worst = SEVERITY_INFO;
-    char title[256], not_up[64] = "", when[40];
+    char title[256], not_up[64] = "", infos[32] = "", when[40];
     for (int i = 0; i < snapshot->finding_count; i++) {
         enum severity severity = snapshot->findings[i].finding.severity;
-        critical += severity == SEVERITY_CRITICAL;
-        lesser += severity != SEVERITY_CRITICAL;
+        found[severity]++;
         if (severity > worst)
             worst = severity;
     }
@@ -266,12 +265,16 @@ static void begin(struct page *page, const struct snapshot *snapshot)
         down += !snapshot->targets[i].up;
     if (down > 0)
         snprintf(not_up, sizeof not_up, "; %d %s not answer", down, down == 1 ? "does" : "do");
-    if (critical + lesser == 0)
-        snprintf(title, sizeof title, "%d JVM%s watched; nothing is wrong with the native memory%s",
-                 count, count == 1 ? " is" : "s are", not_up);
+    if (found[SEVERITY_INFO] > 0)
+        snprintf(infos, sizeof infos, ", %d INFO", found[SEVERITY_INFO]);
+    if (snapshot->finding_count == 0)
+        snprintf(title, sizeof title, "%d JVM%s watched, no findings%s", count,
+                 count == 1 ? " is" : "s are", not_up);
     else
-        snprintf(title, sizeof title, "%d critical and %d lesser finding%s in %d JVM%s%s", critical,
-                 lesser, critical + lesser == 1 ? "" : "s", count, count == 1 ? "" : "s", not_up);
+        snprintf(title, sizeof title, "%d critical, %d warning%s%s in %d JVM%s%s",
+                 found[SEVERITY_CRITICAL], found[SEVERITY_WARNING],
+                 found[SEVERITY_WARNING] == 1 ? "" : "s", infos, count, count == 1 ? "" : "s",
+                 not_up);
     static const char *const words[] = {"ok", "warning", "critical"};
     page_begin(page, title, words[worst], worst);
     page_set_name(page, "nmtwatch: %d JVMs", count);

@@ -122,7 +122,8 @@ bool top_columns_save(unsigned columns)
             snprintf(text + length, sizeof text - length, "%s%s",
                      text[length - 1] == ' ' ? "" : ",", COLUMNS[i].key);
     }
-    strcat(text, "\n");
+    size_t end = strlen(text);
+    snprintf(text + end, sizeof text - end, "\n");
     snprintf(name, sizeof name, ".top.ini.%d", (int)getpid());
     int folder = state_folder(true);
     if (folder < 0)

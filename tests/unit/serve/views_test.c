@@ -1,4 +1,4 @@
-/* A picture with hostile texts in it, as metrics, page and JSON. */
+/* A snapshot with hostile texts in it, as metrics, page and JSON. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@ static struct texts texts; /* of all findings here */
 
 #define HOSTILE "<script>alert(1)</script>\"\x1b[31m\n\xff"
 
-static struct snapshot *picture(void)
+static struct snapshot *made_snapshot(void)
 {
     struct snapshot *snapshot = snapshot_create(2);
     assert_non_null(snapshot);
@@ -93,7 +93,7 @@ static struct snapshot *picture(void)
 
 static char *metrics_text(enum exposition_format format)
 {
-    struct snapshot *snapshot = picture();
+    struct snapshot *snapshot = made_snapshot();
     struct exposition out = {.format = format};
     size_t length;
     metrics_write(snapshot, &out);
@@ -193,7 +193,7 @@ static void test_families_stand_together(void **state)
 static void test_the_page_is_no_script(void **state)
 {
     (void)state;
-    struct snapshot *snapshot = picture();
+    struct snapshot *snapshot = made_snapshot();
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
@@ -202,7 +202,7 @@ static void test_the_page_is_no_script(void **state)
     assert_null(strstr(text, "<script"));
     assert_null(strchr(text, '\x1b'));
     has(text, "&lt;script&gt;");
-    has(text, "1 critical and 1 lesser findings in 2 JVMs; 1 does not answer");
+    has(text, "1 critical, 0 warnings, 1 INFO in 2 JVMs; 1 does not answer");
     has(text, "NMT is off");
     has(text, "nmtwatch explain class-explosion");
     has(text, "<polyline points=\"");
@@ -215,7 +215,7 @@ static void test_the_page_is_no_script(void **state)
 static void test_only_web_addresses_become_links(void **state)
 {
     (void)state;
-    struct snapshot *snapshot = picture();
+    struct snapshot *snapshot = made_snapshot();
     const char *const bases[] = {"javascript:alert(1)", "https://wiki.example/\"x"};
     for (int i = 0; i < 2; i++) {
         char *text = NULL;
@@ -253,7 +253,7 @@ static void test_an_empty_house(void **state)
 static void test_json(void **state)
 {
     (void)state;
-    struct snapshot *snapshot = picture();
+    struct snapshot *snapshot = made_snapshot();
     struct json_out out = {0};
     json_t *targets = json_loads(view_targets_json(snapshot, &out), 0, NULL);
     json_t *target = json_array_get(json_object_get(targets, "targets"), 0);
