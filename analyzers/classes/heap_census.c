@@ -5,7 +5,9 @@
 #include "analyzers/parse/class_tables.h"
 #include "analyzers/parse/span.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STEMS_MAX         16384
 #define NAMED_FILLERS_JDK 19
@@ -24,6 +26,7 @@ struct entry {
     const struct stem *stem; /* of generated classes; NULL: an ordinary one */
     struct span name;
     bool ranked;
+    bool arrays; /* of stem's classes */
     int64_t classes;
     struct known now;
     struct known growth;
@@ -31,7 +34,7 @@ struct entry {
 
 struct generated {
     struct stem stem; /* first member */
-    int64_t entry;    /* its place + 1; 0: none yet */
+    int64_t entry[2]; /* the places + 1 of its objects and of arrays of them; 0: none yet */
 };
 
 struct entries {
@@ -65,6 +68,16 @@ void heap_census_destroy(struct heap_census *census)
 static bool is_array(struct span name)
 {
     return name.len > 0 && name.ptr[0] == '[';
+}
+
+/* What an array is of: "com.acme.A" of "[[Lcom.acme.A;"; of primitives nothing. */
+static struct span element_of(struct span name)
+{
+    while (is_array(name))
+        name = (struct span){name.ptr + 1, name.len - 1};
+    if (name.len < 2 || name.ptr[0] != 'L')
+        return (struct span){name.ptr, 0};
+    return (struct span){name.ptr + 1, name.len - 2};
 }
 
 /* What a GC fills gaps with (JDK 19 and later; before, int[]): objects without an owner. */
@@ -110,10 +123,12 @@ static struct entry *new_entry(struct entries *entries)
 static struct entry *entry_of(struct entries *entries, struct stem_table *table, struct span name)
 {
     struct arrival arrival;
-    struct stem *stem = is_array(name) ? NULL : stem_table_find(table, name, &arrival);
+    bool array = is_array(name);
+    struct span class = array ? element_of(name) : name;
+    struct stem *stem = class.len == 0 ? NULL : stem_table_find(table, class, &arrival);
     struct generated *generated = (struct generated *)stem;
-    if (stem != NULL && generated->entry > 0)
-        return &entries->entry[generated->entry - 1];
+    if (stem != NULL && generated->entry[array] > 0)
+        return &entries->entry[generated->entry[array] - 1];
     if (stem != NULL && !stem_is_generated(stem))
         stem = NULL;
     if (stem == NULL && entries->count >= ENTRIES_MAX)
@@ -122,10 +137,11 @@ static struct entry *entry_of(struct entries *entries, struct stem_table *table,
     if (entry == NULL)
         return NULL;
     entry->stem = stem;
+    entry->arrays = array && stem != NULL;
     entry->name = name;
-    entry->key = stem != NULL ? ~stem->hash : stem_hash(name);
+    entry->key = stem != NULL ? ~stem->hash + entry->arrays : stem_hash(name);
     if (stem != NULL)
-        generated->entry = (int64_t)entries->count;
+        generated->entry[array] = (int64_t)entries->count;
     return entry;
 }
 
@@ -234,6 +250,8 @@ static void fill_row(const struct entry *entry, struct histogram_class *row)
     span_copy(entry->name, row->name, sizeof row->name);
     if (entry->stem != NULL)
         stem_family_name(entry->stem, row->family, row->name);
+    if (entry->arrays)
+        snprintf(row->name + strlen(row->name), sizeof row->name - strlen(row->name), "[]");
 }
 
 static void rank(struct heap_census *census, struct entries *entries, struct histogram_event *event)

@@ -99,7 +99,11 @@ static void classes_of_one_generator_share_a_row(void **state)
         for (int i = 0; i < 100 * round; i++) {
             snprintf(name, sizeof name, "com.acme.Gen%d", i);
             row(1, 16, name);
+            snprintf(name, sizeof name, "[%sLcom.acme.Gen%d;", i % 2 > 0 ? "[" : "", i);
+            row(1, 24, name);
         }
+        row(1, 24, "[Ljava.util.Base64;");
+        row(1, 24, "[[I");
         assert_true(add(census, round, &event));
     }
     const struct histogram_class *lambdas = find(&event, "com.acme.Rule$$Lambda/0x*");
@@ -112,6 +116,13 @@ static void classes_of_one_generator_share_a_row(void **state)
     assert_non_null(unknown);
     assert_string_equal(unknown->family, "unknown:com.acme.Gen#");
     assert_int_equal(unknown->instances_growth, 100);
+    const struct histogram_class *arrays = find(&event, "com.acme.Gen#[]");
+    assert_non_null(arrays);
+    assert_string_equal(arrays->family, "unknown:com.acme.Gen#");
+    assert_int_equal(arrays->instances, 200);
+    assert_int_equal(arrays->bytes_growth, 2400);
+    assert_string_equal(find(&event, "[Ljava.util.Base64;")->family, "");
+    assert_int_equal(find(&event, "[[I")->bytes, 24);
     assert_int_equal(find(&event, "java.util.Base64")->bytes, 700);
     assert_string_equal(find(&event, "java.util.Base32")->family, "");
     assert_int_equal(find(&event, "com.acme.Twice")->classes, 2);
