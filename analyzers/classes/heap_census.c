@@ -47,6 +47,8 @@ struct heap_census {
     int64_t first_ms;
     size_t known_count;
     struct known *known;
+    int64_t
+        cut_at_bytes; /* of the first: a class that it does not have may have had so many; 0: it is whole */
     struct histogram_class rows[HISTOGRAM_ROWS_MAX];
 };
 
@@ -208,6 +210,16 @@ static bool keep_first(struct heap_census *census, const struct entries *entries
     return true;
 }
 
+/* A class that stood below the end of the first: what it has grown at least. */
+static void cut_off(struct known *growth, int64_t most_bytes)
+{
+    int64_t bytes = growth->bytes > most_bytes ? growth->bytes - most_bytes : 0;
+    if (most_bytes > 0 && growth->bytes > 0)
+        growth->instances =
+            (int64_t)((double)growth->instances * (double)bytes / (double)growth->bytes);
+    growth->bytes = bytes;
+}
+
 /* Both are in the order of keys. */
 static void compare(const struct heap_census *census, struct entries *entries)
 {
@@ -217,8 +229,10 @@ static void compare(const struct heap_census *census, struct entries *entries)
         entry->growth = entry->now;
         while (k < census->known_count && census->known[k].key < entry->key)
             k++;
-        if (k == census->known_count || census->known[k].key != entry->key)
+        if (k == census->known_count || census->known[k].key != entry->key) {
+            cut_off(&entry->growth, census->cut_at_bytes);
             continue;
+        }
         entry->growth.instances -= census->known[k].instances;
         entry->growth.bytes -= census->known[k].bytes;
     }
@@ -269,19 +283,54 @@ static void rank(struct heap_census *census, struct entries *entries, struct his
     event->rows = census->rows;
 }
 
-bool heap_census_add(struct heap_census *census, struct span text, int64_t ms,
-                     struct histogram_event *event)
+static bool is_cut(struct span text)
+{
+    struct class_histogram histogram;
+    struct class_histogram_row row;
+    class_histogram_begin(&histogram, text);
+    while (class_histogram_next(&histogram, &row))
+        continue;
+    return !histogram.total.present;
+}
+
+/* A line that ends with the text may itself be cut. */
+static struct span without_last_line(struct span text)
+{
+    while (text.len > 0 && text.ptr[text.len - 1] != '\n')
+        text.len--;
+    return text;
+}
+
+static int64_t least_bytes(const struct entries *entries)
+{
+    int64_t least = INT64_MAX;
+    for (size_t i = 0; i < entries->count; i++) {
+        if (entries->entry[i].now.bytes < least)
+            least = entries->entry[i].now.bytes;
+    }
+    return least;
+}
+
+static bool add(struct heap_census *census, struct span text, int64_t ms, bool may_be_cut,
+                struct histogram_event *event)
 {
     struct stem_table table;
     struct entries entries = {0};
     *event = (struct histogram_event){0};
+    bool cut = may_be_cut && is_cut(text);
+    if (cut)
+        text = without_last_line(text);
     if (!stem_table_init(&table, STEMS_MAX, sizeof(struct generated)))
         return false;
-    bool good = learn_names(&table, text) == PARSE_OK;
+    bool good = learn_names(&table, text) == (cut ? PARSE_INCOMPLETE : PARSE_OK);
     if (good) {
         collect(&entries, &table, text, event);
         merge(&entries);
-        good = census->have_first || keep_first(census, &entries, ms);
+        good = entries.count > 0 || !cut;
+    }
+    if (good && !census->have_first) {
+        good = keep_first(census, &entries, ms);
+        census->cut_at_bytes = cut ? least_bytes(&entries) : 0;
     }
     if (good) {
         event->first_ms = census->first_ms;
@@ -291,6 +340,18 @@ bool heap_census_add(struct heap_census *census, struct span text, int64_t ms,
     free(entries.entry);
     stem_table_free(&table);
     return good;
+}
+
+bool heap_census_add(struct heap_census *census, struct span text, int64_t ms,
+                     struct histogram_event *event)
+{
+    return add(census, text, ms, false, event);
+}
+
+bool heap_census_add_saved(struct heap_census *census, struct span text,
+                           struct histogram_event *event)
+{
+    return add(census, text, 0, true, event);
 }
 
 int histogram_growing(const struct histogram_event *event, int *indices, int max)

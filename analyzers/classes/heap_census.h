@@ -28,6 +28,10 @@ struct heap_census *heap_census_create(void);
  * call. */
 bool heap_census_add(struct heap_census *census, struct span text, int64_t ms,
                      struct histogram_event *event);
+/* The same of a saved text, of which the end may be missing (`| head -100`): sums are of the rows that are there,
+ * and a class that the first does not have has grown by what it has more than the last row of that. */
+bool heap_census_add_saved(struct heap_census *census, struct span text,
+                           struct histogram_event *event);
 void heap_census_destroy(struct heap_census *census);
 
 /* Indices of the rows that have grown, most bytes of growth first; returns how many. */

@@ -406,7 +406,7 @@ static void read_objects(struct facts_jvm *jvm, struct span text)
     struct histogram_event event;
     if (jvm->heap == NULL)
         jvm->heap = heap_census_create();
-    if (jvm->heap != NULL && heap_census_add(jvm->heap, text, 0, &event))
+    if (jvm->heap != NULL && heap_census_add_saved(jvm->heap, text, &event))
         facts_add_histogram(facts, &event);
     struct class_histogram histogram;
     struct class_histogram_row row;

@@ -130,6 +130,39 @@ static void classes_of_one_generator_share_a_row(void **state)
     heap_census_destroy(census);
 }
 
+/* What `| head` leaves, and a paste that ends inside of a row. */
+static void cut_histograms_are_compared(void **state)
+{
+    (void)state;
+    struct histogram_event event;
+    for (int torn = 0; torn < 2; torn++) {
+        struct heap_census *census = heap_census_create();
+        begin();
+        row(100, 4000, "com.acme.Order");
+        row(10, 1000, "java.lang.String (java.base@17.0.21)");
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, "%s", torn ? "   3:      9" : "");
+        assert_false(heap_census_add(census, span_of(text, length), 0, &event));
+        assert_true(heap_census_add_saved(census, span_of(text, length), &event));
+        assert_int_equal(event.classes, 2);
+        begin();
+        row(300, 12000, "com.acme.Order");
+        row(50, 3000, "com.acme.Below"); /* 1 000 bytes at most before */
+        row(10, 1000, "java.lang.String (java.base@17.0.21)");
+        row(20, 900, "com.acme.Small");
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s",
+                                   torn ? "   5:     10            800 com.ac" : "");
+        assert_true(heap_census_add_saved(census, span_of(text, length), &event));
+        assert_int_equal(event.classes, 4);
+        assert_int_equal(find(&event, "com.acme.Order")->bytes_growth, 8000);
+        assert_int_equal(find(&event, "com.acme.Below")->bytes_growth, 2000);
+        assert_int_equal(find(&event, "com.acme.Below")->instances_growth, 33);
+        assert_int_equal(find(&event, "com.acme.Small")->bytes_growth, 0);
+        assert_null(find(&event, "com.ac"));
+        heap_census_destroy(census);
+    }
+}
+
 static void the_largest_and_the_fastest_remain(void **state)
 {
     (void)state;
@@ -177,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(growth_counts_from_the_first),
         cmocka_unit_test(classes_of_one_generator_share_a_row),
+        cmocka_unit_test(cut_histograms_are_compared),
         cmocka_unit_test(the_largest_and_the_fastest_remain),
         cmocka_unit_test(what_is_no_histogram_changes_nothing),
     };
