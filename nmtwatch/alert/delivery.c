@@ -33,7 +33,7 @@ struct lane_common {
 struct lane {
     struct lane_common *common;
     struct receiver_options receiver;
-    char credentials[256];
+    char credentials[CREDENTIALS_MAX];
     struct queue *queue;
     bool busy;
     uint64_t sending;      /* number of the entry under way; 0: a repetition of what is up */
@@ -202,6 +202,7 @@ static bool post(struct lane *lane, const struct message *message)
     const struct http_request request = {.url = url,
                                          .ca_file = lane->receiver.ca_file,
                                          .credentials = lane->credentials,
+                                         .bearer = lane->receiver.token_file[0] != '\0',
                                          .timeout_ms = lane->receiver.timeout_ms,
                                          .content_type =
                                              profile ? "application/octet-stream" : NULL,
@@ -318,8 +319,7 @@ static bool lane_open(struct lane *lane, struct lane_common *common,
     lane->receiver = *receiver;
     if (!receiver_is_private(receiver, error, error_size))
         return false;
-    if (receiver->user_file[0] != '\0' &&
-        !receiver_credentials(receiver, lane->credentials, sizeof lane->credentials, error,
+    if (!receiver_credentials(receiver, lane->credentials, sizeof lane->credentials, error,
                               error_size))
         return false;
     if (receiver->ca_file[0] != '\0' && access(receiver->ca_file, R_OK) != 0) {

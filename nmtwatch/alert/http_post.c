@@ -1,5 +1,7 @@
 #include "nmtwatch/alert/http_post.h"
 
+#include "nmtwatch/alert/receiver.h"
+
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -135,13 +137,17 @@ static bool configure(struct transfer *transfer, const struct http_request *requ
     char type[80];
     snprintf(type, sizeof type, "Content-Type: %.60s",
              request->content_type != NULL ? request->content_type : "application/json");
-    const char *const lines[] = {type, "Expect:"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    char token[CREDENTIALS_MAX + 32];
+    bool bearer = request->bearer && request->credentials[0] != '\0';
+    snprintf(token, sizeof token, "Authorization: Bearer %s", request->credentials);
+    const char *const lines[] = {type, "Expect:", token};
+    for (size_t i = 0; i < (bearer ? 3 : 2); i++) {
         struct curl_slist *more = curl.slist_append(transfer->headers, lines[i]);
         if (more == NULL)
             return false;
         transfer->headers = more;
     }
+    explicit_bzero(token, sizeof token);
     bool good = curl.easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK &&
                 curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
                 curl.easy_setopt(easy, CURLOPT_POST, 1L) == CURLE_OK &&
@@ -160,7 +166,7 @@ static bool configure(struct transfer *transfer, const struct http_request *requ
     curl.easy_setopt(easy, CURLOPT_PRIVATE, transfer);
     if (request->ca_file[0] != '\0')
         good = good && curl.easy_setopt(easy, CURLOPT_CAINFO, request->ca_file) == CURLE_OK;
-    if (request->credentials[0] != '\0') {
+    if (!bearer && request->credentials[0] != '\0') {
         curl.easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
         good = good && curl.easy_setopt(easy, CURLOPT_USERPWD, request->credentials) == CURLE_OK;
     }

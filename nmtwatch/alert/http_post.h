@@ -30,7 +30,8 @@ struct http;
 struct http_request {
     const char *url;
     const char *ca_file;     /* "": the system's */
-    const char *credentials; /* user:password, "": none */
+    const char *credentials; /* user:password, or with bearer a token; "": none */
+    bool bearer;
     int64_t timeout_ms;
     const char *content_type; /* NULL: JSON */
     const char *body;         /* copied */

@@ -9,6 +9,7 @@
 #include "reports/text/escape.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,6 +36,8 @@ static bool receiver_of(const struct push_options *options, struct receiver_opti
         receiver_take(receiver, "url", options->url, problem, sizeof problem) &&
         (options->user_file == NULL ||
          receiver_take(receiver, "user_file", options->user_file, problem, sizeof problem)) &&
+        (options->token_file == NULL ||
+         receiver_take(receiver, "token_file", options->token_file, problem, sizeof problem)) &&
         (options->ca_file == NULL ||
          receiver_take(receiver, "ca_file", options->ca_file, problem, sizeof problem));
     receiver->kind = RECEIVER_PYROSCOPE;
@@ -57,18 +60,18 @@ static void no_answer(void *context, void *of, const struct http_answer *answer)
 int push_possible(const struct push_options *options, char *error, size_t error_size)
 {
     struct receiver_options receiver;
-    char line[256] = "";
+    char line[CREDENTIALS_MAX] = "";
     if (options->url == NULL) {
-        if (options->name == NULL && options->user_file == NULL && options->ca_file == NULL &&
-            options->queue == NULL)
+        if (options->name == NULL && options->user_file == NULL && options->token_file == NULL &&
+            options->ca_file == NULL && options->queue == NULL)
             return 0;
-        snprintf(error, error_size, "--push-name, -user-file, -ca-file and -queue need --push");
+        snprintf(error, error_size,
+                 "--push-name, -user-file, -token-file, -ca-file and -queue need --push");
         return EXIT_USAGE;
     }
     bool good = receiver_of(options, &receiver, error, error_size) &&
                 receiver_is_private(&receiver, error, error_size) &&
-                (receiver.user_file[0] == '\0' ||
-                 receiver_credentials(&receiver, line, sizeof line, error, error_size));
+                receiver_credentials(&receiver, line, sizeof line, error, error_size);
     explicit_bzero(line, sizeof line);
     if (!good)
         return EXIT_USAGE;
@@ -190,84 +193,126 @@ static int lock_folder(const char *folder)
     return fd;
 }
 
-static int deliver(const struct receiver_options *receiver, const char *folder, bool kept,
-                   const char *query, const struct push_profile *profile, const char *verb)
+struct push {
+    const struct push_options *options;
+    const char *verb, *folder;
+    char own[32]; /* the folder, when none was given */
+    int lock, left_out;
+    struct delivery *delivery;
+};
+
+static void remove_folder(const char *folder)
 {
-    char error[400] = "out of memory", shown[600];
-    struct delivery_counts counts = {0};
+    char path[4200];
+    struct dirent *entry;
+    snprintf(path, sizeof path, "%s/" NAME, folder);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    }
+    if (entries != NULL)
+        closedir(entries);
+    else if (fd >= 0)
+        close(fd);
+    rmdir(path);
+    rmdir(folder);
+}
+
+static void push_free(struct push *push)
+{
+    delivery_destroy(push->delivery);
+    if (push->lock >= 0)
+        close(push->lock);
+    if (push->folder != NULL && push->folder == push->own)
+        remove_folder(push->folder);
+    free(push);
+}
+
+/* False with a sentence. */
+static bool open_delivery(struct push *push, char *error, size_t error_size)
+{
+    struct receiver_options receiver;
+    char why[400] = "out of memory";
+    if (!receiver_of(push->options, &receiver, error, error_size))
+        return false;
+    push->folder = push->options->queue != NULL ? push->options->queue : mkdtemp(push->own);
+    if (push->folder == NULL || (mkdir(push->folder, 0700) != 0 && errno != EEXIST) ||
+        (push->lock = lock_folder(push->folder)) < 0) {
+        snprintf(error, error_size, "--push: %.300s: %s",
+                 push->folder != NULL ? push->folder : push->own, strerror(errno));
+        return false;
+    }
     const struct delivery_options options = {.receiver_count = 1,
-                                             .receivers = receiver,
-                                             .queue_dir = folder,
+                                             .receivers = &receiver,
+                                             .queue_dir = push->folder,
                                              .queue_max = QUEUE_MAX,
                                              .resend_ms = INT64_MAX / 2,
                                              .runbook_base = "",
                                              .external_url = ""};
-    struct delivery *delivery = delivery_create(&options, ignore_word, NULL, error, sizeof error);
-    if (delivery == NULL) {
-        print_error("nmtwatch %s: --push: %s\n", verb, error);
-        return EXIT_IO;
-    }
-    bool room = delivery_profile(delivery, query, profile->bytes, profile->length,
-                                 clock_ms(CLOCK_MONOTONIC));
-    send_all(delivery, &counts);
-    delivery_destroy(delivery);
-    if (!room)
-        snprintf(shown, sizeof shown,
-                 "no room for the profile: %" PRId64 " wait in %.300s, or it is larger than %d MB",
-                 counts.queued, folder, QUEUE_BODY_MAX >> 20);
-    else if (counts.queued > 0 || counts.refused > 0)
+    push->delivery = delivery_create(&options, ignore_word, NULL, why, sizeof why);
+    if (push->delivery == NULL)
+        snprintf(error, error_size, "--push: %s", why);
+    return push->delivery != NULL;
+}
+
+struct push *push_begin(const struct push_options *options, const char *verb)
+{
+    struct push *push = malloc(sizeof *push);
+    char error[800] = "--push: out of memory";
+    if (push != NULL)
+        *push = (struct push){
+            .options = options, .verb = verb, .own = "/tmp/nmtwatch-push-XXXXXX", .lock = -1};
+    if (push != NULL && open_delivery(push, error, sizeof error))
+        return push;
+    print_error("nmtwatch %s: %s\n", verb, error);
+    if (push != NULL)
+        push_free(push);
+    return NULL;
+}
+
+void push_add(struct push *push, const struct target *target, const struct push_profile *profile)
+{
+    char *query = query_of(push->options, target, profile);
+    if (query == NULL || !delivery_profile(push->delivery, query, profile->bytes, profile->length,
+                                           clock_ms(CLOCK_MONOTONIC)))
+        push->left_out++;
+    free(query);
+}
+
+int push_end(struct push *push)
+{
+    char shown[800] = "";
+    bool kept = push->folder != push->own;
+    struct delivery_counts counts = {0};
+    send_all(push->delivery, &counts);
+    if (counts.queued > 0 || counts.refused > 0)
         snprintf(shown, sizeof shown, "%.255s%s%.300s",
                  counts.last_failure[0] != '\0' ? counts.last_failure
                                                 : "receiver " NAME ": no answer",
                  counts.queued == 0 ? "; the profile is given up"
                  : kept             ? "; the profile waits in "
                                     : "; the profile is lost (--push-queue DIR keeps it)",
-                 counts.queued > 0 && kept ? folder : "");
-    else
-        return 0;
-    print_error("nmtwatch %s: --push: %s\n", verb, shown);
-    return EXIT_IO;
-}
-
-static void remove_folder(const char *folder)
-{
-    char path[4200];
-    snprintf(path, sizeof path, "%s/" NAME, folder);
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        unlinkat(fd, "0000000000000001.due", 0);
-        close(fd);
-    }
-    rmdir(path);
-    rmdir(folder);
+                 counts.queued > 0 && kept ? push->folder : "");
+    else if (push->left_out > 0)
+        snprintf(shown, sizeof shown,
+                 "no room for %d: more than %d wait in %.300s, or larger than %d MB",
+                 push->left_out, QUEUE_MAX, push->folder, QUEUE_BODY_MAX >> 20);
+    if (shown[0] != '\0')
+        print_error("nmtwatch %s: --push: %s\n", push->verb, shown);
+    push_free(push);
+    return shown[0] != '\0' ? EXIT_IO : 0;
 }
 
 int push(const struct push_options *options, const struct target *target,
          const struct push_profile *profile, const char *verb)
 {
-    struct receiver_options receiver;
-    char error[400], own[] = "/tmp/nmtwatch-push-XXXXXX";
-    const char *folder = options->queue;
     if (options->url == NULL)
         return 0;
-    if (!receiver_of(options, &receiver, error, sizeof error)) {
-        print_error("nmtwatch %s: %s\n", verb, error);
-        return EXIT_USAGE;
-    }
-    char *query = query_of(options, target, profile);
-    if (folder == NULL)
-        folder = mkdtemp(own);
-    int lock = -1, code = EXIT_IO;
-    if (query == NULL || folder == NULL || (mkdir(folder, 0700) != 0 && errno != EEXIST) ||
-        (lock = lock_folder(folder)) < 0)
-        print_error("nmtwatch %s: --push: %s: %s\n", verb, folder != NULL ? folder : own,
-                    strerror(errno));
-    else
-        code = deliver(&receiver, folder, options->queue != NULL, query, profile, verb);
-    if (lock >= 0)
-        close(lock);
-    if (options->queue == NULL && folder != NULL)
-        remove_folder(folder);
-    free(query);
-    return code;
+    struct push *push = push_begin(options, verb);
+    if (push == NULL)
+        return EXIT_IO;
+    push_add(push, target, profile);
+    return push_end(push);
 }

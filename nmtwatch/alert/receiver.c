@@ -88,6 +88,7 @@ bool receiver_same(const struct receiver_options *a, const struct receiver_optio
 {
     return strcmp(a->name, b->name) == 0 && a->kind == b->kind && strcmp(a->url, b->url) == 0 &&
            strcmp(a->ca_file, b->ca_file) == 0 && strcmp(a->user_file, b->user_file) == 0 &&
+           strcmp(a->token_file, b->token_file) == 0 &&
            a->plain_credentials == b->plain_credentials && a->timeout_ms == b->timeout_ms;
 }
 
@@ -111,6 +112,9 @@ bool receiver_take(struct receiver_options *receiver, const char *key, const cha
         return take_text(receiver->ca_file, sizeof receiver->ca_file, key, text, problem, size);
     if (strcmp(key, "user_file") == 0)
         return take_text(receiver->user_file, sizeof receiver->user_file, key, text, problem, size);
+    if (strcmp(key, "token_file") == 0)
+        return take_text(receiver->token_file, sizeof receiver->token_file, key, text, problem,
+                         size);
     snprintf(problem, size, "unknown key '%.60s' in [receiver]", key);
     return false;
 }
@@ -120,13 +124,23 @@ bool receiver_is_private(const struct receiver_options *receiver, char *error, s
     const char *host = strstr(receiver->url, "://");
     bool in_url = host != NULL && memchr(host + 3, '@', strcspn(host + 3, "/?#")) != NULL;
     if (strncasecmp(receiver->url, "https://", 8) == 0 || receiver->plain_credentials ||
-        (!in_url && receiver->user_file[0] == '\0'))
+        (!in_url && receiver->user_file[0] == '\0' && receiver->token_file[0] == '\0'))
         return true;
     snprintf(error, error_size,
-             "receiver %s: a password would go over http:// where anybody on the way can read it: "
+             "receiver %s: a password or a token would go over http:// where anybody on the way "
+             "can read it: "
              "use https://, or plain_credentials = yes",
              receiver->name);
     return false;
+}
+
+/* A blank or a sign that is none would end the header, or begin another one. */
+static bool is_token(const char *line)
+{
+    const char *at = line;
+    while (*at > ' ' && *at < 0x7f)
+        at++;
+    return at > line && *at == '\0';
 }
 
 bool receiver_credentials(const struct receiver_options *receiver, char *line, size_t line_size,
@@ -134,8 +148,16 @@ bool receiver_credentials(const struct receiver_options *receiver, char *line, s
 {
     struct stat status;
     const char *wrong = NULL;
-    FILE *file = privileged_fopen(receiver->user_file);
+    bool token = receiver->token_file[0] != '\0';
+    const char *path = token ? receiver->token_file : receiver->user_file;
     line[0] = '\0';
+    if (path[0] == '\0')
+        return true;
+    if (token && receiver->user_file[0] != '\0') {
+        snprintf(error, error_size, "receiver %s: either user_file or token_file", receiver->name);
+        return false;
+    }
+    FILE *file = privileged_fopen(path);
     if (file == NULL || fstat(fileno(file), &status) != 0)
         wrong = strerror(errno);
     else if (!S_ISREG(status.st_mode))
@@ -144,14 +166,19 @@ bool receiver_credentials(const struct receiver_options *receiver, char *line, s
         wrong = "others may read it: chmod 600";
     else if (fgets(line, (int)line_size, file) == NULL)
         wrong = "empty";
+    else if (strchr(line, '\n') == NULL && !feof(file))
+        wrong = "its line is too long";
     line[strcspn(line, "\r\n")] = '\0';
-    if (wrong == NULL && (line[0] == ':' || strchr(line, ':') == NULL))
+    if (wrong == NULL && token && !is_token(line))
+        wrong = "the first line is not a token";
+    if (wrong == NULL && !token && (line[0] == ':' || strchr(line, ':') == NULL))
         wrong = "the first line is not user:password";
     if (file != NULL)
         fclose(file);
     if (wrong == NULL)
         return true;
-    snprintf(error, error_size, "receiver %s: user_file %s: %s", receiver->name,
-             receiver->user_file, wrong);
+    explicit_bzero(line, line_size);
+    snprintf(error, error_size, "receiver %s: %s %s: %s", receiver->name,
+             token ? "token_file" : "user_file", path, wrong);
     return false;
 }

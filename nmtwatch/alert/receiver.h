@@ -6,8 +6,8 @@
  *   url = https://alerts.example:9093   Alertmanager: its base, /api/v2/alerts is appended
  *   ca_file = /etc/ssl/ours.pem         instead of the system's
  *   user_file = /etc/nmtwatch/alerts    one line user:password, mode 0600
- *   plain_credentials = no              yes: user:password also to an http:// address, readable on
- *                                       the way
+ *   token_file = /etc/nmtwatch/token    or one line, a bearer token; mode 0600
+ *   plain_credentials = no              yes: they go also to an http:// address, readable on the way
  *   timeout = 10s                       of one request, connecting included
  *
  * Plain data, copy freely. Setup context.
@@ -21,6 +21,7 @@
 
 #define RECEIVERS_MAX     8
 #define RECEIVER_NAME_MAX 32
+#define CREDENTIALS_MAX   4096 /* a token of some kilobytes is usual */
 
 /* PYROSCOPE: a store of profiles, to which no alert goes; not of a configuration (push.h). */
 enum receiver_kind { RECEIVER_ALERTMANAGER, RECEIVER_WEBHOOK, RECEIVER_PYROSCOPE };
@@ -31,6 +32,7 @@ struct receiver_options {
     char url[512];
     char ca_file[256];   /* "": the system's */
     char user_file[256]; /* "": none */
+    char token_file[256];
     bool plain_credentials;
     int64_t timeout_ms;
 };
@@ -44,8 +46,8 @@ bool receiver_take(struct receiver_options *receiver, const char *key, const cha
 /* False with one sentence when a password would go over the network in the clear and that was not
  * asked for. */
 bool receiver_is_private(const struct receiver_options *receiver, char *error, size_t error_size);
-/* The line of user_file. False with one sentence: not readable, readable by others, not a line of
- * user:password. */
+/* The line of user_file or token_file; empty: there is neither. False with one sentence: not readable, readable by
+ * others, not a line of user:password or of a token, both. */
 bool receiver_credentials(const struct receiver_options *receiver, char *line, size_t line_size,
                           char *error, size_t error_size);
 

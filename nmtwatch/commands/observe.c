@@ -113,13 +113,15 @@ struct observed {
     struct target target;
     struct observe_child *child;
     struct observe_result result;
+    int64_t start_ms; /* since the epoch */
     bool ended;
 };
 
 struct group {
     struct observe_request
-        request;       /* the first text is for standard output, the second for a file */
+        request; /* the first text is for standard output, the next for a file, the last for a store */
     const char *files; /* their names' pattern; NULL: none */
+    const struct push_options *store;
     int64_t at_once, end_ms;
     int count, running, left_out, code;
     struct observed *at;
@@ -151,7 +153,8 @@ static bool take(void *context, const struct target *target, bool young)
         complain(group, target->pid, error, EXIT_IO);
         return true;
     }
-    group->at[group->count++] = (struct observed){.target = *target, .child = child};
+    group->at[group->count++] =
+        (struct observed){.target = *target, .child = child, .start_ms = clock_ms(CLOCK_REALTIME)};
     group->running++;
     return true;
 }
@@ -230,6 +233,36 @@ static bool print_text(const struct observed *observed, bool json, bool first)
     return good;
 }
 
+/* To the store, all together. */
+static void push_results(struct group *group)
+{
+    struct push *push = group->store->url != NULL ? push_begin(group->store, "observe") : NULL;
+    for (int i = 0; push != NULL && i < group->count; i++) {
+        const struct observed *observed = &group->at[i];
+        const struct observe_options *options = &group->request.options;
+        size_t bytes = 0;
+        char *text =
+            observed->result.code == 0
+                ? observe_child_text(observed->child, group->request.format_count - 1, &bytes)
+                : NULL;
+        const struct push_profile profile = {
+            .format = "pprof",
+            .what = observe_mode_name(options->mode),
+            .start_ms = observed->start_ms,
+            .duration_ms = observed->result.elapsed_ms,
+            .rate_hz =
+                options->mode == OBSERVE_CPU ? INT64_C(1000000000) / options->interval_ns : 0,
+            .bytes = text,
+            .length = bytes,
+        };
+        if (text != NULL)
+            push_add(push, &observed->target, &profile);
+        free(text);
+    }
+    if (group->store->url != NULL && (push == NULL || push_end(push) != 0))
+        group->code = EXIT_IO;
+}
+
 static void print_results(struct group *group)
 {
     bool json = group->request.format[0] == PROFILE_TOP, first = true;
@@ -271,6 +304,7 @@ static int observe_many(struct group *group, const char *match)
     while (group->running > 0)
         await(group);
     print_results(group);
+    push_results(group);
     if (left_out > 0) {
         print_error("nmtwatch observe: %s more found no place: --at-once is %s\n",
                     units_count(left_out).text, units_count(group->at_once).text);
@@ -341,6 +375,7 @@ static int run_many(const struct arguments *arguments)
                     .format_count = 1,
                     .format = {arguments->json ? PROFILE_TOP : PROFILE_TOP_TEXT}},
         .at_once = arguments->at_once,
+        .store = &arguments->push,
     };
     char pattern[4096];
     struct stat status;
@@ -365,6 +400,10 @@ static int run_many(const struct arguments *arguments)
                                  methods ? ".top or .json" : ".html, .txt, .top, .json or .pb.gz");
         }
     }
+    if (arguments->push.url != NULL && methods)
+        return options_error(&command_observe, "methods is a table: no --push");
+    if (arguments->push.url != NULL)
+        group.request.format[group.request.format_count++] = PROFILE_PPROF;
     char path[4096 + 16], error[400] = "-o: the name is too long";
     if (group.files != NULL && (!pid_path(group.files, getpid(), path, sizeof path) ||
                                 !profile_output_possible(path, error, sizeof error))) {
@@ -454,8 +493,6 @@ static int run(int argc, char **argv)
         print_error("nmtwatch observe: --push: %s\n", error);
         return code;
     }
-    if (many && arguments.push.url != NULL)
-        return options_error(&command_observe, "--push: one JVM at a time");
     if (arguments.at_once > 0 && !many)
         return options_error(&command_observe, "--at-once needs --all or --match");
     if (arguments.at_once > AT_ONCE_MAX)

@@ -196,11 +196,13 @@ static void reap_children(struct helper *helper)
 /* By the whole name that the configuration has. */
 static int open_secret(const struct serve_options *options, const char *path)
 {
-    const char *named[3 + RECEIVERS_MAX] = {options->user_file, options->tls_cert,
-                                            options->tls_key};
+    const char *named[3 + 2 * RECEIVERS_MAX] = {options->user_file, options->tls_cert,
+                                                options->tls_key};
     int count = 3;
-    for (int i = 0; i < options->receiver_count; i++)
+    for (int i = 0; i < options->receiver_count; i++) {
         named[count++] = options->receivers[i].user_file;
+        named[count++] = options->receivers[i].token_file;
+    }
     for (int i = 0; i < count; i++) {
         if (path[0] != '\0' && strcmp(named[i], path) == 0)
             return rooted_reopen(open(path, O_PATH | O_CLOEXEC), SECRET_MAX, NULL);

@@ -143,6 +143,30 @@ observe_matching cpu --for 1s --at-once 1
 wait $OBSERVER
 is "more than places" "$? $(cat "$SCRATCH/error")" "74 nmtwatch observe: 2 more found no place: --at-once is 1"
 
+# To a store: one delivery of all.
+receiver=${FAKE_RECEIVER:-$(dirname "$NMTWATCH")/fake_receiver}
+if [ -x "$receiver" ] && ldconfig -p | grep -q 'libcurl.*\.so\.4'; then
+    mkdir "$SCRATCH/kept"
+    echo 200 >"$SCRATCH/mood"
+    KEEP=$SCRATCH/kept spawn "$receiver" "$SCRATCH/port" "$SCRATCH/received" "$SCRATCH/mood"
+    store=$SPAWNED
+    wait_for 5 test -s "$SCRATCH/port"
+    observe_matching cpu --for 500ms --json --push "http://127.0.0.1:$(cat "$SCRATCH/port")"
+    wait $OBSERVER
+    is "to a store" "$? $(cat "$SCRATCH/error")" "0 "
+    is "a profile of each" "$(sed -n 's/^200 .*%2Cobserved%3Dcpu%2Cpid%3D\([0-9]*\)%7D&.*format=pprof.*/\1/p' "$SCRATCH/received" | sort -n)" \
+        "$(printf '%s\n' "$one" "$two" "$late" | sort -n)"
+    kill "$store"
+    observe_matching cpu --for 300ms --json --push "http://127.0.0.1:$(cat "$SCRATCH/port")" --push-queue "$SCRATCH/waiting"
+    wait_for 30 eval '[ "$(find "$SCRATCH/waiting" -name "*.due" | wc -l)" = 3 ]'
+    kill -TERM $OBSERVER
+    wait $OBSERVER
+    is "a store that is away: one line" "$? $(wc -l <"$SCRATCH/error")" "74 1"
+    is "... and they wait" "$(find "$SCRATCH/waiting" -name "*.due" | wc -l)" 3
+else
+    skip "to a store" "no libcurl"
+fi
+
 # --- serve ----------------------------------------------------------------------------------------
 
 get() { # PATH [CURL OPTION...]

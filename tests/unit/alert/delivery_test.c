@@ -29,7 +29,7 @@ static const char *more = ""; /* header lines of the answer */
 static char bodies[64][4096];
 static int body_count;
 static char authorization[128]; /* of the last request */
-static const char *user_file = "";
+static const char *user_file = "", *token_file = "";
 static int64_t now_ms;
 static char said[4096];
 
@@ -109,7 +109,8 @@ static struct delivery *create(int kind, int64_t queue_max, int port)
     receiver.kind = (enum receiver_kind)kind;
     snprintf(receiver.url, sizeof receiver.url, "http://127.0.0.1:%d/", port);
     snprintf(receiver.user_file, sizeof receiver.user_file, "%s", user_file);
-    receiver.plain_credentials = user_file[0] != '\0'; /* the receiver has no TLS */
+    snprintf(receiver.token_file, sizeof receiver.token_file, "%s", token_file);
+    receiver.plain_credentials = true; /* the receiver has no TLS */
     const struct delivery_options options = {.receiver_count = 1,
                                              .receivers = &receiver,
                                              .queue_dir = folder,
@@ -402,6 +403,25 @@ static void test_a_password(void **state)
     delivery_destroy(delivery);
 }
 
+static void test_a_token(void **state)
+{
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/token", folder);
+    FILE *file = fopen(path, "w");
+    fputs("ey.J_0-~+/=\n", file);
+    fclose(file);
+    assert_int_equal(chmod(path, 0600), 0);
+    token_file = path;
+    struct delivery *delivery = create(RECEIVER_ALERTMANAGER, 100, open_listener());
+    token_file = "";
+    give(delivery, "app", FINDING_CLASS_EXPLOSION, ALERT_RAISED);
+    settle(delivery);
+    assert_string_equal(authorization, "Authorization: Bearer ey.J_0-~+/=");
+    assert_null(strstr(said, "ey.J"));
+    delivery_destroy(delivery);
+}
+
 static void test_configuration_of_a_receiver(void **state)
 {
     struct receiver_options receiver;
@@ -451,17 +471,38 @@ static void test_configuration_of_a_receiver(void **state)
     assert_int_equal(chmod(receiver.user_file, 0600), 0);
     assert_true(receiver_credentials(&receiver, line, sizeof line, problem, sizeof problem));
     assert_string_equal(line, "me:secret");
+    memcpy(receiver.token_file, receiver.user_file, sizeof receiver.token_file);
+    assert_false(receiver_credentials(&receiver, line, sizeof line, problem, sizeof problem));
+    assert_non_null(strstr(problem, "either"));
+    receiver.user_file[0] = '\0';
+    assert_true(receiver_credentials(&receiver, line, sizeof line, problem, sizeof problem));
+    static const char *const no_tokens[] = {"a b\n", "\n", "a\rX-Other: 1\n", "t\xc3\xa4\n"};
+    for (size_t i = 0; i < sizeof no_tokens / sizeof *no_tokens; i++) {
+        file = fopen(receiver.token_file, "w");
+        fputs(no_tokens[i], file);
+        fclose(file);
+        bool cut_at_return = i == 2; /* which ends the line */
+        assert_int_equal(
+            receiver_credentials(&receiver, line, sizeof line, problem, sizeof problem),
+            cut_at_return);
+    }
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_webhook_gets_both_edges_once),    TEST(test_backoff_doubles_and_ends),
-        TEST(test_retry_after_is_obeyed),           TEST(test_a_resolution_never_overtakes),
-        TEST(test_what_is_refused_is_given_up),     TEST(test_a_restart_goes_on),
-        TEST(test_levels_put_edges_right),          TEST(test_overflow_is_counted_and_told_once),
-        TEST(test_a_folder_that_cannot_be_written), TEST(test_a_password),
+        TEST(test_webhook_gets_both_edges_once),
+        TEST(test_backoff_doubles_and_ends),
+        TEST(test_retry_after_is_obeyed),
+        TEST(test_a_resolution_never_overtakes),
+        TEST(test_what_is_refused_is_given_up),
+        TEST(test_a_restart_goes_on),
+        TEST(test_levels_put_edges_right),
+        TEST(test_overflow_is_counted_and_told_once),
+        TEST(test_a_folder_that_cannot_be_written),
+        TEST(test_a_password),
+        TEST(test_a_token),
         TEST(test_configuration_of_a_receiver),
     };
     return cmocka_run_group_tests_name("delivery", tests, NULL, NULL);
