@@ -263,7 +263,17 @@ void sites_open(void *map);
  * as long as they lie in this library. */
 uint32_t site_of(enum component component, void *called_from, void *const *frame);
 /* Nothing for SITE_NONE. */
-void site_count(uint32_t site, int64_t bytes, int64_t blocks);
+void site_count_rarely(uint32_t site, int64_t bytes, int64_t blocks);
+static inline void site_count(uint32_t site, int64_t bytes, int64_t blocks)
+{
+    struct site_tally *own = atomic_load_explicit(&account_own_stripe->sites, memory_order_relaxed);
+    if (own == NULL || site >= SITES) {
+        site_count_rarely(site, bytes, blocks);
+        return;
+    }
+    account_add(&own[site].bytes, bytes);
+    account_add(&own[site].blocks, blocks);
+}
 /* Stores the present state, which mem_diff_sites subtracts. */
 void site_baseline(void);
 

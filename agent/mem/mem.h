@@ -13,8 +13,9 @@
  *    | site   |comp.| lvl | canary | size (bytes)    | 16-byte aligned       | canary |
  *    +--------+-----+-----+--------+-----------------+-----------------------+--------+
  *
- * In the header the size is xor'ed to the site. Counters are striped by thread, so that threads do not share them. At level `detail`
- * the call stack (four frames) of each allocation is kept in a lock-free site table.
+ * In the header the size is xor'ed to the site. Counters are striped by thread, so that threads do
+ * not share them. At level `detail` the call stack (four frames) of each allocation is kept in a
+ * lock-free site table.
  *
  * Arenas are mmap'ed pieces for memory that is never freed one by one: reserved counts from the
  * map, resident is asked of the kernel (mincore) at a snapshot.

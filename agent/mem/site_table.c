@@ -14,13 +14,14 @@ struct site {
     _Atomic uint32_t filled; /* frame and component can be read */
 };
 _Static_assert(sizeof(struct site) * SITES == SITES_BYTES, "as said in account.h");
+_Static_assert((SITES & (SITES - 1)) == 0, "rows are chosen by a mask");
 
 #define SITE_OVERFLOW 0
 #define PROBES        64 /* a nearly full table must not make each allocation walk all of it */
 
 /* The first probes go to the first rows: the tallies of a usual number of sites share a page. */
 #define NEAR_PROBES 16
-#define NEAR_ROWS   255
+#define NEAR_ROWS   256
 
 static _Atomic(struct site *) the_sites;
 
@@ -81,10 +82,22 @@ static void fill(struct site *site, enum component component, void *const frames
     atomic_store_explicit(&site->filled, 1, memory_order_release);
 }
 
+/* Masks: a division costs more than the rest of the search. */
 static uint32_t row_at(uint64_t hash, uint32_t probe)
 {
-    uint64_t rows = probe < NEAR_PROBES ? NEAR_ROWS : SITES - 1;
-    return 1 + (uint32_t)((hash + probe) % rows);
+    uint64_t rows = probe < NEAR_PROBES ? NEAR_ROWS : SITES;
+    uint32_t row = (uint32_t)((hash + probe) & (rows - 1));
+    return row != SITE_OVERFLOW ? row : 1;
+}
+
+/* Two multiplications: this is what a block costs at level detail. Never 0, which is a free row. */
+static uint64_t hash_of(enum component component, void *const frames[SITE_FRAMES])
+{
+    uint64_t hash = fold_multiply((uintptr_t)frames[0] ^ UINT64_C(0x9E3779B97F4A7C15),
+                                  (uintptr_t)frames[1] ^ UINT64_C(0xD6E8FEB86659FD93) ^ component);
+    hash = fold_multiply((uintptr_t)frames[2] ^ UINT64_C(0xA0761D6478BD642F),
+                         (uintptr_t)frames[3] ^ UINT64_C(0xE7037ED1A0B428DB) ^ hash);
+    return hash != 0 ? hash : 1;
 }
 
 uint32_t site_of(enum component component, void *called_from, void *const *frame)
@@ -94,7 +107,7 @@ uint32_t site_of(enum component component, void *called_from, void *const *frame
         return SITE_NONE;
     void *frames[SITE_FRAMES] = {NULL};
     walk(called_from, frame, frames);
-    uint64_t hash = fold_hash(frames, sizeof frames, component); /* never 0, which is a free row */
+    uint64_t hash = hash_of(component, frames);
     for (uint32_t probe = 0; probe < PROBES; probe++) {
         uint32_t row = row_at(hash, probe);
         uint64_t there = atomic_load_explicit(&sites[row].hash, memory_order_relaxed);
@@ -110,30 +123,20 @@ uint32_t site_of(enum component component, void *called_from, void *const *frame
     return SITE_OVERFLOW;
 }
 
-/* Of this thread; NULL: it has none. */
-static struct site_tally *own_tallies(void)
-{
-    struct stripe *stripe = account_own_stripe;
-    if (stripe == &account_no_stripe)
-        return NULL;
-    struct site_tally *tallies = atomic_load_explicit(&stripe->sites, memory_order_relaxed);
-    if (__builtin_expect(tallies != NULL, 1))
-        return tallies;
-    tallies = maps_new(COMPONENT_ACCOUNTING, SITE_TALLIES_BYTES, SITE_NONE);
-    atomic_store_explicit(&stripe->sites, tallies, memory_order_release);
-    return tallies;
-}
-
-void site_count(uint32_t site, int64_t bytes, int64_t blocks)
+/* Tallies for this thread, or what all threads share. */
+void site_count_rarely(uint32_t site, int64_t bytes, int64_t blocks)
 {
     struct site *sites = atomic_load_explicit(&the_sites, memory_order_acquire);
+    struct stripe *stripe = account_own_stripe;
     if (site >= SITES || sites == NULL)
         return;
-    struct site_tally *own = own_tallies();
-    if (own != NULL) {
-        account_add(&own[site].bytes, bytes);
-        account_add(&own[site].blocks, blocks);
-        return;
+    if (stripe != &account_no_stripe) {
+        struct site_tally *own = maps_new(COMPONENT_ACCOUNTING, SITE_TALLIES_BYTES, SITE_NONE);
+        atomic_store_explicit(&stripe->sites, own, memory_order_release);
+        if (own != NULL) {
+            site_count(site, bytes, blocks);
+            return;
+        }
     }
     atomic_fetch_add_explicit(&sites[site].shared.bytes, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&sites[site].shared.blocks, blocks, memory_order_relaxed);
