@@ -193,18 +193,20 @@ $(BUILD)/compare/libnmtagent.so: $(COMPARE:%=$(BUILD)/compare/%.o) $(filter-out 
 	@$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(AGENT_LDFLAGS) -o $@ $(filter %.o,$^) -ldl -lm -pthread
 
 # --- tests -----------------------------------------------------------------------------------------
+# What is tested is optimized with a sanitizer, too, the tests themselves are not: they compile in three quarters of the time.
+TEST_CFLAGS = $(ALL_CFLAGS) $(if $(SANITIZE),-O0)
 # A unit test is named for its source, or for the part of it that it tests: tests/unit/parse/span_test.c.
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*/*_test.c tests/unit/*/$(MACHINE)/*_test.c tests/golden/*_test.c))
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 
 $(BUILD)/tests/%_test: tests/%_test.c $(BUILD)/libnmtwatch.a $(BUILD)/libreports.a $(BUILD)/libanalyzers.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) -lcmocka $(LIBS)
+	$(CC) $(CPPFLAGS) $(TEST_CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(filter %.a,$^) -lcmocka $(LIBS)
 
 $(BUILD)/tests/unit/agent_%_test: tests/unit/agent_%_test.c $(BUILD)/libagent.a
 	@mkdir -p $(@D)
 	@echo "  TEST $@"
-	@$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libagent.a -lcmocka -ldl -lm -pthread
+	@$(CC) $(CPPFLAGS) $(TEST_CFLAGS) $(JVMTI_INCLUDES) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(BUILD)/libagent.a -lcmocka -ldl -lm -pthread
 # The agent writes what this one reads.
 $(BUILD)/tests/unit/jfr/jfr_read_test $(BUILD)/tests/unit/jfr/jfr_classes_test: $(BUILD)/libagent.a
 $(BUILD)/stress/%: tests/stress/%_stress.c $(BUILD)/libagent.a

@@ -188,6 +188,12 @@ wait_for() { # SECONDS COMMAND...: until the command succeeds; fails when the ti
     done
 }
 
+# A pause of two milliseconds that starts no process: for loops that wait for what lasts that long.
+moment() {
+    [ -p "$SCRATCH/silent" ] || mkfifo "$SCRATCH/silent"
+    read -r -t 0.002 <>"$SCRATCH/silent"
+}
+
 done_testing() {
     echo "1..$TAP_COUNT"
     [ "$TAP_FAILED" = 0 ]

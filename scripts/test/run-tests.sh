@@ -149,8 +149,8 @@ tally() { # PROGRAM LOG
 read_processors() {
     local user nice kernel idle wait rest
     read -r _ user nice kernel idle wait rest </proc/stat
-    now_idle=$((idle + wait))
-    now_all=$((now_idle + user + nice + kernel + ${rest// /+}))
+    now_idle=$((idle + wait + nice)) # what is nice gives way
+    now_all=$((now_idle + user + kernel + ${rest// /+}))
     throttled=$(sed -n 's/^throttled_usec //p' /sys/fs/cgroup/cpu.stat 2>/dev/null)
 }
 are_idle() {

@@ -3,6 +3,7 @@
 #
 #   jvm_start 17 churn -XX:+UseZGC ClassChurn 10000   a JVM called "churn", of JDK 17
 #   jvm_wait ready|result                             until the last one said so; else fails
+#   jvm_enough                                        it needs no more CPU: RandomStacks and Observed cpu end their work
 #   jvm_end 0                                         lets it end, with this exit code, unharmed
 #
 # What is there then: $JVM_PID, $JVM_HOME (of its JDK), $JVM_JFR (that JDK's jfr), $JVM_LOG (its output),
@@ -83,7 +84,7 @@ jvm_start() { # JDK NAME [FLAG...] CLASS [ARGUMENT...]
     [ -x "$JVM_JFR" ] || short_lived_jfr "$home" "$JVM_JFR"
     shift 2
     mkdir -p "$JVM_OUT"
-    spawn "${JVM_WRAPPER[@]}" "$home/bin/java" "${AGENT_FLAGS[@]}" -Dleave="$JVM_OUT/leave" \
+    spawn "${JVM_WRAPPER[@]}" "$home/bin/java" "${AGENT_FLAGS[@]}" -Dleave="$JVM_OUT/leave" -Denough="$JVM_OUT/enough" \
         -cp "$AGENT_CLASSES" "$@" >"$JVM_LOG" 2>&1
     JVM_PID=$SPAWNED
 }
@@ -99,6 +100,10 @@ jvm_wait() { # WORD [SECONDS]
         fail "$JVM_NAME: comes to '$1'" "$(tail -n 5 "$JVM_LOG"; jvm_crash)"
         return 1
     fi
+}
+
+jvm_enough() {
+    touch "$JVM_OUT/enough"
 }
 
 jvm_result() {

@@ -4,6 +4,7 @@
 # timeout: 300
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
+AGENT_FLAGS+=(-XX:TieredStopAtLevel=1) # half the CPU, and the tier is no matter here
 
 status() { # FILTER: of the agent's status
     profile status --json 2>&1 | jq -rc "$1"
@@ -95,7 +96,7 @@ for jdk in $(agent_jdks); do
     # them: hence nothing is inlined here.
     named_by_now() {
         read -r samples unnamed <<<"$(status '"\(.samples) \(.unnamed_frames)"')"
-        sleep 2
+        wait_for 20 status_is ".samples > $samples + 300"
         read -r samples2 unnamed2 <<<"$(status '"\(.samples) \(.unnamed_frames)"')"
         [ $((unnamed2 - unnamed)) -lt $(((samples2 - samples) * 3 / 2)) ]
     }
@@ -107,6 +108,7 @@ for jdk in $(agent_jdks); do
     jvm_start "$jdk" small "-agentpath:$AGENT=start,cpu=1ms,memory=8M,chunk=60s,file=$file" \
         RandomStacks 100000000
     check "$JVM_NAME: stacks find no room any more" wait_for 30 status_is '.without_trace > 0'
+    jvm_enough
     check "$JVM_NAME: the recording" profile stop
     is "$JVM_NAME: the status says how many and why" \
         "$(status '.lost_stacks | .over_budget + .late') $("$NMTWATCH" profile "$JVM_PID" status |
@@ -153,11 +155,12 @@ done
 jdk=$(agent_jdks | tail -n 1)
 jvm_start "$jdk" silent \
     "-agentpath:$AGENT=start,cpu=1ms,memory=8M,traces=64M,chunk=1h,file=$file" \
-    RandomStacks 100000000 2 1000
+    -Dpause=4 RandomStacks 100000000 2 1000
 check "$JVM_NAME: what it holds is beyond memory=" wait_for 40 status_is \
     '.breaker.state == "shedding" or .breaker.state == "silent"'
 check "$JVM_NAME: giving way is not enough: no more samples" wait_for 40 status_is \
     '.breaker.state == "silent" and .timers == 0'
+jvm_enough
 check "$JVM_NAME: that is" wait_for 20 status_is '.breaker.own_bytes < .breaker.memory_bytes'
 is "$JVM_NAME: it is still there" "$(status '"\(.running) \(.breaker.state)"')" "true silent"
 is "$JVM_NAME: each step is in the recording already" \

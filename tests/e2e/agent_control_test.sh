@@ -5,13 +5,14 @@
 # timeout: 600
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
+AGENT_FLAGS+=(-XX:TieredStopAtLevel=1) # half the CPU, and the tier is no matter here
 
 file=$SCRATCH/app.jfr
 
 load() { # LIBRARY OPTIONS: by the JDK's own tool; prints the answer
     local status=0
     : >"$SCRATCH/answer"
-    "$(agent_jdk "$jdk")/bin/jcmd" "$JVM_PID" JVMTI.agent_load "$1" \
+    jcmd "$jdk" "$JVM_PID" JVMTI.agent_load "$1" \
         "\"$2,answer=$SCRATCH/answer\"" >"$SCRATCH/jcmd" 2>&1 || status=$?
     cat "$SCRATCH/answer"
     return $status
@@ -22,7 +23,7 @@ too_early() {
     local times
     rm -f "$SCRATCH/go"
     jvm_start "$jdk" early -XX:+StartAttachListener -Djava.system.class.loader=SlowStart \
-        "-Dgo=$SCRATCH/go" ClassChurn 0
+        "-Dgo=$SCRATCH/go" ClassChurn 0 1000
     jvm_wait starting || return
     wait_for 10 test -S "/tmp/.java_pid$JVM_PID"
     for times in first second; do
@@ -48,7 +49,7 @@ second_copy() {
     mkdir -p "$SCRATCH/copy" "$SCRATCH/cut"
     cp "$AGENT" "$copy"
     # The copy lies before the one that answers in some JVM, behind it in another.
-    jvm_start "$jdk" second ClassChurn 0
+    jvm_start "$jdk" second ClassChurn 0 1000
     jvm_wait ready
     check "$JVM_NAME: starts" profile start --cpu 1ms --file "$file"
     contains "$JVM_NAME: the second copy refuses" "$(load "$copy" status)" "another copy"
@@ -69,7 +70,7 @@ two_at_once() {
     local one=0 two=0 other=$SCRATCH/elsewhere
     mkdir -p "$other"
     cp "$NMTWATCH" "$AGENT" "$other/"
-    jvm_start "$jdk" at-once ClassChurn 0
+    jvm_start "$jdk" at-once ClassChurn 0 1000
     jvm_wait ready
     "$other/nmtwatch" profile "$JVM_PID" start --cpu 1ms --file "$file" >"$SCRATCH/one" 2>&1 &
     profile start --cpu 1ms --file "$SCRATCH/other.jfr" >"$SCRATCH/two" 2>&1 || two=$?
@@ -96,7 +97,7 @@ no_disk() {
     # shellcheck disable=SC2016 # for the other shell
     JVM_WRAPPER=(unshare -m sh -c 'mount -t tmpfs -o size=4m small "$0" && exec "$@"' "$SCRATCH/small")
     jvm_start "$jdk" disk "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$SCRATCH/small/a.jfr" \
-        ClassChurn 0
+        ClassChurn 0 2000
     JVM_WRAPPER=()
     jvm_wait ready
     local inside=/proc/$JVM_PID/root$SCRATCH/small
@@ -119,7 +120,7 @@ no_disk() {
 
 no_descriptors() {
     local limit code=0
-    jvm_start "$jdk" descriptors "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$file" ClassChurn 0
+    jvm_start "$jdk" descriptors "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$file" ClassChurn 0 2000
     jvm_wait ready
     wait_for 20 is_status '.chunks > 1'
     limit=$(prlimit --noheadings --raw --output SOFT --nofile -p "$JVM_PID")
@@ -143,7 +144,7 @@ no_descriptors() {
 }
 
 malloc_bytes() { # of the JVM, as NMT sees it: what is not given back
-    "$(agent_jdk "$jdk")/bin/jcmd" "$JVM_PID" VM.native_memory summary scale=1 |
+    jcmd "$jdk" "$JVM_PID" VM.native_memory summary scale=1 |
         sed -n 's/^-* *\(Serviceability\|Arguments\|Internal\) (reserved=\([0-9]*\).*/\2/p' |
         awk '{ sum += $1 } END { print sum }'
 }

@@ -23,11 +23,13 @@ for jdk in $(agent_jdks); do
     file=$SCRATCH/flags.jfr
     for flags in "${FLAGS[@]}"; do
         # shellcheck disable=SC2086
-        "$(agent_jdk "$jdk")/bin/java" $flags -version >/dev/null 2>&1 || continue # not of this JDK
-        # shellcheck disable=SC2086
         jvm_start "$jdk" "flags" $flags "-agentpath:$AGENT=start,engine=vm,cpu=1ms,file=$file" \
             ClassChurn $classes
         JVM_NAME="$flags, JDK $jdk"
+        if wait_for 60 jvm_said result && ! grep -q ^ready "$JVM_LOG" &&
+            ! "$JVM_HOME/bin/java" $flags -version >/dev/null 2>&1; then
+            continue # not of this JDK
+        fi
         if jvm_wait result; then
             is "$JVM_NAME: its result" "$(jvm_result | cut -d ' ' -f 1)" $classes
             status=$(profile stop --json | jq .status)

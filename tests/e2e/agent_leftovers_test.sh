@@ -4,13 +4,14 @@
 # timeout: 180
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
+AGENT_FLAGS+=(-XX:TieredStopAtLevel=1) # half the CPU, and the tier is no matter here
 
 jdk=$(agent_jdks | head -n 1)
 name=nmtagent-leftovers-$$
 trap 'rm -f "/tmp/$name"*; tap_cleanup' EXIT
 
 profiled() { # NAME: a JVM that records to /tmp/NAME
-    jvm_start "$jdk" "$1" Checksum 100000000 || return
+    jvm_start "$jdk" "$1" -Dpause=50 Checksum 100000000 || return
     jvm_wait ready 60 || return
     check "$1: is profiled" profile start --cpu 10ms --chunk 1h --file "/tmp/$name-$1.jfr"
 }

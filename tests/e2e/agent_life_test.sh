@@ -4,6 +4,7 @@
 # timeout: 1800
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
+AGENT_FLAGS+=(-XX:TieredStopAtLevel=1) # half the CPU, and the tier is no matter here
 
 file=$SCRATCH/app.jfr
 
@@ -18,7 +19,7 @@ timers() { # of the JVM: SIGPROF timers of both kinds
 
 wrong_options() {
     local options
-    jvm_start "$jdk" options ClassChurn 0
+    jvm_start "$jdk" options ClassChurn 0 100
     jvm_wait ready
     for options in "--cpu 1us" "--cpu fast" "--depth 0" "--timer sundial" "--engine steam" \
         "--context a;a-b" "--file $SCRATCH/missing/a.jfr"; do
@@ -44,13 +45,13 @@ wrong_options() {
 
 two_copies() {
     cp "$AGENT" "$SCRATCH/other.so"
-    jvm_start "$jdk" copies ClassChurn 0
+    jvm_start "$jdk" copies ClassChurn 0 1000
     jvm_wait ready
     check "$JVM_NAME: starts" profile start --cpu 1ms --file "$file"
     contains "$JVM_NAME: a second start is refused" \
         "$(profile start --cpu 1ms --file "$file" 2>&1)" "already running"
     : >"$SCRATCH/answer"
-    "$(agent_jdk "$jdk")/bin/jcmd" "$JVM_PID" JVMTI.agent_load "$SCRATCH/other.so" \
+    jcmd "$jdk" "$JVM_PID" JVMTI.agent_load "$SCRATCH/other.so" \
         "\"start,cpu=1ms,file=$SCRATCH/other.jfr,answer=$SCRATCH/answer\"" >/dev/null 2>&1
     contains "$JVM_NAME: a second copy is refused" "$(cat "$SCRATCH/answer")" \
         "another copy of the agent is at work in this JVM: $AGENT"
@@ -71,7 +72,7 @@ level() { # prints "fds threads timers own_bytes"
 
 again_and_again() {
     local before after times=$((20 * AGENT_SCALE)) i
-    jvm_start "$jdk" again Checksum 1000000
+    jvm_start "$jdk" again -Dpause=10 Checksum 1000000
     jvm_wait ready
     for ((i = 1; i <= times; i++)); do
         profile start --cpu 1ms --file "$file" >"$SCRATCH/out" 2>&1 && sleep 0.1 &&
@@ -101,7 +102,7 @@ after the last one:   $after"
 
 killed() {
     local chunks
-    jvm_start "$jdk" killed "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$file" ClassChurn 0
+    jvm_start "$jdk" killed "-agentpath:$AGENT=start,cpu=1ms,chunk=200ms,file=$file" ClassChurn 0 1000
     jvm_wait ready
     sleep 1.5
     # Under load a chunk takes longer than its 200 ms.
@@ -171,7 +172,7 @@ ends() { # NAME EXIT_CODE [ARGUMENT...]
     rm -f "$file"*
 }
 
-rounds=$((120 * AGENT_SCALE)) # a second of CPU
+rounds=$((60 * AGENT_SCALE)) # a second of CPU
 for jdk in $(agent_jdks); do
     jvm_start "$jdk" alone Checksum $rounds
     jvm_wait result

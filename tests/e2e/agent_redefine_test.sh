@@ -5,12 +5,12 @@
 . "$(dirname "$0")/../tap.sh"
 . tests/e2e/agent.sh
 
-redefined() { # NAME STYLE CLASSES ROUNDS [FLAG...]: 10 ms between two
+redefined() { # NAME STYLE CLASSES ROUNDS [FLAG...]: 5 ms between two
     local file=$SCRATCH/redefined.jfr name=$1 style=$2 classes=$3 rounds=$4 found
     shift 4
     jvm_start "$jdk" "$name-$style" "-agentpath:$AGENT=start,engine=vm,cpu=1ms,chunk=1s,file=$file" "$@" \
         -XX:+AllowRedefinitionToAddDeleteMethods -javaagent:"$AGENT_CLASSES/redefine.jar" \
-        Redefinitions "$style" "$classes" "$rounds" 10
+        Redefinitions "$style" "$classes" "$rounds" 5
     if jvm_wait result 120; then
         profile_stops_right "$file"
         found=$("$JVM_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$AGENT_CLASSES" Redefinitions check "$file" 2>&1)

@@ -15,8 +15,8 @@ churn_once() { # JDK ENGINE COLLECTOR CLASSES [OPTIONS]
         "-agentpath:$AGENT=start,engine=$2,cpu=1ms,chunk=60s,file=$file${5-}" \
         "-XX:+Use${3}GC" -XX:MaxMetaspaceSize=24m ClassChurn "$4"
     if jvm_wait result 120; then
-        "$JVM_HOME/bin/jcmd" "$JVM_PID" GC.run >"$SCRATCH/gc" 2>&1
-        unloaded=$("$JVM_HOME/bin/jcmd" "$JVM_PID" PerfCounter.print |
+        jcmd "$JVM_HOME" "$JVM_PID" GC.run >"$SCRATCH/gc" 2>&1
+        unloaded=$(jcmd "$JVM_HOME" "$JVM_PID" PerfCounter.print |
             sed -n 's/^java.cls.unloadedClasses=//p')
         profile dump --json >"$SCRATCH/dump" 2>&1
         profile stop --json >"$SCRATCH/stop" 2>&1

@@ -91,7 +91,7 @@ if [ -z "$java" ]; then
     skip "GitHub, GitLab" "no JDK 17 in /usr/lib/jvm"
 else
     mkdir "$SCRATCH/classes"
-    "$java/bin/javac" -d "$SCRATCH/classes" docs/examples/build/src/main/java/orders/Orders.java
+    "$java/bin/javac" -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC -d "$SCRATCH/classes" docs/examples/build/src/main/java/orders/Orders.java
     app="'$java/bin/java' -XX:NativeMemoryTracking=summary -cp '$SCRATCH/classes' orders.Orders"
     action=$PWD/packaging/ci/action.yml
     for mode in cached leak; do

@@ -30,7 +30,7 @@ for name in "${FLEET_NAMES[@]}"; do
     nmt=$(grep -c "\"pid\": *${FLEET_PID[$name]}\b.*\"nmt_committed_bytes\"" "$SCRATCH/watch.jsonl")
     if [ "$nmt" -ge 5 ]; then pass "$name: NMT was read $nmt times"; else fail "$name: NMT was read" "$nmt times"; fi
     # The log is a witness only if it sees a command that does stop the JVM.
-    "$(JDK=$jdk scripts/workloads.sh jdk)/bin/jcmd" "${FLEET_PID[$name]}" VM.classloader_stats \
+    jcmd "$jdk" "${FLEET_PID[$name]}" VM.classloader_stats \
         >/dev/null
     contains "$name: the log shows a safepoint when there is one" \
         "$(operations "$SCRATCH/safepoints-$jdk.log")" ClassLoaderStatsOperation

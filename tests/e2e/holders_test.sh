@@ -9,24 +9,28 @@ NMTWATCH=${NMTWATCH:-build/nmtwatch}
 kinds="thread-local timer executor shutdown-hook jdbc logging mbean registry soft"
 tomcat_kinds="thread-local timer executor shutdown-hook registry"
 tomcat=/usr/share/java/tomcat10-embed-core.jar:/usr/share/java/tomcat10-embed-el.jar
+groovy=/usr/share/java/groovy-all.jar
 
 # What is short-lived and whose collector is no matter: half the CPU.
 quick=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC)
 
-build() { # HOME OUT
-    mkdir -p "$2/host" "$2/plugin" "$2/tomcat" "$2/plugins" &&
-        "$1/bin/javac" "${quick[@]/#/-J}" -nowarn -d "$2/host" tests/e2e/holders/Host.java &&
-        "$1/bin/javac" "${quick[@]/#/-J}" -nowarn -cp "$2/host" -d "$2/plugin" tests/e2e/holders/plugin/Plugin.java &&
-        gcc -shared -fPIC -I"$1/include" -I"$1/include/linux" -o "$2/libpin.so" tests/e2e/holders/pin.c || return
-    local kind
+# By the first JDK, for all.
+build() { # HOME
+    local out=$SCRATCH/programs kind sources=(tests/e2e/holders/{Host,TomcatHost,plugin/Plugin}.java)
+    [ ! -e "$out/base-leak" ] || return 0
+    mkdir -p "$out"/{host,plugin,tomcat,groovy,plugins} || return
+    [ ! -r "$groovy" ] || sources+=(tests/e2e/holders/groovy/GroovyHost.java)
+    "$1/bin/javac" "${quick[@]/#/-J}" --release 17 -proc:none -nowarn -cp "$tomcat:$groovy" -d "$out/host" "${sources[@]}" &&
+        mv "$out"/host/Plugin*.class "$out/plugin" && mv "$out"/host/TomcatHost*.class "$out/tomcat" &&
+        gcc -shared -fPIC -I"$1/include" -I"$1/include/linux" -o "$out/libpin.so" tests/e2e/holders/pin.c || return
+    [ ! -r "$groovy" ] || mv "$out"/host/GroovyHost*.class "$out/groovy" || return
     for kind in $kinds jni; do
-        cp -r "$2/plugin" "$2/plugins/$kind"
+        cp -r "$out/plugin" "$out/plugins/$kind"
     done
     for kind in $tomcat_kinds; do
-        mkdir -p "$2/base-"{leak,fixed}"/$kind/WEB-INF" && cp -r "$2/plugin" "$2/base-leak/$kind/WEB-INF/classes" &&
-            cp -r "$2/plugin" "$2/base-fixed/$kind/WEB-INF/classes"
+        mkdir -p "$out/base-"{leak,fixed}"/$kind/WEB-INF" && cp -r "$out/plugin" "$out/base-leak/$kind/WEB-INF/classes" &&
+            cp -r "$out/plugin" "$out/base-fixed/$kind/WEB-INF/classes" || return
     done
-    "$1/bin/javac" "${quick[@]/#/-J}" -nowarn -cp "$2/host:$tomcat" -d "$2/tomcat" tests/e2e/holders/TomcatHost.java
 }
 
 declare -A HOSTS
@@ -50,10 +54,14 @@ dump() { # NAME HOME [equal]: its dump, and it is gone
     local file=$SCRATCH/$1 got=none wanted=
     for _ in 1 2 3 4 5; do
         rm -f "$file.hprof"
-        "$2/bin/jcmd" "${quick[@]/#/-J}" "$HOST" GC.heap_dump "$file.hprof" >"$file.jcmd" 2>&1
+        {
+            echo "GC.heap_dump $file.hprof"
+            [ "${3-}" != equal ] || printf '%s\n' GC.class_histogram VM.classloader_stats
+        } >"$file.commands"
+        jcmd "$2" "$HOST" -f "$file.commands" >"$file.jcmd"
         [ "${3-}" = equal ] || break
-        "$2/bin/jcmd" "${quick[@]/#/-J}" "$HOST" GC.class_histogram >"$file.histogram"
-        "$2/bin/jcmd" "${quick[@]/#/-J}" "$HOST" VM.classloader_stats >"$file.loaders"
+        sed -n '/^ num /,/^Total/p' "$file.jcmd" >"$file.histogram"
+        sed -n '/^ClassLoader /,$p' "$file.jcmd" >"$file.loaders"
         got=$("$NMTWATCH" holders --json "$file.hprof" |
             jq -r '.dump | "\(.objects - 9) \(.object_bytes) \(.classes + 9)"')
         wanted=$(awk '$4 == "java.lang.Class" { n = $2; bytes = $3 } /^Total/ { print $2 - n, $3 - bytes, n }' "$file.histogram")
@@ -82,8 +90,8 @@ declare -A WANTED=([thread-local]=thread-local [timer]=context-class-loader [exe
 declare -A FORMS=([17]="-XX:+UseZGC -XX:-UseCompressedOops" [25]="-XX:+UseShenandoahGC -XX:+UseCompactObjectHeaders")
 
 start_all() { # JDK HOME
-    local out=$SCRATCH/$1 mode
-    check "JDK $1: programs are built" build "$2" "$out" || return
+    local out=$SCRATCH/programs mode
+    check "JDK $1: programs are built" build "$2" || return
     for mode in leak fixed; do
         # Without CDS: its archive has java.lang.Class objects of classes that are not loaded.
         start_host "plugins-$1-$mode" "$2/bin/java" -Xshare:off -Xmx64m "${quick[@]}" -XX:SoftRefLRUPolicyMSPerMB=100000 \
@@ -153,17 +161,13 @@ tomcat() { # JDK HOME MODE CODE
 }
 
 # A script gives String another method: Groovy's ClassInfo of String keeps it, and all that the script loaded.
-groovy=/usr/share/java/groovy-all.jar
 start_groovy() { # JDK HOME
     local mode
     [ -r $groovy ] || return 0
-    mkdir -p "$SCRATCH/$1/groovy"
-    check "JDK $1: the Groovy program is built" "$2/bin/javac" "${quick[@]/#/-J}" -nowarn -cp $groovy -d "$SCRATCH/$1/groovy" \
-        tests/e2e/holders/groovy/GroovyHost.java || return
     for mode in leak fixed; do
         start_host "groovy-$1-$mode" "$2/bin/java" -Xmx96m "${quick[@]}" \
             --add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.util=ALL-UNNAMED \
-            --add-opens java.base/java.lang.reflect=ALL-UNNAMED -cp "$SCRATCH/$1/groovy:$groovy" GroovyHost $mode 12
+            --add-opens java.base/java.lang.reflect=ALL-UNNAMED -cp "$SCRATCH/programs/groovy:$groovy" GroovyHost $mode 12
     done
 }
 
@@ -268,13 +272,13 @@ for version in "${!HOMES[@]}"; do # two types of loaders, one of them with two n
     log=
     [ "$version" -lt 22 ] || log=-Xlog:heapdump
     # shellcheck disable=SC2086
-    start_host "metaspace-$version" "${HOMES[$version]}/bin/java" -Xmx64m -XX:+UseG1GC $log \
-        -cp "$SCRATCH/$version/host" Host leak 5 "$SCRATCH/$version/plugins" registry
-    start_host "names-$version" "${HOMES[$version]}/bin/java" -Xmx64m \
-        -cp "$SCRATCH/$version/host" Host leak 5 "$SCRATCH/$version/plugins" registry executor
+    start_host "metaspace-$version" "${HOMES[$version]}/bin/java" -Xmx64m -XX:TieredStopAtLevel=1 -XX:+UseG1GC $log \
+        -cp "$SCRATCH/programs/host" Host leak 5 "$SCRATCH/programs/plugins" registry
+    start_host "names-$version" "${HOMES[$version]}/bin/java" -Xmx64m "${quick[@]}" \
+        -cp "$SCRATCH/programs/host" Host leak 5 "$SCRATCH/programs/plugins" registry executor
 done
 metaspace_of() { # of all loaders of URLClassLoader, by the JVM's own tool
-    "${HOMES[$1]}/bin/jcmd" "${quick[@]/#/-J}" "$HOST" VM.classloader_stats | awk '$NF == "java.net.URLClassLoader" { n += $5 } END { print n }'
+    jcmd "$1" "$HOST" VM.classloader_stats | awk '$NF == "java.net.URLClassLoader" { n += $5 } END { print n }'
 }
 for version in "${!HOMES[@]}"; do
     host_ready "metaspace-$version" || continue
@@ -307,10 +311,10 @@ interrupt() { # JDK write|read CODE COMMAND...
     for _ in 1 2 3 4 5; do
         spawn "$NMTWATCH" "${@:4}" --allow-pause "$HOST" >"$SCRATCH/interrupted" 2>&1
         if [ "$2" = write ]; then
-            until is_there || ! kill -0 "$SPAWNED" 2>/dev/null; do :; done
+            until is_there || ! kill -0 "$SPAWNED" 2>/dev/null; do moment; done
         else
             pid=$SPAWNED
-            until grep -q "a pause of at most" "$SCRATCH/interrupted" || ! kill -0 "$SPAWNED" 2>/dev/null; do :; done
+            until [[ $(<"$SCRATCH/interrupted") = *"a pause of at most"* ]] || ! kill -0 "$SPAWNED" 2>/dev/null; do moment; done
         fi
         kill -STOP "$pid" 2>/dev/null
         kill -INT "$SPAWNED" 2>/dev/null
@@ -321,11 +325,11 @@ interrupt() { # JDK write|read CODE COMMAND...
     done
     is "JDK $1: $4 interrupted during $2" "$code $(grep -c interrupted "$SCRATCH/interrupted")" "$3 1"
     is "... nothing is left" "$(find /tmp -maxdepth 1 -regextype egrep -regex '/tmp/nmtwatch-[0-9a-f]{16}' -newer "$tried" | wc -l)" 0
-    check "... the JVM is unharmed" "${HOMES[$1]}/bin/jcmd" "${quick[@]/#/-J}" "$HOST" VM.version
+    check "... the JVM is unharmed" jcmd "$1" "$HOST" VM.version
 }
 for version in "${!HOMES[@]}"; do
     start_host "ballast-$version" "${HOMES[$version]}/bin/java" -Xmx200m -XX:+UseSerialGC -Dballast=1000000 \
-        -cp "$SCRATCH/$version/host" Host leak 0 "$SCRATCH/$version/plugins" registry
+        -cp "$SCRATCH/programs/host" Host leak 0 "$SCRATCH/programs/plugins" registry
     host_ready "ballast-$version" || continue
     interrupt "$version" write 74 holders
     interrupt "$version" read 74 holders
@@ -334,7 +338,7 @@ for version in "${!HOMES[@]}"; do
     check "... with its report" test -s "$SCRATCH/ended-$version/report.html"
     kill_jvm "$HOST"
 done
-start_host live "$home/bin/java" -Xmx64m -cp "$SCRATCH/$jdk/host" Host leak 5 "$SCRATCH/$jdk/plugins" registry
+start_host live "$home/bin/java" -Xmx64m "${quick[@]}" -cp "$SCRATCH/programs/host" Host leak 5 "$SCRATCH/programs/plugins" registry
 host_ready live || done_testing
 exits "a pause is not taken without being allowed" 64 "$NMTWATCH" holders "$HOST"
 contains "... and is predicted" "$OUTPUT" "a pause of about"
@@ -349,7 +353,7 @@ rm -rf "${kept%/*}"
 if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016
     start_host room unshare --mount sh -c 'mount --bind "$0" /mnt && mount -t tmpfs -o size=16m tmpfs /tmp &&
-        exec "$1" -Xmx64m -cp "/mnt/$2/host" Host leak 0 /mnt registry' "$SCRATCH" "$home/bin/java" "$jdk"
+        exec "$1" -Xmx64m -cp /mnt/programs/host Host leak 0 /mnt registry' "$SCRATCH" "$home/bin/java"
     live=$HOST
     if host_ready room; then
         exits "a /tmp without room" 74 "$NMTWATCH" holders --allow-pause "$HOST"

@@ -145,18 +145,18 @@ for jdk in $(agent_jdks); do
         grep -v 'modules\|\.jsa\|libzip\|/classes\|libj\|libn' | grep '^>')" ""
     # With the JVM asked itself: this opens its socket.
     each=$("$JVM_HOME/bin/javap" -p -cp "$AGENT_CLASSES" ChurnVictim_0000000 | grep -c '(')
-    generated=$("$JVM_HOME/bin/jcmd" "$JVM_PID" VM.class_hierarchy | grep -c ChurnVictim_)
+    generated=$(jcmd "$JVM_HOME" "$JVM_PID" VM.class_hierarchy | grep -c ChurnVictim_)
     is "$JVM_NAME: generated classes and their methods, exactly" \
         "$(jq -c '.families[] | select(.family == "ChurnVictim_#") | [.classes, .methods]' "$SCRATCH/methods")" \
         "[$generated,$((generated * each))]"
     check "$JVM_NAME: all of them" test "$generated" -ge 3000
     jvm_end 0
 
-    start "$jdk" cpu cpu 300 -Denough="$SCRATCH/$jdk.enough" || continue
+    start "$jdk" cpu cpu 300 -Dpause=50 -Dcalm="$SCRATCH/$jdk.calm" || continue
     touch "$GO"
     # At first a JVM that has little of a processor mostly compiles.
     wait_for 30 awk '{ exit !($14 + $15 >= 100) }' "/proc/$JVM_PID/stat"
-    observe cpu --for 3s --cpu-interval 5ms --json
+    observe cpu --for "$((TAP_PATIENCE > 3 ? TAP_PATIENCE : 3))s" --cpu-interval 5ms --json
     wait $OBSERVER
     is "$JVM_NAME: cpu" "$? $(head -c 200 "$SCRATCH/error")" "0 "
     check "$JVM_NAME: nearly all of it in one method" jq -e '.stacks > 100 and
@@ -164,6 +164,7 @@ for jdk in $(agent_jdks); do
         "$SCRATCH/answer"
     check "$JVM_NAME: 97 % of stacks are whole" jq -e '.outcomes[0].stacks >= .stacks * 0.97' \
         "$SCRATCH/answer"
+    touch "$SCRATCH/$jdk.calm" # half the work from now on
     "$NMTWATCH" observe "$JVM_PID" cpu --for 300ms -o "$SCRATCH/$jdk.html" 2>"$SCRATCH/error"
     is "$JVM_NAME: a flame graph" "$? $(cat "$SCRATCH/error")" "0 "
     contains "$JVM_NAME: with the method in it" "$(cat "$SCRATCH/$jdk.html")" "Observed.burn"
@@ -175,7 +176,7 @@ for jdk in $(agent_jdks); do
     for _ in 1 2 3; do # whether a collector is met depends on the load of the machine
         "$NMTWATCH" observe "$JVM_PID" cpu --for 60s --cpu-interval 1ms -o "$SCRATCH/$jdk.txt" 2>"$SCRATCH/error" &
         observer=$!
-        for _ in 1 2 3 4 5; do "$JVM_HOME/bin/jcmd" "$JVM_PID" GC.run; done >"$SCRATCH/gc" 2>&1
+        for _ in 1 2 3 4 5; do jcmd "$JVM_HOME" "$JVM_PID" GC.run; done >"$SCRATCH/gc" 2>&1
         kill -INT $observer
         wait $observer
         ! grep -qE "^$collector;" "$SCRATCH/$jdk.txt" || break
@@ -189,7 +190,7 @@ for jdk in $(agent_jdks); do
             "$("$pprof" -top "$SCRATCH/$jdk.pb.gz" 2>/dev/null | awk '/^ *flat / { getline; print $NF; exit }')" "Observed.burn"
     done
     push_tests
-    touch "$SCRATCH/$jdk.enough"
+    jvm_enough
     jvm_wait result
     jvm_end 0
 
@@ -247,7 +248,7 @@ LEAKS
         "$SCRATCH/answer"
     kept=$(jq .arenas.trim_bytes "$SCRATCH/answer")
     rss=$(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status")
-    if "$JVM_HOME/bin/jcmd" "$JVM_PID" System.trim_native_heap >"$SCRATCH/trim" 2>&1; then
+    if jcmd "$JVM_HOME" "$JVM_PID" System.trim_native_heap >"$SCRATCH/trim" 2>&1; then
         rss=$((rss - $(awk '/^RssAnon:/ { print $2 }' "/proc/$JVM_PID/status")))
         check "$JVM_NAME: and malloc_trim gives as much back: $rss of $((kept / 1024)) KB" \
             test $rss -ge $((kept / 1024 * 8 / 10)) -a $rss -le $((kept / 1024 * 12 / 10 + 2048))

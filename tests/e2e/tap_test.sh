@@ -7,7 +7,7 @@
 
 outputs() { # PID: log outputs of the JVM beyond stdout and stderr
     local answer
-    answer=$("$jcmd" "$1" VM.log list) && [[ $answer == *stdout* ]] || {
+    answer=$(jcmd "$jdk" "$1" VM.log list) && [[ $answer == *stdout* ]] || {
         echo "jcmd gave no answer: $answer"
         return
     }
@@ -28,7 +28,6 @@ for jdk in 17 25; do
         skip "the tap on JDK $jdk" "no JDK $jdk in /usr/lib/jvm"
         continue
     fi
-    jcmd=$(JDK=$jdk scripts/workloads.sh jdk)/bin/jcmd
     fleet_start $jdk numbered --rate 20 --quiet 1 --seconds 140
     fleet_ready
     target=${FLEET_PID[$jdk/numbered]}

@@ -43,6 +43,7 @@ public final class Checksum {
             synchronized (LOCK) {
                 shared += sum;
             }
+            Stage.rest();
         }
     }
 

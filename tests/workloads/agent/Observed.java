@@ -51,8 +51,11 @@ public final class Observed {
             case "cpu" -> {
                 long end = System.nanoTime() + number * 1_000_000_000L;
                 while (System.nanoTime() < end && !Stage.isThere("enough")) {
-                    for (long next = System.nanoTime() + 100_000_000L; System.nanoTime() < next;) {
+                    for (long next = System.nanoTime() + 50_000_000L; System.nanoTime() < next;) {
                         deep(60);
+                    }
+                    if (Stage.isThere("calm")) {
+                        Stage.rest();
                     }
                 }
             }

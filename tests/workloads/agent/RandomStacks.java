@@ -23,6 +23,12 @@ public final class RandomStacks {
             threads[t] = new Thread(() -> {
                 long state = seed;
                 for (int i = 0; i < rounds; i++) {
+                    if (i % 64 == 0) {
+                        if (Stage.isThere("enough")) {
+                            break;
+                        }
+                        Stage.rest();
+                    }
                     state = next(state + i);
                     sink += STEPS[(int) (state >>> 61)].run(depth, state);
                 }
