@@ -52,6 +52,12 @@ ifneq ($(SANITIZE),)
 ALL_CFLAGS += -Og -g1 -Wno-format-truncation -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overread -Wno-clobbered
 ALL_CFLAGS += -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
 override LDFLAGS += -fsanitize=$(SANITIZE)
+# Without relocations and with the run-time library in the program: it starts and ends in 9 ms of CPU, not in 14. Tests
+# start it thousands of times.
+ifneq ($(and $(findstring address,$(SANITIZE)),$(call takes,-static-libasan)),)
+ALL_CFLAGS += -fno-pie
+override LDFLAGS += -no-pie -static-libasan $(if $(findstring undefined,$(SANITIZE)),-static-libubsan)
+endif
 endif
 # jansson, zlib, inih and ncurses are linked in: the binary can be copied alone into a container with a libc.
 LIBS := -Wl,-Bstatic -ljansson -lz -linih -lncursesw -ltinfo -Wl,-Bdynamic -lm -pthread

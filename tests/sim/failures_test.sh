@@ -97,6 +97,7 @@ architectures() {
     own=$("$NMTWATCH" doctor --json | jq -r '.checks[] | select(.name == "architecture").found | sub("nmtwatch is "; "")')
     mkdir "$SCRATCH/own" "$SCRATCH/riscv64"
     dd if="$NMTWATCH" of="$SCRATCH/own/libjvm.so" bs=4096 count=1 status=none
+    printf '\003' | dd of="$SCRATCH/own/libjvm.so" bs=1 seek=16 conv=notrunc status=none # ET_DYN: a library
     library "$SCRATCH/riscv64/libjvm.so" 2 1 '\03\0\0363\0'
     library "$SCRATCH/s390x.so" 2 2 '\0\03\0\026'
     library "$SCRATCH/arm.so" 1 1 '\03\0\050\0'
