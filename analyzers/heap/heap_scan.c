@@ -321,7 +321,7 @@ static void place_rows(struct heap_scan *scan)
     scan->counts.damaged += put_there != numbers;
 }
 
-/* What is known of the word under way goes to the heap. */
+/* The state of the current word goes to the heap. */
 static void flush_word(struct heap_scan *scan)
 {
     struct heap_word_rows *word = &scan->word;

@@ -318,7 +318,7 @@ bool retained_sum(struct retained *retained)
         if (is_low(retained, i))
             weigh(retained, *label_of(retained, i), heap_class_bytes(heap, i));
     }
-    /* What a loader below retains is retained by the one above as well: deepest first. */
+    /* The loader above retains everything that a loader below retains: deepest first. */
     uint32_t count = heap->loader_count, deepest = 0;
     uint32_t *depths = calloc((size_t)count + 1, sizeof *depths);
     for (uint32_t i = 0; depths != NULL && i < count; i++) {

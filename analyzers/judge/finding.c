@@ -182,7 +182,7 @@ void finding_copy(struct finding *to, struct texts *texts, const struct finding 
     struct finding copy = *from;
     copy.texts = texts;
     copy.family = texts_copy(texts, from->family);
-    /* What the table says needs no copy. */
+    /* Texts of the table need no copy. */
     if (from->title != ROWS[from->kind].title)
         copy.title = texts_copy(texts, from->title);
     if (from->advice != ROWS[from->kind].advice)

@@ -107,7 +107,8 @@ void name_owner_note(char *out, size_t size, const struct name_owner *owner)
              owner->name, owner->owner, owner->newcomer, owner->label);
 }
 
-/* What is up stays up until its figure, counted from here, has been low for long enough. */
+/* An active alert stays active until its figure, counted from here, has been low for long
+ * enough. */
 static void begin_anew(struct judge *judge)
 {
     snprintf(judge->warmup.reason, sizeof judge->warmup.reason, "a baseline was asked for");

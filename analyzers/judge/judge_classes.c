@@ -143,8 +143,8 @@ static void raise_load_rate(struct judge *judge, double per_s, int64_t span_s)
     judge_raise(judge, &finding, "", judge->now_ms - span_s * 1000);
 }
 
-/* Loads that do not fall over the span. What comes in waves (a cache that is filled anew) counts
- * only as far as it does not go again; a steady stream counts whole, and may be churn. */
+/* Loads that do not fall over the span. Classes that come in waves (a cache that is filled again) count
+ * only as far as they are not unloaded again; a steady stream counts whole, and may be churn. */
 static bool stays_high(const struct judge *judge, int64_t span_s, double *per_s)
 {
     double first_half, second_half, unloads_per_s = 0;

@@ -201,7 +201,7 @@ void judge_heap(struct judge *judge, const struct histogram_event *histogram)
     }
     if (ran && filler_track != NULL) /* after those it is compared with */
         follow(judge, filler_track, &fillers);
-    /* What is alarmed about and is not among the rows any more has shrunk. */
+    /* A class with an alert that is no longer among the rows has shrunk. */
     for (int i = 0; i < judge->heap_count; i++) {
         struct heap_track *track = &judge->heap[i];
         struct histogram_class none = {0};

@@ -169,7 +169,7 @@ static bool has_range(const struct rss_account *account, enum nmt_category categ
     return false;
 }
 
-/* What malloc was given back since the peak, and may have kept. */
+/* Memory that malloc was given back since the peak, and may have kept. */
 static int64_t freed_since_peak(const struct nmt_row *row, enum nmt_row_field now,
                                 enum nmt_row_field peak)
 {

@@ -215,7 +215,7 @@ static bool read_setting(struct metaspace *metaspace, struct span line)
     return true;
 }
 
-/* What stands behind the settings belongs to the reply too: the internal statistics
+/* Lines behind the settings belong to the reply too: the internal statistics
  * ("num_chunk_merges: 27."), or one more setting on JDK 11. */
 static void skip_end(struct line_cursor *lines)
 {

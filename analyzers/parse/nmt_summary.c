@@ -71,8 +71,8 @@ static bool is_indented(struct span line)
 
 enum line_verdict { LINE_TAKEN, LINE_FOREIGN, LINE_MALFORMED };
 
-/* Before the first category: "Total:", its details, "(Omitting ...)". What carries a '=' is taken
- * for a line of a JDK to come, anything else for the reply of another command. */
+/* Before the first category: "Total:", its details, "(Omitting ...)". A line with a '=' is taken for
+ * one of a newer JDK, any other for the reply of another command. */
 static enum line_verdict read_head_line(struct reader *reader, struct span line,
                                         struct span content)
 {

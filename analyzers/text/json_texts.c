@@ -3,7 +3,7 @@
  * exports of chats, tickets and log stores), a text as one string.
  *
  * Of each object the string that is the message by its key goes on, and every string of several
- * lines. What only looks like JSON stays as it is.
+ * lines. Text that only resembles JSON stays unchanged.
  */
 #include "analyzers/text/text_lines.h"
 

@@ -251,11 +251,12 @@ static enum judgement judge(struct assessed *assessed, struct window *window,
         assessed->below_old_heights = true;
         return SAYS_NOTHING;
     }
-    /* What is reported must not contradict what is decided. */
+    /* The report must not contradict the decision. */
     if (window->line.slope <= trend_line_reach(&window->line, 0.05))
         return SAYS_NOTHING;
     *state = shape_of(assessed, window);
-    /* What slows down is growth as long as as much time again would bring more than the floor. */
+    /* Slowing growth counts as growth while the same time again would add more than the detection
+     * limit. */
     if (*state == VERDICT_SLOWING &&
         curve_fit_slope(curve_fit, curve_fit->best, curve_fit->span) * curve_fit->span <
             assessed->floor)
@@ -552,7 +553,8 @@ static bool take_life(struct assessed *assessed)
 }
 
 /* Growth of a few points that are rare. Windows may have seen too little of it, or have found
- * growth: then it is theirs. What falls again, by more than a tenth, does not only grow. */
+ * growth: then it is theirs. A series that falls again, by more than a tenth, does not only
+ * grow. */
 static void decide_few(const struct assessed *assessed)
 {
     const struct verdict_options *options = &assessed->series->options;

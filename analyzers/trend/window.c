@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What does not even tend upwards needs no curve. */
+/* A series without an upward trend needs no curve. */
 #define KENDALL_Z_MIN 1.5
 #define WILD          8 /* times the roughness */
 

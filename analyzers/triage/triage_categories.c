@@ -9,7 +9,7 @@
 #define STACKS_GROWN_BYTES (1024 * MB)
 #define NOTED_MIN_BYTES    (64 * MB)
 
-/* What a category of NMT means, why it is large, what decides, what to change. */
+/* For a category of NMT: its meaning, causes, how to decide between them, the fix. */
 struct category_advice {
     int64_t growth_bytes; /* between two measurements, from which it is a finding; 0: never */
     int share_percent;    /* of committed memory without the heap, worth a note; 0: never */
@@ -123,7 +123,7 @@ static void growth(const struct jvm_facts *facts, const struct facts_category *r
     if (row->committed_bytes >= 0)
         finding_add_int(finding, "level_bytes", row->committed_bytes);
     finding_add_int(finding, "threshold_bytes", advice->growth_bytes);
-    /* What a warm-up brings is no leak until it has doubled. */
+    /* Growth of a warm-up is no leak until it has doubled. */
     if (advice->kind == FINDING_CATEGORY_GROWTH && bytes < before)
         finding->severity = SEVERITY_INFO;
 }

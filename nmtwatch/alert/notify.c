@@ -51,7 +51,7 @@ static void run_command(const struct notifier *notifier, const struct alert *ale
     setenv("NMTWATCH_SEVERITY", severity_name(alert->finding.severity), 1);
     setenv("NMTWATCH_FAMILY", alert->finding.family, 1);
     dup2(input, 0);
-    /* What the command prints must not mix with ours on standard output. */
+    /* Output of the command must not mix with ours on standard output. */
     dup2(2, 1);
     close_range(3, ~0U, 0);
     signal(SIGPIPE, SIG_DFL);

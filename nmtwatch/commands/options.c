@@ -201,7 +201,7 @@ static void describe(const struct option_row *row, char *out, size_t size)
              row->letter ? ", " : "  ", name, row->value ? " " : "", row->value ? row->value : "");
 }
 
-/* What an option is for begins in the same column for all; behind a longer name on a line of its own. */
+/* Descriptions of options begin in one column; behind a longer name on a line of its own. */
 #define NAME_COLUMNS_MAX 28
 
 static void print_help(const struct command *command, const struct option_row *rows, size_t count)

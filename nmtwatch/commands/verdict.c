@@ -247,7 +247,7 @@ static bool print_json(const struct verdict *verdict, const struct verdict_csv *
     return json_out_print(&out, stdout);
 }
 
-/* What was passed over is never passed over in silence. */
+/* Skipped lines are always reported. */
 static void warn(const struct verdict_csv *csv)
 {
     if (csv->bad > 0)

@@ -29,7 +29,7 @@ static void forget_sites(struct jfr_live *live)
     live->objects = live->bytes = 0;
 }
 
-/* What a damaged file claims must not overflow the sums. */
+/* Values of a damaged file must not overflow the sums. */
 static int64_t bounded(int64_t number)
 {
     const int64_t most = INT64_C(1) << 50;

@@ -365,7 +365,7 @@ bool jfr_profile_top_json(const struct jfr_profile *profile, FILE *out)
 #define FIGURE_MAX (INT64_C(1) << 50)
 #define COUNT_MAX  (INT64_C(1) << 31)
 
-/* What a damaged file claims must not overflow the sums: of 4096 families, of a chunk's events. */
+/* Values of a damaged file must not overflow the sums: of 4096 families, of a chunk's events. */
 static int64_t bounded(int64_t number, int64_t most)
 {
     return number < 0 ? 0 : number > most ? most : number;

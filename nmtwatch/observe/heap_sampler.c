@@ -97,7 +97,7 @@ static void close_from_to(int first, int last)
         close(fd);
 }
 
-/* Never returns. What belongs to the parent (probes, its output) must end with the parent. */
+/* Never returns. Descriptors of the parent (probes, its output) must be closed with the parent. */
 _Noreturn static void watch(const struct heap_sampler *sampler, int parent)
 {
     int low = parent < sampler->memory ? parent : sampler->memory;
@@ -176,8 +176,8 @@ static bool read_first(struct heap_sampler *sampler, const struct elf_file *file
 }
 
 /* Between the check of the process and the opening of its memory it may have started a program that has more
- * rights than its user (setuid). Such a program's files in /proc are root's. What it would take to pass for the
- * JVM is its code at the same address as well. */
+ * rights than its user (setuid). Such a program's files in /proc are root's. Another program would need the
+ * JVM's code at the same address to be taken for it. */
 static bool is_the_jvm(const struct heap_sampler *sampler, const struct target *target)
 {
     char path[48];

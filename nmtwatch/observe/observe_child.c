@@ -38,8 +38,8 @@ struct observe_child {
 
 /* --- in the child ----------------------------------------------------------------------------- */
 
-/* What reads a stranger's process may do no more than that: IPC_LOCK is for rings, SYS_RESOURCE for
- * descriptors of many threads. */
+/* A process that reads untrusted memory may do no more than that: IPC_LOCK is for rings, SYS_RESOURCE
+ * for descriptors of many threads. */
 static bool give_up_rights(void)
 {
     static const int KEPT[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_PERFMON,     CAP_BPF,

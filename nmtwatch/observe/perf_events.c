@@ -164,8 +164,8 @@ static bool open_threads(struct perf_events *events, pid_t pid, struct perf_even
     return good;
 }
 
-/* What this kernel does not know, and what it does not permit: without rights its own part of a process is
- * not to be seen (perf_event_paranoid 2). */
+/* Features that this kernel lacks, and those that it does not permit: without rights its own part of a
+ * process is not to be seen (perf_event_paranoid 2). */
 static void fit_to_kernel(struct perf_events *events, pid_t pid, struct perf_event_attr *attr)
 {
     int fd = (int)syscall(SYS_perf_event_open, attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);

@@ -207,7 +207,8 @@ static char *read_method_name(const struct method_reading *reading)
     return asprintf(&both, "%s.%s", class_name, text) > 0 ? both : NULL;
 }
 
-/* What is at an address may have been replaced: its ConstMethod and its texts show it. NULL: unreadable. */
+/* The code at an address may have been replaced: its ConstMethod and its texts show it. NULL:
+ * unreadable. */
 static const struct method_name *name_of_method(uintptr_t method)
 {
     struct method_reading reading;
@@ -437,7 +438,7 @@ static int walk(const struct perf_sample *sample, struct stack_frame *out, int m
         const struct java_thread *thread = java_thread(start.sp);
         if (thread != NULL) {
             start.thread = thread->thread;
-            /* What is at that address by now may be another thread, or none. */
+            /* The address may belong to another thread by now, or to none. */
             start.stack_high = thread->stack_high;
         }
     }

@@ -241,7 +241,7 @@ static int load_program(const struct code *code)
         .prog_type = BPF_PROG_TYPE_KPROBE,
         .insns = (uint64_t)(uintptr_t)code->at,
         .insn_cnt = (uint32_t)code->length,
-        /* What reads the memory of a process may only be called by such. */
+        /* Helpers that read the memory of a process may only be called by such programs. */
         .license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
     };
     return bpf(BPF_PROG_LOAD, &attr);

@@ -311,7 +311,7 @@ static int serve_request(struct helper *helper, const char *text)
 
 /* --- observing -------------------------------------------------------------------------------- */
 
-/* What no section of the configuration asks for is not observed. */
+/* Only what a section of the configuration requests is observed. */
 static bool configuration_asks(const struct serve_options *options, enum observe_mode mode)
 {
     if (mode == OBSERVE_METHODS && options->watch.methods_interval_ms > 0)

@@ -177,7 +177,7 @@ void rows_layout(unsigned columns, enum top_column sort, int width, int widths[s
         *at += more < room ? more : room;
         room -= more < room ? more : room;
     }
-    /* What is still left belongs to the one text that may be long. */
+    /* The remaining width belongs to the one text that may be long. */
     if (room > 0 && widths[TOP_FINDING] > 0)
         widths[TOP_FINDING] += room;
 }
@@ -487,7 +487,7 @@ void top_spark(const struct sparkline *spark, enum spark_series series, int widt
             high = fmaxf(high, value[i]);
         }
     }
-    /* What moves by less than a hundredth is flat: noise is not drawn as a mountain. */
+    /* A change below a hundredth is flat: noise is not drawn as a mountain. */
     float span = fmaxf(high - low, high / 100);
     for (int i = first; i < spark->count; i++) {
         int level = span > 0 ? (int)((value[i] - low) / span * 7.99F) : 0;

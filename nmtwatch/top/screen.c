@@ -51,8 +51,8 @@ static bool built_in(const char *name)
     return false;
 }
 
-/* The name under which the system describes this terminal; NULL: it does not. What runs in an emulator that is
- * newer than the system understands xterm, inside of tmux and screen their own sequences. */
+/* The name under which the system describes this terminal; NULL: it does not. Terminal emulators that are
+ * newer than the system understand xterm; inside of tmux and screen it is their own sequences. */
 static const char *terminal_name(void)
 {
     static const struct {

@@ -285,7 +285,8 @@ void watching_remove(struct watched *jvm)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* What each turn asks of all JVMs stands in `watched`: a watcher is not touched unless it is due. */
+/* The state that each turn needs of all JVMs is in `watched`: a watcher is not touched unless it
+ * is due. */
 static void settle(struct watched *jvm, int64_t ms)
 {
     jvm->ended = watcher_ended(jvm->watcher);

@@ -98,7 +98,7 @@ static bool continues(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* What does not fit is left out in the middle: the end of a name says most. */
+/* A text that does not fit is cut in the middle: the end of a name says most. */
 static void draw_text(FILE *out, int x, int y, const char *class, const char *text)
 {
     size_t length = strlen(text), front = length, back = length;

@@ -639,8 +639,8 @@ static void one_case(FILE *out, const char *class_name, const char *name, int64_
     fprintf(out, "</%s>\n    </testcase>\n", outcome);
 }
 
-/* What is undecided is an error where it kept the soak from an answer; of a soak that failed, often before its
- * time was over, it is no failure besides. */
+/* An undecided series is an error where it kept the soak from an answer; of a soak that failed, often before
+ * its time was over, it is no failure besides. */
 static const char *line_outcome(const struct soak_summary *summary, const struct soak_line *line)
 {
     return outcome_of(line->answer, line->decides && summary->answer != SOAK_FAIL);

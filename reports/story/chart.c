@@ -135,8 +135,8 @@ static const char *since(const struct story *story)
                                         : "growth since the first sample";
 }
 
-/* What ends where it was lowest has not grown; one line stays, so that a flat story has its picture
- * too. */
+/* A series that ends at its lowest point has not grown; one line stays, so that a flat story has
+ * its picture too. */
 static void drop_flat(struct canvas *canvas)
 {
     int kept = 0;
