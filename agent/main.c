@@ -312,7 +312,8 @@ JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *text, void *reserved)
     enum commands_answered answered =
         broken == NULL ? commands_run(text, env) : commands_refuse(text, broken);
     /* Of each load that went well the JVM keeps a record, forever. One is needed: JDK 21 and later
-     * warn of a library that is in none. Who has a file does not look at the code. */
+     * warn of a library that is in none. Callers that get the answer in a file do not use the
+     * code. */
     if (answered == COMMANDS_ANSWERED_NOWHERE || (answered == COMMANDS_ANSWERED_IN_FILE && listed))
         return JNI_ERR;
     listed = true;

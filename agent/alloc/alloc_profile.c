@@ -205,7 +205,7 @@ void alloc_profile_sample(struct alloc_profile *profile, JNIEnv *env, const stru
     pthread_mutex_lock(&profile->lock);
     struct alloc_sample *sample = new_sample(&profile->samples);
     /* A thread that nothing has reported: a carrier of virtual threads, or one on its way out.
-     * What it allocated before this is not known to be of our time. */
+     * Its earlier allocations may be older than the profile. */
     int32_t number =
         seen->thread_bytes < 0 ? -1 : know(profile, env, 0, seen->thread_bytes - seen->size);
     int64_t interval = profile->counts.interval_bytes;

@@ -117,7 +117,7 @@ bool breaker_judge(struct breaker *breaker, const struct breaker_input *input)
                     !above(input->own_bytes, limits->memory_bytes);
     switch (breaker->state) {
     case BREAKER_NORMAL:
-        /* What is beyond a later step is beyond this one: each step is taken. */
+        /* A value beyond a later step is beyond this one: each step is taken. */
         if (above(input->jvm_bytes, limits->warn_bytes))
             return step_for_jvm(breaker, BREAKER_WARNED, "warn", limits->warn_bytes, input);
         if (above(input->jvm_bytes, limits->shed_bytes))

@@ -57,7 +57,7 @@ static void create(void)
 {
     if (is_another_ones())
         return;
-    /* A JVM that was killed may have left one. What is not ours to remove is left alone. */
+    /* A JVM that was killed may have left one. One that may not be removed stays. */
     unlink(path);
     file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file >= 0)
@@ -78,7 +78,7 @@ void published_begin(void)
     published_figures(NULL);
 }
 
-/* Whoever cleans /tmp has removed it. */
+/* A cleaner of /tmp has removed it. */
 static bool is_gone(void)
 {
     struct stat status;

@@ -137,7 +137,7 @@ struct chunk_file *chunk_file_open(const char *path, int64_t max_bytes, char *er
 }
 
 /* For a chunk like the one that was lost, which may have to be copied: what is buffered would fail
- * only later. What the file system does not say is taken for room. */
+ * only later. An unknown amount is taken for room. */
 static bool has_room(struct chunk_file *file)
 {
     int64_t wanted = 2 * file->position > ROOM_MIN_BYTES ? 2 * file->position : ROOM_MIN_BYTES;

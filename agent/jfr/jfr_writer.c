@@ -255,7 +255,7 @@ void jfr_set_intervals(struct jfr_writer *writer, const struct jfr_intervals *in
 
 bool jfr_chunk_begin(struct jfr_writer *writer)
 {
-    /* Who reads an unfinished chunk sees no header of JFR. */
+    /* A reader of an unfinished chunk sees no header of JFR. */
     static const uint8_t no_header[JFR_HEADER_BYTES] = CHUNK_UNFINISHED;
     if (writer->open || !chunk_file_begin(writer->file))
         return false;

@@ -18,7 +18,7 @@ uint32_t arena_alloc(struct arena *arena, size_t size)
         struct arena_chunk *next = atomic_load_explicit(&chunk->next, memory_order_acquire);
         if (next == NULL || size > next->size - sizeof *next)
             return 0;
-        /* Whoever comes second finds it done; current never goes back, so a handler that was
+        /* The second thread finds it done; current never goes back, so a handler that was
          * interrupted here for long only takes a step again. */
         struct arena_chunk *expected = chunk;
         atomic_compare_exchange_strong_explicit(&arena->current, &expected, next,

@@ -49,7 +49,7 @@ static bool in_this_library(const void *pc)
     return (uintptr_t)pc >= (uintptr_t)__ehdr_start && (uintptr_t)pc < (uintptr_t)etext;
 }
 
-/* What lies between a frame and here is stack and can be read: a thread's control block sits on top
+/* Memory between a frame and here is stack and can be read: a thread's control block sits on top
  * of its stack; the main thread's is elsewhere, below. */
 static uintptr_t stack_limit(void *const *frame)
 {

@@ -136,6 +136,28 @@ is "every relative link leads somewhere" "$(for text in "${texts[@]}"; do
         [ -e "$(dirname "$text")/$link" ] || echo "$text: $link"
     done
 done)" ""
+# FILE.md#HEADING, with the name that GitHub gives a heading.
+is "every link to a heading finds it" "$(perl -e '
+    sub headings {
+        open(my $in, "<", $_[0]) or return;
+        my %names;
+        while (<$in>) {
+            next unless s/^#+ +//;
+            s/\s+$//; s/\[([^]]*)\]\([^)]*\)/$1/g; s/[^\w\- ]//g; s/ /-/g;
+            $names{lc $_} = 1;
+        }
+        return \%names;
+    }
+    for my $file (@ARGV) {
+        local ($/, @ARGV) = (undef, $file);
+        (my $folder = $file) =~ s{[^/]*$}{};
+        my $text = <>;
+        while ($text =~ /\]\(([^()#:]*)#([^)]+)\)/g) {
+            my ($other, $name) = ($1 ne "" ? "$folder$1" : $file, $2);
+            local $/ = "\n";
+            print "$file: $other#$name\n" if $other =~ /\.md$/ && !headings($other)->{$name};
+        }
+    }' "${texts[@]}")" ""
 is "scripts that are named are there" "$(grep -hoE '\b(scripts|tests)/[a-z0-9_/-]+\.(sh|c)\b' "${texts[@]}" |
     sort -u | while read -r script; do [ -e "$script" ] || echo "$script"; done)" ""
 is "source files that are named are there" "$(grep -hoE '`[a-z0-9_/]+\.(c|h|def|java|py)`' "${texts[@]}" | tr -d '`' |
