@@ -10,6 +10,7 @@
 #define ROUNDS_MAX  8
 #define INDENT_MIN  2 /* a block's; of the whole text one blank is enough */
 #define NESTED_ROWS 6 /* so many lines with a blank one behind each are doubled ones */
+#define FOLDS_MIN   2
 
 static const char *const WORDS[REMOVED_COUNT] = {
 #define REMOVED(id, words) [REMOVED_##id] = words,
@@ -344,6 +345,81 @@ static bool take_doubled(struct text_lines *lines)
     return true;
 }
 
+/* --- rows that were broken at a width --------------------------------------------------------- */
+
+static size_t skip_number(struct span text, size_t i)
+{
+    while (i < text.len && text.ptr[i] == ' ')
+        i++;
+    size_t begin = i;
+    while (i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9')
+        i++;
+    return i > begin ? i : text.len;
+}
+
+/* Of a class histogram: "   1:         13        520  com.acme.Or". */
+static bool is_ranked(struct span text)
+{
+    size_t i = skip_number(text, 0);
+    if (i >= text.len || text.ptr[i] != ':')
+        return false;
+    i = skip_number(text, skip_number(text, i + 1));
+    return i + 1 < text.len && text.ptr[i] == ' ';
+}
+
+/* What may follow a name that was broken: neither a row nor a line below the rows. */
+static bool is_rest_of_name(struct span text)
+{
+    static const struct span OTHERS[] = {SPAN_INIT("Total"), SPAN_INIT("---"), SPAN_INIT("num ")};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++) {
+        if (span_starts_with(text, OTHERS[i]))
+            return false;
+    }
+    size_t end = 0;
+    while (end < text.len && text.ptr[end] != ' ')
+        end++;
+    bool module = end + 1 < text.len && text.ptr[end + 1] == '('; /* " (java.base@17)" */
+    return end > 0 && (end == text.len || module) && text.ptr[end - 1] != ':';
+}
+
+static size_t broken_rows(const struct text_lines *lines, size_t width)
+{
+    size_t count = 0;
+    for (size_t i = 0; i + 1 < lines->count; i++) {
+        const struct text_line *line = &lines->lines[i];
+        count += line->text.len == width && is_ranked(line->text) && is_rest_of_name(line[1].text);
+    }
+    return count;
+}
+
+/* The width is that of the longest rows; one long name and a word behind it are no proof. */
+static bool take_folds(struct text_lines *lines)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < lines->count; i++) {
+        if (lines->lines[i].text.len > width && is_ranked(lines->lines[i].text))
+            width = lines->lines[i].text.len;
+    }
+    if (width == 0 || broken_rows(lines, width) < FOLDS_MIN)
+        return false;
+    for (size_t i = 0; i + 1 < lines->count && !lines->failed; i++) {
+        struct text_line *row = &lines->lines[i], *rest = row + 1;
+        if (row->text.len != width || !is_ranked(row->text) || !is_rest_of_name(rest->text))
+            continue;
+        char *whole = text_lines_room(lines, row->text.len + rest->text.len);
+        if (whole == NULL)
+            return false;
+        memcpy(whole, row->text.ptr, row->text.len);
+        memcpy(whole + row->text.len, rest->text.ptr, rest->text.len);
+        row->text = span_of(whole, row->text.len + rest->text.len);
+        rest->gone = true;
+        lines->removed[REMOVED_FOLD]++;
+        i++;
+    }
+    drop_gone(lines);
+    return true;
+}
+
 /* --- indentation ------------------------------------------------------------------------------ */
 
 static size_t indent_of(struct span text)
@@ -640,6 +716,7 @@ bool clean_text_make(struct clean_text *clean, struct span raw)
         changed = changed || again;
     }
     changed = take_doubled(&lines) || changed;
+    changed = take_folds(&lines) || changed;
     changed = take_inside(&lines) || changed;
     bool ok = !lines.failed && (!changed || join(&lines, clean));
     if (!changed)

@@ -36,6 +36,31 @@ static void a_plain_text_is_borrowed(void **state)
     clean_text_free(&clean);
 }
 
+/* A terminal, or a mail, of 40 columns. */
+static void histograms_of_a_narrow_screen_are_whole_again(void **state)
+{
+    (void)state;
+    becomes(" num     #instances         #bytes  clas\ns name (module)\n"
+            "----------------------------------------\n---------------\n"
+            "   1:            90          36000  Leak\n$Order\n"
+            "   2:             9           3600  [Lja\nva.lang.Object; (java.base@17.0.15)\n"
+            "   3:             9           3600  [B\n"
+            "   4:             1             36  abcd\n"
+            "Total           109          43236\n",
+            " num     #instances         #bytes  clas\ns name (module)\n"
+            "----------------------------------------\n---------------\n"
+            "   1:            90          36000  Leak$Order\n"
+            "   2:             9           3600  [Ljava.lang.Object; (java.base@17.0.15)\n"
+            "   3:             9           3600  [B\n"
+            "   4:             1             36  abcd\n"
+            "Total           109          43236\n");
+    /* One is no proof: somebody's word may stand behind it. */
+    becomes(
+        "   1:            90          36000  Leak\nwhat?\n   2:             9           3600  [B\n",
+        "   1:            90          36000  Leak\nwhat?\n   2:             9           3600  "
+        "[B\n");
+}
+
 static void what_stands_in_front_goes(void **state)
 {
     (void)state;
@@ -244,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_text_is_borrowed),
         cmocka_unit_test(what_stands_in_front_goes),
+        cmocka_unit_test(histograms_of_a_narrow_screen_are_whole_again),
         cmocka_unit_test(layers_go_one_after_the_other),
         cmocka_unit_test(what_is_not_certain_stays),
         cmocka_unit_test(encodings),
