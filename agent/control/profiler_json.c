@@ -277,14 +277,16 @@ static void put_site(const struct mem_site *site, struct native_symbols *symbols
     json_end(json, '}');
 }
 
-static void put_sites(const char *name, int (*read)(struct mem_site *out, int max),
-                      struct native_symbols *symbols, struct json *json)
+struct sites {
+    int count;
+    struct mem_site site[SITES_SHOWN];
+};
+
+static void put_sites(const struct sites *sites, struct native_symbols *symbols, struct json *json)
 {
-    static struct mem_site sites[SITES_SHOWN]; /* commands come one at a time */
-    int count = read(sites, SITES_SHOWN);
-    json_begin(json, name, '[');
-    for (int i = 0; i < count; i++)
-        put_site(&sites[i], symbols, json);
+    json_begin(json, "sites", '[');
+    for (int i = 0; i < sites->count; i++)
+        put_site(&sites->site[i], symbols, json);
     json_end(json, ']');
 }
 
@@ -297,39 +299,46 @@ static void put_growth(const char *name, const struct component_usage *growth, s
     json_end(json, '}');
 }
 
-/* Components of which something has changed, and their sum. */
-static void put_since_baseline(bool sites, struct native_symbols *symbols, struct json *json)
+/* Components of which something has changed, and their sum. sites: NULL where nobody asks for them. */
+static void put_since_baseline(const struct mem_snapshot *growth, const struct sites *sites,
+                               struct native_symbols *symbols, struct json *json)
 {
-    struct mem_snapshot growth;
     if (profiler.baseline_ns == 0) {
         json_null(json, "since_baseline");
         return;
     }
-    mem_diff(&growth);
     json_begin(json, "since_baseline", '{');
     json_int(json, "age_ms", (clock_now_ns() - profiler.baseline_ns) / 1000000);
     json_begin(json, "components", '[');
     for (int i = 0; i < COMPONENT_COUNT; i++) {
-        const struct component_usage *usage = &growth.component[i];
+        const struct component_usage *usage = &growth->component[i];
         if (usage->allocations != 0 || usage->frees != 0 || usage->reserved_bytes != 0)
             put_growth(component_name((enum component)i), usage, json);
     }
-    put_growth("total", &growth.total, json);
+    put_growth("total", &growth->total, json);
     json_end(json, ']');
-    if (sites)
-        put_sites("sites", mem_diff_sites, symbols, json);
+    if (sites != NULL)
+        put_sites(sites, symbols, json);
     json_end(json, '}');
 }
 
+/* All is read before anything is made to answer with: what an answer takes is nobody's growth. */
 static void put_detail(bool sites, struct json *json)
 {
     static const char *const LEVELS[] = {
         [MEM_OFF] = "off", [MEM_SUMMARY] = "summary", [MEM_DETAIL] = "detail"};
+    static struct sites now, grown; /* commands come one at a time */
+    struct mem_snapshot growth;
+    mem_diff(&growth);
+    if (sites) {
+        now.count = mem_sites(now.site, SITES_SHOWN);
+        grown.count = mem_diff_sites(grown.site, SITES_SHOWN);
+    }
     struct native_symbols *symbols = sites ? native_symbols_create() : NULL;
     json_text(json, "level", LEVELS[mem_get_level()]);
     if (sites)
-        put_sites("sites", mem_sites, symbols, json);
-    put_since_baseline(sites, symbols, json);
+        put_sites(&now, symbols, json);
+    put_since_baseline(&growth, sites ? &grown : NULL, symbols, json);
     if (symbols != NULL) {
         native_symbols_rest(symbols);
         native_symbols_destroy(symbols);

@@ -630,6 +630,10 @@ static void add_sites(struct page *page, const char *heading, const json_t *site
 {
     static const char *const HEADS[] = {"#BYTES", "#BLOCKS", "COMPONENT", "SITE", NULL};
     page_heading(page, heading);
+    if (json_array_size(sites) == 0) {
+        page_text(page, "none");
+        return;
+    }
     page_table(page, HEADS);
     for (size_t i = 0; i < json_array_size(sites); i++) {
         const json_t *site = json_array_get(sites, i), *frames = json_object_get(site, "frames");
@@ -654,7 +658,8 @@ static struct units_text growth_of(const json_t *object, const char *name)
     return number_of(object, name, &bytes) ? units_growth(bytes) : (struct units_text){"?"};
 }
 
-static void add_growth(struct page *page, const json_t *since)
+/* sites: they are kept at this level. */
+static void add_growth(struct page *page, const json_t *since, bool sites)
 {
     static const char *const HEADS[] = {"COMPONENT",    "#REQUESTED", "#RESERVED", "#RESIDENT",
                                         "#ALLOCATIONS", "#FREES",     NULL};
@@ -672,7 +677,7 @@ static void add_growth(struct page *page, const json_t *since)
                  growth_of(row, "reserved_bytes").text, growth_of(row, "resident_bytes").text,
                  count_of(row, "allocations").text, count_of(row, "frees").text);
     }
-    if (json_object_get(since, "sites") != NULL)
+    if (sites && json_object_get(since, "sites") != NULL)
         add_sites(page, "sites that have grown", json_object_get(since, "sites"), true);
 }
 
@@ -698,13 +703,14 @@ bool agent_print_memory(const char *json, FILE *out)
         add_usage(&page, "total", total, false);
     const char *level = json_string_value(json_object_get(memory, "level"));
     const json_t *sites = json_object_get(memory, "sites");
-    if (sites != NULL && level != NULL && strcmp(level, "detail") != 0)
+    bool detail = level != NULL && strcmp(level, "detail") == 0;
+    if (sites != NULL && level != NULL && !detail)
         page_text(&page, "Sites are kept of what was allocated at --memory-level detail; this "
                          "agent runs at another level.");
     if (json_array_size(sites) > 0)
         add_sites(&page, "sites", sites, false);
     if (json_is_object(json_object_get(memory, "since_baseline")))
-        add_growth(&page, json_object_get(memory, "since_baseline"));
+        add_growth(&page, json_object_get(memory, "since_baseline"), detail);
     bool good = page_print(&page, out);
     if (json_is_false(json_object_get(memory, "consistent")))
         fprintf(out, "the account contradicts itself: a bug of the agent, please report it\n");

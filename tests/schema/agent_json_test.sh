@@ -84,6 +84,8 @@ for jdk in $(agent_jdks); do
     is "$JVM_NAME: it tells what has changed since" \
         "$(text '.since_baseline | .age_ms >= 1000 and .components[-1].name == "total" and
             .components[-1].allocations > 0 and (.sites | type == "array")')" true
+    is "$JVM_NAME: and not what the answer itself takes" \
+        "$(text '[.since_baseline.sites[] | select(.frames | index("profiler_memory_json") != null)]')" "[]"
     contains "$JVM_NAME: as a table" "$(profile memory --sites)" "chunk_file_open"
     contains "$JVM_NAME: with its growth" "$(profile memory)" "since the baseline, "
     check "$JVM_NAME: stop" profile stop
